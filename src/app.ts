@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { newSmbHash } from './areas/account/hashes.ts';
+import { user } from './areas/account/users.ts';
+import { catalogue } from './areas/index.ts';
+import { adoptPools } from './areas/storage/volumes.ts';
+import { Engine, type Log } from './engine/engine.ts';
+import { Passwords } from './engine/passwords.ts';
+import type { Profile, Resource } from './engine/resource.ts';
+import type { Unit } from './engine/unit.ts';
+import type { Host } from './host/ports/index.ts';
+import { Gate } from './http/auth.ts';
+import { buildServer } from './http/server.ts';
+import type { Store } from './store/store.ts';
+import { units } from './units/index.ts';
+
+/** The parts that tests replace. */
+export interface AppParts {
+  readonly host: Host;
+  readonly store: Store;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly profile: Profile;
+  readonly version: string;
+  /** The password that root gets at the first start; one is made up when it is undefined. */
+  readonly rootPassword: string | undefined;
+  readonly resources?: readonly Resource[];
+  readonly units?: readonly Unit[];
+}
+
+export interface App {
+  readonly server: FastifyInstance;
+  readonly engine: Engine;
+  /** The password that was made up, to be shown once. */
+  readonly newPassword: string | undefined;
+  /** Finishes what is in hand and lets go of host and store. */
+  close(): Promise<void>;
+}
+
+/** Puts the whole together from its parts. The only place that knows every side. */
+export async function buildApp(parts: AppParts): Promise<App> {
+  const { host, store, log, now, profile, version } = parts;
+  const passwords = new Passwords();
+  const engine = await Engine.start({ resources: parts.resources ?? catalogue, units: parts.units ?? units, host, store, log, now, passwords });
+  const start = { actor: 'holdfast', request: 'start' };
+  await engine.change('take up the pools of the machine', start, adoptPools);
+
+  const root = () => engine.table(user).get(1);
+  let newPassword: string | undefined;
+  if (root()?.bsdusr_unixhash === '*') {
+    const password = parts.rootPassword ?? randomBytes(12).toString('base64url');
+    if (parts.rootPassword === undefined) newPassword = password;
+    const hashes = await passwords.hash(password);
+    await engine.change('give root its first password', start, (draft) => draft.update(user, 1, {}, { bsdusr_unixhash: hashes.unix, bsdusr_smbhash: newSmbHash(hashes, now()) }));
+  }
+
+  // Only the account with uid 0 may use the interface (gaps 1.1); locked or without a password, nobody may.
+  const gate = new Gate(passwords, (name) => {
+    const record = root();
+    return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
+  });
+  const server = buildServer({ engine, gate, log, profile, version });
+  return {
+    server,
+    engine,
+    newPassword,
+    async close() {
+      await server.close();
+      await engine.close();
+      await passwords.close();
+      await host.close();
+      store.close();
+    },
+  };
+}

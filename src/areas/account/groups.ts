@@ -1,0 +1,53 @@
+import { refused } from '../../engine/errors.ts';
+import { createOnly, flag, hidden, inputOnly, integer, nullable, readOnly, required, text, where } from '../../engine/fields.ts';
+import { collection, type View } from '../../engine/resource.ts';
+import { builtinGroups, madeWhenMissing } from './builtin.ts';
+import { accountNameProblem, nextFreeNumber } from './names.ts';
+
+export const group = collection('account/groups', {
+  title: 'group',
+  says: 'A group of users.',
+  order: ['bsdgrp_builtin', 'bsdgrp_gid'],
+  unique: [{ fields: ['bsdgrp_group'], says: 'A group of this name exists already.' }],
+  fields: {
+    bsdgrp_gid: createOnly(nullable(integer({ says: 'Number of the group; the next free one from 1000 on unless sent. It never changes.', min: 0, max: 4_294_967_294 }))),
+    bsdgrp_group: required(where(text({ says: 'Name of the group.', max: 32 }), accountNameProblem)),
+    bsdgrp_sudo: flag(false, { says: 'Whether its members may become root with sudo.' }),
+    bsdgrp_builtin: readOnly(flag(false, { says: 'Whether the group belongs to the system: it keeps its name and cannot be removed.' })),
+    allow: inputOnly(flag(false, { says: 'On create: the number may be one that another group has.' })),
+    bsdgrp_owned: hidden(flag(true, { says: 'Whether Holdfast makes the group on the machine.' })),
+  },
+  seed: ({ accounts }) =>
+    builtinGroups.map(([gid, name]) => {
+      const there = accounts.groups.find((one) => one.name === name);
+      return { bsdgrp_gid: there?.gid ?? gid, bsdgrp_group: name, bsdgrp_builtin: true, bsdgrp_owned: there === undefined && madeWhenMissing.includes(name) };
+    }),
+  complete({ record, before, view }) {
+    return {
+      bsdgrp_gid: record.bsdgrp_gid ?? nextFreeNumber(gidsOfPeople(view)),
+      bsdgrp_group: before?.bsdgrp_builtin === true ? before.bsdgrp_group : record.bsdgrp_group,
+    };
+  },
+  check({ record, before, sent, view, facts, issues }) {
+    if (
+      before?.bsdgrp_group !== record.bsdgrp_group &&
+      facts.accounts.groups.some(({ name }) => name === record.bsdgrp_group) &&
+      view.find(group, 'bsdgrp_group', record.bsdgrp_group) === undefined
+    ) {
+      issues.add('bsdgrp_group', 'The machine has a group of this name that Holdfast did not make.');
+    }
+    if (before === undefined && sent.allow !== true && view.find(group, 'bsdgrp_gid', record.bsdgrp_gid) !== undefined) {
+      issues.add('bsdgrp_gid', `Another group has the number ${record.bsdgrp_gid}.`);
+    }
+  },
+  onRemove({ record }) {
+    if (record.bsdgrp_builtin) throw refused(`The group ${record.bsdgrp_group} belongs to the system and stays.`);
+  },
+});
+
+function gidsOfPeople(view: View): readonly number[] {
+  return view
+    .all(group)
+    .filter((one) => !one.bsdgrp_builtin)
+    .map((one) => one.bsdgrp_gid ?? -1);
+}

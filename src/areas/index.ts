@@ -1,0 +1,32 @@
+/** The contents page: every resource there is, in the order of the document. */
+import type { Resource } from '../engine/resource.ts';
+import { group } from './account/groups.ts';
+import { user } from './account/users.ts';
+import { cifsSettings } from './services/cifs.ts';
+import { ftpSettings } from './services/ftp.ts';
+import { serviceSwitch } from './services/services.ts';
+import { cifsShare } from './sharing/cifs.ts';
+import { dataset, volumeDatasets } from './storage/datasets.ts';
+import { disk } from './storage/disk.ts';
+import { volume } from './storage/volume.ts';
+import { volumeRecord } from './storage/volumes.ts';
+import { cronJob } from './tasks/cronjob.ts';
+
+export const catalogue: readonly Resource[] = [
+  // Part A
+  cronJob,
+  // Part B
+  cifsShare,
+  serviceSwitch,
+  cifsSettings,
+  ftpSettings,
+  user,
+  group,
+  // Part C
+  volume,
+  volumeDatasets,
+  dataset,
+  disk,
+  // Without an address
+  volumeRecord,
+];

@@ -1,0 +1,112 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { choice, flag, integer, nullable, reference, secret, text, where } from '../../engine/fields.ts';
+import { configLines, port, volumePath } from '../../engine/formats.ts';
+import { singleton } from '../../engine/resource.ts';
+
+export const tlsPolicies = ['on', 'off', 'data', '!data', 'auth', 'ctrl', 'ctrl+data', 'ctrl+!data', 'auth+data', 'auth+!data'] as const;
+
+/** Policies that let a session begin without TLS. */
+const lenientPolicies: readonly string[] = ['off', 'data', '!data'];
+
+export const ftpSettings = singleton('services/ftp', {
+  title: 'FTP settings',
+  says: 'How the FTP server serves the volumes.',
+  fields: {
+    ftp_port: port({ says: 'TCP port the server listens on.', initial: 21 }),
+    ftp_clients: integer({ says: 'Clients that may be logged in at once.', min: 1, max: 10_000, initial: 32 }),
+    ftp_ipconnections: integer({ says: 'Connections one address may have at once; 0 sets no limit.', min: 0, max: 1000, initial: 0 }),
+    ftp_loginattempt: integer({ says: 'Wrong passwords after which a connection ends; 0 sets no limit.', min: 0, max: 1000, initial: 3 }),
+    ftp_timeout: integer({ says: 'Seconds without a command or transfer after which a connection ends; 0 sets no limit.', min: 0, max: 10_000, initial: 120 }),
+    ftp_rootlogin: flag(false, { says: 'Whether root may log in.' }),
+    ftp_onlyanonymous: flag(false, { says: 'Whether anonymous clients may log in, to ftp_anonpath. Then accounts may not, unless ftp_onlylocal says so.' }),
+    ftp_anonpath: nullable(volumePath({ says: 'Folder that anonymous clients are served.' })),
+    ftp_onlylocal: flag(false, { says: 'Whether accounts may log in even when anonymous clients may.' }),
+    ftp_banner: text({ says: 'What the server says to a client that connects.', max: 120 }),
+    ftp_filemask: umask('Permission bits that a new file does not get.'),
+    ftp_dirmask: umask('Permission bits that a new folder does not get.'),
+    ftp_fxp: flag(false, { says: 'Whether files may be sent between this server and another without passing the client.' }),
+    ftp_resume: flag(false, { says: 'Whether a broken transfer may go on where it ended.' }),
+    ftp_defaultroot: flag(false, { says: 'Whether an account sees nothing but its home folder.' }),
+    ftp_ident: flag(false, { says: 'Whether the client is asked by the ident protocol who it is.' }),
+    ftp_reversedns: flag(false, { says: 'Whether the name of a client is looked up.' }),
+    ftp_masqaddress: text({
+      says: 'Address or name that clients are told for passive transfers, for servers behind address translation.',
+      max: 120,
+      pattern: /^[A-Za-z0-9.:_-]+$/,
+      rule: 'An address or a host name is wanted.',
+    }),
+    ftp_passiveportsmin: passivePort('First port for passive transfers; 0 leaves the choice to the server.'),
+    ftp_passiveportsmax: passivePort('Last port for passive transfers; 0 leaves the choice to the server.'),
+    ftp_localuserbw: bandwidth('What an account may send'),
+    ftp_localuserdlbw: bandwidth('What an account may fetch'),
+    ftp_anonuserbw: bandwidth('What an anonymous client may send'),
+    ftp_anonuserdlbw: bandwidth('What an anonymous client may fetch'),
+    ftp_tls: flag(false, { says: 'Whether the server speaks TLS. It needs ftp_ssltls_certfile.' }),
+    ftp_tls_policy: choice(tlsPolicies, { says: 'What must be protected: on is everything, off nothing, else the named channels.', initial: 'on' }),
+    ftp_ssltls_certfile: secret(text({ says: 'A certificate and its private key, both in PEM.', multiline: true, max: 65_536 })),
+    // The public sources' way to name the certificate (gaps 8.6).
+    ftp_ssltls_certificate: nullable(
+      reference('system/certificate', {
+        says: 'A certificate of the appliance. Until the FTP server can use these, ftp_ssltls_certfile holds the certificate.',
+        onRemove: { becomes: null },
+      }),
+    ),
+    ftp_tls_opt_allow_client_renegotiations: flag(false, { says: 'Whether a client may renegotiate the session.' }),
+    ftp_tls_opt_allow_dot_login: flag(false, { says: "Whether a client certificate listed in the account's .tlslogin logs in without a password." }),
+    ftp_tls_opt_allow_per_user: flag(false, { says: 'Whether the policy is asked again once the account is known. It goes with the policies off, data and !data.' }),
+    ftp_tls_opt_common_name_required: flag(false, { says: "Whether the common name of a client's certificate must be its host name." }),
+    ftp_tls_opt_dns_name_required: flag(false, { says: "Whether a DNS name in a client's certificate must be its host name." }),
+    ftp_tls_opt_enable_diags: flag(false, { says: 'Whether the log holds every step of the handshake.' }),
+    ftp_tls_opt_export_cert_data: flag(false, { says: "Whether the certificates of both sides are in the session's environment." }),
+    ftp_tls_opt_ip_address_required: flag(false, { says: "Whether an IP address in a client's certificate must be its own." }),
+    ftp_tls_opt_no_cert_request: flag(false, { says: 'Whether clients are never asked for a certificate; otherwise they are when an option looks at one.' }),
+    ftp_tls_opt_no_empty_fragments: flag(false, { says: 'Whether an old protection that some clients stumble over is left out.' }),
+    ftp_tls_opt_no_session_reuse_required: flag(false, { says: 'Whether data connections may have a TLS session of their own.' }),
+    ftp_tls_opt_stdenvvars: flag(false, { says: "Whether what is known of the TLS session is in the session's environment." }),
+    ftp_tls_opt_use_implicit_ssl: flag(false, { says: 'Whether TLS begins with the connection, without being asked for.' }),
+    ftp_options: configLines({ says: "Further lines of the server's part of proftpd.conf." }),
+  },
+  check({ record, issues }) {
+    if (record.ftp_onlyanonymous && record.ftp_anonpath === null) issues.add('ftp_anonpath', 'Anonymous clients need a folder.');
+    const [first, last] = [record.ftp_passiveportsmin, record.ftp_passiveportsmax];
+    if (first !== last && (first === 0 || last === 0)) issues.add(first === 0 ? 'ftp_passiveportsmin' : 'ftp_passiveportsmax', 'Both ports are 0, or neither is.');
+    else if (first !== 0 && last <= first) issues.add('ftp_passiveportsmax', 'It must lie above ftp_passiveportsmin.');
+    if (!record.ftp_tls) return;
+    const pair = readPair(record.ftp_ssltls_certfile);
+    if (typeof pair === 'string') issues.add(record.ftp_ssltls_certfile === '' ? 'ftp_tls' : 'ftp_ssltls_certfile', pair);
+    if (record.ftp_tls_opt_allow_per_user && !lenientPolicies.includes(record.ftp_tls_policy)) {
+      issues.add('ftp_tls_opt_allow_per_user', `It needs a policy that lets a session begin without TLS (off, data or !data), and ftp_tls_policy is ${record.ftp_tls_policy}.`);
+    }
+  },
+});
+
+/** A certificate and its key, or what is wrong with the text that should hold them. */
+export function readPair(pem: string): { readonly certificate: X509Certificate; readonly key: KeyObject } | string {
+  if (pem === '') return 'TLS needs a certificate: send it and its private key, both in PEM, as ftp_ssltls_certfile.';
+  const certificate = attempt(() => new X509Certificate(pem));
+  if (certificate === undefined) return 'It holds no certificate in PEM.';
+  const key = attempt(() => createPrivateKey(pem));
+  if (key === undefined) return 'It holds no private key in PEM that opens without a password.';
+  if (!certificate.checkPrivateKey(key)) return 'The private key does not belong to the certificate.';
+  return key.asymmetricKeyType === 'rsa' || key.asymmetricKeyType === 'ec' ? { certificate, key } : 'The FTP server takes RSA and EC keys only.';
+}
+
+function attempt<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
+}
+
+function umask(says: string) {
+  return text({ says: `${says} Three octal digits.`, initial: '077', max: 3, pattern: /^[0-7]{3}$/, rule: 'Three octal digits are wanted.' });
+}
+
+function passivePort(says: string) {
+  return where(integer({ says, min: 0, max: 65_535, initial: 0 }), (value) => (value > 0 && value < 1024 ? 'It is 0, or lies between 1024 and 65535.' : undefined));
+}
+
+function bandwidth(what: string) {
+  return integer({ says: `${what}, in KB a second; 0 sets no limit.`, min: 0, max: 2 ** 31 - 1, initial: 0 });
+}

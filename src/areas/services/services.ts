@@ -1,0 +1,34 @@
+import { flag, live, readOnly, text } from '../../engine/fields.ts';
+import { collection, type View } from '../../engine/resource.ts';
+import { daemonsBehind, type SwitchName, switchNames } from './daemons.ts';
+
+export const serviceSwitch = collection('services/services', {
+  title: 'service',
+  says: 'Whether a service runs, now and after every start of the machine.',
+  verbs: ['list', 'read', 'update'],
+  alias: 'srv_service',
+  filters: ['srv_service'],
+  shows: ['services'],
+  fields: {
+    srv_service: readOnly(text({ says: 'Name of the service.' })),
+    srv_enable: flag(false, { says: 'Whether the service runs. Switching it starts or stops its programs at once.' }),
+    srv_state: live(text({ says: 'RUNNING, STOPPED, or UNKNOWN when the machine does not tell.' })),
+  },
+  seed: () => switchNames.map((srv_service) => ({ srv_service })),
+  check({ record, before, issues }) {
+    const switchedOn = record.srv_enable && before?.srv_enable !== true;
+    if (switchedOn && daemonsBehind(record.srv_service).length === 0) {
+      issues.add('srv_enable', `This appliance has no program for the service ${record.srv_service}, so it cannot be switched on.`);
+    }
+  },
+  present(record, { facts }) {
+    const states = daemonsBehind(record.srv_service).map((name) => facts.services.get(name));
+    if (states.some((state) => state === undefined)) return { srv_state: 'UNKNOWN' };
+    return { srv_state: states.length > 0 && states.every((state) => state?.running) ? 'RUNNING' : 'STOPPED' };
+  },
+});
+
+/** Whether the service of this name is switched on. */
+export function isOn(view: View, service: SwitchName): boolean {
+  return view.find(serviceSwitch, 'srv_service', service)?.srv_enable ?? false;
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { choice, flag, list, nullable, readOnly, reference, required, text, where } from '../../engine/fields.ts';
+import { configLines, hostList, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
+import { collection } from '../../engine/resource.ts';
+import { lastElement } from '../../lib/path.ts';
+import { quote } from '../../lib/text.ts';
+import { makeShareFolder } from './folder.ts';
+import { vfsModules } from './vfs-modules.ts';
+
+/** Names that Samba keeps for itself; `homes` is what a home share becomes. */
+const reserved = ['global', 'homes', 'printers', 'print$', 'ipc$', 'admin$'];
+
+export const cifsShare = collection('sharing/cifs', {
+  title: 'CIFS share',
+  says: 'A folder of a volume that Samba serves.',
+  order: ['cifs_name'],
+  unique: [{ fields: ['cifs_name'], caseless: true, says: 'A share with this name already exists.' }],
+  fields: {
+    cifs_path: required(volumePath({ says: 'The folder. It is made when it does not exist.' })),
+    cifs_name: where(text({ says: 'Name that clients see; the last element of the path unless sent.', max: 120 }), shareNameProblem),
+    cifs_comment: text({ says: 'Comment that clients see beside the name.', max: 120 }),
+    cifs_home: flag(false, { says: 'Whether every account finds a folder of its own name in here as its home share. One share at most.' }),
+    cifs_default_permissions: flag(true, {
+      says: 'Sent as true, it gives the folder and all in it the default permissions: owner and group may do everything, others may read. Without it only a folder that is made gets them.',
+    }),
+    cifs_ro: flag(false, { says: 'Whether nobody may write.' }),
+    cifs_browsable: flag(true, { says: 'Whether the share is shown in lists.' }),
+    cifs_recyclebin: flag(false, { says: 'Whether deleted files move to the folder .recycle of the share.' }),
+    cifs_showhiddenfiles: flag(false, { says: 'Whether names that begin with a dot are shown like all others.' }),
+    cifs_guestok: flag(false, { says: 'Whether clients may connect without an account.' }),
+    cifs_guestonly: flag(false, { says: 'Whether every client works as the guest account, whoever it is.' }),
+    cifs_hostsallow: hostList({ says: 'Hosts, addresses and networks that may connect; all when empty.' }),
+    cifs_hostsdeny: hostList({ says: 'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.' }),
+    cifs_vfsobjects: list(choice(vfsModules, { says: 'A Samba VFS module.' }), {
+      says: 'Samba VFS modules the share is served through, in this order.',
+      initial: ['streams_xattr', 'aio_pthread'],
+      max: 16,
+    }),
+    cifs_storage_task: nullable(reference('storage/task', { says: 'Periodic snapshot task whose snapshots clients see as previous versions.', onRemove: { becomes: null } })),
+    cifs_timemachine: flag(false, { says: 'Whether macOS may back up here with Time Machine.' }),
+    cifs_abe: flag(false, { says: 'Whether a client sees only what it may read.' }),
+    cifs_vuid: readOnly(text({ says: 'Identifier of the Time Machine volume, made when cifs_timemachine is first true.' })),
+    cifs_auxsmbconf: configLines({ says: "Further lines of the share's section of smb.conf." }),
+  },
+  complete({ record }) {
+    return {
+      cifs_name: record.cifs_name === '' ? lastElement(record.cifs_path) : record.cifs_name,
+      cifs_vuid: record.cifs_timemachine ? record.cifs_vuid || randomUUID() : (record.cifs_vuid ?? ''),
+    };
+  },
+  check({ record, view, issues }) {
+    const problem = shareNameProblem(record.cifs_name);
+    if (problem !== undefined) issues.add('cifs_name', problem);
+    if (record.cifs_guestonly && !record.cifs_guestok) issues.add('cifs_guestonly', 'It needs cifs_guestok: as it is, nobody could connect.');
+    const home = view.find(cifsShare, 'cifs_home', true);
+    if (record.cifs_home && home !== undefined && home.id !== record.id) issues.add('cifs_home', `One share at most holds the homes, and ${quote(home.cifs_name)} does.`);
+  },
+  onSave({ draft, record, before, sent, facts }) {
+    if (record.cifs_path === before?.cifs_path && sent.cifs_default_permissions !== true) return;
+    const volume = volumeOf(record.cifs_path, facts);
+    if (volume === undefined) return;
+    const recursive = sent.cifs_default_permissions === true;
+    makeShareFolder(draft.plan, record.cifs_path, { within: `${volumesFolder}/${volume}`, recursive });
+  },
+});
+
+function shareNameProblem(name: string): string | undefined {
+  if (reserved.includes(name.toLowerCase())) return `${quote(name)} is a name that Samba keeps for itself.`;
+  const stray = /[%<>*?|/\\+=;:",[\]]/.exec(name);
+  return stray === null ? undefined : `The character ${quote(stray[0])} has no place in a share's name.`;
+}

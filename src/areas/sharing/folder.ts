@@ -1,0 +1,27 @@
+import type { Plan } from '../../engine/resource.ts';
+
+/** Owner and group may do everything, others may read. */
+const defaultModes = { folderMode: 0o775, fileMode: 0o664 };
+
+/**
+ * Plans the folder of a share: made when it is missing, with the default permissions; with `recursive`, everything
+ * in a folder that was there gets them too, which cannot be taken back.
+ */
+export function makeShareFolder(plan: Plan, path: string, { within, recursive }: { readonly within: string; readonly recursive: boolean }): void {
+  let made: readonly string[] = [];
+  plan.first({
+    title: `make the folder ${path}`,
+    async perform(host) {
+      made = await host.files.makeFolder(path, { within, mode: defaultModes.folderMode });
+    },
+    async undo(host) {
+      for (const folder of made.toReversed()) await host.files.removeEmptyFolder(folder);
+    },
+  });
+  if (recursive) {
+    plan.last({
+      title: `give all in ${path} the default permissions`,
+      perform: (host) => host.files.setPermissions(path, { within, ...defaultModes, recursive: true }),
+    });
+  }
+}

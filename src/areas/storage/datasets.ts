@@ -1,0 +1,247 @@
+import { invalid, refused } from '../../engine/errors.ts';
+import { choice, createOnly, type Field, field, good, inputOnly, integer, list, live, nullable, required, text, type Use } from '../../engine/fields.ts';
+import { size } from '../../engine/formats.ts';
+import { ActionAnswer, type AnswerOf, action, hosted, type Operations, type SentOf, type World } from '../../engine/resource.ts';
+import type { Dataset, DatasetProperty, DatasetSettings } from '../../host/ports/zfs.ts';
+import { parseSize } from '../../lib/size.ts';
+import { quote } from '../../lib/text.ts';
+import { poolNameOf } from './volumes.ts';
+
+const onOff = ['inherit', 'on', 'off'] as const;
+const recordSizes = ['inherit', '512', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K', '256K', '512K', '1M'] as const;
+const compressions = [
+  'inherit',
+  'off',
+  'on',
+  'lz4',
+  'gzip',
+  'gzip-1',
+  'gzip-2',
+  'gzip-3',
+  'gzip-4',
+  'gzip-5',
+  'gzip-6',
+  'gzip-7',
+  'gzip-8',
+  'gzip-9',
+  'zle',
+  'lzjb',
+  'zstd',
+] as const;
+
+/** A choice whose answer may be any word: a pool from elsewhere may have values that cannot be chosen here. */
+const open = <U extends Use>(of: Field<string, U>): Field<string, U> => of;
+
+const limit = (says: string) => size({ says: `${says}, in bytes or as 10G; 0 is none.` });
+
+/** Chosen as a word, answered as bytes. */
+const recordSize = field<number | 'inherit'>({
+  says: 'Largest block of a file. Chosen as a word, answered in bytes.',
+  schema: { type: 'integer' },
+  accepts: { enum: [...recordSizes, '8k', '1024K'] },
+  read(sent) {
+    const reading = choice(recordSizes, { says: '', also: { '8k': '8K', '1024K': '1M' } }).read(sent);
+    if (!reading.ok) return reading;
+    return reading.value === 'inherit' ? good('inherit') : good(parseSize(reading.value) ?? 0);
+  },
+});
+
+const fields = {
+  name: required(
+    createOnly(
+      text({
+        says: 'Name of the dataset: one element of its path when it is made, the path when it is shown.',
+        max: 128,
+        pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:. ]*$/,
+        rule: 'A name begins with a letter or digit; letters, digits, blanks and _ - : . may follow.',
+      }),
+    ),
+  ),
+  comments: nullable(text({ says: 'What the dataset is for. It is kept in the pool.', max: 1024 })),
+  sync: open(choice(['inherit', 'standard', 'always', 'disabled'], { says: 'How synchronous writes are treated.' })),
+  compression: open(choice(compressions, { says: 'How blocks are compressed.' })),
+  atime: open(choice(onOff, { says: 'Whether reading a file notes the time.' })),
+  readonly: open(choice(onOff, { says: 'Whether nothing may be changed.' })),
+  exec: open(choice(onOff, { says: 'Whether programs in it may be run.' })),
+  dedup: open(choice(['inherit', 'on', 'verify', 'off'], { says: 'Whether equal blocks are kept once.' })),
+  recordsize: recordSize,
+  case_sensitivity: createOnly(inputOnly(choice(['sensitive', 'insensitive', 'mixed'], { says: 'Whether names that differ only in letter case differ.' }))),
+  quota: limit('Most that it and all below it may use'),
+  refquota: limit('Most that it alone may use'),
+  reservation: limit('Space kept for it and all below it'),
+  refreservation: limit('Space kept for it alone'),
+  pool: live(text({ says: 'Name of the volume.' })),
+  mountpoint: live(text({ says: 'Folder it is mounted at.' })),
+  used: live(integer({ says: 'Bytes used, with all below it.' })),
+  avail: live(integer({ says: 'Bytes that may still be written.' })),
+  refer: live(integer({ says: 'Bytes it refers to.' })),
+  inherit_props: live(list(text({ says: 'Name of a property.' }), { says: 'Properties that come from the parent or a default.' })),
+};
+
+type Sent = SentOf<typeof fields>;
+
+/** The interface's names for ZFS's properties. */
+const propertyOf: Readonly<Record<string, DatasetProperty>> = {
+  sync: 'sync',
+  compression: 'compression',
+  atime: 'atime',
+  readonly: 'readonly',
+  exec: 'exec',
+  dedup: 'dedup',
+  recordsize: 'recordsize',
+  case_sensitivity: 'casesensitivity',
+  quota: 'quota',
+  refquota: 'refquota',
+  reservation: 'reservation',
+  refreservation: 'refreservation',
+};
+
+const common = {
+  title: 'dataset',
+  says: 'A file system in a volume.',
+  key: { name: 'name', slashes: true },
+  shows: ['storage'] as const,
+  fields,
+  quirks: { invalid: 400 as const },
+};
+
+/** The datasets of one volume, without the root. */
+export const volumeDatasets = hosted('storage/volume/{vol}/datasets', {
+  ...common,
+  list: (scope) => {
+    const pool = poolNameOf(scope, scope.params['vol'] ?? '');
+    return filesystems(scope).filter(({ name }) => name.startsWith(`${pool}/`));
+  },
+  find: (scope, key) => filesystem(scope, `${poolNameOf(scope, scope.params['vol'] ?? '')}/${key}`),
+  present: (dataset, { profile }) => {
+    const answer = present(dataset);
+    // Programs read the path below the pool, the document shows all of it (clients-need, last section).
+    return profile === 'clients' ? { ...answer, name: dataset.name.slice(dataset.name.indexOf('/') + 1) } : answer;
+  },
+  create: (sent, scope, operations) => create(poolNameOf(scope, scope.params['vol'] ?? ''), sent, operations),
+  update: (dataset, sent, _scope, operations) => update(dataset, sent, operations),
+  remove: (dataset, _sent, _scope, operations) => remove(dataset, operations),
+});
+
+/** All datasets by their full names. */
+export const dataset = hosted(
+  'storage/dataset',
+  {
+    ...common,
+    list: filesystems,
+    find: filesystem,
+    present,
+    update: (one, sent, _scope, operations) => update(one, sent, operations),
+    remove: (one, _sent, _scope, operations) => remove(one, operations),
+  },
+  [
+    action({
+      on: 'resource',
+      segment: '',
+      title: 'Is refused: a dataset is made below another.',
+      perform() {
+        throw refused('A dataset is made below another one: send this to /storage/dataset/<parent>/.');
+      },
+    }),
+    action({
+      segment: '',
+      title: 'Makes a dataset below this one. A body without a name changes this one instead and is answered 202 (Part C).',
+      status: 201,
+      answers: { $ref: '#/components/schemas/StorageDataset' },
+      fields: { ...fields, name: createOnly({ ...fields.name, required: false }) },
+      perform: async ({ target, sent, operations }) =>
+        sent.name === undefined ? new ActionAnswer(202, present(await update(target, sent, operations))) : present(await create(target.name, sent, operations)),
+    }),
+  ],
+);
+
+function filesystems({ facts }: World): readonly Dataset[] {
+  return [...facts.storage.datasets.values()].filter(({ kind }) => kind === 'filesystem');
+}
+
+function filesystem({ facts }: World, name: string): Dataset | undefined {
+  const found = facts.storage.datasets.get(name);
+  return found?.kind === 'filesystem' ? found : undefined;
+}
+
+function present({ name, properties, inherited, ...one }: Dataset): AnswerOf<typeof fields> {
+  const bytes = (property: DatasetProperty) => Number(properties[property] ?? 0);
+  return {
+    name,
+    pool: name.split('/')[0] ?? name,
+    mountpoint: one.mountpoint ?? '',
+    comments: one.comment ?? null,
+    sync: properties.sync ?? 'standard',
+    compression: properties.compression ?? 'off',
+    atime: properties.atime ?? 'on',
+    readonly: properties.readonly ?? 'off',
+    exec: properties.exec ?? 'on',
+    dedup: properties.dedup ?? 'off',
+    recordsize: bytes('recordsize'),
+    quota: bytes('quota'),
+    refquota: bytes('refquota'),
+    reservation: bytes('reservation'),
+    refreservation: bytes('refreservation'),
+    used: one.used,
+    avail: one.available,
+    refer: one.referenced,
+    inherit_props: inherited,
+  };
+}
+
+function settingsOf(sent: Sent): DatasetSettings {
+  const properties: Partial<Record<DatasetProperty, string>> = {};
+  for (const [name, value] of Object.entries(sent)) {
+    const property = propertyOf[name];
+    if (property !== undefined && value !== undefined) properties[property] = String(value);
+  }
+  return { properties, ...(sent.comments === undefined ? {} : { comment: sent.comments ?? '' }) };
+}
+
+async function create(parent: string, sent: Sent, operations: Operations): Promise<Dataset> {
+  const name = `${parent}/${sent.name ?? ''}`;
+  const { properties, ...settings } = settingsOf(sent);
+  // What is to be inherited is inherited by not being set.
+  const set = Object.fromEntries(Object.entries(properties ?? {}).filter(([, value]) => value !== 'inherit'));
+  await operations.change(`create the dataset ${name}`, (draft) => {
+    if (draft.facts.storage.datasets.has(name)) throw invalid({ name: ['A dataset of this name exists already.'] });
+    draft.plan.first({
+      title: `create the dataset ${name}`,
+      perform: (host) => host.zfs.createDataset(name, { ...settings, properties: set }),
+      undo: (host) => host.zfs.destroyDataset(name),
+      touches: ['storage'],
+    });
+  });
+  return filesystem(operations.world, name) ?? gone(name);
+}
+
+async function update(before: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
+  const settings = settingsOf(sent);
+  const former = Object.fromEntries(
+    Object.keys(settings.properties ?? {}).map((property) => [property, before.inherited.some((one) => one === property) ? 'inherit' : (valueIn(before, property) ?? 'inherit')]),
+  );
+  await operations.change(`change the dataset ${before.name}`, (draft) =>
+    draft.plan.first({
+      title: `change the dataset ${before.name}`,
+      perform: (host) => host.zfs.changeDataset(before.name, settings),
+      undo: (host) => host.zfs.changeDataset(before.name, { properties: former, comment: before.comment ?? '' }),
+      touches: ['storage'],
+    }),
+  );
+  return filesystem(operations.world, before.name) ?? gone(before.name);
+}
+
+function valueIn({ properties }: Dataset, name: string): string | undefined {
+  return Object.entries(properties).find(([property]) => property === name)?.[1];
+}
+
+async function remove({ name }: Dataset, operations: Operations): Promise<void> {
+  if (!name.includes('/')) throw refused(`${quote(name)} is the root of a volume; remove the volume.`);
+  await operations.change(`destroy the dataset ${name}`, (draft) =>
+    draft.plan.last({ title: `destroy the dataset ${name}`, perform: (host) => host.zfs.destroyDataset(name, { recursive: true }), touches: ['storage'] }),
+  );
+}
+
+function gone(name: string): never {
+  throw new Error(`the dataset ${name} is not there`);
+}

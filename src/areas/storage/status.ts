@@ -1,0 +1,55 @@
+import type { ErrorCounts, PoolGroup } from '../../host/ports/zfs.ts';
+import { isData } from './layout.ts';
+import type { Volume } from './volumes.ts';
+
+/** A node of the status tree (Part C; gaps 11.5). */
+interface Node {
+  readonly id: number;
+  readonly name: string;
+  readonly status: string;
+  readonly type: 'root' | 'vdev' | 'dev';
+  readonly read: string;
+  readonly write: string;
+  readonly cksum: string;
+  readonly pk?: string;
+  readonly label?: string;
+  readonly children?: readonly Node[];
+}
+
+/** The pool as a tree: data groups under the root, then the groups beside them as roots of their own. */
+export function statusTree({ record, pool }: Volume): unknown {
+  if (pool === undefined) return { id: record.id, pk: String(record.id), name: record.vol_name, status: 'UNKNOWN' };
+  let last = record.id * 100;
+  const nextId = () => {
+    last += 1;
+    return last;
+  };
+  const groupNode = (group: PoolGroup): Node => ({
+    id: nextId(),
+    name: group.kind === 'stripe' ? 'stripe' : group.name,
+    type: 'vdev',
+    status: group.health,
+    ...counts(group.errors),
+    children: group.devices.map((device) => ({ id: nextId(), name: device.disk, label: device.label, type: 'dev', status: device.health, ...counts(device.errors) })),
+  });
+  const besideNode = (name: string, kind: PoolGroup['kind']): readonly Node[] => {
+    const groups = pool.groups.filter((group) => group.kind === kind);
+    return groups.length === 0 ? [] : [{ id: nextId(), name, type: 'root', status: 'ONLINE', ...counts(noErrors), children: groups.map(groupNode) }];
+  };
+  const root: Node = {
+    id: record.id,
+    pk: String(record.id),
+    name: record.vol_name,
+    type: 'root',
+    status: pool.health,
+    ...counts(noErrors),
+    children: [...pool.groups.filter(isData).map(groupNode), ...besideNode('cache', 'cache'), ...besideNode('spares', 'spare'), ...besideNode('logs', 'log')],
+  };
+  return root;
+}
+
+const noErrors: ErrorCounts = { read: 0, write: 0, checksum: 0 };
+
+function counts({ read, write, checksum }: ErrorCounts) {
+  return { read: String(read), write: String(write), cksum: String(checksum) };
+}

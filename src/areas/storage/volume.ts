@@ -1,0 +1,217 @@
+import { IssueList } from '../../engine/errors.ts';
+import { choice, field, flag, good, inputOnly, integer, list, live, text, where, wrong } from '../../engine/fields.ts';
+import { volumesFolder } from '../../engine/formats.ts';
+import { action, hosted, type Operations, type Scope, type World } from '../../engine/resource.ts';
+import type { DiskGroup, Pool, PoolSpec } from '../../host/ports/zfs.ts';
+import { groupKinds } from '../../host/ports/zfs.ts';
+import { isObject } from '../../lib/json.ts';
+import { isWithin } from '../../lib/path.ts';
+import { showSize } from '../../lib/size.ts';
+import { quote } from '../../lib/text.ts';
+import { cifsShare } from '../sharing/cifs.ts';
+import { layoutProblems } from './layout.ts';
+import { statusTree } from './status.ts';
+import { childTree } from './tree.ts';
+import { findVolume, type Volume, volumeFrom, volumeRecord } from './volumes.ts';
+
+const nameRule = "A volume name begins with a letter; letters, digits and - _ . may follow. log, mirror…, spare…, raidz… and c0… are ZFS's own words.";
+
+/** A group of disks, as `{"vdevtype": "mirror", "disks": ["ada0", "ada1"]}`. */
+const layoutGroup = field<DiskGroup>({
+  says: 'A group of disks.',
+  schema: { type: 'object', properties: { vdevtype: { enum: [...groupKinds] }, disks: { type: 'array', items: { type: 'string' } } }, required: ['vdevtype', 'disks'] },
+  read(sent) {
+    if (!isObject(sent)) return wrong(`A group is an object with vdevtype and disks, not ${quote(sent)}.`);
+    const kind = choice(groupKinds, { says: '' }).read(sent['vdevtype']);
+    if (!kind.ok) return wrong(`vdevtype: ${kind.wrong}`);
+    const disks = list(text({ says: '', max: 64, pattern: /^[A-Za-z0-9._:-]+$/, rule: 'A disk is named as in storage/disk.' }), { says: '' }).read(sent['disks']);
+    return disks.ok ? good({ kind: kind.value, disks: disks.value }) : wrong(`disks: ${disks.wrong}`);
+  },
+});
+
+const fields = {
+  id: live(integer({ says: 'Number of the volume.' })),
+  name: live(text({ says: 'Name of the volume.' })),
+  vol_name: live(text({ says: 'Name of the volume.' })),
+  vol_guid: live(text({ says: 'What ZFS calls the pool.' })),
+  mountpoint: live(text({ says: 'Folder it is mounted at.' })),
+  status: live(text({ says: "HEALTHY, or the pool's own word; UNKNOWN when the pool is not there." })),
+  used: live(
+    field<string | number>({
+      says: 'Space in use: a text with unit and percentage, or bytes in the profile clients.',
+      schema: { type: ['string', 'integer'] },
+      read: () => wrong('It is never sent.'),
+    }),
+  ),
+  used_si: live(text({ says: 'Space in use, with unit.' })),
+  used_pct: live(text({ says: 'Share of the space in use, as 3%.' })),
+  avail: live(integer({ says: 'Bytes that may still be written.' })),
+  avail_si: live(text({ says: 'Space that may still be written, with unit.' })),
+  total_si: live(text({ says: 'All space, with unit.' })),
+  vol_encrypt: live(integer({ says: '0 plain, 1 encrypted, 2 encrypted with a passphrase.' })),
+  vol_encryptkey: live(text({ says: 'What the key is called; empty when there is none.' })),
+  is_decrypted: live(flag(true, { says: 'Whether it can be read now.' })),
+  is_upgraded: live(flag(true, { says: 'Whether every feature of this ZFS is switched on in the pool.' })),
+  children: live(
+    list(field<unknown>({ says: 'A dataset or zvol.', schema: { type: 'object' }, read: () => wrong('It is never sent.') }), {
+      says: 'The root dataset, and below it the others as a tree.',
+    }),
+  ),
+  volume_name: inputOnly(
+    where(text({ says: 'Name of a new volume.', max: 30, pattern: /^[A-Za-z][-_.A-Za-z0-9]*$/, rule: nameRule }), (name) =>
+      /^(log$|c\d|mirror|spare|raidz)/.test(name) ? nameRule : undefined,
+    ),
+  ),
+  volume_add: inputOnly(text({ says: 'Name of a volume to extend.', max: 30 })),
+  encryption: inputOnly(where(flag(false, { says: 'Whether the volume is encrypted.' }), (on) => (on ? 'Encrypted volumes cannot be made yet.' : undefined))),
+  encryption_inirand: inputOnly(flag(false, { says: 'Whether the disks of an encrypted volume are filled with random data first.' })),
+  dedup: inputOnly(choice(['off', 'on', 'verify'], { says: 'Whether equal blocks are kept once.', initial: 'off' })),
+  layout: inputOnly(list(layoutGroup, { says: 'Groups of disks. The data groups have one type; log, cache and spare come beside them.', max: 256 })),
+};
+
+export const volume = hosted(
+  'storage/volume',
+  {
+    title: 'volume',
+    says: 'A ZFS pool.',
+    key: { name: 'id', slashes: false },
+    filters: ['vol_name'],
+    shows: ['storage'],
+    fields,
+    removal: {
+      destroy: flag(true, { says: 'Whether the data is destroyed; otherwise the pool is let go and can be imported again.' }),
+      cascade: flag(true, { says: 'Whether the shares on the volume go with it.' }),
+    },
+    list: (scope) => scope.view.all(volumeRecord).map((record) => volumeFrom(record, scope)),
+    find: findVolume,
+    present: ({ record, pool, root }, scope) => {
+      const used = root?.used ?? 0;
+      const available = root?.available ?? 0;
+      const percent = `${Math.round((100 * used) / Math.max(1, used + available))}%`;
+      return {
+        id: record.id,
+        name: record.vol_name,
+        vol_name: record.vol_name,
+        vol_guid: record.vol_guid,
+        mountpoint: `${volumesFolder}/${record.vol_name}`,
+        status: statusWord(pool),
+        used: scope.profile === 'clients' ? used : `${showSize(used)} (${percent})`,
+        used_si: showSize(used),
+        used_pct: pool === undefined ? 'Error' : percent,
+        avail: available,
+        avail_si: showSize(available),
+        total_si: showSize(used + available),
+        vol_encrypt: 0,
+        vol_encryptkey: '',
+        is_decrypted: true,
+        is_upgraded: pool?.upgraded ?? true,
+        children: root === undefined ? [] : [childTree(root, scope.facts)],
+      };
+    },
+    create: (sent, _scope, operations) => {
+      const groups = sent.layout ?? [];
+      const name = sent.volume_name || sent.volume_add || '';
+      return operations.work(
+        `${sent.volume_name ? 'create' : 'extend'} the volume ${name}`,
+        [`pool:${name}`, ...groups.flatMap(({ disks }) => disks.map((disk) => `disk:${disk}`))],
+        async (work) => {
+          throwProblems(sent.volume_name ?? '', sent.volume_add ?? '', groups, operations.world);
+          if (sent.volume_name) {
+            const spec: PoolSpec = {
+              name,
+              groups,
+              mountpoint: `${volumesFolder}/${name}`,
+              settings: { properties: { compression: 'lz4', ...(sent.dedup ? { dedup: sent.dedup } : {}) } },
+            };
+            await work.step({
+              title: `create the pool ${name}`,
+              perform: (host) => host.zfs.createPool(spec),
+              undo: (host) => host.zfs.destroyPool(name),
+              touches: ['storage', 'disks'],
+            });
+            const guid = operations.world.facts.storage.pools.get(name)?.guid ?? '';
+            const record = await work.change((draft) => draft.find(volumeRecord, 'vol_guid', guid) ?? draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid }));
+            return volumeFrom(record, operations.world);
+          }
+          // What joins a pool cannot leave it again, so this is the last thing that can fail.
+          await work.step({ title: `extend the pool ${name}`, perform: (host) => host.zfs.extendPool(name, groups), touches: ['storage', 'disks'] });
+          return findVolume(operations.world, name) ?? lost(name);
+        },
+      );
+    },
+    remove: async ({ record, pool }, sent, _scope, operations) => {
+      const name = record.vol_name;
+      const destroy = sent.destroy ?? true;
+      await operations.change(`remove the volume ${name}`, (draft) => {
+        draft.remove(volumeRecord, record.id);
+        if (sent.cascade ?? true) {
+          for (const share of [...draft.all(cifsShare)]) if (isWithin(share.cifs_path, `${volumesFolder}/${name}`)) draft.remove(cifsShare, share.id);
+        }
+        if (pool === undefined) return;
+        draft.plan.last({
+          title: `${destroy ? 'destroy' : 'export'} the pool ${name}`,
+          perform: (host) => (destroy ? host.zfs.destroyPool(name) : host.zfs.exportPool(name)),
+          touches: ['storage', 'disks'],
+        });
+      });
+    },
+  },
+  [
+    action({
+      method: 'GET',
+      segment: 'status',
+      title: 'Shows the pool as a tree of groups and devices.',
+      status: 200,
+      answers: { type: 'object' },
+      perform: ({ target, scope }) => asProfile(statusTree(target), scope),
+    }),
+    action({
+      segment: 'scrub',
+      title: 'Starts reading and checking all data.',
+      perform: ({ target, operations }) => scrub(target, operations, 'start'),
+    }),
+    action({
+      method: 'DELETE',
+      segment: 'scrub',
+      title: 'Stops the scrub.',
+      perform: ({ target, operations }) => scrub(target, operations, 'stop'),
+    }),
+  ],
+);
+
+function statusWord(pool: Pool | undefined): string {
+  if (pool === undefined) return 'UNKNOWN';
+  return pool.health === 'ONLINE' ? 'HEALTHY' : pool.health;
+}
+
+/** The document shows the tree itself; most clients read a list of one (clients-need, last section). */
+function asProfile(tree: unknown, { profile }: Scope): unknown {
+  return profile === 'clients' ? [tree] : tree;
+}
+
+async function scrub({ record }: Volume, operations: Operations, what: 'start' | 'stop'): Promise<string> {
+  const name = record.vol_name;
+  await operations.perform({
+    title: `${what} the scrub of ${name}`,
+    perform: (host) => (what === 'start' ? host.zfs.startScrub(name) : host.zfs.stopScrub(name)),
+    touches: ['storage'],
+  });
+  return what === 'start' ? 'Volume scrub started.' : 'Volume scrub stopped.';
+}
+
+/** Asked again once the pool and its disks are locked, for another request may have come first. */
+function throwProblems(newName: string, oldName: string, groups: readonly DiskGroup[], { view, facts }: World): void {
+  const issues = new IssueList();
+  const old = oldName === '' ? undefined : findVolume({ view, facts }, oldName);
+  if (newName === '' && oldName === '') issues.add('__all__', 'Name a new volume or an existing one to extend.');
+  if (newName !== '' && oldName !== '') issues.add('__all__', 'Name a new volume or an existing one to extend, not both.');
+  if (newName !== '' && (facts.storage.pools.has(newName) || view.find(volumeRecord, 'vol_name', newName) !== undefined))
+    issues.add('volume_name', 'A volume of this name exists already.');
+  if (oldName !== '' && old?.pool === undefined) issues.add('volume_add', `There is no volume ${quote(oldName)} to extend.`);
+  for (const problem of layoutProblems(groups, facts.disks, old?.pool)) issues.add('__all__', problem);
+  issues.throwIfAny();
+}
+
+function lost(name: string): never {
+  throw new Error(`the volume ${name} is gone`);
+}

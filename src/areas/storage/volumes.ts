@@ -1,0 +1,60 @@
+import { missing } from '../../engine/errors.ts';
+import { readOnly, text } from '../../engine/fields.ts';
+import { volumesFolder } from '../../engine/formats.ts';
+import { collection, type Draft, type RecordOf, type World } from '../../engine/resource.ts';
+import type { Dataset, Pool } from '../../host/ports/zfs.ts';
+import { quote } from '../../lib/text.ts';
+
+/** What only Holdfast can keep of a pool: the number that the interface calls it by. It has no address of its own. */
+export const volumeRecord = collection('holdfast/volumes', {
+  title: 'volume',
+  says: 'The numbers of the volumes.',
+  verbs: [],
+  order: ['vol_name'],
+  fields: {
+    vol_name: readOnly(text({ says: 'Name of the pool.' })),
+    vol_guid: readOnly(text({ says: 'What ZFS calls the pool, wherever it goes.' })),
+  },
+});
+
+/** A volume: its record, and the pool when the machine has it. */
+export interface Volume {
+  readonly record: RecordOf<typeof volumeRecord.fields>;
+  readonly pool: Pool | undefined;
+  /** The pool's root dataset. */
+  readonly root: Dataset | undefined;
+}
+
+export function volumeFrom(record: Volume['record'], { facts }: World): Volume {
+  const pool = facts.storage.pools.get(record.vol_name);
+  const present = pool?.guid === record.vol_guid ? pool : undefined;
+  return { record, pool: present, root: present && facts.storage.datasets.get(record.vol_name) };
+}
+
+/** A segment of digits only is an id, anything else a name (gaps 1.2). */
+export function findVolume(world: World, key: string): Volume | undefined {
+  const { view } = world;
+  const record = /^\d{1,15}$/.test(key) ? view.get(volumeRecord, Number(key)) : view.find(volumeRecord, 'vol_name', key);
+  return record && volumeFrom(record, world);
+}
+
+/** The name of the pool that a path's `{vol}` means. */
+export function poolNameOf(world: World, key: string): string {
+  const volume = findVolume(world, key);
+  if (volume?.pool === undefined) throw missing(`There is no volume ${quote(key)}.`);
+  return volume.record.vol_name;
+}
+
+/**
+ * Pools that are mounted where volumes are and have no number yet get one: what the machine has is listed, whoever
+ * made it, also when the daemon ended between making a pool and writing its number down.
+ */
+export function adoptPools(draft: Draft): void {
+  for (const pool of draft.facts.storage.pools.values()) {
+    const mountpoint = draft.facts.storage.datasets.get(pool.name)?.mountpoint;
+    const known = draft.find(volumeRecord, 'vol_name', pool.name);
+    if (mountpoint !== `${volumesFolder}/${pool.name}` || known?.vol_guid === pool.guid) continue;
+    if (known !== undefined) draft.remove(volumeRecord, known.id);
+    draft.create(volumeRecord, {}, { vol_name: pool.name, vol_guid: pool.guid });
+  }
+}

@@ -1,0 +1,48 @@
+import { flag, required, text } from '../../engine/fields.ts';
+import { schedule, scheduleProblem, userName } from '../../engine/formats.ts';
+import { action, collection } from '../../engine/resource.ts';
+import { cronTableCommand, longestCronCommand } from '../../lib/cron.ts';
+
+/** How much of a job's output is kept, in bytes of each stream. */
+const keptOutput = 64 * 1024;
+
+export const cronJob = collection(
+  'tasks/cronjob',
+  {
+    title: 'cron job',
+    says: 'A command that the machine runs by a schedule.',
+    order: ['cron_description', 'cron_user'],
+    fields: {
+      cron_user: required(userName({ says: 'Account the command runs as.', max: 60 })),
+      cron_command: required(text({ says: 'Handed to the shell as it stands.', max: 900 })),
+      cron_description: text({ says: 'What the job is for.', max: 200 }),
+      ...schedule('cron'),
+      cron_stdout: flag(true, { says: 'Whether standard output goes to the null device.' }),
+      cron_stderr: flag(false, { says: 'Whether standard error goes to the null device; otherwise it joins standard output.' }),
+      cron_enabled: flag(true, { says: 'Whether the job runs by its schedule.' }),
+    },
+    check({ record, issues }) {
+      const problem = scheduleProblem(record.cron_minute, record.cron_hour, record.cron_daymonth, record.cron_month, record.cron_dayweek);
+      if (problem !== undefined) issues.add('__all__', problem);
+      const bytes = Buffer.byteLength(cronTableCommand(record.cron_command, { stdout: record.cron_stdout, stderr: record.cron_stderr }));
+      if (bytes > longestCronCommand) issues.add('cron_command', `In cron's table it would take ${bytes} bytes, and cron reads at most ${longestCronCommand}: put it into a script.`);
+    },
+  },
+  [
+    action({
+      segment: 'run',
+      title: 'Runs the command now, whether the job is enabled or not. It goes on after the answer, as a job.',
+      perform({ target, operations }) {
+        operations.background({
+          title: `run the cron job ${target.id}`,
+          subject: `tasks/cronjob/${target.id}`,
+          async run({ host, signal }) {
+            const outcome = await host.commands.run({ user: target.cron_user, line: target.cron_command, signal, keep: keptOutput });
+            return { ...outcome };
+          },
+        });
+        return 'Cron job started.';
+      },
+    }),
+  ],
+);

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { isObject } from '../lib/json.ts';
+import { serve } from './serve.ts';
+import { type Options, readSettings, SettingsError } from './settings.ts';
+
+const help = `
+Every option can also be set in the environment (HOLDFAST_LISTEN, HOLDFAST_STATE, HOLDFAST_HOST, HOLDFAST_PROFILE,
+HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL) or in a file of such lines: /etc/holdfast/holdfast.conf for root, else
+~/.config/holdfast/holdfast.conf. HOLDFAST_ROOT_PASSWORD is the password that root gets at the first start;
+without it one is made up and shown once.`;
+
+/** Reads the command line and does what it says. Ends the process with 2 when it cannot be understood. */
+export async function run(words: readonly string[]): Promise<void> {
+  const program = new Command('holdfast')
+    .description('Management daemon of a network storage appliance.')
+    .version(version())
+    .exitOverride()
+    .showHelpAfterError(false)
+    .configureOutput({ outputError: (message, write) => write(message.replace(/^error: /, 'holdfast: ')) });
+  program
+    .command('serve', { isDefault: true })
+    .description('serve the interface over HTTP')
+    .option('--listen <addr:port>', 'address and port (default 127.0.0.1:8080)')
+    .option('--state <dir>', 'folder of the configuration and, on the virtual host, of the machine')
+    .option('--host <kind>', 'virtual: a machine in this process; linux: this machine (default virtual)')
+    .option('--profile <name>', 'document: answers as documented; clients: as most programs expect (default document)')
+    .option('--disks <list>', 'disks of a new virtual host, as 8x2G (the default) or 4x2G,2x500M')
+    .option('--log-level <level>', 'debug, info, warn, error or silent (default info)')
+    .option('--config <file>', 'file with further settings')
+    .addHelpText('after', help)
+    .action((options: Options) => serve(readSettings(options, process.env, process.getuid?.() === 0), version()));
+  try {
+    await program.parseAsync(words);
+  } catch (error) {
+    // Commander has told the person already; help and version are no errors.
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
+    else if (error instanceof SettingsError) fail(error.message);
+    else throw error;
+  }
+}
+
+function fail(message: string): void {
+  process.stderr.write(`holdfast: ${message}\n`);
+  process.exitCode = 2;
+}
+
+/** From package.json, which lies one level above the bundle and two above this file. */
+function version(): string {
+  for (const place of ['../package.json', '../../package.json']) {
+    try {
+      const found: unknown = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8'));
+      if (isObject(found) && found['name'] === 'holdfast') return String(found['version']);
+    } catch {
+      // The other place is tried.
+    }
+  }
+  return 'unknown';
+}

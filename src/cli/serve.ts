@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import pino from 'pino';
+import { type App, buildApp } from '../app.ts';
+import type { Host } from '../host/ports/index.ts';
+import { Store, StoreError } from '../store/store.ts';
+import { notifySystemd } from './sd-notify.ts';
+import type { Settings } from './settings.ts';
+
+/** Serves until a signal says stop. The change in hand is finished first. */
+export async function serve(settings: Settings, version: string): Promise<void> {
+  const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 1, sync: false }));
+  let store: Store;
+  try {
+    store = Store.open(settings.state);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    process.stderr.write(`holdfast: ${error.message}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const host = await openHost(settings);
+  const app = await buildApp({ host, store, log, now: Date.now, profile: settings.profile, version, rootPassword: settings.rootPassword });
+  try {
+    await app.server.listen({ host: settings.listen.address, port: settings.listen.port });
+  } catch (error) {
+    process.stderr.write(`holdfast: cannot listen on ${settings.listen.address}:${settings.listen.port}: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+    await app.close();
+    return;
+  }
+  announce(app, settings);
+  log.info({ version, host: settings.host, profile: settings.profile, state: settings.state }, `serving on ${addressOf(app)}`);
+  await notifySystemd('READY=1');
+  stopOnSignal(app, log);
+}
+
+async function openHost(settings: Settings): Promise<Host> {
+  // Only the host that is used is loaded: a laptop needs none of the other.
+  if (settings.host === 'linux') return (await import('../host/linux/index.ts')).openLinuxHost({});
+  return (await import('../host/virtual/index.ts')).openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, now: Date.now });
+}
+
+function announce(app: App, settings: Settings): void {
+  if (app.newPassword === undefined) return;
+  process.stderr.write(
+    `\n  Holdfast serves on ${addressOf(app)}\n  A password was made for root. It is shown this once:\n\n      ${app.newPassword}\n\n  State: ${settings.state}\n\n`,
+  );
+}
+
+function addressOf(app: App): string {
+  const address = app.server.server.address();
+  if (address === null || typeof address === 'string') return String(address);
+  return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}/`;
+}
+
+function stopOnSignal(app: App, log: pino.Logger): void {
+  let stopping = false;
+  const stop = (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    const done = notifySystemd('STOPPING=1').then(() => app.close());
+    done.then(
+      () => log.flush(() => process.exit(0)),
+      (error: unknown) => {
+        log.error({ err: error }, 'the stop was not clean');
+        log.flush(() => process.exit(1));
+      },
+    );
+  };
+  process.on('SIGTERM', () => stop('SIGTERM'));
+  process.on('SIGINT', () => stop('SIGINT'));
+}

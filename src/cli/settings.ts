@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import type { Profile } from '../engine/resource.ts';
+import { parseSize } from '../lib/size.ts';
+
+/** How the daemon runs. Each setting comes from the command line, else the environment, else the file, else a default. */
+export interface Settings {
+  readonly listen: { readonly address: string; readonly port: number };
+  readonly state: string;
+  readonly host: 'virtual' | 'linux';
+  readonly profile: Profile;
+  /** Sizes of the virtual host's disks in bytes. */
+  readonly disks: readonly number[];
+  readonly logLevel: string;
+  readonly rootPassword: string | undefined;
+}
+
+/** A setting that cannot be used; the message is one line for the person who started the daemon. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+/** What the command line gave, by option. */
+export interface Options {
+  readonly listen?: string;
+  readonly state?: string;
+  readonly host?: string;
+  readonly profile?: string;
+  readonly disks?: string;
+  readonly logLevel?: string;
+  readonly config?: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function readSettings(options: Options, environment: Environment, isRoot: boolean): Settings {
+  const file = readFile(options.config ?? environment['HOLDFAST_CONFIG'], environment, isRoot);
+  const setting = (option: string | undefined, name: string) => option ?? environment[name] ?? file[name];
+  const host = oneOf('host', setting(options.host, 'HOLDFAST_HOST') ?? 'virtual', ['virtual', 'linux'] as const);
+  if (host === 'linux' && !isRoot) throw new SettingsError('--host linux changes this machine and needs root; without root, use --host virtual.');
+  return {
+    host,
+    listen: readListen(setting(options.listen, 'HOLDFAST_LISTEN') ?? '127.0.0.1:8080'),
+    state: setting(options.state, 'HOLDFAST_STATE') ?? defaultState(host, environment),
+    profile: oneOf('profile', setting(options.profile, 'HOLDFAST_PROFILE') ?? 'document', ['document', 'clients'] as const),
+    disks: readDisks(setting(options.disks, 'HOLDFAST_DISKS') ?? '8x2G'),
+    logLevel: oneOf('log-level', setting(options.logLevel, 'HOLDFAST_LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error', 'silent'] as const),
+    rootPassword: environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD'],
+  };
+}
+
+/** The file has the names of the environment, one `NAME=value` a line. Only one that was asked for must exist. */
+function readFile(asked: string | undefined, environment: Environment, isRoot: boolean): Environment {
+  const usual = isRoot ? '/etc/holdfast/holdfast.conf' : join(environment['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'holdfast', 'holdfast.conf');
+  const path = asked ?? usual;
+  if (asked === undefined && !existsSync(path)) return {};
+  try {
+    return parseEnv(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new SettingsError(`The config file ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function defaultState(host: Settings['host'], environment: Environment): string {
+  if (host === 'linux') return '/var/lib/holdfast';
+  return join(environment['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'holdfast');
+}
+
+function oneOf<const V extends string>(name: string, value: string, values: readonly V[]): V {
+  const known = values.find((one) => one === value);
+  if (known === undefined) throw new SettingsError(`--${name} is ${values.slice(0, -1).join(', ')} or ${values.at(-1)}, not "${value}".`);
+  return known;
+}
+
+/** `127.0.0.1:8080`, `[::1]:8080`; port 0 lets the system choose. */
+function readListen(text: string): Settings['listen'] {
+  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text);
+  const address = match?.[1] ?? match?.[2] ?? '';
+  const port = Number(match?.[3]);
+  if (match === null || isIP(address) === 0 || port > 65535) throw new SettingsError(`--listen is ADDR:PORT like 127.0.0.1:8080 or [::1]:8080, not "${text}".`);
+  return { address, port };
+}
+
+/** `8x2G` is eight disks of 2 GiB; `4x2G,2x500M` are of two sizes. */
+function readDisks(text: string): readonly number[] {
+  return text.split(',').flatMap((part) => {
+    const match = /^(\d{1,3})x(.+)$/.exec(part.trim());
+    const size = parseSize(match?.[2] ?? '');
+    if (match === null || size === undefined || size < 64 * 1024 ** 2)
+      throw new SettingsError(`--disks is a number of disks and their size, like 8x2G or 4x2G,2x500M with at least 64M each, not "${text}".`);
+    return Array<number>(Number(match[1])).fill(size);
+  });
+}

@@ -1,0 +1,145 @@
+import type { OwnedAccounts, UserSpec } from '../host/ports/accounts.ts';
+import { type Host, HostError } from '../host/ports/index.ts';
+import { failed } from './errors.ts';
+import type { Topic } from './facts.ts';
+import type { Desired, DesiredAccounts, DesiredFile, DesiredService } from './unit.ts';
+
+/** What converging did, or in a dry run would do, as sentences. */
+export type Deeds = readonly string[];
+
+export interface Outcome {
+  readonly deeds: Deeds;
+  /** The facts that are different afterwards. */
+  readonly touched: ReadonlySet<Topic>;
+}
+
+/**
+ * Makes the machine true to what a unit desires, touching only what is different. `applied` is what the machine is
+ * known to be; without it the machine is asked. The same function serves a change, the start, a repair and, with
+ * `pretend`, the drift report and the dry run.
+ */
+export async function converge(host: Host, desired: Desired, applied: Desired | undefined, options: { pretend?: boolean } = {}): Promise<Outcome> {
+  const deeds: string[] = [];
+  const touched = new Set<Topic>();
+  const act: Act = async (title, deed, topic) => {
+    deeds.push(title);
+    if (topic !== undefined) touched.add(topic);
+    if (options.pretend !== true) await deed();
+  };
+  if (desired.accounts !== undefined) await convergeAccounts(host, desired.accounts, applied?.accounts, act);
+  const written = await convergeFiles(host, desired.files ?? [], applied?.files, act);
+  await convergeServices(host, desired.services ?? [], applied?.services, written, act);
+  return { deeds, touched };
+}
+
+type Act = (title: string, deed: () => Promise<void>, topic?: Topic) => Promise<void>;
+
+async function convergeAccounts(host: Host, desired: DesiredAccounts, applied: DesiredAccounts | undefined, act: Act): Promise<void> {
+  if (desired === applied) return;
+  const actual: OwnedAccounts = applied ?? (await host.accounts.owned());
+  const users = difference(actual.users, desired.users, sameUser);
+  const groups = difference(actual.groups, desired.groups, (a, b) => a.gid === b.gid);
+  // A group must be there before its members, and empty of primary members before it goes. A group whose number
+  // changes is another group, so its users are changed between its removal and its return.
+  for (const user of users.gone) await act(`remove the user ${user.name}`, () => host.accounts.removeUser(user.name), 'accounts');
+  for (const group of groups.different) await act(`give the group ${group.name} the number ${group.gid}`, () => replaceGroup(host, group), 'accounts');
+  for (const group of groups.added) await act(`create the group ${group.name}`, () => host.accounts.createGroup(group), 'accounts');
+  for (const user of users.different) await act(`change the user ${user.name}`, () => host.accounts.changeUser(user), 'accounts');
+  for (const user of users.added) await act(`create the user ${user.name}`, () => host.accounts.createUser(user), 'accounts');
+  for (const group of groups.gone) await act(`remove the group ${group.name}`, () => host.accounts.removeGroup(group.name), 'accounts');
+}
+
+async function replaceGroup(host: Host, group: { readonly name: string; readonly gid: number }): Promise<void> {
+  await host.accounts.removeGroup(group.name);
+  await host.accounts.createGroup(group);
+}
+
+function sameUser(a: UserSpec, b: UserSpec): boolean {
+  return (
+    a.uid === b.uid &&
+    a.gid === b.gid &&
+    a.fullName === b.fullName &&
+    a.home === b.home &&
+    a.shell === b.shell &&
+    a.passwordHash === b.passwordHash &&
+    a.groups.join(',') === b.groups.join(',')
+  );
+}
+
+function difference<T extends { readonly name: string }>(actual: readonly T[], desired: readonly T[], same: (a: T, b: T) => boolean) {
+  const there = new Map(actual.map((one) => [one.name, one]));
+  const wanted = new Set(desired.map((one) => one.name));
+  const added = desired.filter((one) => !there.has(one.name));
+  const different = desired.filter((one) => {
+    const old = there.get(one.name);
+    return old !== undefined && old !== one && !same(old, one);
+  });
+  return { added, different, gone: actual.filter((one) => !wanted.has(one.name)) };
+}
+
+/** Answers whether any file became another. */
+async function convergeFiles(host: Host, desired: readonly DesiredFile[], applied: readonly DesiredFile[] | undefined, act: Act): Promise<boolean> {
+  const known = applied && new Map(applied.map((file) => [file.path, file.content]));
+  let written = false;
+  for (const { path, content, mode } of desired) {
+    const actual = known?.has(path) ? known.get(path) : await host.files.read(path);
+    if (actual === content) continue;
+    written = true;
+    if (content === undefined) await act(`remove ${path}`, () => host.files.remove(path));
+    else await act(`write ${path}`, () => host.files.write(path, content, mode === undefined ? {} : { mode }));
+  }
+  for (const path of known?.keys() ?? []) {
+    if (desired.some((file) => file.path === path)) continue;
+    written = true;
+    await act(`remove ${path}`, () => host.files.remove(path));
+  }
+  return written;
+}
+
+async function convergeServices(host: Host, desired: readonly DesiredService[], applied: readonly DesiredService[] | undefined, written: boolean, act: Act): Promise<void> {
+  const known = new Map(applied?.map((service) => [service.name, service]));
+  const unknown = desired.map((service) => service.name).filter((name) => !known.has(name));
+  const asked = unknown.length === 0 ? undefined : await host.services.states(unknown);
+  for (const { name, running, onChange, readAtStart } of desired) {
+    const before = known.get(name);
+    const state = asked?.get(name);
+    const runs = before?.running ?? state?.running ?? false;
+    if (!running) {
+      if (runs || state?.enabled === true) await act(`stop ${name}`, () => host.services.stop(name), 'services');
+    } else if (!runs || state?.enabled === false) {
+      if (state?.installed === false) throw failed(`This machine has no ${name}.`);
+      await act(`start ${name}`, () => host.services.start(name), 'services');
+    } else if (onChange !== 'nothing' && before !== undefined && before.readAtStart !== readAtStart) {
+      await act(`restart ${name}`, () => host.services.restart(name), 'services');
+    } else if (written && onChange !== 'nothing') {
+      // Without knowledge of what it was started with, only a restart is sure to have it read everything.
+      const restart = onChange === 'restart' || (before === undefined && readAtStart !== undefined);
+      await act(`${restart ? 'restart' : 'reload'} ${name}`, () => (restart ? host.services.restart(name) : host.services.reload(name)), restart ? 'services' : undefined);
+    }
+  }
+}
+
+/** Lets each new file be read by the program it is for. Nothing that the machine uses is touched. */
+export async function verify(host: Host, desired: Desired, applied: Desired | undefined): Promise<void> {
+  const known = new Map(applied?.files?.map((file) => [file.path, file.content]));
+  for (const { path, content, verify: checker } of desired.files ?? []) {
+    if (checker === undefined || content === undefined || known.get(path) === content) continue;
+    const staged = await host.files.stage(path, content);
+    try {
+      const objection = checker.objection(await host.commands.check(checker.words(staged)));
+      if (objection !== undefined) throw failed(objection.replaceAll(staged, path));
+    } finally {
+      await discard(host, staged);
+    }
+  }
+}
+
+/** A staged file that cannot be discarded is litter, not a reason to refuse a change; one more try, then it stays. */
+async function discard(host: Host, staged: string): Promise<void> {
+  try {
+    await host.files.discard(staged);
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    await host.files.discard(staged);
+  }
+}

@@ -1,0 +1,508 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Host, HostError } from '../host/ports/index.ts';
+import { converge, type Deeds, verify } from './converge.ts';
+import { LayeredDraft, type References } from './draft.ts';
+import { Fault, failed } from './errors.ts';
+import { EventBus } from './events.ts';
+import { FactKeeper, type Topic, topics } from './facts.ts';
+import type { Fields } from './fields.ts';
+import { Jobs } from './jobs.ts';
+import type { Keeper, KeptRevision } from './keeper.ts';
+import { Lane, type Waiting } from './lane.ts';
+import type { Passwords } from './passwords.ts';
+import type { Collection, Draft, Operations, Resource, Step, Work, World } from './resource.ts';
+import { type Kept, type RecordChange, Tables } from './tables.ts';
+import { type Desired, inOrder, type Unit } from './unit.ts';
+
+/** The lines an operator reads. `fields` never holds a secret. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface EngineParts {
+  readonly resources: readonly Resource[];
+  readonly units: readonly Unit[];
+  readonly host: Host;
+  readonly store: Keeper;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly passwords: Passwords;
+}
+
+/** Who asked, for the log and the revisions. */
+export interface Asker {
+  readonly actor: string;
+  readonly request: string;
+}
+
+/** One request's change on its way through the lane. */
+interface Change {
+  readonly title: string;
+  readonly asker: Asker;
+  readonly make: (draft: Draft) => void;
+  /** The records it changed, told apart from those of its companions in the group. */
+  changes: readonly RecordChange[];
+}
+
+/** A unit, and what the machine is known to be of it. */
+interface UnitState {
+  readonly unit: Unit;
+  /** Undefined when only the machine itself can tell. */
+  applied: Desired | undefined;
+  degraded: string | undefined;
+  attempts: number;
+  retry: NodeJS.Timeout | undefined;
+}
+
+export interface UnitReport {
+  readonly unit: string;
+  readonly degraded: string | null;
+  /** What would have to be done to make the machine true. */
+  readonly drift: Deeds;
+  /** What cannot be served now, and why. */
+  readonly omissions: readonly string[];
+}
+
+/** Milliseconds before a degraded unit is tried again: soon, then patiently. */
+const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
+
+/**
+ * The configuration, the machine, and the one way from a change of the first to the second: draft, check, render,
+ * verify, apply, keep. A change that fails anywhere leaves both as they were.
+ */
+export class Engine {
+  readonly events: EventBus;
+  readonly jobs: Jobs;
+  readonly resources: readonly Resource[];
+  readonly #host: Host;
+  readonly #store: Keeper;
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #passwords: Passwords;
+  readonly #tables: Tables;
+  readonly #facts: FactKeeper;
+  readonly #references: References;
+  readonly #units: readonly UnitState[];
+  readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
+  /** Grows with what the units name, so the facts know which services to ask about. */
+  readonly #serviceNames = new Set<string>();
+  readonly #stopWatching: (() => void)[] = [];
+  #closing = false;
+
+  private constructor({ resources, units, host, store, log, now, passwords }: EngineParts) {
+    this.resources = resources;
+    this.#host = host;
+    this.#store = store;
+    this.#log = log;
+    this.#now = now;
+    this.#passwords = passwords;
+    this.events = new EventBus(now);
+    this.jobs = new Jobs(store, this.events, now);
+    this.#tables = new Tables(resources.filter(isKeptResource));
+    this.#references = referencesIn(resources);
+    this.#units = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, retry: undefined }));
+    this.#facts = new FactKeeper(host, { serviceNames: () => [...this.#serviceNames], now, changed: (topic) => this.#factsChanged(topic) });
+  }
+
+  /** Reads the store, looks at the machine, and makes the machine true to the store. */
+  static async start(parts: EngineParts): Promise<Engine> {
+    const engine = new Engine(parts);
+    await engine.#start();
+    return engine;
+  }
+
+  get world(): World {
+    return { view: this.#tables, facts: this.#facts.facts };
+  }
+
+  /** Whether the machine is somewhere not what the configuration says, and could not be made so. */
+  get isDegraded(): boolean {
+    return this.#units.some(({ degraded }) => degraded !== undefined);
+  }
+
+  /** The world for a reader, whose topics are looked at anew in the background when the last look is old. */
+  glance(shown: readonly Topic[]): World {
+    for (const topic of shown) this.#facts.glance(topic);
+    return this.world;
+  }
+
+  table<F extends Fields>(of: Kept<F>) {
+    return this.#tables.table(of);
+  }
+
+  operations(asker: Asker): Operations {
+    const engine = this;
+    return {
+      get world() {
+        return engine.world;
+      },
+      now: this.#now,
+      hashPassword: (password) => this.#passwords.hash(password),
+      change: (title, make) => this.change(title, asker, make),
+      work: (title, locks, run) => this.#work(title, locks, asker, run),
+      background: (task) => void this.jobs.start(task, this.#host),
+      perform: (step) => this.#perform(step, asker),
+    };
+  }
+
+  /** One change through the lane. Resolves when the machine is what the configuration now says, and it is kept. */
+  async change<T>(title: string, asker: Asker, make: (draft: Draft) => T): Promise<T> {
+    const result: { value?: { readonly it: T } } = {};
+    await this.#lane.enter({
+      title,
+      asker,
+      changes: [],
+      make: (draft) => {
+        result.value = { it: make(draft) };
+      },
+    });
+    if (result.value === undefined) throw new Error(`the lane lost the change ${title}`);
+    return result.value.it;
+  }
+
+  /** What a change would do to the machine, without doing it. */
+  async plan(make: (draft: Draft) => void): Promise<Deeds> {
+    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    make(draft);
+    draft.issues.throwIfAny();
+    const deeds: string[] = draft.firstSteps.map((step) => step.title);
+    for (const { state, desired } of this.#affected(draft)) {
+      await verify(this.#host, desired, state.applied);
+      deeds.push(...(await converge(this.#host, desired, state.applied, { pretend: true })).deeds);
+    }
+    return [...deeds, ...draft.lastSteps.map((step) => step.title)];
+  }
+
+  /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
+  async report(): Promise<readonly UnitReport[]> {
+    const reports: UnitReport[] = [];
+    for (const { unit, degraded } of this.#units) {
+      const desired = unit.render(this.#tables, this.#facts.facts);
+      const { deeds } = await converge(this.#host, desired, undefined, { pretend: true });
+      reports.push({ unit: unit.name, degraded: degraded ?? null, drift: deeds, omissions: desired.omissions ?? [] });
+    }
+    return reports;
+  }
+
+  revisions(limit: number, before?: number): readonly KeptRevision[] {
+    return this.#store.revisions(limit, before);
+  }
+
+  /** Finishes what is in hand, then lets go of everything. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    for (const stop of this.#stopWatching) stop();
+    for (const { retry } of this.#units) clearTimeout(retry);
+    await this.#lane.idle();
+    await this.jobs.close();
+    await this.#lane.idle();
+  }
+
+  // Start ------------------------------------------------------------------------------------------------------------
+
+  async #start(): Promise<void> {
+    this.#store.prune();
+    await this.#facts.renew(...topics);
+    for (const resource of this.resources.filter(isKeptResource)) {
+      const { records, lastId } = this.#store.load(resource);
+      this.#tables.table(resource).load(records, lastId);
+    }
+    this.#seed();
+    for (const { unit } of this.#units) {
+      for (const service of unit.render(this.#tables, this.#facts.facts).services ?? []) this.#serviceNames.add(service.name);
+    }
+    for (const state of this.#units) await this.#repair(state, 'at start');
+    await this.#facts.renew(...topics);
+    this.#stopWatching.push(this.#host.zfs.watch(() => void this.#facts.renew('storage').catch(() => {})));
+  }
+
+  /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
+  #seed(): void {
+    const asker = { actor: 'holdfast', request: 'start' };
+    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    for (const resource of this.resources.filter(isKeptResource)) {
+      const table = this.#tables.table(resource);
+      if (table.lastId > 0) continue;
+      if (resource.kind === 'singleton') draft.plant(resource, resource.seed(this.#facts.facts));
+      else for (const values of resource.seed(this.#facts.facts)) draft.plant(resource, values);
+    }
+    const changes = draft.changes();
+    if (changes.length === 0) return;
+    this.#store.commit([{ at: this.#time(), ...asker, title: 'a fresh system', changes }], changes, draft.sequences());
+    this.#tables.apply(changes, draft.sequences());
+  }
+
+  // Changes ----------------------------------------------------------------------------------------------------------
+
+  /** Lays the group's drafts over one another and carries them out as one; if that fails, one by one. */
+  async #carryOutGroup(group: readonly Waiting<Change>[]): Promise<readonly Waiting<Change>[]> {
+    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    const accepted: Waiting<Change>[] = [];
+    let later: readonly Waiting<Change>[] = [];
+    for (const [index, waiting] of group.entries()) {
+      const mark = draft.mark();
+      try {
+        waiting.item.make(draft);
+        draft.issues.throwIfAny();
+      } catch (error) {
+        draft.rewind(mark);
+        waiting.settle(error);
+        continue;
+      }
+      // What cannot be taken back must not share the fate of others: such a change goes alone.
+      const alone = draft.lastSteps.length > mark.last;
+      if (alone && accepted.length > 0) {
+        draft.rewind(mark);
+        later = group.slice(index);
+        break;
+      }
+      waiting.item.changes = draft.changesSince(mark);
+      accepted.push(waiting);
+      if (alone) {
+        later = group.slice(index + 1);
+        break;
+      }
+    }
+    if (accepted.length === 0) return later;
+    try {
+      await this.#carryOut(draft, accepted);
+      for (const { settle } of accepted) settle();
+    } catch (error) {
+      if (accepted.length === 1) accepted[0]?.settle(error);
+      else for (const waiting of accepted) await this.#carryOutGroup([waiting]);
+    }
+    return later;
+  }
+
+  async #carryOut(draft: LayeredDraft, accepted: readonly Waiting<Change>[]): Promise<void> {
+    const affected = this.#affected(draft);
+    const begun: UnitState[] = [];
+    const done: Step[] = [];
+    const touched = new Set<Topic>();
+    try {
+      for (const { state, desired } of affected) await verify(this.#host, desired, state.applied);
+      for (const step of draft.firstSteps) {
+        await step.perform(this.#host);
+        done.push(step);
+        for (const topic of step.touches ?? []) touched.add(topic);
+      }
+      for (const { state, desired } of affected) {
+        begun.push(state);
+        const outcome = await converge(this.#host, desired, state.applied);
+        for (const topic of outcome.touched) touched.add(topic);
+        state.applied = desired;
+      }
+      for (const step of draft.lastSteps) {
+        await step.perform(this.#host);
+        for (const topic of step.touches ?? []) touched.add(topic);
+      }
+      const at = this.#time();
+      const revisions = accepted.map(({ item }) => ({ at, ...item.asker, title: item.title, changes: item.changes }));
+      this.#store.commit(
+        revisions.filter(({ changes }) => changes.length > 0),
+        draft.changes(),
+        draft.sequences(),
+      );
+    } catch (error) {
+      await this.#takeBack(begun, done);
+      this.#log.warn({ error: messageOf(error), requests: accepted.map(({ item }) => item.asker.request) }, `failed: ${accepted.map(({ item }) => item.title).join('; ')}`);
+      if (touched.size > 0) await this.#facts.renew(...touched);
+      throw asFault(error);
+    }
+    this.#tables.apply(draft.changes(), draft.sequences());
+    for (const { item } of accepted) this.#announce(item);
+    for (const { state } of affected) this.#recovered(state);
+    if (touched.size > 0) await this.#renewQuietly(touched);
+  }
+
+  /** The units that the changed records concern, with what they render from the draft, where that is different. */
+  #affected(draft: LayeredDraft): readonly { readonly state: UnitState; readonly desired: Desired }[] {
+    const changed = new Set(draft.changes().map(({ resource }) => resource.path));
+    return this.#units
+      .filter(({ unit }) => unit.reads.some(({ path }) => changed.has(path)))
+      .map((state) => ({ state, desired: state.unit.render(draft, draft.facts) }))
+      .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
+  }
+
+  /** Two ways back: what is rendered is rendered again from what is kept, what was done is undone in reverse order. */
+  async #takeBack(begun: readonly UnitState[], done: readonly Step[]): Promise<void> {
+    for (const state of begun.toReversed()) {
+      state.applied = undefined;
+      await this.#repair(state, 'after a failed change');
+    }
+    for (const step of done.toReversed()) await this.#undo(step);
+  }
+
+  async #undo(step: Step): Promise<void> {
+    try {
+      await step.undo?.(this.#host);
+    } catch (error) {
+      this.events.emit('undo.failed', { title: step.title, reason: messageOf(error) });
+      this.#log.error({ error: messageOf(error) }, `could not take back: ${step.title}`);
+    }
+  }
+
+  #announce({ title, asker, changes }: Change): void {
+    this.#log.info({ ...asker, records: changes.map(({ resource, id }) => `${resource.path}/${id}`) }, title);
+    for (const { resource, id, before, after } of changes) {
+      const what = before === undefined ? 'created' : after === undefined ? 'removed' : 'updated';
+      this.events.emit('record.changed', { resource: resource.path, id, what, request: asker.request });
+    }
+  }
+
+  // Work that takes its time -----------------------------------------------------------------------------------------
+
+  async #work<T>(title: string, locks: readonly string[], asker: Asker, run: (work: Work) => Promise<T>): Promise<T> {
+    const result: { value?: { readonly it: T }; error?: unknown } = {};
+    const task = {
+      title,
+      subject: locks[0] ?? '',
+      run: () =>
+        this.jobs.locked(locks, async () => {
+          const done: Step[] = [];
+          const touched = new Set<Topic>();
+          try {
+            result.value = {
+              it: await run({
+                step: async (step) => {
+                  await step.perform(this.#host);
+                  done.push(step);
+                  for (const topic of step.touches ?? []) touched.add(topic);
+                  await this.#facts.renew(...(step.touches ?? []));
+                },
+                change: (make) => this.change(title, asker, make),
+              }),
+            };
+            return {};
+          } catch (error) {
+            result.error = error;
+            for (const step of done.toReversed()) await this.#undo(step);
+            if (touched.size > 0) await this.#renewQuietly(touched);
+            throw error;
+          }
+        }),
+    };
+    await this.jobs.start(task, this.#host).done;
+    if (result.value === undefined) throw asFault(result.error ?? new Error(`the job ${title} ended without a result`));
+    return result.value.it;
+  }
+
+  async #perform(step: Step, asker: Asker): Promise<void> {
+    try {
+      await step.perform(this.#host);
+    } catch (error) {
+      this.#log.warn({ ...asker, error: messageOf(error) }, `failed: ${step.title}`);
+      throw asFault(error);
+    }
+    this.#log.info(asker, step.title);
+    await this.#renewQuietly(new Set(step.touches ?? []));
+  }
+
+  /** After a success the facts are renewed for the answer's sake; that the look fails does not unmake the success. */
+  async #renewQuietly(touched: ReadonlySet<Topic>): Promise<void> {
+    try {
+      await this.#facts.renew(...touched);
+    } catch (error) {
+      this.#log.warn({ error: messageOf(error) }, `could not look at ${[...touched].join(', ')}`);
+    }
+  }
+
+  // Units ------------------------------------------------------------------------------------------------------------
+
+  /** Makes one unit true to what is kept. A failure is loud, marks the unit degraded and is tried again. */
+  async #repair(state: UnitState, when: string): Promise<void> {
+    const { unit } = state;
+    try {
+      const desired = unit.render(this.#tables, this.#facts.facts);
+      const { deeds } = await converge(this.#host, desired, state.applied);
+      state.applied = desired;
+      if (deeds.length > 0) this.#log.info({ unit: unit.name, deeds }, `brought the machine to the configuration ${when}`);
+      this.#recovered(state);
+    } catch (error) {
+      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
+      state.applied = undefined;
+      state.degraded = messageOf(error);
+      state.attempts += 1;
+      this.#log.error({ unit: unit.name, error: messageOf(error) }, `the machine is not what the configuration says ${when}`);
+      this.events.emit('unit.degraded', { unit: unit.name, reason: messageOf(error) });
+      this.#tryAgain(state);
+    }
+  }
+
+  #tryAgain(state: UnitState): void {
+    if (this.#closing) return;
+    clearTimeout(state.retry);
+    state.retry = setTimeout(() => void this.#settleUnit(state), retryAfter(state.attempts));
+    state.retry.unref();
+  }
+
+  #recovered(state: UnitState): void {
+    clearTimeout(state.retry);
+    state.attempts = 0;
+    if (state.degraded === undefined) return;
+    state.degraded = undefined;
+    this.#log.info({ unit: state.unit.name }, 'recovered');
+    this.events.emit('unit.recovered', { unit: state.unit.name });
+  }
+
+  /** Repairs a unit in the lane, so that it meets no change half way. */
+  async #settleUnit(state: UnitState): Promise<void> {
+    await this.#inLane(`repair ${state.unit.name}`, () => this.#repair(state, 'on another try'));
+  }
+
+  #factsChanged(topic: Topic): void {
+    if (this.#closing) return;
+    for (const state of this.#units) {
+      if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
+      else if (!(state.unit.uses ?? []).includes(topic)) continue;
+      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.unit.render(this.#tables, this.#facts.facts))) continue;
+      void this.#inLane(`follow the machine: ${state.unit.name}`, () => this.#repair(state, `after a change of ${topic}`));
+    }
+  }
+
+  /** Whether a service that this unit keeps running has ended by other hands. */
+  #hasStopped(state: UnitState): boolean {
+    return (state.applied?.services ?? []).some(({ name, running }) => running && this.#facts.facts.services.get(name)?.running === false);
+  }
+
+  async #inLane(title: string, deed: () => Promise<void>): Promise<void> {
+    try {
+      await this.change(title, { actor: 'holdfast', request: '' }, (draft) => draft.plan.last({ title, perform: deed }));
+    } catch (error) {
+      this.#log.error({ error: messageOf(error) }, title);
+    }
+  }
+
+  #time(): string {
+    return new Date(this.#now()).toISOString();
+  }
+}
+
+export function isKeptResource(resource: Resource): resource is Kept {
+  return resource.kind !== 'hosted';
+}
+
+function referencesIn(resources: readonly Resource[]): References {
+  const references = new Map<string, { from: Collection; name: string; field: Fields[string] }[]>();
+  for (const from of resources) {
+    if (from.kind !== 'collection') continue;
+    for (const [name, field] of Object.entries(from.fields)) {
+      if (field.refers === undefined) continue;
+      const known = references.get(field.refers.to) ?? [];
+      references.set(field.refers.to, [...known, { from, name, field }]);
+    }
+  }
+  return references;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What the machine said becomes the answer's words; what nobody foresaw stays what it is. */
+function asFault(error: unknown): unknown {
+  return error instanceof HostError ? failed(error.message, error) : error;
+}

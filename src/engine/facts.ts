@@ -1,0 +1,109 @@
+import type { KnownAccounts } from '../host/ports/accounts.ts';
+import type { Disk } from '../host/ports/disks.ts';
+import type { Host } from '../host/ports/index.ts';
+import type { ServiceState } from '../host/ports/services.ts';
+import type { Dataset, Pool } from '../host/ports/zfs.ts';
+
+/** What the host was last seen to be. Frozen; a newer look is a new value. */
+export interface Facts {
+  readonly host: Host['kind'];
+  readonly accounts: KnownAccounts;
+  readonly disks: readonly Disk[];
+  /** By the service manager's name. */
+  readonly services: ReadonlyMap<string, ServiceState>;
+  readonly storage: Storage;
+}
+
+export interface Storage {
+  readonly pools: ReadonlyMap<string, Pool>;
+  /** By full name, parents before children. */
+  readonly datasets: ReadonlyMap<string, Dataset>;
+}
+
+/** The part of the facts that one look at the host renews. */
+export type Topic = Exclude<keyof Facts, 'host'>;
+
+export const topics: readonly Topic[] = ['accounts', 'disks', 'services', 'storage'];
+
+/** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
+const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, disks: 60_000, services: 5_000, storage: 5_000 };
+
+/**
+ * Keeps the facts. Reading them costs nothing and waits for nothing: a stale topic is renewed behind the reader's
+ * back, and whoever changed the host renews what it touched before answering.
+ */
+export class FactKeeper {
+  #facts: Facts;
+  readonly #host: Host;
+  readonly #serviceNames: () => readonly string[];
+  readonly #now: () => number;
+  readonly #changed: (topic: Topic) => void;
+  readonly #lookedAt = new Map<Topic, number>();
+  readonly #looking = new Map<Topic, Promise<void>>();
+
+  constructor(host: Host, options: { serviceNames: () => readonly string[]; now: () => number; changed: (topic: Topic) => void }) {
+    this.#host = host;
+    this.#serviceNames = options.serviceNames;
+    this.#now = options.now;
+    this.#changed = options.changed;
+    this.#facts = Object.freeze({
+      host: host.kind,
+      accounts: { users: [], groups: [], shells: [] },
+      disks: [],
+      services: new Map(),
+      storage: { pools: new Map(), datasets: new Map() },
+    });
+  }
+
+  get facts(): Facts {
+    return this.#facts;
+  }
+
+  /** The facts, and a renewal of `topic` in the background when the last look is old. */
+  glance(topic: Topic): Facts {
+    if (this.#now() - (this.#lookedAt.get(topic) ?? 0) > freshFor[topic] && !this.#looking.has(topic)) {
+      // A look that fails in the background leaves the old facts; the next change will meet the same fault and say so.
+      this.renew(topic).catch(() => {});
+    }
+    return this.#facts;
+  }
+
+  /** Looks at the host now. Looks at one topic never overlap, so an older answer cannot replace a newer one. */
+  async renew(...which: readonly Topic[]): Promise<void> {
+    await Promise.all(
+      which.map((topic) => {
+        const earlier = this.#looking.get(topic) ?? Promise.resolve();
+        const look = earlier.catch(() => {}).then(() => this.#look(topic));
+        this.#looking.set(topic, look);
+        const done = () => {
+          if (this.#looking.get(topic) === look) this.#looking.delete(topic);
+        };
+        look.then(done, done);
+        return look;
+      }),
+    );
+  }
+
+  async #look(topic: Topic): Promise<void> {
+    const part = await this.#gather(topic);
+    this.#facts = Object.freeze({ ...this.#facts, ...part });
+    this.#lookedAt.set(topic, this.#now());
+    this.#changed(topic);
+  }
+
+  async #gather(topic: Topic): Promise<Partial<Facts>> {
+    const { accounts, disks, services, zfs } = this.#host;
+    switch (topic) {
+      case 'accounts':
+        return { accounts: await accounts.known() };
+      case 'disks':
+        return { disks: await disks.list() };
+      case 'services':
+        return { services: await services.states(this.#serviceNames()) };
+      case 'storage': {
+        const [pools, datasets] = await Promise.all([zfs.pools(), zfs.datasets()]);
+        return { storage: { pools: new Map(pools.map((pool) => [pool.name, pool])), datasets: new Map(datasets.map((one) => [one.name, one])) } };
+      }
+    }
+  }
+}

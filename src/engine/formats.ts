@@ -1,0 +1,233 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { Cron } from 'croner';
+import { isWithin, normalPath } from '../lib/path.ts';
+import { parseSize } from '../lib/size.ts';
+import { quote, words } from '../lib/text.ts';
+import type { Facts } from './facts.ts';
+import { type Field, field, good, integer, onMachine, text, where, wrong } from './fields.ts';
+
+/** The formats of values that more than one resource has. Each is described and tested once, and used by name. */
+
+interface Says {
+  readonly says: string;
+}
+
+/** Where every volume is mounted. */
+export const volumesFolder = '/mnt';
+
+/** The volume that a path lies on, by the machine's pools. */
+export function volumeOf(path: string, facts: Facts): string | undefined {
+  return [...facts.storage.pools.keys()].find((name) => isWithin(path, `${volumesFolder}/${name}`));
+}
+
+/** An absolute path at or below a volume, kept without `..`, repeated and trailing slashes (gaps 1.11). */
+export function volumePath({ says }: Says): Field<string, 'plain'> {
+  const plain = text({ says, max: 255 });
+  const normal = field({
+    ...plain,
+    schema: { type: 'string', maxLength: 255, pattern: '^/mnt/' },
+    read(sent) {
+      const reading = plain.read(sent);
+      if (!reading.ok || reading.value === '') return reading;
+      if (!reading.value.startsWith('/')) return wrong(`The path must begin with ${volumesFolder}/ and the name of a volume.`);
+      return good(normalPath(reading.value));
+    },
+  });
+  return onMachine(normal, (path, facts) =>
+    volumeOf(path, facts) === undefined ? `${quote(path)} lies on no volume: it must be ${volumesFolder}/ and the name of a volume, or below that.` : undefined,
+  );
+}
+
+/** The name of a user that the machine knows. */
+export function userName({ says, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+  return onMachine(accountText(says, max, initial), (name, facts) => (facts.accounts.users.some((user) => user.name === name) ? undefined : `No user is called ${quote(name)}.`));
+}
+
+/** The name of a group that the machine knows. */
+export function groupName({ says, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+  return onMachine(accountText(says, max, initial), (name, facts) =>
+    facts.accounts.groups.some((group) => group.name === name) ? undefined : `No group is called ${quote(name)}.`,
+  );
+}
+
+function accountText(says: string, max: number, initial = ''): Field<string, 'plain'> {
+  return text({ says, max, initial, pattern: /^[^\s:,]+$/, rule: 'An account name has no blanks, commas or colons.' });
+}
+
+/** Shells that clients of the interface name from habit; a machine without one of them gives its users its own. */
+export const foreignShells: readonly string[] = [
+  '/bin/csh',
+  '/bin/tcsh',
+  '/usr/local/bin/bash',
+  '/usr/local/bin/zsh',
+  '/usr/local/bin/ksh93',
+  '/usr/local/bin/mksh',
+  '/usr/local/bin/rbash',
+  '/usr/local/bin/rzsh',
+];
+
+export const noShell = '/usr/sbin/nologin';
+
+/** A login shell of the machine, or one that clients name from habit. */
+export function loginShell({ says, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+  return onMachine(text({ says, initial, max: 255, pattern: /^\/[\w./+-]+$/, rule: 'A shell is an absolute path.' }), (path, { accounts }) =>
+    path === noShell || accounts.shells.includes(path) || foreignShells.includes(path) ? undefined : `${quote(path)} is no shell of this machine: ${accounts.shells.join(', ')}.`,
+  );
+}
+
+/** Octal digits in a text, as permissions and masks are written. Empty means unset. */
+export function octal({ says, max, initial = '' }: Says & { readonly max: number; readonly initial?: string }): Field<string, 'plain'> {
+  const top = max.toString(8);
+  return where(text({ says, initial, max: top.length, pattern: /^[0-7]+$/, rule: `Octal digits are wanted, up to ${top}.` }), (value) =>
+    value !== '' && Number.parseInt(value, 8) > max ? `${value} is above ${top}.` : undefined,
+  );
+}
+
+/** A TCP or UDP port. */
+export function port({ says, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
+  return integer({ says, min: 1, max: 65535, ...(initial === undefined ? {} : { initial }) });
+}
+
+/** An IPv4 or IPv6 address. */
+export function ipAddress({ says }: Says): Field<string, 'plain'> {
+  return where(text({ says, max: 45 }), (value) => (value === '' || isIPv4(value) || isIPv6(value) ? undefined : `${quote(value)} is no IP address.`));
+}
+
+/**
+ * Hosts as the daemons' own lists take them: names, addresses, networks, `.domain` suffixes, wildcards, separated by
+ * blanks or commas. What a name means is left to the daemon (gaps 6.1: not checked), what characters it has is not.
+ */
+export function hostList({ says, max = 2048 }: Says & { readonly max?: number }): Field<string, 'plain'> {
+  return where(text({ says, max, multiline: true }), (value) => {
+    const stranger = words(value).find((word) => !/^[A-Za-z0-9.:/_%*?@[\]-]+$/.test(word));
+    return stranger === undefined ? undefined : `${quote(stranger)} is no host, address or network.`;
+  });
+}
+
+/**
+ * Lines that a person adds to a daemon's file. They go into a section that is open, so they may neither open another
+ * nor end in a backslash that would swallow what follows. What they mean is left to the daemon's checker.
+ */
+export function configLines({ says, max = 16_384 }: Says & { readonly max?: number }): Field<string, 'plain'> {
+  return where(text({ says, max, multiline: true }), (value) => {
+    const header = value.split('\n').find((line) => /^\s*(\[|<\/?(?:global|virtualhost)\b)/i.test(line));
+    if (header !== undefined) return `${quote(header.trim())} would begin another section of the file.`;
+    return /\\\s*$/.test(value) ? 'The last line must not end in a backslash.' : undefined;
+  });
+}
+
+/** Bytes, as a number or as people write sizes: `10G`, `1.5 TiB`, `64m` (clients-need V2). */
+export function size({ says, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
+  return field({
+    says,
+    initial,
+    blank: initial,
+    schema: { type: 'integer', minimum: 0 },
+    accepts: { type: ['integer', 'string'] },
+    read(sent) {
+      const bytes = typeof sent === 'number' || typeof sent === 'string' ? parseSize(String(sent)) : undefined;
+      return bytes === undefined ? wrong(`A size is wanted, like 10G, 1.5 TiB or bytes, not ${quote(sent)}.`) : good(bytes);
+    },
+  });
+}
+
+// Schedules ----------------------------------------------------------------------------------------------------------
+
+const cronParts = {
+  minute: { from: 0, to: 59 },
+  hour: { from: 0, to: 23 },
+  daymonth: { from: 1, to: 31 },
+  month: { from: 1, to: 12 },
+  dayweek: { from: 0, to: 7 },
+} as const;
+
+export type CronPart = keyof typeof cronParts;
+
+const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
+/**
+ * One field of a cron schedule: a star, steps, lists and ranges, kept as sent; a list that names every month or every
+ * day of the week is kept as a star (gaps 1.11).
+ */
+export function cronField(part: CronPart, { says, initial = '*' }: Says & { readonly initial?: string }): Field<string, 'plain'> {
+  const plain = text({ says, max: 100, initial });
+  return field({
+    ...plain,
+    accepts: { anyOf: [plain.accepts, { type: 'array', items: { type: ['string', 'integer'] } }] },
+    read(sent) {
+      const joined = Array.isArray(sent) && sent.every((one) => typeof one === 'string' || typeof one === 'number') ? sent.join(',') : sent;
+      const reading = plain.read(joined);
+      if (!reading.ok) return reading;
+      const value = reading.value === '' ? initial : reading.value;
+      const problem = cronProblem(part, value);
+      if (problem !== undefined) return wrong(problem);
+      return good(namesAll(part, value) ? '*' : value);
+    },
+  });
+}
+
+function cronProblem(part: CronPart, value: string): string | undefined {
+  const { from, to } = cronParts[part];
+  for (const item of value.split(',')) {
+    const match = /^(?:\*|([A-Za-z0-9]+)(?:-([A-Za-z0-9]+))?)(?:\/(\d{1,3}))?$/.exec(item.trim());
+    if (match === null) return `${quote(item)} is no cron field: write *, */5, 1-5 or 1,15.`;
+    const [low, high] = [match[1], match[2] ?? match[1]].map((word) => (word === undefined ? undefined : cronNumber(part, word)));
+    if (match[1] !== undefined && (low === undefined || high === undefined || low < from || high > to || low > high))
+      return `${quote(item)} does not lie between ${from} and ${to}.`;
+    if (match[3] !== undefined && (Number(match[3]) < 1 || Number(match[3]) > to + 1)) return `The step in ${quote(item)} does not lie between 1 and ${to + 1}.`;
+  }
+  return undefined;
+}
+
+function cronNumber(part: CronPart, word: string): number | undefined {
+  if (/^\d+$/.test(word)) return Number(word);
+  const names = part === 'month' ? monthNames : part === 'dayweek' ? dayNames : [];
+  const place = names.indexOf(word.toLowerCase());
+  return place === -1 ? undefined : place + (part === 'month' ? 1 : 0);
+}
+
+function namesAll(part: CronPart, value: string): boolean {
+  if (part !== 'month' && part !== 'dayweek') return false;
+  const named = new Set(value.split(',').map((item) => (part === 'dayweek' ? (cronNumber(part, item) ?? -1) % 7 : cronNumber(part, item))));
+  return named.size === (part === 'month' ? 12 : 7) && value.split(',').every((item) => cronNumber(part, item) !== undefined);
+}
+
+/** The five fields of a schedule under a resource's own prefix. */
+export function schedule<const P extends string>(prefix: P) {
+  const at = (part: CronPart, initial: string, what: string) => cronField(part, { says: `${what} in cron's notation.`, initial });
+  const fields = {
+    minute: at('minute', '00', 'Minutes'),
+    hour: at('hour', '*', 'Hours'),
+    daymonth: at('daymonth', '*', 'Days of the month'),
+    month: at('month', '*', 'Months'),
+    dayweek: at('dayweek', '*', 'Days of the week; 0 and 7 are Sunday'),
+  };
+  return prefixed(prefix, fields);
+}
+
+type Prefixed<P extends string, F> = { readonly [K in keyof F & string as `${P}_${K}`]: F[K] };
+
+function prefixed<const P extends string, F extends Readonly<Record<string, Field<string, 'plain'>>>>(prefix: P, fields: F): Prefixed<P, F> {
+  const named = Object.fromEntries(Object.entries(fields).map(([name, one]) => [`${prefix}_${name}`, one]));
+  if (!hasAll(named, prefix, fields)) throw new TypeError('a schedule field was lost');
+  return named;
+}
+
+function hasAll<const P extends string, F extends Readonly<Record<string, Field<string, 'plain'>>>>(
+  named: Readonly<Record<string, unknown>>,
+  prefix: P,
+  fields: F,
+): named is Prefixed<P, F> & Readonly<Record<string, unknown>> {
+  return Object.keys(fields).every((name) => named[`${prefix}_${name}`] !== undefined);
+}
+
+/** What is wrong with five cron fields together: a day that never comes, as the 31st of February. */
+export function scheduleProblem(minute: string, hour: string, daymonth: string, month: string, dayweek: string): string | undefined {
+  try {
+    const next = new Cron([minute, hour, daymonth, month, dayweek].join(' ')).nextRun();
+    return next === null ? 'This schedule never comes: no such day exists.' : undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

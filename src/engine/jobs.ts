@@ -1,0 +1,149 @@
+import type { Host } from '../host/ports/index.ts';
+import { isObject, type JsonObject } from '../lib/json.ts';
+import type { EventBus } from './events.ts';
+import type { Task } from './resource.ts';
+
+export type JobState = 'running' | 'finished' | 'failed' | 'aborted' | 'interrupted';
+
+export interface Job {
+  readonly id: number;
+  readonly title: string;
+  readonly subject: string;
+  readonly state: JobState;
+  readonly started: string;
+  readonly ended: string | null;
+  /** The last thing the job said of itself. */
+  readonly progress: string;
+  readonly result: JsonObject | null;
+  readonly error: string | null;
+}
+
+/** Where jobs are kept: the part of the store they need. */
+export interface JobShelf {
+  addJob(subject: string, body: string): number;
+  putJob(id: number, body: string): void;
+  jobs(limit: number): readonly { readonly id: number; readonly body: string }[];
+}
+
+/** Work that takes its time: started, watched, aborted, and remembered after it has ended. */
+export class Jobs {
+  readonly #shelf: JobShelf;
+  readonly #events: EventBus;
+  readonly #now: () => number;
+  readonly #running = new Map<number, { job: Job; readonly abort: AbortController; readonly done: Promise<Job> }>();
+  readonly #locks = new Map<string, Promise<void>>();
+
+  constructor(shelf: JobShelf, events: EventBus, now: () => number) {
+    this.#shelf = shelf;
+    this.#events = events;
+    this.#now = now;
+    // What ran when the daemon ended did not end by itself. It is reported, never claimed as done.
+    for (const job of this.list(1000)) {
+      if (job.state === 'running') this.#keep({ ...job, state: 'interrupted', ended: this.#time() });
+    }
+  }
+
+  /** The newest jobs first. */
+  list(limit: number): readonly Job[] {
+    return this.#shelf.jobs(limit).flatMap(({ id, body }) => this.#running.get(id)?.job ?? readJob(id, body) ?? []);
+  }
+
+  get(id: number): Job | undefined {
+    return this.list(1000).find((job) => job.id === id);
+  }
+
+  /** Starts a job; `done` settles when it ends and never rejects. */
+  start(task: Task, host: Host): { readonly id: number; readonly done: Promise<Job> } {
+    const begun = { title: task.title, subject: task.subject, state: 'running' as const, started: this.#time(), ended: null, progress: '', result: null, error: null };
+    const id = this.#shelf.addJob(task.subject, JSON.stringify(begun));
+    const abort = new AbortController();
+    const done = this.#run({ ...begun, id }, task, host, abort.signal);
+    this.#running.set(id, { job: { ...begun, id }, abort, done });
+    this.#events.emit('job.started', { id, title: task.title, subject: task.subject });
+    return { id, done };
+  }
+
+  /** Whether there was a running job to abort. */
+  abort(id: number): boolean {
+    const running = this.#running.get(id);
+    running?.abort.abort(new Error('aborted by request'));
+    return running !== undefined;
+  }
+
+  /** Ends all that runs and waits for it. */
+  async close(): Promise<void> {
+    for (const { abort } of this.#running.values()) abort.abort(new Error('the daemon ends'));
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  /** Runs `work` when everything before it under any of the same names has ended. */
+  async locked<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
+    const earlier = names.map((name) => this.#locks.get(name));
+    const { promise: free, resolve: release } = Promise.withResolvers<void>();
+    const mine = names.map((name) => [name, Promise.all([this.#locks.get(name), free]).then(() => {})] as const);
+    for (const [name, lock] of mine) this.#locks.set(name, lock);
+    try {
+      await Promise.all(earlier);
+      return await work();
+    } finally {
+      release();
+      for (const [name, lock] of mine) if (this.#locks.get(name) === lock) this.#locks.delete(name);
+    }
+  }
+
+  async #run(job: Job, task: Task, host: Host, signal: AbortSignal): Promise<Job> {
+    // One turn later, so that the caller has written the job down before it can end.
+    await Promise.resolve();
+    let progress = '';
+    const tell = (sentence: string) => {
+      progress = sentence;
+      const running = this.#running.get(job.id);
+      if (running) running.job = { ...running.job, progress };
+      this.#events.emit('job.progress', { id: job.id, sentence });
+    };
+    let ended: Job;
+    try {
+      const result = await task.run({ host, signal, progress: tell });
+      ended = { ...job, progress, state: signal.aborted ? 'aborted' : 'finished', ended: this.#time(), result };
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error);
+      ended = { ...job, progress, state: signal.aborted ? 'aborted' : 'failed', ended: this.#time(), error: said };
+    }
+    this.#keep(ended);
+    this.#running.delete(job.id);
+    this.#events.emit('job.ended', { id: job.id, title: job.title, subject: job.subject, state: ended.state });
+    return ended;
+  }
+
+  #keep({ id, ...body }: Job): void {
+    this.#shelf.putJob(id, JSON.stringify(body));
+  }
+
+  #time(): string {
+    return new Date(this.#now()).toISOString();
+  }
+}
+
+const states: readonly JobState[] = ['running', 'finished', 'failed', 'aborted', 'interrupted'];
+
+function readJob(id: number, text: string): Job | undefined {
+  const body: unknown = JSON.parse(text);
+  if (!isObject(body)) return undefined;
+  const { result, error, ended } = body;
+  return {
+    id,
+    title: String(body['title']),
+    subject: String(body['subject']),
+    state: states.find((state) => state === body['state']) ?? 'interrupted',
+    started: String(body['started']),
+    ended: typeof ended === 'string' ? ended : null,
+    progress: String(body['progress']),
+    result: isJsonObject(result) ? result : null,
+    error: typeof error === 'string' ? error : null,
+  };
+}
+
+/** What JSON.parse made an object of is a JSON object. */
+function isJsonObject(parsed: unknown): parsed is JsonObject {
+  return isObject(parsed);
+}

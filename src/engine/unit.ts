@@ -1,0 +1,78 @@
+import type { GroupSpec, UserSpec } from '../host/ports/accounts.ts';
+import type { Outcome } from '../host/ports/commands.ts';
+import type { Facts, Topic } from './facts.ts';
+import type { View } from './resource.ts';
+import type { Kept } from './tables.ts';
+
+/**
+ * One subsystem of the machine as a function of the configuration. Pure: the same view and facts always render the
+ * same. "Nothing configured" is a configuration too and has its own rendering.
+ */
+export interface Unit {
+  readonly name: string;
+  readonly says: string;
+  /** The resources whose records it renders. */
+  readonly reads: readonly Kept[];
+  /** The facts it renders from besides; when they change, it is rendered again. */
+  readonly uses?: readonly Topic[];
+  /** Units that must be true before this one is. */
+  readonly after?: readonly string[];
+  render(view: View, facts: Facts): Desired;
+}
+
+/** What must be true of the machine. Each kind is done by one port. */
+export interface Desired {
+  readonly accounts?: DesiredAccounts;
+  readonly files?: readonly DesiredFile[];
+  readonly services?: readonly DesiredService[];
+  /** What was left out because it cannot be served now, in words, each with what it belongs to. */
+  readonly omissions?: readonly string[];
+}
+
+export interface DesiredAccounts {
+  readonly groups: readonly GroupSpec[];
+  readonly users: readonly UserSpec[];
+}
+
+export interface DesiredFile {
+  readonly path: string;
+  /** Undefined when the file must not be there. */
+  readonly content: string | undefined;
+  readonly mode?: number;
+  readonly verify?: Checker;
+}
+
+/** Asks the program that will read a file what it thinks of it. */
+export interface Checker {
+  /** The command; `staged` is the path of the file to look at. */
+  words(staged: string): readonly string[];
+  /** What the program objects to, in its own words, or nothing. */
+  objection(outcome: Outcome): string | undefined;
+}
+
+export interface DesiredService {
+  readonly name: string;
+  readonly running: boolean;
+  /** What it needs after one of the unit's files was written. `nothing` when it looks by itself. */
+  readonly onChange: 'reload' | 'restart' | 'nothing';
+  /** Settings that it reads only at its start: when this text becomes another, it restarts instead of reloading. */
+  readonly readAtStart?: string;
+}
+
+/** The units in an order in which each comes after those it names. Units of a circle, or unknown names, are an error. */
+export function inOrder(units: readonly Unit[]): readonly Unit[] {
+  const byName = new Map(units.map((unit) => [unit.name, unit]));
+  const ordered = new Set<Unit>();
+  const visit = (unit: Unit, path: readonly string[]): void => {
+    if (ordered.has(unit)) return;
+    if (path.includes(unit.name)) throw new Error(`units wait for one another: ${[...path, unit.name].join(' after ')}`);
+    for (const name of unit.after ?? []) {
+      const earlier = byName.get(name);
+      if (earlier === undefined) throw new Error(`the unit ${unit.name} comes after ${name}, which there is not`);
+      visit(earlier, [...path, unit.name]);
+    }
+    ordered.add(unit);
+  };
+  for (const unit of units) visit(unit, []);
+  return [...ordered];
+}

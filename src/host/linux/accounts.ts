@@ -1,0 +1,239 @@
+import { isObject } from '../../lib/json.ts';
+import type { Accounts, GroupSpec, KnownAccounts, OwnedAccounts, SystemUser, UserSpec } from '../ports/accounts.ts';
+import { HostError } from '../ports/index.ts';
+import { type GroupLine, readGroups, readHashes, readShells, readUsers } from './accounts-read.ts';
+import { expectSuccess, type Runner } from './runner.ts';
+import type { Tree } from './tree.ts';
+
+/** Names of what Holdfast made. */
+interface Ledger {
+  readonly users: readonly string[];
+  readonly groups: readonly string[];
+}
+
+type Kind = keyof Ledger;
+
+/** What the account files of this machine say; accounts of directory services are not in them. */
+interface Local {
+  readonly users: readonly SystemUser[];
+  readonly groups: readonly GroupLine[];
+  readonly hashes: ReadonlyMap<string, string>;
+}
+
+/** Made by the tools of Debian's `passwd` package. What Holdfast made is remembered in a ledger, for the files have no place for it. */
+export class LinuxAccounts implements Accounts {
+  readonly #runner: Runner;
+  readonly #tree: Tree;
+  readonly #ledgerPath: string;
+  /** What the tools are told when the machine's root is another than ours. */
+  readonly #prefix: readonly string[];
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: { runner: Runner; tree: Tree; ledger: string }) {
+    this.#runner = options.runner;
+    this.#tree = options.tree;
+    this.#ledgerPath = options.ledger;
+    this.#prefix = options.tree.root === '/' ? [] : ['--prefix', options.tree.root];
+  }
+
+  async known(): Promise<KnownAccounts> {
+    const [users, groups, shells] = await Promise.all([this.#database('passwd'), this.#database('group'), this.#tree.read('/etc/shells')]);
+    return Object.freeze({
+      users: readUsers(users),
+      groups: readGroups(groups).map(({ name, gid }) => Object.freeze({ name, gid })),
+      shells: readShells(shells ?? ''),
+    });
+  }
+
+  owned(): Promise<OwnedAccounts> {
+    return this.#inTurn(async () => {
+      const local = await this.#local();
+      const ledger = await this.#ledger();
+      const users = local.users.filter((user) => ledger.users.includes(user.name)).map((user) => specOf(user, local));
+      const groups = local.groups.filter((group) => ledger.groups.includes(group.name)).map(({ name, gid }): GroupSpec => Object.freeze({ name, gid }));
+      // What was about to be made, or is gone, is not ours any more: whoever makes it next may be somebody else.
+      if (users.length < ledger.users.length || groups.length < ledger.groups.length) {
+        await this.#keep({ users: users.map((user) => user.name), groups: groups.map((group) => group.name) });
+      }
+      return Object.freeze({ users, groups });
+    });
+  }
+
+  createGroup({ name, gid }: GroupSpec): Promise<void> {
+    return this.#inTurn(async () => {
+      mustBeName(name, 'groupadd', 'group');
+      await this.#mustBeNew('groups', name, 'groupadd');
+      await this.#creating('groups', name, () => this.#tool('groupadd', '--non-unique', `--gid=${gid}`, name));
+    });
+  }
+
+  removeGroup(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#mustBeOwned('groups', name, 'groupdel');
+      await this.#tool('groupdel', name);
+      await this.#forget('groups', name);
+    });
+  }
+
+  createUser(user: UserSpec): Promise<void> {
+    return this.#inTurn(async () => {
+      const { name, passwordHash } = user;
+      mustBeName(name, 'useradd', 'user');
+      mustFit(user, 'useradd');
+      await this.#mustBeNew('users', name, 'useradd');
+      await this.#creating('users', name, async () => {
+        // No home folder, no group of its own, and no numbers set aside for containers.
+        const plain = ['--badname', '--non-unique', '--no-create-home', '--no-user-group', '--no-log-init', '-K', 'SUB_UID_COUNT=0', '-K', 'SUB_GID_COUNT=0'];
+        const groups = user.groups.length === 0 ? [] : [`--groups=${user.groups.join(',')}`];
+        await this.#tool('useradd', ...plain, `--uid=${user.uid}`, `--gid=${user.gid}`, `--home-dir=${user.home}`, `--shell=${user.shell}`, `--comment=${user.fullName}`, ...groups, name);
+        try {
+          await this.#setHash(name, passwordHash);
+        } catch (error) {
+          await this.#deleteUser(name);
+          throw error;
+        }
+      });
+    });
+  }
+
+  changeUser(user: UserSpec): Promise<void> {
+    return this.#inTurn(async () => {
+      const { name } = user;
+      await this.#mustBeOwned('users', name, 'usermod');
+      mustFit(user, 'usermod');
+      const local = await this.#local();
+      const found = local.users.find((one) => one.name === name);
+      if (found === undefined) throw new HostError(`usermod: user '${name}' does not exist`);
+      const before = specOf(found, local);
+      const changes: string[] = [];
+      if (user.uid !== before.uid) changes.push('--non-unique', `--uid=${user.uid}`);
+      if (user.gid !== before.gid) changes.push(`--gid=${user.gid}`);
+      if (user.fullName !== before.fullName) changes.push(`--comment=${user.fullName}`);
+      if (user.home !== before.home) changes.push(`--home=${user.home}`);
+      if (user.shell !== before.shell) changes.push(`--shell=${user.shell}`);
+      if (user.groups.join(',') !== before.groups.join(',')) changes.push(`--groups=${user.groups.join(',')}`);
+      if (changes.length > 0) await this.#tool('usermod', ...changes, name);
+      if (user.passwordHash !== before.passwordHash) await this.#setHash(name, user.passwordHash);
+    });
+  }
+
+  removeUser(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#mustBeOwned('users', name, 'userdel');
+      await this.#deleteUser(name);
+      await this.#forget('users', name);
+    });
+  }
+
+  /** One after the other: the tools lock the files, and the ledger is read and written in two steps. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => {});
+    return mine;
+  }
+
+  /** Remembers first and makes then: a crash in between leaves nothing behind that nobody owns. */
+  async #creating(kind: Kind, name: string, make: () => Promise<void>): Promise<void> {
+    const ledger = await this.#ledger();
+    if (!ledger[kind].includes(name)) await this.#keep({ ...ledger, [kind]: [...ledger[kind], name] });
+    try {
+      await make();
+    } catch (error) {
+      if (!(await this.#local())[kind].some((one) => one.name === name)) await this.#forget(kind, name);
+      throw error;
+    }
+  }
+
+  async #deleteUser(name: string): Promise<void> {
+    // Also while a program of that user runs: it may be a connection that only ends when the account is gone.
+    const namesake = (await this.#local()).groups.find((group) => group.name === name);
+    await this.#tool('userdel', '--force', name);
+    if (namesake === undefined || (await this.#local()).groups.some((group) => group.name === name)) return;
+    // userdel takes a group of the user's name along, and that one is not what was to go.
+    await this.#tool('groupadd', '--non-unique', `--gid=${namesake.gid}`, name);
+  }
+
+  /** By standard input: a command line is for all to read. */
+  async #setHash(name: string, hash: string): Promise<void> {
+    const words = ['chpasswd', '--encrypted', ...(this.#tree.root === '/' ? [] : ['--root', this.#tree.root])];
+    expectSuccess(await this.#runner.run(words, { input: `${name}:${hash}\n` }), words);
+  }
+
+  async #tool(program: string, ...words: readonly string[]): Promise<void> {
+    const all = [program, ...this.#prefix, ...words];
+    expectSuccess(await this.#runner.run(all), all);
+  }
+
+  async #mustBeNew(kind: Kind, name: string, tool: string): Promise<void> {
+    const known = await this.known();
+    const local = await this.#local();
+    if ([...known[kind], ...local[kind]].some((one) => one.name === name)) throw new HostError(`${tool}: ${kind === 'users' ? 'user' : 'group'} '${name}' already exists`);
+  }
+
+  async #mustBeOwned(kind: Kind, name: string, tool: string): Promise<void> {
+    if ((await this.#ledger())[kind].includes(name)) return;
+    const what = `${tool}: ${kind === 'users' ? 'user' : 'group'} '${name}'`;
+    throw new HostError((await this.known())[kind].some((one) => one.name === name) ? `${what} was not made by Holdfast` : `${what} does not exist`);
+  }
+
+  async #database(name: 'passwd' | 'group'): Promise<string> {
+    if (this.#tree.root !== '/') return (await this.#tree.read(`/etc/${name}`)) ?? '';
+    const words = ['getent', name];
+    return expectSuccess(await this.#runner.run(words), words).stdout;
+  }
+
+  async #local(): Promise<Local> {
+    const [passwd, group, shadow] = await Promise.all([this.#tree.read('/etc/passwd'), this.#tree.read('/etc/group'), this.#tree.read('/etc/shadow')]);
+    return { users: readUsers(passwd ?? ''), groups: readGroups(group ?? ''), hashes: readHashes(shadow ?? '') };
+  }
+
+  async #ledger(): Promise<Ledger> {
+    const text = await this.#tree.read(this.#ledgerPath);
+    if (text === undefined) return { users: [], groups: [] };
+    const ledger = readLedger(text);
+    if (ledger === undefined) throw new HostError(`${this.#ledgerPath} is not what Holdfast wrote: it no longer tells which accounts Holdfast made`);
+    return ledger;
+  }
+
+  async #keep(ledger: Ledger): Promise<void> {
+    await this.#tree.write(this.#ledgerPath, `${JSON.stringify({ users: ledger.users.toSorted(), groups: ledger.groups.toSorted() }, undefined, 1)}\n`, { mode: 0o600 });
+  }
+
+  async #forget(kind: Kind, name: string): Promise<void> {
+    const ledger = await this.#ledger();
+    await this.#keep({ ...ledger, [kind]: ledger[kind].filter((one) => one !== name) });
+  }
+}
+
+export function readLedger(text: string): Ledger | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const { users, groups } = value;
+  return isNames(users) && isNames(groups) ? { users, groups } : undefined;
+}
+
+function isNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
+function specOf(user: SystemUser, { groups, hashes }: Local): UserSpec {
+  const auxiliary = groups.filter((group) => group.members.includes(user.name)).map((group) => group.name);
+  return Object.freeze({ ...user, passwordHash: hashes.get(user.name) ?? '*', groups: Object.freeze([...new Set(auxiliary)].sort()) });
+}
+
+/** The tools take more than the files can hold, and take a leading dash for an option. */
+function mustBeName(name: string, tool: string, kind: 'user' | 'group'): void {
+  if (!/^[^-+\s:,/\p{C}][^\s:,/\p{C}]*$/u.test(name)) throw new HostError(`${tool}: '${name}' is not a valid ${kind} name`);
+}
+
+function mustFit({ fullName, home, shell, passwordHash, groups }: UserSpec, tool: string): void {
+  for (const [what, text] of [['full name', fullName], ['home folder', home], ['shell', shell], ['password hash', passwordHash]] as const) {
+    if (/[:\n\0]/.test(text)) throw new HostError(`${tool}: the ${what} has a colon or a line end in it`);
+  }
+  for (const name of groups) mustBeName(name, tool, 'group');
+}

@@ -1,0 +1,73 @@
+import { isObject } from '../../lib/json.ts';
+
+/** What the daemon and its helper process say to one another. Each program that runs has a number. */
+
+export interface StartOrder {
+  readonly kind: 'start';
+  readonly id: number;
+  readonly words: readonly string[];
+  readonly input: string | undefined;
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Milliseconds, or undefined for a program that may go on as long as it likes. */
+  readonly timeout: number | undefined;
+  /** With `tail` only the last `most` bytes of each stream are kept; without, more than `most` end the program. */
+  readonly most: number;
+  readonly tail: boolean;
+  /** Whether each line of standard output is told as it comes. */
+  readonly lines: boolean;
+}
+
+export interface EndOrder {
+  readonly kind: 'end';
+  readonly id: number;
+}
+
+export type Order = StartOrder | EndOrder;
+
+export type Report =
+  | { readonly kind: 'line'; readonly id: number; readonly text: string }
+  | { readonly kind: 'failed'; readonly id: number; readonly code: string; readonly message: string }
+  | { readonly kind: 'ended'; readonly id: number; readonly status: number; readonly stdout: string; readonly stderr: string; readonly cut: 'time' | 'size' | undefined };
+
+/** The message as a report, or undefined when it is none. */
+export function readReport(message: unknown): Report | undefined {
+  if (!isObject(message)) return undefined;
+  const { kind, id, text, code, message: said, status, stdout, stderr, cut } = message;
+  if (typeof id !== 'number') return undefined;
+  if (kind === 'line' && typeof text === 'string') return { kind, id, text };
+  if (kind === 'failed' && typeof code === 'string' && typeof said === 'string') return { kind, id, code, message: said };
+  if (kind === 'ended' && typeof status === 'number' && typeof stdout === 'string' && typeof stderr === 'string') {
+    return { kind, id, status, stdout, stderr, cut: cut === 'time' || cut === 'size' ? cut : undefined };
+  }
+  return undefined;
+}
+
+/** The message as an order, or undefined when it is none. */
+export function readOrder(message: unknown): Order | undefined {
+  if (!isObject(message)) return undefined;
+  const { kind, id, words, input, folder, environment, timeout, most, tail, lines } = message;
+  if (typeof id !== 'number') return undefined;
+  if (kind === 'end') return { kind, id };
+  if (kind !== 'start' || !isTextList(words) || typeof folder !== 'string' || !isTextMap(environment) || typeof most !== 'number') return undefined;
+  return {
+    kind,
+    id,
+    words,
+    folder,
+    environment,
+    most,
+    input: typeof input === 'string' ? input : undefined,
+    timeout: typeof timeout === 'number' ? timeout : undefined,
+    tail: tail === true,
+    lines: lines === true,
+  };
+}
+
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
+function isTextMap(value: unknown): value is Readonly<Record<string, string>> {
+  return isObject(value) && Object.values(value).every((one) => typeof one === 'string');
+}

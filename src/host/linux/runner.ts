@@ -1,0 +1,207 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Outcome } from '../ports/commands.ts';
+import { HostError } from '../ports/index.ts';
+import { type Order, readReport, type StartOrder } from './protocol.ts';
+
+/** Starts programs. A program is a list of words that no shell reads. */
+export interface Runner {
+  /** A status other than zero is an answer. A missing program, one that takes too long or says too much is a failure. */
+  run(words: readonly string[], options?: RunOptions): Promise<Outcome>;
+
+  /** Starts a program that goes on by itself, and tells each line that it writes. Returns how to end it. */
+  follow(words: readonly string[], listener: Listener): () => void;
+}
+
+export interface RunOptions {
+  /** Written to its standard input, which is empty otherwise. */
+  readonly input?: string;
+  /** Milliseconds, a minute unless told; `Infinity` for no limit. */
+  readonly timeout?: number;
+  /** Ends it, with all it started, when it fires; its status is then 143. */
+  readonly signal?: AbortSignal;
+  /** Only the last bytes of each stream are kept, so many. Without it everything is, and very much is a failure. */
+  readonly keep?: number;
+  /** Besides PATH and LANG. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Where it runs, `/` unless told. */
+  readonly folder?: string;
+}
+
+export interface Listener {
+  line(text: string): void;
+  /** It ended or did not start, for whatever reason but that it was told to end. */
+  ended(reason: string): void;
+}
+
+export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+const minute = 60_000;
+const mostOutput = 64 * 1024 ** 2;
+
+/** The status of a program that SIGTERM ended, as a shell tells it. */
+export const endedBySignal = 143;
+
+type Waiting =
+  | { readonly words: readonly string[]; readonly timeout: number; resolve(outcome: Outcome): void; reject(error: HostError): void }
+  | { readonly words: readonly string[]; readonly listener: Listener };
+
+/** Runs programs by way of a helper process: one that is as big as the daemon stands still whenever it starts a program. */
+export class HelperRunner implements Runner {
+  readonly #entry: string;
+  readonly #waiting = new Map<number, Waiting>();
+  #child: ChildProcess | undefined;
+  #count = 0;
+  #closed = false;
+
+  constructor(options: { entry?: string } = {}) {
+    this.#entry = options.entry ?? helperEntry();
+  }
+
+  run(words: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    const { signal, timeout = minute } = options;
+    if (signal?.aborted) return Promise.resolve({ status: endedBySignal, stdout: '', stderr: '' });
+    const id = this.#start({ words, timeout, resolve, reject }, options, { lines: false, timeout: Number.isFinite(timeout) ? timeout : undefined });
+    const abort = () => this.#send({ kind: 'end', id });
+    signal?.addEventListener('abort', abort, { once: true });
+    return promise.finally(() => signal?.removeEventListener('abort', abort));
+  }
+
+  follow(words: readonly string[], listener: Listener): () => void {
+    const id = this.#start({ words, listener }, { keep: 4096 }, { lines: true, timeout: undefined });
+    this.#rest();
+    return () => {
+      if (!this.#waiting.delete(id)) return;
+      this.#send({ kind: 'end', id });
+      this.#rest();
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const child = this.#child;
+    if (child === undefined) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.ref();
+    child.channel?.ref();
+    if (child.connected) child.disconnect();
+    await ended;
+  }
+
+  #start(waiting: Waiting, { input, keep, environment, folder }: RunOptions, rest: Pick<StartOrder, 'lines' | 'timeout'>): number {
+    this.#count += 1;
+    const id = this.#count;
+    this.#waiting.set(id, waiting);
+    this.#send({
+      kind: 'start',
+      id,
+      words: waiting.words,
+      input,
+      folder: folder ?? '/',
+      environment: { PATH: systemPath, LANG: 'C.UTF-8', ...environment },
+      most: keep ?? mostOutput,
+      tail: keep !== undefined,
+      ...rest,
+    });
+    return id;
+  }
+
+  #send(order: Order): void {
+    if (this.#closed) {
+      this.#fail(order.id, 'the host is closed');
+      return;
+    }
+    if (this.#child === undefined && order.kind === 'end') return;
+    this.#child ??= this.#fork();
+    this.#child.ref();
+    this.#child.channel?.ref();
+    this.#child.send(order, (error) => {
+      if (error !== null) this.#fail(order.id, `the helper process does not listen: ${error.message}`);
+    });
+  }
+
+  #fork(): ChildProcess {
+    const child = fork(this.#entry, [], { serialization: 'advanced', execArgv: [], env: { PATH: systemPath, LANG: 'C.UTF-8' }, cwd: '/', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    child.on('message', (message) => this.#hear(message));
+    const gone = (reason: string) => {
+      if (this.#child !== child) return;
+      this.#child = undefined;
+      for (const id of [...this.#waiting.keys()]) this.#fail(id, reason);
+    };
+    child.on('error', (error) => gone(`the helper process failed: ${error.message}`));
+    child.on('exit', () => gone('the helper process ended'));
+    return child;
+  }
+
+  #hear(message: unknown): void {
+    const report = readReport(message);
+    const waiting = report && this.#waiting.get(report.id);
+    if (report === undefined || waiting === undefined) return;
+    if (report.kind === 'line') {
+      if ('listener' in waiting) waiting.listener.line(report.text);
+      return;
+    }
+    if (report.kind === 'failed') {
+      this.#fail(report.id, report.code === 'ENOENT' ? 'this machine has no such program' : report.message);
+      return;
+    }
+    const { status, stdout, stderr, cut } = report;
+    if ('listener' in waiting) this.#fail(report.id, `it ended with the status ${status}${said(stdout, stderr)}`);
+    else if (cut === 'time') this.#fail(report.id, `it did not end within ${waiting.timeout / 1000} s and was stopped${said(stdout, stderr)}`);
+    else if (cut === 'size') this.#fail(report.id, `it printed more than ${mostOutput / 1024 ** 2} MiB and was stopped`);
+    else {
+      this.#waiting.delete(report.id);
+      waiting.resolve({ status, stdout, stderr });
+      this.#rest();
+    }
+  }
+
+  #fail(id: number, reason: string): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    const sentence = `cannot run ${shown(waiting.words)}: ${reason}`;
+    if ('listener' in waiting) waiting.listener.ended(sentence);
+    else waiting.reject(new HostError(sentence));
+    this.#rest();
+  }
+
+  /** A helper that only watches does not keep the daemon from ending. */
+  #rest(): void {
+    if ([...this.#waiting.values()].some((one) => !('listener' in one))) return;
+    this.#child?.unref();
+    this.#child?.channel?.unref();
+  }
+}
+
+/** The helper beside this file: its source in development, `helper.mjs` beside the bundle. */
+export function helperEntry(): string {
+  const source = fileURLToPath(new URL('./helper.ts', import.meta.url));
+  return import.meta.url.endsWith('.ts') && existsSync(source) ? source : fileURLToPath(new URL('./helper.mjs', import.meta.url));
+}
+
+/** The outcome, if the program was content; else a failure in its own words. */
+export function expectSuccess(outcome: Outcome, words: readonly string[]): Outcome {
+  if (outcome.status === 0) return outcome;
+  throw new HostError(wordsOf(outcome) || `${shown(words)} ended with the status ${outcome.status}`, {
+    cause: new Error(`${shown(words)} ended with the status ${outcome.status}${said(outcome.stdout, outcome.stderr)}`),
+  });
+}
+
+/** What a program said of its failure: on standard error, or else at all. */
+export function wordsOf({ stdout, stderr }: Outcome): string {
+  return stderr.trim() || stdout.trim();
+}
+
+/** A program with its words, for reading. */
+function shown(words: readonly string[]): string {
+  const text = words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}
+
+function said(stdout: string, stderr: string): string {
+  const text = `${stderr}\n${stdout}`.trim();
+  return text === '' ? '' : `; it said: ${text.slice(-2000)}`;
+}

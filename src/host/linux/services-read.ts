@@ -1,0 +1,40 @@
+/** Pure readers of what systemd's tools print. */
+import { isObject } from '../../lib/json.ts';
+
+/** One unit's properties. */
+export type UnitProperties = Readonly<Record<string, string>>;
+
+/** What `systemctl show` prints for several units: blocks in the order they were asked for. */
+export function readUnits(text: string): readonly UnitProperties[] {
+  return text
+    .trim()
+    .split(/\n\n+/)
+    .map((block) => Object.freeze(Object.fromEntries(block.split('\n').map((line) => splitAt(line, '=')))));
+}
+
+function splitAt(line: string, separator: string): [string, string] {
+  const at = line.indexOf(separator);
+  return at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)];
+}
+
+/**
+ * A program's own last words, from `journalctl --output=json`: what the service manager says of it is left out unless
+ * there is nothing else.
+ */
+export function readLastWords(text: string): readonly string[] {
+  const entries = text.split('\n').flatMap((line) => {
+    if (line.trim() === '') return [];
+    const entry: unknown = JSON.parse(line);
+    if (!isObject(entry)) return [];
+    const message = messageOf(entry['MESSAGE']).trim();
+    return message === '' ? [] : [{ message, own: entry['_PID'] !== '1' }];
+  });
+  const own = entries.filter((entry) => entry.own);
+  return (own.length > 0 ? own : entries).map((entry) => entry.message);
+}
+
+/** Journal fields that are not plain text come as lists of bytes. */
+function messageOf(field: unknown): string {
+  if (typeof field === 'string') return field;
+  return Array.isArray(field) && field.every((byte) => typeof byte === 'number') ? Buffer.from(field).toString() : '';
+}

@@ -1,0 +1,132 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { HostError } from '../ports/index.ts';
+import type { ServiceState, Services } from '../ports/services.ts';
+import { expectSuccess, type Runner, wordsOf } from './runner.ts';
+import { readLastWords, readUnits, type UnitProperties } from './services-read.ts';
+
+const properties = ['ActiveState', 'SubState', 'UnitFileState', 'LoadState', 'CanReload', 'Type', 'Result', 'ExecMainStatus', 'NRestarts'];
+
+/** Longer than systemd's own limit for a start, so that its words are heard and not ours. */
+const patience = 150_000;
+
+/** Milliseconds that a program must live which systemd takes for started as soon as it is there, and how often it is looked at. */
+const proving = { long: 400, step: 100 };
+
+/** Programs of these kinds tell systemd nothing when they are ready. */
+const silent: ReadonlySet<string> = new Set(['simple', 'exec', 'idle']);
+
+export class LinuxServices implements Services {
+  readonly #runner: Runner;
+
+  constructor(options: { runner: Runner }) {
+    this.#runner = options.runner;
+  }
+
+  async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
+    if (names.length === 0) return new Map();
+    const units = await this.#show(names);
+    return new Map(await Promise.all(names.map(async (name, index) => [name, await this.#stateOf(name, units[index] ?? {})] as const)));
+  }
+
+  async start(name: string): Promise<void> {
+    const before = await this.#look(name);
+    if (before.LoadState === 'masked') await this.#systemctl('unmask', name);
+    const enabled = (await this.#stateOf(name, before)).enabled;
+    try {
+      await this.#systemctl('enable', name);
+      await this.#bringUp('start', name);
+    } catch (error) {
+      // Left as it was: a program that cannot start must not try again at every boot.
+      if (!enabled) await this.#systemctl('disable', name).catch(() => {});
+      throw error;
+    }
+  }
+
+  async stop(name: string): Promise<void> {
+    await this.#systemctl('disable', name);
+    await this.#systemctl('stop', name);
+  }
+
+  async reload(name: string): Promise<void> {
+    const { ActiveState, CanReload } = await this.#look(name);
+    if (ActiveState !== 'active' && ActiveState !== 'reloading') throw new HostError(`${unitOf(name)} is not active, cannot reload.`);
+    if (CanReload === 'yes') await this.#systemctl('reload', name);
+    else await this.restart(name);
+  }
+
+  async restart(name: string): Promise<void> {
+    await this.#bringUp('restart', name);
+  }
+
+  /** Starts or restarts it, and waits until it is sure to run. */
+  async #bringUp(verb: 'start' | 'restart', name: string): Promise<void> {
+    const since = Date.now();
+    // systemd refuses to start what was started several times within seconds; changes may well come so fast.
+    await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
+    const words = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
+    const outcome = await this.#run(words);
+    const unit = outcome.status === 0 ? await this.#proven(name) : await this.#look(name);
+    if (unit.ActiveState === 'active' || unit.ActiveState === 'reloading') return;
+    if (unit.LoadState === 'not-found' || unit.LoadState === 'masked') expectSuccess(outcome, words);
+    const said = await this.#lastWords(name, since);
+    // One that systemd goes on trying to start would come up behind the back of whoever was told that it failed.
+    if (unit.ActiveState === 'activating') await this.#run(['systemctl', '--quiet', 'stop', unitOf(name)]);
+    throw new HostError(`${name} did not start: ${said || endingOf(unit) || wordsOf(outcome)}`);
+  }
+
+  /** The unit once it has settled; of a kind that tells nothing, after it has lived for a while. */
+  async #proven(name: string): Promise<UnitProperties> {
+    const first = await this.#look(name);
+    let unit = first;
+    for (let waited = 0; ; waited += proving.step) {
+      const settling = unit.ActiveState === 'activating' && unit.SubState !== 'auto-restart';
+      if (!settling && (unit.ActiveState !== 'active' || !silent.has(unit.Type ?? '') || waited >= proving.long || unit.SubState === 'exited')) break;
+      if (waited > patience) break;
+      await wait(proving.step);
+      unit = await this.#look(name);
+    }
+    // It fell and stands again: it will fall again.
+    return Number(unit.NRestarts) > Number(first.NRestarts) ? { ...unit, ActiveState: 'failed' } : unit;
+  }
+
+  async #lastWords(name: string, since: number): Promise<string> {
+    await this.#run(['journalctl', '--sync']);
+    const { stdout } = await this.#run(['journalctl', '--quiet', '--no-pager', `--unit=${unitOf(name)}`, `--since=@${since / 1000}`, '--lines=30', '--output=json', '--output-fields=MESSAGE']);
+    return readLastWords(stdout).slice(-10).join('\n');
+  }
+
+  async #stateOf(name: string, unit: UnitProperties): Promise<ServiceState> {
+    const { ActiveState, UnitFileState, LoadState } = unit;
+    const installed = LoadState !== 'not-found' && LoadState !== undefined;
+    // Of an init script only its links in /etc/rc?.d tell whether it starts at boot.
+    const enabled = UnitFileState === 'generated' ? (await this.#run(['systemctl', '--quiet', 'is-enabled', unitOf(name)])).status === 0 : UnitFileState === 'enabled' || UnitFileState === 'enabled-runtime';
+    return Object.freeze({ running: ActiveState === 'active' || ActiveState === 'reloading', enabled: installed && enabled, installed });
+  }
+
+  async #look(name: string): Promise<UnitProperties> {
+    return (await this.#show([name]))[0] ?? {};
+  }
+
+  async #show(names: readonly string[]): Promise<readonly UnitProperties[]> {
+    const words = ['systemctl', 'show', `--property=${properties.join(',')}`, '--', ...names.map(unitOf)];
+    return readUnits(expectSuccess(await this.#run(words), words).stdout);
+  }
+
+  async #systemctl(verb: string, name: string): Promise<void> {
+    const words = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
+    expectSuccess(await this.#run(words), words);
+  }
+
+  #run(words: readonly string[]) {
+    return this.#runner.run(words, { timeout: patience });
+  }
+}
+
+function unitOf(name: string): string {
+  return /\.(service|socket|target|timer|mount|path)$/.test(name) ? name : `${name}.service`;
+}
+
+function endingOf({ Result, ExecMainStatus }: UnitProperties): string {
+  if (Result === 'exit-code') return `it ended with the status ${ExecMainStatus}`;
+  return Result === undefined || Result === 'success' ? '' : `its result was ${Result}`;
+}

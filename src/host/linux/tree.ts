@@ -1,0 +1,228 @@
+import { constants } from 'node:fs';
+import { chmod, lstat, mkdir, open, readFile, readlink, realpath, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { isWithin, lastElement, normalPath } from '../../lib/path.ts';
+import type { FileOptions, Files, Permissions } from '../ports/files.ts';
+import { HostError } from '../ports/index.ts';
+import { codeOf, hostError, isAbsence } from './failure.ts';
+import { give, type PermissionOrder, permissionsWord } from './permissions.ts';
+import { expectSuccess, helperEntry, type Runner } from './runner.ts';
+import { type Border, walk } from './walk.ts';
+
+const mostLinks = 40;
+
+/** Where a checker finds what is not yet in place. Nobody else may read it: some files hold secrets. */
+const stagedFolder = '/run/holdfast/staged';
+
+/** The machine's files, below a root that is `/` but in tests. */
+export class Tree implements Files {
+  readonly root: string;
+  readonly #runner: Runner;
+  readonly #staged: string;
+  readonly #writing = new Map<string, Promise<void>>();
+  #stagedReady: Promise<void> | undefined;
+  #count = 0;
+
+  constructor(options: { root: string; runner: Runner }) {
+    this.root = normalPath(options.root);
+    this.#runner = options.runner;
+    this.#staged = join(this.root, stagedFolder);
+  }
+
+  async read(path: string): Promise<string | undefined> {
+    try {
+      return await readFile(await this.locate(path), 'utf8');
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw hostError(`cannot read ${path}`, error);
+    }
+  }
+
+  async write(path: string, content: string, options: FileOptions = {}): Promise<void> {
+    try {
+      const place = await this.locate(path, { follow: false });
+      const earlier = this.#writing.get(place) ?? Promise.resolve();
+      const writing = earlier.then(() => replaceFile(place, content, options.mode ?? 0o644));
+      const settled = writing.catch(() => {});
+      this.#writing.set(place, settled);
+      await writing.finally(() => {
+        if (this.#writing.get(place) === settled) this.#writing.delete(place);
+      });
+    } catch (error) {
+      throw hostError(`cannot write ${path}`, error);
+    }
+  }
+
+  async remove(path: string): Promise<void> {
+    try {
+      await unlink(await this.locate(path, { follow: false }));
+    } catch (error) {
+      if (!isAbsence(error)) throw hostError(`cannot remove ${path}`, error);
+    }
+  }
+
+  async stage(path: string, content: string): Promise<string> {
+    try {
+      this.#stagedReady ??= this.#prepareStaged();
+      await this.#stagedReady;
+      this.#count += 1;
+      const staged = join(this.#staged, `${this.#count}-${lastElement(path).slice(-100)}`);
+      await writeFile(staged, content, { mode: 0o600, flag: 'wx' });
+      return staged;
+    } catch (error) {
+      this.#stagedReady = undefined;
+      throw hostError(`cannot stage ${path}`, error);
+    }
+  }
+
+  async discard(staged: string): Promise<void> {
+    const place = normalPath(staged);
+    if (place === this.#staged || !isWithin(place, this.#staged)) throw new HostError(`${staged} is not a staged file`);
+    try {
+      await rm(place, { force: true });
+    } catch (error) {
+      throw hostError(`cannot discard ${staged}`, error);
+    }
+  }
+
+  async makeFolder(path: string, options: { within: string; mode: number }): Promise<readonly string[]> {
+    const parts = partsBelow(path, options.within, `cannot make ${path}`);
+    try {
+      const { made, close } = await walk(await this.#border(options.within), parts, { make: options.mode });
+      await close();
+      return parts.slice(parts.length - made).map((_, index) => join(normalPath(options.within), ...parts.slice(0, parts.length - made + index + 1)));
+    } catch (error) {
+      throw hostError(`cannot make ${path} below ${options.within}`, error);
+    }
+  }
+
+  async removeEmptyFolder(path: string): Promise<void> {
+    try {
+      await rmdir(await this.locate(path, { follow: false }));
+    } catch (error) {
+      const code = codeOf(error);
+      if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST') throw hostError(`cannot remove ${path}`, error);
+    }
+  }
+
+  async setPermissions(path: string, permissions: Permissions): Promise<void> {
+    const { within, recursive, ...given } = permissions;
+    const what = `cannot set the permissions of ${path} within ${within}`;
+    const parts = partsBelow(path, within, what);
+    try {
+      const border = await this.#border(within);
+      if (recursive) {
+        const words = [process.execPath, helperEntry(), permissionsWord];
+        const order: PermissionOrder = { border, parts, given };
+        expectSuccess(await this.#runner.run(words, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY }), words);
+        return;
+      }
+      const { end, stats, close } = await walk(border, parts);
+      try {
+        give(end.fd, stats, given);
+      } finally {
+        await close();
+      }
+    } catch (error) {
+      throw hostError(what, error);
+    }
+  }
+
+  async kind(path: string): Promise<'file' | 'folder' | 'other' | undefined> {
+    try {
+      const found = await stat(await this.locate(path));
+      if (found.isFile()) return 'file';
+      return found.isDirectory() ? 'folder' : 'other';
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw hostError(`cannot look at ${path}`, error);
+    }
+  }
+
+  /**
+   * Where the machine's `path` lies for this process. Below another root than `/`, links are followed as the machine
+   * itself would, so that neither they nor `..` lead out of it.
+   */
+  async locate(path: string, options: { follow: boolean } = { follow: true }): Promise<string> {
+    if (!path.startsWith('/') || path.includes('\0')) throw new HostError(`${JSON.stringify(path)} is not an absolute path`);
+    if (this.root === '/') return path;
+    const ahead = path.split('/').reverse();
+    let at: string[] = [];
+    let links = 0;
+    for (let part = ahead.pop(); part !== undefined; part = ahead.pop()) {
+      if (part === '' || part === '.') continue;
+      if (part === '..') {
+        at.pop();
+        continue;
+      }
+      const here = join(this.root, ...at, part);
+      const last = ahead.every((one) => one === '');
+      if ((last && !options.follow) || !(await isLink(here))) {
+        at.push(part);
+        continue;
+      }
+      links += 1;
+      if (links > mostLinks) throw new HostError(`${path}: too many symbolic links encountered`);
+      const target = await readlink(here);
+      if (target.startsWith('/')) at = [];
+      ahead.push(...target.split('/').reverse());
+    }
+    return join(this.root, ...at);
+  }
+
+  async #border(within: string): Promise<Border> {
+    const place = await realpath(await this.locate(within));
+    return { place, names: [...new Set([normalPath(within), `/${relative(this.root, place)}`])] };
+  }
+
+  /** What a killed process left there is read by nobody. */
+  async #prepareStaged(): Promise<void> {
+    await rm(this.#staged, { recursive: true, force: true });
+    await mkdir(this.#staged, { recursive: true });
+    await chmod(this.#staged, 0o700);
+  }
+}
+
+function partsBelow(path: string, within: string, what: string): readonly string[] {
+  const wanted = normalPath(path);
+  const border = normalPath(within);
+  if (!isWithin(wanted, border)) throw new HostError(`${what}: it is not below ${within}`);
+  return wanted.slice(border.length).split('/').filter((part) => part !== '');
+}
+
+async function isLink(place: string): Promise<boolean> {
+  try {
+    return (await lstat(place)).isSymbolicLink();
+  } catch (error) {
+    if (isAbsence(error)) return false;
+    throw error;
+  }
+}
+
+/** Makes `place` hold `content` in one step, with the folders above it. Nothing is left behind if that fails. */
+async function replaceFile(place: string, content: string, mode: number): Promise<void> {
+  const made = await mkdir(dirname(place), { recursive: true });
+  // A name that the programs which read whole folders leave alone: cron, sudo, Samba and proftpd skip it.
+  const aside = join(dirname(place), `.${lastElement(place)}.holdfast`);
+  try {
+    await rm(aside, { force: true });
+    const file = await open(aside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    try {
+      await file.writeFile(content);
+      await file.chmod(mode);
+      // Without it a power cut after the renaming could leave an empty file under the right name.
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(aside, place);
+  } catch (error) {
+    await rm(aside, { force: true }).catch(() => {});
+    if (made !== undefined) await removeUpTo(dirname(place), made);
+    throw error;
+  }
+}
+
+async function removeUpTo(folder: string, top: string): Promise<void> {
+  for (let at = folder; isWithin(at, top); at = dirname(at)) await rmdir(at);
+}

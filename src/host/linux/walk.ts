@@ -1,0 +1,124 @@
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readlink, rmdir } from 'node:fs/promises';
+import { isWithin, normalPath } from '../../lib/path.ts';
+import { HostError } from '../ports/index.ts';
+import { codeOf } from './failure.ts';
+
+/** Opens a place without the right to read it: only to look at it and to change its owner and permissions. */
+export const lookOnly = 0o10000000;
+
+const openFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const mostLinks = 40;
+
+/** A name in an open folder. Whoever renames folders meanwhile cannot make it mean another place. */
+const inFolder = (folder: FileHandle, name: string): string => `/proc/self/fd/${folder.fd}/${name}`;
+
+/** The folder that a walk must not leave. */
+export interface Border {
+  /** Where it is for this process. */
+  readonly place: string;
+  /** Its names as the machine sees it: links with an absolute target that begins with one of them stay within. */
+  readonly names: readonly string[];
+}
+
+/** What lies at the end of a walk, held open until the walk is closed. */
+export interface Walk {
+  readonly end: FileHandle;
+  readonly stats: Stats;
+  /** How many of the elements of the path were missing and were made: its last ones. */
+  readonly made: number;
+  /** Removes what was made. */
+  undo(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Goes from the border along `parts`, following links that stay within, and with `make` making the folders that are
+ * missing, with those permission bits. It holds each folder on the way open and never uses a path twice, so that whoever may write there
+ * cannot lead it out by exchanging a folder for a link in the meantime.
+ */
+export async function walk(border: Border, parts: readonly string[], options: { make?: number } = {}): Promise<Walk> {
+  const opened: FileHandle[] = [];
+  const made: { folder: FileHandle; name: string }[] = [];
+  const undo = async () => {
+    for (const { folder, name } of made.toReversed()) await rmdir(inFolder(folder, name));
+  };
+  const close = async () => {
+    for (const handle of opened.toReversed()) await handle.close();
+  };
+  const enter = async (path: string, flags: number) => {
+    const handle = await open(path, flags);
+    opened.push(handle);
+    return handle;
+  };
+  try {
+    const first = await enter(border.place, constants.O_RDONLY | constants.O_DIRECTORY);
+    let stack = [first];
+    const top = () => stack.at(-1) ?? first;
+    // The parts of the path itself are asked for; those of a link's target must be there.
+    const ahead = parts.map((name) => ({ name, asked: true })).reverse();
+    let links = 0;
+    for (let part = ahead.pop(); part !== undefined; part = ahead.pop()) {
+      const { name, asked } = part;
+      if (name === '' || name === '.') continue;
+      if (name === '..') {
+        if (stack.length === 1) throw new HostError('a link on the way leads out of it');
+        stack.pop();
+        continue;
+      }
+      const here = inFolder(top(), name);
+      const found = await lookAt(here);
+      if (found === undefined) {
+        if (!asked) throw new HostError('a link on the way leads nowhere');
+        if (options.make === undefined) throw new HostError(`there is no ${name}`);
+        await mkdir(here);
+        made.push({ folder: top(), name });
+        const folder = await enter(here, openFolder);
+        // The mode given to mkdir would be cut by the process's umask.
+        await folder.chmod(options.make);
+        stack.push(folder);
+      } else if (found.isSymbolicLink()) {
+        links += 1;
+        if (links > mostLinks) throw new HostError('too many links on the way');
+        const target = await readlink(here);
+        const rest = target.startsWith('/') ? restWithin(target, border.names) : target;
+        if (rest === undefined) throw new HostError('a link on the way leads out of it');
+        if (target.startsWith('/')) stack = [first];
+        ahead.push(...rest.split('/').map((one) => ({ name: one, asked: false })).reverse());
+      } else if (found.isDirectory()) {
+        stack.push(await enter(here, openFolder));
+      } else {
+        if (options.make !== undefined || ahead.some((one) => one.name !== '')) throw new HostError(`${name} is not a folder`);
+        const end = await enter(here, lookOnly | constants.O_NOFOLLOW);
+        return { end, stats: await end.stat(), made: 0, undo, close };
+      }
+    }
+    return { end: top(), stats: await top().stat(), made: made.length, undo, close };
+  } catch (error) {
+    try {
+      await undo();
+    } finally {
+      await close();
+    }
+    throw error;
+  }
+}
+
+/** The rest of a link's target below the border, or undefined when it leads elsewhere. */
+function restWithin(target: string, names: readonly string[]): string | undefined {
+  const path = normalPath(target);
+  const name = names.find((one) => isWithin(path, one));
+  return name === undefined ? undefined : path.slice(name.length);
+}
+
+async function lookAt(place: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(place);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The path by which an open place's owner and permissions are changed, whatever it was opened for. */
+export const byHandle = (descriptor: number): string => `/proc/self/fd/${descriptor}`;

@@ -1,0 +1,49 @@
+/** Where the units' rendered files go, and where share folders are made. Paths are absolute, as the machine sees them. */
+export interface Files {
+  /** The text at `path`, or undefined when nothing is there. */
+  read(path: string): Promise<string | undefined>;
+
+  /** Replaces the file in one step: a reader sees the old text or the new, never half of either. Makes missing folders. */
+  write(path: string, content: string, options?: FileOptions): Promise<void>;
+
+  /** Removes the file; none there is no fault. */
+  remove(path: string): Promise<void>;
+
+  /** Puts `content` beside `path` for a checker to read. The caller discards it. */
+  stage(path: string, content: string): Promise<string>;
+  discard(staged: string): Promise<void>;
+
+  /**
+   * Makes a folder and its missing parents below `within`, which must exist. Refuses when a link on the way leads
+   * out of `within`: whoever may write there must not choose where the daemon makes folders.
+   * What is made gets exactly the permission bits `mode`. Returns what was made, outermost first; nothing when it
+   * was there. A failure leaves nothing behind.
+   */
+  makeFolder(path: string, options: { within: string; mode: number }): Promise<readonly string[]>;
+
+  /** Removes a folder when it is empty; none there is no fault. */
+  removeEmptyFolder(path: string): Promise<void>;
+
+  /** Gives a file or folder, and with `recursive` all in it on the same file system, an owner and permissions. Links are left alone. */
+  setPermissions(path: string, permissions: Permissions): Promise<void>;
+
+  /** What is at `path` itself; links are followed. */
+  kind(path: string): Promise<'file' | 'folder' | 'other' | undefined>;
+}
+
+export interface FileOptions {
+  /** Permission bits, 0o644 unless told. */
+  readonly mode?: number;
+}
+
+export interface Permissions {
+  /** The folder that `path` must lie in, links followed. */
+  readonly within: string;
+  /** Numbers; undefined leaves that owner as it is. */
+  readonly uid?: number;
+  readonly gid?: number;
+  /** Permission bits; undefined leaves them as they are. */
+  readonly folderMode?: number;
+  readonly fileMode?: number;
+  readonly recursive: boolean;
+}

@@ -1,0 +1,24 @@
+import type { Accounts } from './accounts.ts';
+import type { Commands } from './commands.ts';
+import type { Disks } from './disks.ts';
+import type { Files } from './files.ts';
+import type { Services } from './services.ts';
+import type { Zfs } from './zfs.ts';
+
+/** The machine, as everything above it sees it. */
+export interface Host {
+  readonly kind: 'virtual' | 'linux';
+  readonly accounts: Accounts;
+  readonly commands: Commands;
+  readonly disks: Disks;
+  readonly files: Files;
+  readonly services: Services;
+  readonly zfs: Zfs;
+  /** Lets go of what it holds. Nothing may be asked of it afterwards. */
+  close(): Promise<void>;
+}
+
+/** What the machine would not or could not do. `message` is for people: what was tried, and the machine's own words. */
+export class HostError extends Error {
+  override readonly name = 'HostError';
+}

@@ -1,0 +1,23 @@
+/** The machine's long-running programs, by the name its service manager gives them (`smbd`, `proftpd`). */
+export interface Services {
+  states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>>;
+
+  /** Starts it now and at every boot. A failure carries the program's own last words. */
+  start(name: string): Promise<void>;
+
+  /** Stops it now and keeps it from starting at boot. */
+  stop(name: string): Promise<void>;
+
+  /** Lets it read its files again without ending what it serves. It must be running. */
+  reload(name: string): Promise<void>;
+
+  restart(name: string): Promise<void>;
+}
+
+export interface ServiceState {
+  readonly running: boolean;
+  /** Whether it starts at boot. */
+  readonly enabled: boolean;
+  /** Whether the machine has such a program at all. */
+  readonly installed: boolean;
+}

@@ -1,0 +1,139 @@
+/** Pools and what lives in them. Sizes are bytes. Names are full (`tank/media`); snapshots come with the storage area. */
+export interface Zfs {
+  pools(): Promise<readonly Pool[]>;
+  createPool(spec: PoolSpec): Promise<void>;
+  /** Adds groups of disks to a pool. What was added to a raidz pool can never be taken out again. */
+  extendPool(name: string, groups: readonly DiskGroup[]): Promise<void>;
+  /** Ends the pool and everything in it, for good. */
+  destroyPool(name: string): Promise<void>;
+  /** Lets the pool go with its data, to be imported here or elsewhere. */
+  exportPool(name: string): Promise<void>;
+  /** Takes up a pool that lies on attached disks. */
+  importPool(guid: string): Promise<void>;
+  startScrub(name: string): Promise<void>;
+  stopScrub(name: string): Promise<void>;
+
+  /** Every filesystem and volume of every pool, parents before children. */
+  datasets(): Promise<readonly Dataset[]>;
+  createDataset(name: string, settings?: DatasetSettings): Promise<void>;
+  /** A volume: a block device of `size` bytes at `/dev/zvol/<name>`. */
+  createVolume(name: string, size: number, settings?: DatasetSettings): Promise<void>;
+  changeDataset(name: string, settings: DatasetSettings): Promise<void>;
+  /** With `recursive`, children and snapshots go too; without, their presence is a refusal. */
+  destroyDataset(name: string, options?: { recursive?: boolean }): Promise<void>;
+
+  /** Calls `changed` when something about pools or datasets became different by other hands. Returns how to stop. */
+  watch(changed: () => void): () => void;
+}
+
+export const groupKinds = ['stripe', 'mirror', 'raidz', 'raidz2', 'raidz3', 'cache', 'log', 'spare'] as const;
+export type GroupKind = (typeof groupKinds)[number];
+
+export interface DiskGroup {
+  readonly kind: GroupKind;
+  /** Names as the disks port gives them (`sda`). */
+  readonly disks: readonly string[];
+}
+
+export interface PoolSpec {
+  readonly name: string;
+  readonly groups: readonly DiskGroup[];
+  readonly mountpoint: string;
+  /** Properties of the root dataset. */
+  readonly settings?: DatasetSettings;
+}
+
+export type Health = 'ONLINE' | 'DEGRADED' | 'FAULTED' | 'OFFLINE' | 'UNAVAIL' | 'REMOVED' | 'SUSPENDED';
+
+export interface Pool {
+  readonly name: string;
+  /** 64 bits in decimal digits: more than a number holds. */
+  readonly guid: string;
+  readonly health: Health;
+  readonly size: number;
+  readonly allocated: number;
+  readonly free: number;
+  /** Whether every feature this machine's ZFS knows is switched on in the pool. */
+  readonly upgraded: boolean;
+  readonly scan: Scan | undefined;
+  /** The data groups first, then logs, cache and spares. */
+  readonly groups: readonly PoolGroup[];
+}
+
+export interface Scan {
+  readonly kind: 'scrub' | 'resilver';
+  readonly state: 'running' | 'finished' | 'cancelled' | 'paused';
+  /** 0 to 100. */
+  readonly percent: number;
+  readonly errors: number;
+}
+
+export interface PoolGroup {
+  readonly kind: GroupKind;
+  /** As ZFS names it: `mirror-0`, `raidz1-0`; for a stripe the disk's own name. */
+  readonly name: string;
+  readonly health: Health;
+  readonly errors: ErrorCounts;
+  readonly devices: readonly PoolDevice[];
+}
+
+export interface PoolDevice {
+  /** Name of the disk as the disks port gives it, or what ZFS calls the device when the disk is gone. */
+  readonly disk: string;
+  /** What actions address it by: the path ZFS shows, without `/dev/`. */
+  readonly label: string;
+  readonly guid: string;
+  readonly health: Health | 'AVAIL' | 'INUSE';
+  readonly errors: ErrorCounts;
+}
+
+export interface ErrorCounts {
+  readonly read: number;
+  readonly write: number;
+  readonly checksum: number;
+}
+
+/** Native properties by their ZFS names, in the values `zfs get -p` prints. */
+export const datasetProperties = [
+  'atime',
+  'casesensitivity',
+  'compression',
+  'dedup',
+  'exec',
+  'quota',
+  'readonly',
+  'recordsize',
+  'refquota',
+  'refreservation',
+  'reservation',
+  'sync',
+  'volblocksize',
+  'volsize',
+] as const;
+export type DatasetProperty = (typeof datasetProperties)[number];
+
+/** The user property that carries a dataset's comment, so that it travels with the pool. */
+export const commentProperty = 'holdfast:comment';
+
+export interface DatasetSettings {
+  /** `'inherit'` gives the property back to the parent. */
+  readonly properties?: Readonly<Partial<Record<DatasetProperty, string>>>;
+  /** An empty comment removes it. */
+  readonly comment?: string;
+  /** Only for filesystems made on purpose elsewhere; otherwise it follows the parent. */
+  readonly mountpoint?: string;
+}
+
+export interface Dataset {
+  readonly name: string;
+  readonly kind: 'filesystem' | 'volume';
+  readonly used: number;
+  readonly available: number;
+  readonly referenced: number;
+  /** Where it is mounted, or undefined for a volume and for what is not mounted. */
+  readonly mountpoint: string | undefined;
+  readonly properties: Readonly<Partial<Record<DatasetProperty, string>>>;
+  /** Names of the properties that come from a parent or a default. */
+  readonly inherited: readonly DatasetProperty[];
+  readonly comment: string | undefined;
+}

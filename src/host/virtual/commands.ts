@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { isWithin } from '../../lib/path.ts';
+import type { Commands, Outcome, UserCommand } from '../ports/commands.ts';
+import { HostError } from '../ports/index.ts';
+import { proftpdTest } from './proftpd.ts';
+import { codeOf } from './state.ts';
+import { testparm } from './testparm.ts';
+import type { Tree } from './tree.ts';
+
+/** What a shell answers for a command that was ended by SIGTERM. */
+const ended = 143;
+
+/** Starts nothing. Checkers are models of the real ones; a person's command is only told of. */
+export class VirtualCommands implements Commands {
+  readonly #tree: Tree;
+  readonly #staged: string;
+  readonly #userNames: () => Promise<readonly string[]>;
+
+  constructor(tree: Tree, options: { staged: string; userNames: () => Promise<readonly string[]> }) {
+    this.#tree = tree;
+    this.#staged = options.staged;
+    this.#userNames = options.userNames;
+  }
+
+  async check(words: readonly string[]): Promise<Outcome> {
+    const [program = '', ...rest] = words;
+    switch (basename(program)) {
+      case 'testparm':
+        return testparm(rest.findLast((word) => !word.startsWith('-')) ?? '/etc/samba/smb.conf', (path) => this.#read(path));
+      case 'proftpd':
+        return proftpdTest(after(rest, '-c') ?? '/etc/proftpd/proftpd.conf', { read: (path) => this.#read(path), matching: (pattern) => this.#matching(pattern) });
+      default:
+        return { status: 0, stdout: '', stderr: '' };
+    }
+  }
+
+  async run({ user, line, signal, keep }: UserCommand): Promise<Outcome> {
+    if (!(await this.#userNames()).includes(user)) throw new HostError(`no account is called ${user}`);
+    if (signal.aborted) return { status: ended, stdout: '', stderr: '' };
+    const told = `The virtual host would run this as ${user}: ${line}\n`;
+    return { status: 0, stdout: Buffer.from(told).subarray(-Math.max(1, keep)).toString(), stderr: '' };
+  }
+
+  #read(path: string): string | undefined {
+    try {
+      return readFileSync(isWithin(path, this.#staged) ? path : this.#tree.locate(path), 'utf8');
+    } catch (error) {
+      if (codeOf(error) !== undefined || error instanceof HostError) return undefined;
+      throw error;
+    }
+  }
+
+  #matching(pattern: string): readonly string[] {
+    const folder = dirname(pattern);
+    const names = new RegExp(
+      `^${basename(pattern)
+        .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+        .replaceAll('*', '.*')
+        .replaceAll('?', '.')}$`,
+    );
+    try {
+      return readdirSync(this.#tree.locate(folder))
+        .filter((name) => names.test(name))
+        .sort()
+        .map((name) => `${folder}/${name}`);
+    } catch (error) {
+      if (codeOf(error) !== undefined) return [];
+      throw error;
+    }
+  }
+}
+
+function after(words: readonly string[], option: string): string | undefined {
+  const at = words.indexOf(option);
+  return at < 0 ? undefined : words[at + 1];
+}

@@ -1,0 +1,172 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isWithin, lastElement, normalPath } from '../../lib/path.ts';
+import type { FileOptions, Files, Permissions } from '../ports/files.ts';
+import { HostError } from '../ports/index.ts';
+import { codeOf, hostError, replaceFile } from './state.ts';
+import { lookAt, type Tree, withParents } from './tree.ts';
+
+/** Real files in a folder of ours. Calls into the file system are synchronous: each is shorter than a turn of the loop. */
+export class VirtualFiles implements Files {
+  readonly #tree: Tree;
+  readonly #staged: string;
+  readonly #isMounted: (path: string) => boolean;
+  #count = 0;
+
+  constructor(tree: Tree, options: { staged: string; isMounted: (path: string) => boolean }) {
+    this.#tree = tree;
+    this.#staged = options.staged;
+    this.#isMounted = options.isMounted;
+    // What a killed process left there is read by nobody.
+    rmSync(this.#staged, { recursive: true, force: true });
+    mkdirSync(this.#staged, { recursive: true });
+  }
+
+  async read(path: string): Promise<string | undefined> {
+    try {
+      return readFileSync(this.#tree.locate(path), 'utf8');
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw hostError(`cannot read ${path}`, error);
+    }
+  }
+
+  async write(path: string, content: string, options: FileOptions = {}): Promise<void> {
+    try {
+      const place = this.#tree.locate(path, { follow: false });
+      if (place === this.#tree.root) throw new HostError('illegal operation on a directory');
+      // Almost always the folder is there.
+      try {
+        replaceFile(place, this.#aside(path), content, options.mode ?? 0o644);
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw error;
+        withParents(place, () => replaceFile(place, this.#aside(path), content, options.mode ?? 0o644));
+      }
+    } catch (error) {
+      throw hostError(`cannot write ${path}`, error);
+    }
+  }
+
+  async remove(path: string): Promise<void> {
+    try {
+      unlinkSync(this.#tree.locate(path, { follow: false }));
+    } catch (error) {
+      if (!isAbsence(error)) throw hostError(`cannot remove ${path}`, error);
+    }
+  }
+
+  async stage(path: string, content: string): Promise<string> {
+    const staged = this.#aside(path);
+    try {
+      writeFileSync(staged, content, { mode: 0o600 });
+    } catch (error) {
+      rmSync(staged, { force: true });
+      throw hostError(`cannot stage ${path}`, error);
+    }
+    return staged;
+  }
+
+  async discard(staged: string): Promise<void> {
+    if (!isWithin(normalPath(staged), this.#staged)) throw new HostError(`${staged} is not a staged file`);
+    try {
+      rmSync(staged, { force: true });
+    } catch (error) {
+      throw hostError(`cannot discard ${staged}`, error);
+    }
+  }
+
+  async makeFolder(path: string, options: { within: string; mode: number }): Promise<readonly string[]> {
+    const wanted = normalPath(path);
+    const within = normalPath(options.within);
+    if (!isWithin(wanted, within)) throw new HostError(`cannot make ${path}: it is not below ${options.within}`);
+    const border = this.#tree.locate(within);
+    if (!lookAt(border)?.isDirectory()) throw new HostError(`cannot make ${path}: there is no folder ${options.within}`);
+    const made: { name: string; place: string }[] = [];
+    let name = within;
+    try {
+      for (const part of wanted.slice(within.length).split('/')) {
+        if (part === '') continue;
+        name = name === '/' ? `/${part}` : `${name}/${part}`;
+        const place = this.#tree.locate(name);
+        if (!isWithin(place, border)) throw new HostError(`${name} is a link that leads out of ${options.within}`);
+        const found = lookAt(place);
+        if (found?.isDirectory()) continue;
+        if (found !== undefined) throw new HostError(`${name} is not a folder`);
+        if (lookAt(this.#tree.locate(name, { follow: false })) !== undefined) throw new HostError(`${name} is a link that leads nowhere`);
+        mkdirSync(place);
+        made.push({ name, place });
+        chmodSync(place, forFolder(options.mode));
+      }
+    } catch (error) {
+      for (const { place } of made.reverse()) rmdirSync(place);
+      throw hostError(`cannot make ${path}`, error);
+    }
+    return made.map((folder) => folder.name);
+  }
+
+  async removeEmptyFolder(path: string): Promise<void> {
+    try {
+      const place = this.#tree.locate(path, { follow: false });
+      if (lookAt(place) === undefined) return;
+      if (this.#isMounted(this.#tree.nameOf(place))) throw new HostError('resource busy or locked');
+      rmdirSync(place);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOTEMPTY') throw hostError(`cannot remove ${path}`, error);
+    }
+  }
+
+  /** Permission bits only: giving files away takes rights that we do without. */
+  async setPermissions(path: string, { within, folderMode, fileMode, recursive }: Permissions): Promise<void> {
+    try {
+      const border = this.#tree.locate(within);
+      const place = this.#tree.locate(path);
+      if (!isWithin(place, border)) throw new HostError(`it is not in ${within}`);
+      const found = lookAt(place);
+      if (found === undefined) throw new HostError('no such file or directory');
+      const folders = found.isDirectory() ? [place] : [];
+      const files = found.isFile() ? [place] : [];
+      // The list grows while it is gone through.
+      if (recursive) for (const folder of folders) this.#collect(folder, folders, files);
+      if (folderMode !== undefined) for (const folder of folders) chmodSync(folder, forFolder(folderMode));
+      if (fileMode !== undefined) for (const file of files) chmodSync(file, fileMode | 0o600);
+    } catch (error) {
+      throw hostError(`cannot set the permissions of ${path}`, error);
+    }
+  }
+
+  /** What lies in a folder, without links and without what is mounted there. */
+  #collect(folder: string, folders: string[], files: string[]): void {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const place = join(folder, entry.name);
+      if (entry.isFile()) files.push(place);
+      else if (entry.isDirectory() && !this.#isMounted(this.#tree.nameOf(place))) folders.push(place);
+    }
+  }
+
+  async kind(path: string): Promise<'file' | 'folder' | 'other' | undefined> {
+    try {
+      const found = lookAt(this.#tree.locate(path));
+      if (found === undefined) return undefined;
+      if (found.isFile()) return 'file';
+      return found.isDirectory() ? 'folder' : 'other';
+    } catch (error) {
+      throw hostError(`cannot look at ${path}`, error);
+    }
+  }
+
+  #aside(path: string): string {
+    this.#count += 1;
+    return join(this.#staged, `${this.#count}-${lastElement(path).slice(-100)}`);
+  }
+}
+
+/** We may always enter and read: this process has no more rights in the folder than its permissions give it. */
+function forFolder(mode: number): number {
+  return mode | 0o700;
+}
+
+/** Whether the call failed because nothing is there, or a file is where a folder would have to be. */
+function isAbsence(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}

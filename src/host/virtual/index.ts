@@ -1,0 +1,49 @@
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Host } from '../ports/index.ts';
+import { VirtualAccounts } from './accounts.ts';
+import { VirtualCommands } from './commands.ts';
+import { disksOf, VirtualDisks } from './disks.ts';
+import { VirtualFiles } from './files.ts';
+import { Mounts } from './mounts.ts';
+import { VirtualServices } from './services.ts';
+import { Tree } from './tree.ts';
+import { VirtualZfs } from './zfs.ts';
+
+export type { VirtualServices } from './services.ts';
+
+export interface VirtualHost extends Host {
+  readonly kind: 'virtual';
+  readonly services: VirtualServices;
+}
+
+export interface VirtualHostOptions {
+  /** What the machine remembers lies here; its files are in `root`, for people to look at. */
+  readonly folder: string;
+  /** Sizes of its disks in bytes. */
+  readonly disks: readonly number[];
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+/** A machine that remembers, in this process. It needs no rights, starts no programs, and is there again when opened again. */
+export async function openVirtualHost(options: VirtualHostOptions): Promise<VirtualHost> {
+  const { disks: sizes, now } = options;
+  const folder = resolve(options.folder);
+  mkdirSync(folder, { recursive: true });
+  const staged = join(folder, 'staged');
+  const tree = new Tree(join(folder, 'root'));
+  const disks = disksOf(sizes);
+  const zfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now });
+  const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
+  return Object.freeze({
+    kind: 'virtual',
+    accounts,
+    commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
+    disks: new VirtualDisks(disks, (disk) => zfs.usedBy(disk)),
+    files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
+    services: new VirtualServices(join(folder, 'services.json')),
+    zfs,
+    close: async () => {},
+  });
+}

@@ -1,0 +1,149 @@
+import type { Outcome } from '../ports/commands.ts';
+import { builtInDirectives, builtInModules, directivesWithParameters, moduleDirectives, switchDirectives } from './proftpd-directives.ts';
+
+const fold = (words: readonly string[]): ReadonlySet<string> => new Set(words.map((word) => word.toLowerCase()));
+
+const switches = fold(switchDirectives);
+const needing = fold(directivesWithParameters);
+const switchValues: ReadonlySet<string> = new Set(['on', 'off', 'yes', 'no', 'true', 'false', '1', '0']);
+/** Sections that are left out when what they ask for is not so. */
+const conditions: ReadonlySet<string> = new Set(['ifmodule', 'ifdefine', 'ifversion']);
+const deepestInclude = 16;
+
+interface Source {
+  /** The text of a file, or undefined. */
+  read(path: string): string | undefined;
+  /** The files that a pattern with `*` and `?` in its last element matches, sorted. */
+  matching(pattern: string): readonly string[];
+}
+
+interface State {
+  readonly source: Source;
+  readonly said: string[];
+  readonly modules: Set<string>;
+  readonly directives: Set<string>;
+  readonly defined: Set<string>;
+  /** Open sections, outermost first; `skips` when nothing in it counts. */
+  readonly sections: { readonly name: string; readonly skips: boolean }[];
+}
+
+/** What `proftpd -t -c FILE` of ProFTPD 1.3.8 says about a file. */
+export function proftpdTest(file: string, source: Source): Outcome {
+  const state: State = {
+    source,
+    said: [],
+    modules: new Set(fold(builtInModules)),
+    directives: new Set(fold(builtInDirectives)),
+    defined: new Set(),
+    sections: [],
+  };
+  const content = source.read(file);
+  const fatal =
+    content === undefined
+      ? `unable to read configuration file '${file}': No such file or directory`
+      : (readText(file, content, state, 0) ?? (state.sections.length > 0 ? `error processing configuration file '${file}': unclosed configuration section` : undefined));
+  const said = fatal === undefined ? state.said : [...state.said, `fatal: ${fatal}`];
+  return {
+    status: fatal === undefined ? 0 : 1,
+    stdout: 'Checking syntax of configuration file\n',
+    stderr: said.map((line) => `1970-01-01 00:00:00,000 virtual proftpd[1]: ${line}\n`).join(''),
+  };
+}
+
+/** The words that end the reading, or undefined. */
+function readText(file: string, content: string, state: State, depth: number): string | undefined {
+  let pending = '';
+  for (const [index, raw] of content.split('\n').entries()) {
+    const line = `${pending}${raw.trim()}`;
+    if (line.endsWith('\\')) {
+      pending = `${line.slice(0, -1)} `;
+      continue;
+    }
+    pending = '';
+    if (line === '' || line.startsWith('#')) continue;
+    const problem = takeLine(line, state, depth);
+    if (problem === undefined) continue;
+    return `${problem} on line ${index + 1} of '${file}'`;
+  }
+  return undefined;
+}
+
+function takeLine(line: string, state: State, depth: number): string | undefined {
+  const [directive = '', ...parameters] = wordsOf(line.startsWith('<') ? line.replace(/>\s*$/, '') : line);
+  const skipping = state.sections.at(-1)?.skips === true;
+  if (skipping) return skipLine(directive, state);
+  if (directive.startsWith('</')) return closeSection(directive.slice(2), state);
+  if (directive.startsWith('<')) {
+    const name = directive.slice(1);
+    if (!state.directives.has(`<${name.toLowerCase()}>`)) return `unknown configuration directive '<${name}>'`;
+    state.sections.push({ name, skips: !holds(name, parameters, state) });
+    return undefined;
+  }
+  const name = directive.toLowerCase();
+  if (!state.directives.has(name)) return `unknown configuration directive '${directive}'`;
+  if (needing.has(name) && parameters.length === 0) return `${directive}: missing parameters`;
+  if (switches.has(name) && !switchValues.has((parameters[0] ?? '').toLowerCase())) return `${directive}: expected Boolean parameter`;
+  if (name === 'loadmodule') return loadModule(parameters[0] ?? '', state);
+  if (name === 'define') state.defined.add(parameters[0] ?? '');
+  return name === 'include' ? include(parameters[0] ?? '', state, depth) : undefined;
+}
+
+/** In a section that does not count, only its like are looked at: the end is the one that belongs to it. */
+function skipLine(directive: string, state: State): undefined {
+  const name = state.sections.at(-1)?.name ?? '';
+  const line = directive.toLowerCase();
+  if (line === `<${name.toLowerCase()}`) state.sections.push({ name, skips: true });
+  if (line === `</${name.toLowerCase()}`) state.sections.pop();
+}
+
+function closeSection(name: string, state: State): string | undefined {
+  const open = state.sections.at(-1);
+  if (open?.name.toLowerCase() !== name.toLowerCase()) {
+    return `</${name}>: directive not allowed in ${open === undefined ? 'server config' : `<${open.name}>`} context`;
+  }
+  state.sections.pop();
+  return undefined;
+}
+
+/** Whether what stands in the section counts. */
+function holds(section: string, parameters: readonly string[], state: State): boolean {
+  const kind = section.toLowerCase();
+  if (!conditions.has(kind) || kind === 'ifversion') return true;
+  const asked = parameters[0] ?? '';
+  const not = asked.startsWith('!');
+  const what = not ? asked.slice(1) : asked;
+  return (kind === 'ifmodule' ? state.modules.has(what.toLowerCase()) : state.defined.has(what)) !== not;
+}
+
+function loadModule(name: string, state: State): string | undefined {
+  const module = name.toLowerCase();
+  const directives = moduleDirectives.get(module);
+  const loaded = state.modules.has(module);
+  if (directives === undefined) state.said.push(`mod_dso/0.5: unable to load '${name}'; check to see if '/usr/lib/proftpd/${name.replace(/\.c$/, '')}.la' exists`);
+  if (loaded) state.said.push(`mod_dso/0.5: module '${name}' already loaded`);
+  if (directives === undefined && !loaded) {
+    return `LoadModule: error loading module '${name}': No such file or directory`;
+  }
+  state.modules.add(module);
+  for (const directive of fold(directives ?? [])) state.directives.add(directive);
+  return undefined;
+}
+
+/** What is wrong in an included file is told, but does not end the reading, and leaves the status as it is. */
+function include(pattern: string, state: State, depth: number): string | undefined {
+  if (!pattern.startsWith('/')) return `Include: unable to use path for configuration file '${pattern}'`;
+  const many = /[*?]/.test(pattern);
+  for (const file of many ? state.source.matching(pattern) : [pattern]) {
+    const content = state.source.read(file);
+    const problem = content === undefined || depth >= deepestInclude ? undefined : readText(file, content, state, depth + 1);
+    if (content === undefined) state.said.push(`warning: unable to include '${file}': No such file or directory`);
+    if (problem === undefined) continue;
+    state.said.push(`fatal: ${problem}`, `${many ? 'error: unable to open parse file' : 'warning: unable to include'} '${file}': Operation not permitted`);
+  }
+  return undefined;
+}
+
+/** Words as ProFTPD parts them: by blanks, except within double quotes, where a backslash takes the next as it is. */
+function wordsOf(line: string): readonly string[] {
+  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"?|\S+/g)].map((match) => (match[1] === undefined ? match[0] : match[1].replace(/\\(.)/g, '$1')));
+}

@@ -1,0 +1,107 @@
+import { HostError } from '../ports/index.ts';
+import type { ServiceState, Services } from '../ports/services.ts';
+import { isFlag, Memory, mapOf, shapeOf } from './state.ts';
+
+/** What Debian has a package for, by unit name. */
+const installed: ReadonlySet<string> = new Set([
+  'avahi-daemon',
+  'chrony',
+  'cron',
+  'inadyn',
+  'lldpd',
+  'netatalk',
+  'netdata',
+  'nfs-kernel-server',
+  'nfs-server',
+  'nmbd',
+  'nut-client',
+  'nut-monitor',
+  'nut-server',
+  'proftpd',
+  'rpcbind',
+  'rsync',
+  'rsyslog',
+  'samba-ad-dc',
+  'smartd',
+  'smartmontools',
+  'smbd',
+  'snmpd',
+  'ssh',
+  'tftpd-hpa',
+  'tgt',
+  'winbind',
+]);
+
+const runningAtFirst = { running: true, enabled: true };
+const stopped = { running: false, enabled: false };
+
+interface Kept {
+  readonly running: boolean;
+  readonly enabled: boolean;
+}
+
+export class VirtualServices implements Services {
+  readonly #memory: Memory<Readonly<Record<string, Kept>>>;
+  readonly #starts = new Map<string, number>();
+  readonly #reloads = new Map<string, number>();
+
+  constructor(path: string) {
+    this.#memory = new Memory(path, mapOf(shapeOf<Kept>({ running: isFlag, enabled: isFlag })), Object.freeze({ cron: runningAtFirst, ssh: runningAtFirst }));
+  }
+
+  /** How often each was started or restarted since this object was made. For tests. */
+  get starts(): ReadonlyMap<string, number> {
+    return this.#starts;
+  }
+
+  /** How often each was reloaded since this object was made. For tests. */
+  get reloads(): ReadonlyMap<string, number> {
+    return this.#reloads;
+  }
+
+  async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
+    return new Map(names.map((name) => [name, Object.freeze({ ...this.#stateOf(name), installed: installed.has(name) })]));
+  }
+
+  async start(name: string): Promise<void> {
+    this.#mustBeInstalled(name, 'start');
+    const before = this.#stateOf(name);
+    this.#keep(name, { running: true, enabled: true });
+    if (!before.running) count(this.#starts, name);
+  }
+
+  async stop(name: string): Promise<void> {
+    this.#mustBeInstalled(name, 'stop');
+    this.#keep(name, stopped);
+  }
+
+  async reload(name: string): Promise<void> {
+    this.#mustBeInstalled(name, 'reload');
+    if (!this.#stateOf(name).running) throw new HostError(`${name}.service is not active, cannot reload.`);
+    count(this.#reloads, name);
+  }
+
+  async restart(name: string): Promise<void> {
+    this.#mustBeInstalled(name, 'restart');
+    this.#keep(name, { ...this.#stateOf(name), running: true });
+    count(this.#starts, name);
+  }
+
+  #stateOf(name: string): Kept {
+    return Object.hasOwn(this.#memory.value, name) ? (this.#memory.value[name] ?? stopped) : stopped;
+  }
+
+  #mustBeInstalled(name: string, verb: string): void {
+    if (!installed.has(name)) throw new HostError(`Failed to ${verb} ${name}.service: Unit ${name}.service not found.`);
+  }
+
+  #keep(name: string, state: Kept): void {
+    const before = this.#stateOf(name);
+    if (before.running === state.running && before.enabled === state.enabled) return;
+    this.#memory.keep(Object.freeze({ ...this.#memory.value, [name]: Object.freeze(state) }));
+  }
+}
+
+function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}

@@ -1,0 +1,78 @@
+import { type Dataset, datasetProperties, type GroupKind, groupKinds } from '../ports/zfs.ts';
+import { isFlag, isNumber, isText, listOf, oneOf, optional, shapeOf } from './state.ts';
+import type { Values } from './zfs-properties.ts';
+
+/** What is remembered of pools, imported and exported. Everything else is worked out from it. */
+export interface ZfsRecord {
+  readonly pools: readonly PoolRecord[];
+}
+
+export interface PoolRecord {
+  readonly name: string;
+  readonly guid: string;
+  readonly exported: boolean;
+  readonly groups: readonly GroupRecord[];
+  /** Parents before children, the root dataset first. */
+  readonly datasets: readonly DatasetRecord[];
+  readonly scrub: ScrubRecord | undefined;
+}
+
+export interface GroupRecord {
+  readonly kind: GroupKind;
+  readonly name: string;
+  readonly devices: readonly DeviceRecord[];
+}
+
+export interface DeviceRecord {
+  readonly disk: string;
+  readonly guid: string;
+  readonly size: number;
+}
+
+export interface DatasetRecord {
+  readonly guid: string;
+  readonly name: string;
+  readonly kind: Dataset['kind'];
+  /** Only what was set on the dataset itself. */
+  readonly properties: Values;
+  readonly comment: string | undefined;
+  readonly mountpoint: string | undefined;
+}
+
+/** Times are milliseconds of the machine's clock. */
+export interface ScrubRecord {
+  readonly startedAt: number;
+  readonly duration: number;
+  readonly cancelledAt: number | undefined;
+}
+
+const isValues = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && Object.entries(value).every(([name, text]) => datasetProperties.some((one) => one === name) && isText(text));
+
+export const isZfsRecord = shapeOf<ZfsRecord>({
+  pools: listOf(
+    shapeOf<PoolRecord>({
+      name: isText,
+      guid: isText,
+      exported: isFlag,
+      groups: listOf(
+        shapeOf<GroupRecord>({
+          kind: oneOf(groupKinds),
+          name: isText,
+          devices: listOf(shapeOf<DeviceRecord>({ disk: isText, guid: isText, size: isNumber })),
+        }),
+      ),
+      datasets: listOf(
+        shapeOf<DatasetRecord>({
+          guid: isText,
+          name: isText,
+          kind: oneOf(['filesystem', 'volume']),
+          properties: isValues,
+          comment: optional(isText),
+          mountpoint: optional(isText),
+        }),
+      ),
+      scrub: optional(shapeOf<ScrubRecord>({ startedAt: isNumber, duration: isNumber, cancelledAt: optional(isNumber) })),
+    }),
+  ),
+});

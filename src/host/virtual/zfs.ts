@@ -1,0 +1,441 @@
+import { randomBytes } from 'node:crypto';
+import { normalPath } from '../../lib/path.ts';
+import { HostError } from '../ports/index.ts';
+import type { Dataset, DatasetSettings, DiskGroup, GroupKind, Health, Pool, PoolDevice, PoolGroup, PoolSpec, Scan, Zfs } from '../ports/zfs.ts';
+import type { VirtualDisk } from './disks.ts';
+import type { Mounts, MountTable } from './mounts.ts';
+import { Memory } from './state.ts';
+import { bytes, inForce, settingsAfterChange, settingsAtCreation, type Values } from './zfs-properties.ts';
+import { type DatasetRecord, type DeviceRecord, type GroupRecord, isZfsRecord, type PoolRecord, type ZfsRecord } from './zfs-record.ts';
+import { account, type Capacity, capacityOf, emptyFilesystem, emptyVolume, parentOf, parityOf, type Shape, smallestDevice, volumeReservation } from './zfs-space.ts';
+
+const noErrors = Object.freeze({ read: 0, write: 0, checksum: 0 });
+const GiB = 1024 ** 3;
+
+/** Milliseconds that a scrub takes at least, and besides for each GiB that it reads. */
+const scrubTime = { least: 2000, perGiB: 500 };
+
+/** A pool as it follows from its record: worked out once for each record. */
+interface PoolView {
+  readonly capacity: Capacity;
+  readonly allocated: number;
+  readonly datasets: readonly Dataset[];
+  readonly mounts: MountTable;
+  readonly overfull: string | undefined;
+}
+
+export class VirtualZfs implements Zfs {
+  readonly #memory: Memory<ZfsRecord>;
+  readonly #mounts: Mounts;
+  readonly #disks: readonly VirtualDisk[];
+  readonly #now: () => number;
+  readonly #views = new WeakMap<PoolRecord, PoolView>();
+
+  constructor(path: string, options: { mounts: Mounts; disks: readonly VirtualDisk[]; now: () => number }) {
+    this.#memory = new Memory(path, isZfsRecord, Object.freeze({ pools: [] }));
+    this.#mounts = options.mounts;
+    this.#disks = options.disks;
+    this.#now = options.now;
+    this.#mounts.repair(this.#mountTable(this.#memory.value), guidsOf(this.#memory.value));
+  }
+
+  /** What keeps a disk from being used, in words. */
+  usedBy(disk: string): string | undefined {
+    const pool = this.#memory.value.pools.find((one) => devicesOf(one).some((device) => device.disk === disk));
+    if (pool === undefined) return undefined;
+    return `it is part of the ${pool.exported ? 'exported ' : ''}pool ${pool.name}`;
+  }
+
+  /** Whether a dataset is mounted at this path. */
+  isMounted(path: string): boolean {
+    return this.#imported().some((pool) => [...this.#view(pool).mounts.values()].includes(path));
+  }
+
+  async pools(): Promise<readonly Pool[]> {
+    return this.#imported().map((pool) => this.#poolOf(pool));
+  }
+
+  async createPool(spec: PoolSpec): Promise<void> {
+    const { name } = spec;
+    mustBePoolName(name);
+    if (this.#imported().some((pool) => pool.name === name)) throw new HostError(`cannot create '${name}': pool already exists`);
+    const groups = this.#newGroups(name, spec.groups, []);
+    if (!groups.some(holdsData)) throw new HostError('invalid vdev specification: at least one toplevel vdev must be specified');
+    const settings = spec.settings ?? {};
+    const root = datasetRecord(name, 'filesystem', settingsAtCreation(name, 'filesystem', settings.properties ?? {}), { mountpoint: spec.mountpoint, ...settings });
+    this.#replace(undefined, Object.freeze({ name, guid: newGuid(), exported: false, groups, datasets: Object.freeze([root]), scrub: undefined }), outOfSpace(name));
+  }
+
+  async extendPool(name: string, groups: readonly DiskGroup[]): Promise<void> {
+    const pool = this.#pool(name);
+    if (groups.length === 0) throw new HostError('invalid vdev specification: at least one toplevel vdev must be specified');
+    this.#replace(pool, { ...pool, groups: Object.freeze([...pool.groups, ...this.#newGroups(name, groups, pool.groups)]) }, outOfSpace(name));
+  }
+
+  async destroyPool(name: string): Promise<void> {
+    this.#replace(this.#pool(name), undefined, outOfSpace(name));
+  }
+
+  async exportPool(name: string): Promise<void> {
+    const pool = this.#pool(name);
+    this.#replace(pool, { ...pool, exported: true }, outOfSpace(name));
+  }
+
+  async importPool(guid: string): Promise<void> {
+    const pool = this.#memory.value.pools.find((one) => one.guid === guid);
+    if (pool === undefined) throw new HostError(`cannot import '${guid}': no such pool available`);
+    if (this.#imported().some((one) => one.name === pool.name)) throw new HostError(`cannot import '${pool.name}': a pool with that name already exists`);
+    this.#replace(pool, { ...pool, exported: false }, outOfSpace(pool.name));
+  }
+
+  async startScrub(name: string): Promise<void> {
+    const pool = this.#pool(name);
+    if (this.#scanOf(pool)?.state === 'running') throw new HostError(`cannot scrub ${name}: currently scrubbing; use 'zpool scrub -s' to cancel scrub`);
+    const duration = scrubTime.least + Math.floor((this.#view(pool).allocated / GiB) * scrubTime.perGiB);
+    this.#replace(pool, { ...pool, scrub: Object.freeze({ startedAt: this.#now(), duration, cancelledAt: undefined }) }, outOfSpace(name));
+  }
+
+  async stopScrub(name: string): Promise<void> {
+    const pool = this.#pool(name);
+    const { scrub } = pool;
+    if (scrub === undefined || this.#scanOf(pool)?.state !== 'running') throw new HostError(`cannot cancel scrubbing ${name}: there is no active scrub`);
+    this.#replace(pool, { ...pool, scrub: Object.freeze({ ...scrub, cancelledAt: this.#now() }) }, outOfSpace(name));
+  }
+
+  async datasets(): Promise<readonly Dataset[]> {
+    return this.#imported().flatMap((pool) => this.#view(pool).datasets);
+  }
+
+  async createDataset(name: string, settings: DatasetSettings = {}): Promise<void> {
+    const pool = this.#poolForNew(name);
+    const local = settingsAtCreation(name, 'filesystem', settings.properties ?? {});
+    // Children are made with the letter case of their parent, and keep it.
+    const above = pool.datasets.find((one) => one.name === parentOf(name))?.properties.casesensitivity;
+    const properties = above === undefined ? local : Object.freeze({ casesensitivity: above, ...local });
+    this.#add(pool, datasetRecord(name, 'filesystem', properties, settings));
+  }
+
+  async createVolume(name: string, size: number, settings: DatasetSettings = {}): Promise<void> {
+    const pool = this.#poolForNew(name);
+    if (!Number.isSafeInteger(size) || size <= 0) throw new HostError(`cannot create '${name}': volume size must be greater than zero`);
+    const { volsize: _, refreservation, ...others } = settings.properties ?? {};
+    const checked = settingsAtCreation(name, 'volume', others);
+    const blocksize = Number(checked.volblocksize ?? '16384');
+    const volsize = Math.ceil(size / blocksize) * blocksize;
+    const whole = String(volumeReservation(volsize, blocksize, shapesOf(pool.groups)));
+    const asked = settingsAtCreation(name, 'volume', refreservation === undefined || isWhole(refreservation) ? {} : { refreservation });
+    const properties = Object.freeze({ ...checked, volsize: String(volsize), refreservation: asked.refreservation ?? whole });
+    mustFitVolume(properties, whole, (reason) => `cannot create '${name}': ${reason}`);
+    this.#add(pool, datasetRecord(name, 'volume', properties, settings));
+  }
+
+  async changeDataset(name: string, settings: DatasetSettings): Promise<void> {
+    const { pool, dataset } = this.#dataset(name);
+    const refuse = (reason: string) => `cannot set property for '${name}': ${reason}`;
+    const wanted = settings.properties ?? {};
+    const properties = dataset.kind === 'volume' ? changedVolume(dataset, pool, wanted, refuse) : settingsAfterChange(name, dataset.kind, dataset.properties, wanted);
+    const changed = Object.freeze({
+      ...dataset,
+      properties,
+      comment: settings.comment === undefined ? dataset.comment : settings.comment || undefined,
+      mountpoint: settings.mountpoint === undefined ? dataset.mountpoint : checkedMountpoint(settings.mountpoint),
+    });
+    const tooSmall = wanted.quota !== undefined || wanted.refquota !== undefined;
+    this.#replace(pool, { ...pool, datasets: pool.datasets.map((one) => (one === dataset ? changed : one)) }, () =>
+      refuse(tooSmall ? 'size is less than current used or reserved space' : 'size is greater than available space'),
+    );
+  }
+
+  async destroyDataset(name: string, options: { recursive?: boolean } = {}): Promise<void> {
+    const { pool } = this.#dataset(name);
+    if (parentOf(name) === undefined) throw new HostError(`cannot destroy '${name}': operation does not apply to pools\nuse 'zpool destroy ${name}' to destroy the pool itself`);
+    const children = pool.datasets.filter((one) => one.name.startsWith(`${name}/`)).map((one) => one.name);
+    if (children.length > 0 && options.recursive !== true) {
+      throw new HostError([`cannot destroy '${name}': filesystem has children`, "use '-r' to destroy the following datasets:", ...children].join('\n'));
+    }
+    const gone = new Set([name, ...children]);
+    this.#replace(pool, { ...pool, datasets: pool.datasets.filter((one) => !gone.has(one.name)) }, outOfSpace(name));
+  }
+
+  /** Nobody else's hands reach this machine. */
+  watch(): () => void {
+    return () => {};
+  }
+
+  #imported(): readonly PoolRecord[] {
+    return this.#memory.value.pools.filter((pool) => !pool.exported);
+  }
+
+  #pool(name: string): PoolRecord {
+    const pool = this.#imported().find((one) => one.name === name);
+    if (pool === undefined) throw new HostError(`cannot open '${name}': no such pool`);
+    return pool;
+  }
+
+  #dataset(name: string): { pool: PoolRecord; dataset: DatasetRecord } {
+    const pool = this.#imported().find((one) => one.name === poolNameOf(name));
+    const dataset = pool?.datasets.find((one) => one.name === name);
+    if (pool === undefined || dataset === undefined) throw new HostError(`cannot open '${name}': dataset does not exist`);
+    return { pool, dataset };
+  }
+
+  /** The pool that a dataset of this name can be made in. */
+  #poolForNew(name: string): PoolRecord {
+    mustBeDatasetName(name);
+    const pool = this.#imported().find((one) => one.name === poolNameOf(name));
+    if (pool === undefined) throw new HostError(`cannot create '${name}': no such pool '${poolNameOf(name)}'`);
+    const parent = pool.datasets.find((one) => one.name === parentOf(name));
+    if (pool.datasets.some((one) => one.name === name)) throw new HostError(`cannot create '${name}': dataset already exists`);
+    if (parent === undefined) throw new HostError(`cannot create '${name}': parent does not exist`);
+    if (parent.kind !== 'filesystem') throw new HostError(`cannot create '${name}': parent is not a filesystem`);
+    return pool;
+  }
+
+  #add(pool: PoolRecord, dataset: DatasetRecord): void {
+    const datasets = [...pool.datasets, dataset].sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.#replace(pool, { ...pool, datasets }, outOfSpace(dataset.name));
+  }
+
+  /** Puts one pool's record in place of another, with the files of its datasets. The only way anything changes. */
+  #replace(before: PoolRecord | undefined, after: PoolRecord | undefined, overfull: () => string): void {
+    const old = this.#memory.value;
+    const others = old.pools.filter((pool) => pool !== before);
+    const next = Object.freeze({ pools: after === undefined ? others : [...others, Object.freeze(after)].sort((a, b) => (a.name < b.name ? -1 : 1)) });
+    const grown = after !== undefined && after.datasets !== before?.datasets;
+    if (grown && this.#view(after).overfull !== undefined) throw new HostError(overfull());
+    const table = this.#mountTable(next);
+    const taken = firstRepeated([...table.values()]);
+    if (taken !== undefined) throw new HostError(`cannot mount '${taken}': another dataset is mounted there`);
+    this.#mounts.change(this.#mountTable(old), table, { keep: () => this.#memory.keep(next), restore: () => this.#memory.keep(old) });
+    const kept = guidsOf(next);
+    for (const dataset of before?.datasets ?? []) if (!kept.has(dataset.guid)) this.#mounts.forget(dataset.guid);
+  }
+
+  #mountTable(record: ZfsRecord): MountTable {
+    return new Map(record.pools.filter((pool) => !pool.exported).flatMap((pool) => [...this.#view(pool).mounts]));
+  }
+
+  #view(pool: PoolRecord): PoolView {
+    const known = this.#views.get(pool);
+    if (known !== undefined) return known;
+    const view = viewOf(pool);
+    this.#views.set(pool, view);
+    return view;
+  }
+
+  #poolOf(pool: PoolRecord): Pool {
+    const { capacity, allocated } = this.#view(pool);
+    const groups = [...pool.groups].sort((a, b) => placeOf(a.kind) - placeOf(b.kind)).map((group) => this.#groupOf(group));
+    const data = groups.filter(holdsData).map((group) => group.health);
+    const anyWorse = groups.some((group) => group.health !== 'ONLINE');
+    const health: Health = data.includes('UNAVAIL') ? 'UNAVAIL' : anyWorse ? 'DEGRADED' : 'ONLINE';
+    const { size } = capacity;
+    return Object.freeze({ name: pool.name, guid: pool.guid, health, size, allocated, free: size - allocated, upgraded: true, scan: this.#scanOf(pool), groups });
+  }
+
+  #groupOf(group: GroupRecord): PoolGroup {
+    const devices = group.devices.map((device): PoolDevice => {
+      const there = this.#disks.some((disk) => disk.name === device.disk);
+      const health = !there ? 'UNAVAIL' : group.kind === 'spare' ? 'AVAIL' : 'ONLINE';
+      return Object.freeze({ disk: device.disk, label: device.disk, guid: device.guid, health, errors: noErrors });
+    });
+    const missing = devices.filter((device) => device.health === 'UNAVAIL').length;
+    const mirrored = group.kind === 'mirror' || group.kind === 'log';
+    const bearable = mirrored ? devices.length - 1 : parityOf(group.kind);
+    const health = missing === 0 ? 'ONLINE' : missing <= bearable ? 'DEGRADED' : 'UNAVAIL';
+    return Object.freeze({ kind: group.kind, name: group.name, health, errors: noErrors, devices });
+  }
+
+  #scanOf({ scrub }: PoolRecord): Scan | undefined {
+    if (scrub === undefined) return undefined;
+    const elapsed = (scrub.cancelledAt ?? this.#now()) - scrub.startedAt;
+    const percent = Math.min(100, Math.max(0, (elapsed / scrub.duration) * 100));
+    const state = scrub.cancelledAt !== undefined ? 'cancelled' : percent >= 100 ? 'finished' : 'running';
+    return Object.freeze({ kind: 'scrub', state, percent, errors: 0 });
+  }
+
+  /** The groups as the pool will have them, after what `zpool` would object to. */
+  #newGroups(pool: string, groups: readonly DiskGroup[], existing: readonly GroupRecord[]): readonly GroupRecord[] {
+    const made: GroupRecord[] = [];
+    const seen = new Set<string>();
+    let toplevel = existing.filter((group) => group.kind !== 'cache' && group.kind !== 'spare').length;
+    for (const { kind, disks } of groups) {
+      const devices = disks.map((disk) => this.#newDevice(disk, pool, seen));
+      const least = kind === 'mirror' ? 2 : parityOf(kind) + 1;
+      const word = wordOf(kind);
+      if (devices.length < least || devices.length === 0) throw new HostError(`invalid vdev specification: ${word} requires at least ${Math.max(1, least)} devices`);
+      const together = kind === 'mirror' || parityOf(kind) > 0 || (kind === 'log' && devices.length > 1);
+      if (together) made.push(Object.freeze({ kind, name: `${kind === 'log' ? 'mirror' : word}-${toplevel}`, devices }));
+      else for (const device of devices) made.push(Object.freeze({ kind, name: device.disk, devices: [device] }));
+      if (kind !== 'cache' && kind !== 'spare') toplevel += together ? 1 : devices.length;
+    }
+    mustMatch([...existing, ...made].filter(holdsData));
+    return Object.freeze(made);
+  }
+
+  #newDevice(name: string, pool: string, seen: Set<string>): DeviceRecord {
+    const disk = this.#disks.find((one) => one.name === name);
+    if (disk === undefined) throw new HostError(`cannot open '${name}': no such device in /dev\nmust be a full path or shorthand device name`);
+    const holder = this.#memory.value.pools.find((one) => devicesOf(one).some((device) => device.disk === name));
+    if (holder !== undefined) throw new HostError(`invalid vdev specification\n/dev/${name} is part of ${holder.exported ? 'exported' : 'active'} pool '${holder.name}'`);
+    if (seen.has(name)) throw new HostError(`cannot use '${name}' in ${pool}: one or more vdevs refer to the same device`);
+    if (disk.size < smallestDevice) throw new HostError(`cannot use '${name}' in ${pool}: one or more devices is less than the minimum size (64M)`);
+    seen.add(name);
+    return Object.freeze({ disk: name, guid: newGuid(), size: disk.size });
+  }
+}
+
+function viewOf(pool: PoolRecord): PoolView {
+  const capacity = capacityOf(shapesOf(pool.groups));
+  const { shares, overfull } = account(
+    pool.datasets.map(({ name, kind, properties }) => ({
+      name,
+      referenced: referencedBy(kind),
+      quota: bytes(properties, 'quota'),
+      refquota: bytes(properties, 'refquota'),
+      reservation: bytes(properties, 'reservation'),
+      refreservation: bytes(properties, 'refreservation'),
+    })),
+    capacity.usable,
+  );
+  const above = new Map<string, { properties: Values; mountpoint: string | undefined }>();
+  const mounts = new Map<string, string>();
+  const datasets = pool.datasets.map((record): Dataset => {
+    const { name, kind, comment } = record;
+    const parent = above.get(parentOf(name) ?? '');
+    const { properties, inherited } = inForce(kind, record.properties, parent?.properties);
+    const follows = parent?.mountpoint === undefined ? undefined : `${parent.mountpoint}/${name.slice(name.lastIndexOf('/') + 1)}`;
+    const wanted = kind === 'volume' ? undefined : (record.mountpoint ?? follows);
+    const mountpoint = wanted === 'none' || wanted === 'legacy' ? undefined : wanted;
+    if (mountpoint !== undefined) mounts.set(record.guid, mountpoint);
+    above.set(name, { properties, mountpoint });
+    const { used, available } = shares.get(name) ?? { used: 0, available: 0 };
+    return Object.freeze({ name, kind, used, available, referenced: referencedBy(kind), mountpoint, properties, inherited, comment });
+  });
+  const referenced = pool.datasets.reduce((sum, dataset) => sum + referencedBy(dataset.kind), 0);
+  return { capacity, allocated: Math.min(capacity.size, Math.ceil(referenced * capacity.rawPerByte)), datasets, mounts, overfull };
+}
+
+function datasetRecord(name: string, kind: Dataset['kind'], properties: Values, settings: DatasetSettings): DatasetRecord {
+  const mountpoint = settings.mountpoint === undefined ? undefined : checkedMountpoint(settings.mountpoint);
+  return Object.freeze({ guid: newGuid(), name, kind, properties, comment: settings.comment || undefined, mountpoint });
+}
+
+/** A volume's settings after a change. A reservation for the whole volume stays one when the size changes. */
+function changedVolume(dataset: DatasetRecord, pool: PoolRecord, wanted: Values, refuse: (reason: string) => string): Values {
+  const whole = (values: Values) => String(volumeReservation(bytes(values, 'volsize'), Number(values.volblocksize ?? '16384'), shapesOf(pool.groups)));
+  const { refreservation, ...others } = wanted;
+  const resized = settingsAfterChange(dataset.name, 'volume', dataset.properties, others);
+  const volsize = bytes(resized, 'volsize');
+  const blocksize = Number(resized.volblocksize ?? '16384');
+  if (volsize === 0 || volsize % blocksize !== 0) throw new HostError(refuse(`'volsize' must be a multiple of volume block size (${blocksize / 1024}K)`));
+  const follows = refreservation === undefined ? dataset.properties.refreservation === whole(dataset.properties) : isWhole(refreservation);
+  const asked = follows ? { refreservation: whole(resized) } : refreservation === undefined ? {} : { refreservation };
+  const properties = settingsAfterChange(dataset.name, 'volume', resized, asked);
+  mustFitVolume(properties, whole(properties), refuse);
+  return properties;
+}
+
+function isWhole(refreservation: string): boolean {
+  return refreservation === 'auto';
+}
+
+function mustFitVolume(properties: Values, whole: string, refuse: (reason: string) => string): void {
+  const volsize = bytes(properties, 'volsize');
+  if (bytes(properties, 'reservation') > volsize) throw new HostError(refuse("'reservation' is greater than current volume size"));
+  if (properties.refreservation !== whole && bytes(properties, 'refreservation') > volsize) throw new HostError(refuse("'refreservation' is greater than current volume size"));
+}
+
+function checkedMountpoint(text: string): string {
+  if (text === 'none' || text === 'legacy') return text;
+  if (!text.startsWith('/')) throw new HostError("'mountpoint' must be an absolute path, 'none', or 'legacy'");
+  return normalPath(text);
+}
+
+function mustBePoolName(name: string): void {
+  const refuse = (reason: string) => new HostError(`cannot create '${name}': ${reason}`);
+  if (!/^[A-Za-z]/.test(name)) throw refuse('name must begin with a letter');
+  const stray = /[^-A-Za-z0-9_.: ]/.exec(name);
+  if (stray !== null) throw refuse(`invalid character '${stray[0]}' in pool name`);
+  if (name.length > 255) throw refuse('name is too long');
+  if (/^(mirror|raidz|draid|spare)/.test(name) || name === 'log') throw refuse('name is reserved');
+}
+
+function mustBeDatasetName(name: string): void {
+  const refuse = (reason: string) => new HostError(`cannot create '${name}': ${reason}`);
+  if (name.length > 255) throw refuse('name is too long');
+  const stray = /[^-A-Za-z0-9_.: /]/.exec(name);
+  if (stray !== null) throw refuse(`invalid character '${stray[0]}' in name`);
+  const parts = name.split('/');
+  if (parts.at(-1) === '') throw refuse('trailing slash in name');
+  if (parts.includes('')) throw refuse('empty component in name');
+  if (parts.includes('.')) throw refuse("self reference, '.' is found in name");
+  if (parts.includes('..')) throw refuse("parent reference, '..' is found in name");
+}
+
+/** All data groups of a pool are of one kind and one width. */
+function mustMatch(groups: readonly GroupRecord[]): void {
+  const [first, ...others] = groups;
+  if (first === undefined) return;
+  for (const group of others) {
+    const start = "invalid vdev specification\nuse '-f' to override the following errors:\nmismatched replication level: ";
+    const words = [wordOf(first.kind), wordOf(group.kind)];
+    if (group.kind !== first.kind) throw new HostError(`${start}pool uses ${words[0]} and new vdev is ${words[1]}`);
+    if (group.devices.length !== first.devices.length) {
+      throw new HostError(`${start}pool uses ${first.devices.length}-way ${words[0]} and new vdev uses ${group.devices.length}-way ${words[1]}`);
+    }
+  }
+}
+
+function wordOf(kind: GroupKind): string {
+  if (kind === 'raidz') return 'raidz1';
+  return kind === 'stripe' ? 'disk' : kind;
+}
+
+function holdsData(group: { readonly kind: GroupKind }): boolean {
+  return placeOf(group.kind) === 0;
+}
+
+/** Data first, then logs, cache and spares. */
+function placeOf(kind: GroupKind): number {
+  return 1 + ['log', 'cache', 'spare'].indexOf(kind);
+}
+
+function shapesOf(groups: readonly GroupRecord[]): readonly Shape[] {
+  return groups.filter(holdsData).map(({ kind, devices }) => ({ kind, sizes: devices.map((device) => device.size) }));
+}
+
+function devicesOf(pool: PoolRecord): readonly DeviceRecord[] {
+  return pool.groups.flatMap((group) => group.devices);
+}
+
+function guidsOf(record: ZfsRecord): ReadonlySet<string> {
+  return new Set(record.pools.flatMap((pool) => pool.datasets.map((dataset) => dataset.guid)));
+}
+
+function referencedBy(kind: Dataset['kind']): number {
+  return kind === 'volume' ? emptyVolume : emptyFilesystem;
+}
+
+function poolNameOf(dataset: string): string {
+  const slash = dataset.indexOf('/');
+  return slash < 0 ? dataset : dataset.slice(0, slash);
+}
+
+function outOfSpace(name: string): () => string {
+  return () => `cannot create '${name}': out of space`;
+}
+
+function firstRepeated(items: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  for (const item of items) {
+    if (seen.has(item)) return item;
+    seen.add(item);
+  }
+  return undefined;
+}
+
+/** 64 bits in decimal digits, never 0. */
+function newGuid(): string {
+  return String(randomBytes(8).readBigUInt64BE() | 1n);
+}

@@ -1,0 +1,71 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Engine } from '../engine/engine.ts';
+import { missing } from '../engine/errors.ts';
+import type { AnyEvent } from '../engine/events.ts';
+import { type Answer, json, nothing, sentence } from './answer.ts';
+import type { Caller } from './auth.ts';
+
+/** What Holdfast offers beyond the document: jobs, events, drift and revisions. */
+export class BeyondDocument {
+  readonly #engine: Engine;
+  readonly #root: string;
+
+  constructor(engine: Engine, root: string) {
+    this.#engine = engine;
+    this.#root = root;
+  }
+
+  async answer(request: FastifyRequest, reply: FastifyReply, _caller: Caller): Promise<Answer> {
+    const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+    const [subject = '', id = '', action = ''] = pathname
+      .slice(this.#root.length + 1)
+      .split('/')
+      .filter((part) => part !== '');
+    const limit = Math.min(Number(searchParams.get('limit')) || 20, 1000);
+    switch (`${request.method} ${subject}${id === '' ? '' : '/{id}'}${action === '' ? '' : `/${action}`}`) {
+      case 'GET jobs': {
+        const of = searchParams.get('subject');
+        return json(
+          200,
+          this.#engine.jobs
+            .list(1000)
+            .filter((job) => of === null || job.subject === of)
+            .slice(0, limit),
+        );
+      }
+      case 'GET jobs/{id}':
+        return json(200, this.#engine.jobs.get(Number(id)) ?? none(`job ${id}`));
+      case 'POST jobs/{id}/abort':
+        return this.#engine.jobs.abort(Number(id)) ? nothing(204) : none(`running job ${id}`);
+      case 'GET events':
+        return stream(this.#engine, request, reply);
+      case 'GET drift':
+        return json(200, await this.#engine.report());
+      case 'GET revisions':
+        return json(200, this.#engine.revisions(limit, Number(searchParams.get('before')) || undefined));
+      default:
+        return sentence(404, 'Not found');
+    }
+  }
+}
+
+function none(what: string): never {
+  throw missing(`There is no ${what}.`);
+}
+
+/** Server-sent events, from the one the listener saw last if it says which. */
+function stream(engine: Engine, request: FastifyRequest, reply: FastifyReply): Promise<Answer> {
+  const last = Number(request.headers['last-event-id']);
+  const { raw } = reply.hijack();
+  raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-request-id': request.id });
+  const send = (event: AnyEvent) => raw.write(`id: ${event.number}\nevent: ${event.name}\ndata: ${JSON.stringify({ at: event.at, ...event.payload })}\n\n`);
+  if (Number.isSafeInteger(last)) for (const event of engine.events.since(last)) send(event);
+  const stop = engine.events.listen(send);
+  const beat = setInterval(() => raw.write(': still here\n\n'), 15_000);
+  return new Promise(() => {
+    raw.on('close', () => {
+      clearInterval(beat);
+      stop();
+    });
+  });
+}

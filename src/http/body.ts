@@ -1,0 +1,35 @@
+import { type Answer, json } from './answer.ts';
+
+/** Bytes of a request body. Above a field's own limits, so that the answer can name the field that is too long. */
+export const largestBody = 32 * 1024 * 1024;
+
+/** Deeper than anything the interface has; without a bound, walking a hostile body would exhaust the stack. */
+const deepest = 32;
+
+export type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly answer: Answer };
+
+/** Reads a JSON body. One without a content type is taken for JSON (clients-need H11). */
+export function readBody(raw: Buffer | undefined, type: string | undefined): Body {
+  if (type !== undefined && raw !== undefined && raw.length > 0 && !/^application\/(\w[\w.+-]*\+)?json\s*(;|$)/i.test(type)) {
+    return { ok: false, answer: json(400, { error_message: `The body must be application/json, not ${type.slice(0, 80)}.` }) };
+  }
+  try {
+    const value: unknown = JSON.parse(decoder.decode(raw));
+    if (depthOf(value) > deepest) return { ok: false, answer: json(400, { error: `The body is nested more than ${deepest} levels deep.` }) };
+    return { ok: true, value };
+  } catch {
+    return { ok: false, answer: json(400, { error: 'The body is not valid JSON.' }) };
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Counts levels without recursion, for the body may be deeper than the stack. It stops counting above the bound. */
+function depthOf(value: unknown): number {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; depth <= deepest; depth += 1) {
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []));
+    if (level.length === 0) return depth;
+  }
+  return deepest + 1;
+}

@@ -1,0 +1,226 @@
+import type { Asker, Engine } from '../engine/engine.ts';
+import { invalid, missing } from '../engine/errors.ts';
+import { type Field, type Fields, isRequired } from '../engine/fields.ts';
+import { answered, readSent } from '../engine/record.ts';
+import { type Action, ActionAnswer, type Hosted, type Profile, type Scope } from '../engine/resource.ts';
+import { fieldValue, type Kept } from '../engine/tables.ts';
+import { sortedJson } from '../lib/json.ts';
+import { quote } from '../lib/text.ts';
+import { type Answer, json, jsonText, nothing, sentence } from './answer.ts';
+import { type Page, readPage, slice, sorted } from './lists.ts';
+import type { Match, Operation } from './routes.ts';
+
+/** One request for the document's interface, after the gate. */
+export interface Call {
+  readonly match: Match;
+  readonly operation: Operation;
+  readonly query: string;
+  readonly range: string | undefined;
+  /** Reads the body when the operation looks at it; `{}` when there is none and none is needed. */
+  body(options: { readonly needed: boolean }): unknown;
+  readonly asker: Asker;
+}
+
+/** Carries out requests: what every verb means for each kind of resource, once. */
+export class Interface {
+  readonly #engine: Engine;
+  readonly #profile: Profile;
+  readonly #root: string;
+
+  constructor(engine: Engine, options: { profile: Profile; root: string }) {
+    this.#engine = engine;
+    this.#profile = options.profile;
+    this.#root = options.root;
+  }
+
+  perform(call: Call): Answer | Promise<Answer> {
+    const { resource } = call.match.route;
+    if ('action' in call.operation) return this.#act(call, call.operation.action);
+    return resource.kind === 'hosted' ? this.#onHosted(call, resource, call.operation.verb) : this.#onKept(call, resource, call.operation.verb);
+  }
+
+  // Records the configuration owns -----------------------------------------------------------------------------------
+
+  #onKept(call: Call, of: Kept, verb: string): Answer | Promise<Answer> {
+    const { asker } = call;
+    switch (verb) {
+      case 'list':
+        return this.#list(call, of);
+      case 'read':
+        return jsonText(200, this.#text(of, this.#find(call, of)));
+      case 'create':
+        return this.#create(call, of);
+      case 'update':
+        return this.#update(call, of);
+      case 'remove': {
+        if (of.kind !== 'collection') break;
+        const { id } = this.#find(call, of);
+        return this.#engine.change(`remove the ${of.title} ${id}`, asker, (draft) => draft.remove(of, id)).then(() => nothing(204));
+      }
+      case 'clear': {
+        if (of.kind !== 'collection') break;
+        const clear = this.#engine.change(`remove every ${of.title}`, asker, (draft) => {
+          for (const { id } of [...draft.all(of)]) if (draft.get(of, id) !== undefined) draft.remove(of, id);
+        });
+        return clear.then(() => nothing(204));
+      }
+    }
+    throw new Error(`${of.path} has no verb ${verb}`);
+  }
+
+  #list(call: Call, of: Kept): Answer {
+    const page = readPage(call.query, call.range, of.fields, of.kind === 'collection' ? of.filters : []);
+    const table = this.#engine.table(of);
+    const matching = page.filters.reduce((records, { name, value }) => records.filter((record) => String(fieldValue(record, name)) === value), table.all());
+    const { items, range } = slice(sorted(matching, page.sort, fieldValue), page);
+    return jsonText(200, `[${items.map((record) => this.#text(of, record)).join(',')}]`, { 'content-range': range });
+  }
+
+  async #create(call: Call, of: Kept): Promise<Answer> {
+    if (of.kind !== 'collection') throw new Error(`${of.path} is a singleton`);
+    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'create');
+    const fill = Object.keys(issues).length === 0 ? await of.beforehand?.(sent, this.#engine.operations(call.asker)) : undefined;
+    const { id } = await this.#engine.change(`create a ${of.title}`, call.asker, (draft) => {
+      draft.note(issues);
+      return draft.create(of, sent, fill);
+    });
+    const text = this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id)));
+    return jsonText(of.quirks.created ?? 201, text, { location: `${this.#root}/${of.path}/${id}/` });
+  }
+
+  async #update(call: Call, of: Kept): Promise<Answer> {
+    const { id } = this.#find(call, of);
+    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'update');
+    const fill = Object.keys(issues).length === 0 && of.kind === 'collection' ? await of.beforehand?.(sent, this.#engine.operations(call.asker)) : undefined;
+    await this.#engine.change(`change the ${of.title}${of.kind === 'collection' ? ` ${id}` : ''}`, call.asker, (draft) => {
+      draft.note(issues);
+      draft.update(of, id, sent, fill);
+    });
+    return jsonText(of.quirks.updated ?? 200, this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id))));
+  }
+
+  #find(call: Call, of: Kept) {
+    if (of.kind === 'singleton') return this.#engine.table(of).get(1) ?? gone(of, '1');
+    const key = call.match.params['key'] ?? '';
+    const table = this.#engine.table(of);
+    if (/^\d{1,15}$/.test(key)) return table.get(Number(key)) ?? gone(of, key);
+    const [id] = of.alias === undefined ? [] : table.ids(of.alias, key);
+    return (id === undefined ? undefined : table.get(id)) ?? gone(of, key);
+  }
+
+  /** The record as JSON text: as it is kept, or put together anew when it shows something of the machine. */
+  #text(of: Kept, record: Parameters<NonNullable<Kept['present']>>[0]): string {
+    if (of.present === undefined) return this.#engine.table(of).text(record);
+    return sortedJson({ ...answered(of.fields, record), ...of.present(record, this.#engine.glance(of.shows)) });
+  }
+
+  // Records the host owns --------------------------------------------------------------------------------------------
+
+  #onHosted(call: Call, of: Hosted, verb: string): Answer | Promise<Answer> {
+    switch (verb) {
+      case 'list':
+        return this.#listHosted(call, of);
+      case 'read':
+        return json(200, of.present(this.#item(call, of), this.#scope(call, of)));
+      case 'create':
+        return this.#createHosted(call, of);
+      case 'update':
+        return this.#updateHosted(call, of);
+      case 'remove':
+        return this.#removeHosted(call, of);
+    }
+    throw new Error(`${of.path} has no verb ${verb}`);
+  }
+
+  #listHosted(call: Call, of: Hosted): Answer {
+    const page: Page = readPage(call.query, call.range, of.fields, of.filters);
+    const scope = this.#scope(call, of);
+    const all = of.list(scope);
+    // Only what is on the page is put into words, unless the order or a filter asks about every one.
+    if (page.sort.length === 0 && page.filters.length === 0) {
+      const { items, range } = slice(all, page);
+      return json(
+        200,
+        items.map((item) => of.present(item, scope)),
+        { 'content-range': range },
+      );
+    }
+    const records = all.map((item) => of.present(item, scope));
+    const matching = page.filters.reduce((list, { name, value }) => list.filter((record) => String(fieldValue(record, name)) === value), records);
+    const { items, range } = slice(sorted(matching, page.sort, fieldValue), page);
+    return json(200, items, { 'content-range': range });
+  }
+
+  async #createHosted(call: Call, of: Hosted): Promise<Answer> {
+    if (of.create === undefined) throw new Error(`${of.path} cannot be created`);
+    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'create');
+    throwIssues(issues, of.fields, sent);
+    const item = await of.create(sent, this.#scope(call, of), this.#engine.operations(call.asker));
+    const answer = of.present(item, this.#scope(call, of));
+    const key = fieldValue(answer, of.key.name);
+    return json(of.quirks.created ?? 201, answer, typeof key === 'number' ? { location: `${this.#root}/${of.path}/${key}/` } : {});
+  }
+
+  async #updateHosted(call: Call, of: Hosted): Promise<Answer> {
+    if (of.update === undefined) throw new Error(`${of.path} cannot be changed`);
+    const before = this.#item(call, of);
+    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'update');
+    throwIssues(issues);
+    const item = await of.update(before, sent, this.#scope(call, of), this.#engine.operations(call.asker));
+    return json(of.quirks.updated ?? 200, of.present(item, this.#scope(call, of)));
+  }
+
+  async #removeHosted(call: Call, of: Hosted): Promise<Answer> {
+    if (of.remove === undefined) throw new Error(`${of.path} cannot be removed`);
+    const item = this.#item(call, of);
+    const { sent, issues } = readSent(of.removal ?? {}, of.removal ? call.body({ needed: false }) : {}, 'update');
+    throwIssues(issues);
+    await of.remove(item, sent, this.#scope(call, of), this.#engine.operations(call.asker));
+    return nothing(204);
+  }
+
+  #item(call: Call, of: Hosted): unknown {
+    const key = call.match.params['key'] ?? '';
+    return of.find(this.#scope(call, of), key) ?? gone(of, key);
+  }
+
+  #scope(call: Call, { shows }: { readonly shows: Hosted['shows'] }): Scope {
+    return { ...this.#engine.glance(shows), params: call.match.params, profile: this.#profile };
+  }
+
+  // Actions ----------------------------------------------------------------------------------------------------------
+
+  async #act(call: Call, action: Action): Promise<Answer> {
+    const { resource } = call.match.route;
+    const target = action.on === 'resource' ? undefined : resource.kind === 'hosted' ? this.#item(call, resource) : this.#find(call, resource);
+    const { sent, issues } = action.fields ? readSent(action.fields, call.body({ needed: Object.values(action.fields).some((field) => field.required) }), 'create') : noBody;
+    throwIssues(issues, action.fields ?? {}, sent);
+    const items = action.items === undefined ? [] : readItems(action.items, call.body({ needed: true }));
+    const result = await action.perform({ target, sent, items, scope: this.#scope(call, resource), operations: this.#engine.operations(call.asker) });
+    if (result instanceof ActionAnswer) return json(result.status, result.value);
+    if (action.answers === 'nothing') return nothing(action.status);
+    return action.answers === 'text' ? sentence(action.status, String(result)) : json(action.status, result);
+  }
+}
+
+const noBody = readSent({}, {}, 'create');
+
+/** A required field that was not sent is one more issue; for kept records the draft finds it. */
+function throwIssues(issues: Readonly<Record<string, readonly string[]>>, fields: Fields = {}, sent: Readonly<Record<string, unknown>> = {}): void {
+  const absent = Object.entries(fields).filter(([name, field]) => field.required && sent[name] === undefined && issues[name] === undefined);
+  const all = { ...issues, ...Object.fromEntries(absent.map(([name]) => [name, [isRequired]])) };
+  if (Object.keys(all).length > 0) throw invalid(all);
+}
+
+function readItems(field: Field, body: unknown): readonly unknown[] {
+  if (!Array.isArray(body)) throw invalid({ __all__: [`A JSON list is wanted, not ${quote(body)}.`] });
+  return body.map((one, index) => {
+    const reading = field.read(one);
+    if (!reading.ok) throw invalid({ __all__: [`Entry ${index + 1}: ${reading.wrong}`] });
+    return reading.value;
+  });
+}
+
+function gone(of: { readonly title: string }, key: string): never {
+  throw missing(`There is no ${of.title} ${quote(key)}.`);
+}

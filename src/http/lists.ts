@@ -1,0 +1,81 @@
+import type { Fields } from '../engine/fields.ts';
+import { isAnswered } from '../engine/record.ts';
+import { compareValues } from '../engine/tables.ts';
+import { quote } from '../lib/text.ts';
+
+/** What a list request asks for (gaps 1.10). */
+export interface Page {
+  readonly offset: number;
+  /** Undefined for everything there is. */
+  readonly limit: number | undefined;
+  /** Fields to sort by, one stable sort after the other, so that the last one dominates. */
+  readonly sort: readonly { readonly name: string; readonly descending: boolean }[];
+  readonly filters: readonly { readonly name: string; readonly value: string }[];
+}
+
+const mostPerPage = 1000;
+
+/** A query that cannot be answered; the sentence is the answer's `error`. */
+export class QueryError extends Error {
+  override readonly name = 'QueryError';
+}
+
+/**
+ * Reads the query. Unknown and empty keys are ignored; `limit=0` is everything, an explicit limit is cut to 1000, and
+ * a `Range: items=10-29` header counts where the query says nothing.
+ */
+export function readPage(query: string, range: string | undefined, fields: Fields, filterable: readonly string[]): Page {
+  let offset: number | undefined;
+  let limit: number | undefined;
+  const sort: { name: string; descending: boolean }[] = [];
+  const filters: { name: string; value: string }[] = [];
+  for (const [key, value] of new URLSearchParams(query)) {
+    const sorting = /^sort\((.*)\)$/.exec(key);
+    if (sorting !== null) {
+      for (const word of (sorting[1] ?? '')
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '')) {
+        const name = word.replace(/^[-+]/, '');
+        if (name !== 'id' && !isOwn(fields, name)) throw new QueryError(`Records here have no field ${quote(name)} to sort by.`);
+        sort.push({ name, descending: word.startsWith('-') });
+      }
+    } else if (value === '') {
+      // An empty value says nothing.
+    } else if (key === 'offset') offset = wholeNumber('offset', value);
+    else if (key === 'limit') limit = wholeNumber('limit', value);
+    else if (filterable.includes(key)) filters.push({ name: key, value });
+    else if (isOwn(fields, key)) throw new QueryError(`Lists here cannot be narrowed by ${key}.`);
+  }
+  const bounds = offset === undefined && limit === undefined ? /^items=(\d{1,15})-(\d{0,15})$/.exec(range ?? '') : null;
+  if (bounds !== null) {
+    offset = Number(bounds[1]);
+    limit = bounds[2] === '' ? 0 : Math.max(1, Number(bounds[2]) - offset + 1);
+  }
+  return { offset: offset ?? 0, limit: limit === 0 ? undefined : Math.min(limit ?? 20, mostPerPage), sort, filters };
+}
+
+function isOwn(fields: Fields, name: string): boolean {
+  const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  return field !== undefined && isAnswered(field);
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d{1,30}$/.test(text)) throw new QueryError(`${name} must be a whole number of zero or more.`);
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
+}
+
+export interface Slice<T> {
+  readonly items: readonly T[];
+  /** The `Content-Range` header's value; an empty list at the beginning gives `items 0--1/0`. */
+  readonly range: string;
+}
+
+export function slice<T>(items: readonly T[], { offset, limit }: Page): Slice<T> {
+  const page = items.slice(offset, limit === undefined ? undefined : offset + limit);
+  return { items: page, range: `items ${offset}-${offset + page.length - 1}/${items.length}` };
+}
+
+export function sorted<T extends object>(items: readonly T[], sort: Page['sort'], fieldValue: (item: T, name: string) => unknown): readonly T[] {
+  return sort.reduce<readonly T[]>((list, { name, descending }) => list.toSorted((a, b) => (descending ? -1 : 1) * compareValues(fieldValue(a, name), fieldValue(b, name))), items);
+}

@@ -1,0 +1,165 @@
+import type { Field, Fields } from '../engine/fields.ts';
+import { isAnswered, maySend } from '../engine/record.ts';
+import type { Action, Profile, Resource } from '../engine/resource.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Method, Operation, Route } from './routes.ts';
+
+/** The description of the interface, made from the catalogue alone (OpenAPI 3.1). */
+export function openApi(routes: readonly Route[], options: { readonly version: string; readonly root: string; readonly profile: Profile }): JsonObject {
+  const resources = [...new Set(routes.map(({ resource }) => resource))];
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Holdfast',
+      version: options.version,
+      description: `Management of a storage appliance. Profile of this server: ${options.profile}.`,
+    },
+    servers: [{ url: options.root }],
+    security: [{ basic: [] }],
+    tags: resources.map((resource) => ({ name: resource.path, description: resource.says })),
+    paths: Object.fromEntries(routes.map((route) => [`/${route.pattern.replaceAll('*}', '}')}/`, pathItem(route)])),
+    components: {
+      securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
+      schemas: Object.fromEntries(resources.map((resource) => [schemaName(resource), recordSchema(resource)])),
+      responses: {
+        Invalid: {
+          description: 'What is wrong, by field; `__all__` for what belongs to none.',
+          content: { 'application/json': { schema: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } } } },
+        },
+        Failed: {
+          description: 'The machine would not or could not do it; nothing changed.',
+          content: { 'application/json': { schema: { type: 'object', properties: { error_message: { type: 'string' } } } } },
+        },
+        Stranger: { description: 'No credential, or a wrong one.' },
+        Missing: { description: 'There is no such record.' },
+      },
+    },
+  };
+}
+
+/** `CifsShare` for `CIFS share`-like titles: the words of the path, so that names are unique. */
+function schemaName({ path }: Resource): string {
+  return path
+    .split('/')
+    .filter((part) => !part.startsWith('{'))
+    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
+    .join('');
+}
+
+function recordSchema(resource: Resource): JsonObject {
+  const answered = Object.entries(resource.fields).filter(([, field]) => isAnswered(field));
+  const id: readonly [string, JsonObject][] = resource.kind === 'hosted' ? [] : [['id', { type: 'integer', description: 'Number of the record.' }]];
+  const properties = [...id, ...answered.map(([name, field]) => [name, described(field, field.schema)] as const)];
+  return { type: 'object', title: resource.title, properties: Object.fromEntries(properties), required: properties.map(([name]) => name) };
+}
+
+function described(field: Field, schema: JsonObject): JsonObject {
+  const initial = field.initial;
+  const plain = initial === null || typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean';
+  return {
+    ...schema,
+    description: field.says,
+    ...(plain && !field.secret ? { default: initial } : {}),
+    ...(field.use === 'readOnly' || field.use === 'live' ? { readOnly: true } : {}),
+    ...(field.use === 'inputOnly' ? { writeOnly: true } : {}),
+  };
+}
+
+function requestSchema(fields: Fields, mode: 'create' | 'update'): JsonObject {
+  const sent = Object.entries(fields).filter(([, field]) => maySend(field) && (mode === 'create' || !field.createOnly));
+  const required = mode === 'create' ? sent.filter(([, field]) => field.required).map(([name]) => name) : [];
+  return { type: 'object', properties: Object.fromEntries(sent.map(([name, field]) => [name, described(field, field.accepts)])), ...(required.length > 0 ? { required } : {}) };
+}
+
+function pathItem(route: Route): JsonObject {
+  const names = [...route.pattern.matchAll(/\{(\w+)(\*?)\}/g)].map(([, name = '', slashes = '']) => ({ name, slashes: slashes === '*' }));
+  return {
+    parameters: names.map(({ name, slashes }) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+      description: name === 'key' ? `Id or name of the ${route.resource.title}${slashes ? '; it may contain slashes' : ''}.` : `Id or name of the ${name}.`,
+    })),
+    ...Object.fromEntries([...route.operations].map(([method, operation]) => [method.toLowerCase(), operationObject(route, method, operation)])),
+  };
+}
+
+function operationObject(route: Route, method: Method, operation: Operation): JsonObject {
+  const { resource } = route;
+  const common = {
+    operationId: `${method.toLowerCase()} ${route.pattern}`.replaceAll(/[^A-Za-z0-9]+/g, '_').replace(/_$/, ''),
+    tags: [resource.path],
+  };
+  const faults = { '401': { $ref: '#/components/responses/Stranger' }, '404': { $ref: '#/components/responses/Missing' } };
+  if ('action' in operation)
+    return { ...common, ...actionObject(operation.action), responses: { ...actionAnswer(operation.action), ...faults, '400': { $ref: '#/components/responses/Failed' } } };
+  const record = { $ref: `#/components/schemas/${schemaName(resource)}` };
+  const invalid = String(resource.quirks.invalid ?? 409);
+  const writing = { ...faults, '400': { $ref: '#/components/responses/Failed' }, [invalid]: { $ref: '#/components/responses/Invalid' } };
+  switch (operation.verb) {
+    case 'list':
+      return {
+        ...common,
+        summary: `Lists every ${resource.title}.`,
+        parameters: listParameters(resource),
+        responses: { '200': jsonAnswer('A page of records.', { type: 'array', items: record }), ...faults },
+      };
+    case 'read':
+      return { ...common, summary: `Reads the ${resource.title}.`, responses: { '200': jsonAnswer('The record.', record), ...faults } };
+    case 'create':
+      return {
+        ...common,
+        summary: `Creates a ${resource.title}.`,
+        requestBody: jsonBody(requestSchema(resource.fields, 'create')),
+        responses: { [String(resource.quirks.created ?? 201)]: jsonAnswer('The new record.', record), ...writing },
+      };
+    case 'update':
+      return {
+        ...common,
+        summary: `Changes the ${resource.title}; fields that are not sent stay.`,
+        requestBody: jsonBody(requestSchema(resource.fields, 'update')),
+        responses: { [String(resource.quirks.updated ?? 200)]: jsonAnswer('The record.', record), ...writing },
+      };
+    case 'remove': {
+      const removal = resource.kind === 'hosted' ? resource.removal : undefined;
+      return {
+        ...common,
+        summary: `Removes the ${resource.title}.`,
+        ...(removal ? { requestBody: { ...jsonBody(requestSchema(removal, 'create')), required: false } } : {}),
+        responses: { '204': { description: 'It is gone.' }, ...writing },
+      };
+    }
+    case 'clear':
+      return { ...common, summary: `Removes every ${resource.title}.`, responses: { '204': { description: 'All are gone.' }, ...writing } };
+  }
+}
+
+function listParameters(resource: Resource): readonly JsonObject[] {
+  const query = (name: string, schema: JsonObject, description: string) => ({ name, in: 'query', required: false, schema, description });
+  const filters = resource.kind === 'singleton' ? [] : resource.filters;
+  return [
+    query('offset', { type: 'integer', minimum: 0, default: 0 }, 'How many records to pass over.'),
+    query('limit', { type: 'integer', minimum: 0, default: 20 }, 'How many records at most, 1000 unless it is 0 for all.'),
+    ...filters.map((name) => query(name, { type: 'string' }, `Only records whose ${name} is this.`)),
+  ];
+}
+
+function actionObject(action: Action): JsonObject {
+  const body = action.items ? { type: 'array', items: action.items.accepts } : action.fields ? requestSchema(action.fields, 'create') : undefined;
+  return { summary: action.title, ...(body === undefined ? {} : { requestBody: jsonBody(body) }) };
+}
+
+function actionAnswer({ status, answers }: Action): JsonObject {
+  if (answers === 'nothing') return { [String(status)]: { description: 'Done.' } };
+  if (answers === 'text') return { [String(status)]: { description: 'A sentence.', content: { 'text/html': { schema: { type: 'string' } } } } };
+  return { [String(status)]: jsonAnswer('The answer.', answers) };
+}
+
+function jsonBody(schema: JsonObject): JsonObject {
+  return { required: true, content: { 'application/json': { schema } } };
+}
+
+function jsonAnswer(description: string, schema: JsonObject): JsonObject {
+  return { description, content: { 'application/json': { schema } } };
+}

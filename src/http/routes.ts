@@ -1,0 +1,100 @@
+import type { Action, Resource, Verb } from '../engine/resource.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** One address of the interface and what may be done there. */
+export interface Route {
+  /** Below the interface's root, without slashes around it: `storage/volume/{vol}/scrub`. */
+  readonly pattern: string;
+  readonly resource: Resource;
+  readonly operations: ReadonlyMap<Method, Operation>;
+}
+
+export type Operation = { readonly verb: Verb } | { readonly action: Action };
+
+export interface Match {
+  readonly route: Route;
+  /** What the path says for each name in the pattern; `key` is the record's id or name. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** All addresses of the resources, in their order. Names that may hold slashes are written `{key*}`. */
+export function routesOf(resources: readonly Resource[]): readonly Route[] {
+  return resources.flatMap((resource) => {
+    const record = resource.kind === 'hosted' && resource.key.slashes ? '{key*}' : '{key}';
+    const at = (suffix: string, operations: readonly (readonly [Method, Operation])[]): readonly Route[] =>
+      operations.length === 0 ? [] : [{ pattern: `${resource.path}${suffix}`, resource, operations: new Map(operations) }];
+    const verbs = (pairs: readonly (readonly [Method, Verb])[]) => pairs.filter(([, verb]) => resource.verbs.includes(verb)).map(([method, verb]) => [method, { verb }] as const);
+    const actionsOn = (on: Action['on'], segment: string) =>
+      resource.actions.filter((one) => one.on === on && one.segment === segment).map((action) => [action.method, { action }] as const);
+    const segmentsOn = (on: Action['on'], prefix: string) =>
+      [...new Set(resource.actions.filter((one) => one.on === on && one.segment !== '').map(({ segment }) => segment))].flatMap((segment) =>
+        at(`${prefix}/${segment}`, actionsOn(on, segment)),
+      );
+    const ofRecord = [['GET', 'read'] as const, ['PUT', 'update'] as const];
+    return resource.kind === 'singleton'
+      ? // A singleton answers under any id as well (gaps 1.2).
+        [...at('', verbs(ofRecord)), ...segmentsOn('resource', ''), ...at('/{key}', verbs(ofRecord))]
+      : [
+          ...at('', [
+            ...verbs([
+              ['GET', 'list'],
+              ['POST', 'create'],
+              ['DELETE', 'clear'],
+            ]),
+            ...actionsOn('resource', ''),
+          ]),
+          ...segmentsOn('resource', ''),
+          ...at(`/${record}`, [...verbs([...ofRecord, ['DELETE', 'remove']]), ...actionsOn('record', '')]),
+          ...segmentsOn('record', `/${record}`),
+        ];
+  });
+}
+
+/** Finds routes by path. The first two segments choose among a handful; the more particular pattern is tried first. */
+export class Router {
+  readonly #routes = new Map<string, { readonly route: Route; readonly shape: RegExp; readonly names: readonly string[] }[]>();
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes.toSorted((a, b) => particularity(b) - particularity(a))) {
+      const names: string[] = [];
+      const shape = route.pattern.replaceAll(/\{(\w+)(\*?)\}/g, (_, name: string, slashes: string) => {
+        names.push(name);
+        return slashes === '*' ? '(.+)' : '([^/]+)';
+      });
+      const entry = { route, shape: new RegExp(`^${shape}$`), names };
+      const root = rootOf(route.pattern);
+      this.#routes.set(root, [...(this.#routes.get(root) ?? []), entry]);
+    }
+  }
+
+  match(path: string): Match | undefined {
+    for (const { route, shape, names } of this.#routes.get(rootOf(path)) ?? []) {
+      const found = shape.exec(path);
+      if (found !== null) return { route, params: Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? ''])) };
+    }
+    return undefined;
+  }
+}
+
+function rootOf(path: string): string {
+  const second = path.indexOf('/', path.indexOf('/') + 1);
+  return second === -1 ? path : path.slice(0, second);
+}
+
+/** Literal segments count more than names, and names without slashes more than those with. */
+function particularity({ pattern }: Route): number {
+  return pattern.split('/').reduce((sum, segment) => sum + (segment.endsWith('*}') ? 1 : segment.startsWith('{') ? 10 : 100), 0);
+}
+
+/** The path as it is looked up: decoded, without repeated, leading and trailing slashes (clients-need H5 to H8). */
+export function plainPath(raw: string): string | undefined {
+  try {
+    return decodeURIComponent(raw)
+      .replaceAll(/\/{2,}/g, '/')
+      .replace(/^\//, '')
+      .replace(/\/$/, '');
+  } catch {
+    return undefined;
+  }
+}

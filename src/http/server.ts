@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Engine, Log } from '../engine/engine.ts';
+import { Fault } from '../engine/errors.ts';
+import type { Profile } from '../engine/resource.ts';
+import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
+import type { Caller, Gate } from './auth.ts';
+import { BeyondDocument } from './beyond.ts';
+import { largestBody, readBody } from './body.ts';
+import { Interface } from './interface.ts';
+import { QueryError } from './lists.ts';
+import { openApi } from './openapi.ts';
+import { type Match, type Method, plainPath, Router, routesOf } from './routes.ts';
+
+export interface ServerParts {
+  readonly engine: Engine;
+  readonly gate: Gate;
+  readonly log: Log;
+  readonly profile: Profile;
+  readonly version: string;
+}
+
+/** Where the document's interface lives. */
+export const root = '/api/v1.0';
+const beyond = '/api/holdfast/v1';
+
+/** The HTTP face: routes made from the catalogue, the gate before all of them, and one place that writes answers. */
+export function buildServer(parts: ServerParts): FastifyInstance {
+  const { engine, gate, log, profile, version } = parts;
+  const routes = routesOf(engine.resources);
+  const router = new Router(routes);
+  const face = new Interface(engine, { profile, root });
+  const extras = new BeyondDocument(engine, beyond);
+  const description = JSON.stringify(openApi(routes, { version, root, profile }));
+  const prefix = randomBytes(4).toString('hex');
+  let count = 0;
+
+  const app = fastify({
+    bodyLimit: largestBody,
+    // A client that sends headers and then nothing must not keep a stop waiting.
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    genReqId: () => {
+      count += 1;
+      return `${prefix}-${count.toString(36)}`;
+    },
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, raw, done) => done(null, raw));
+
+  app.get(
+    '/healthz',
+    guarded(gate, (_request, reply) => write(reply, json(200, { status: 'alive' }))),
+  );
+  app.get(
+    '/readyz',
+    guarded(gate, (_request, reply) => write(reply, json(200, { status: engine.isDegraded ? 'degraded' : 'ready' }))),
+  );
+  app.get(
+    '/openapi.json',
+    guarded(gate, (_request, reply) => write(reply, jsonText(200, description))),
+  );
+  app.all(
+    `${beyond}/*`,
+    guarded(gate, (request, reply, caller) => answering(request, reply, () => extras.answer(request, reply, caller))),
+  );
+
+  const documented = (request: FastifyRequest, reply: FastifyReply) => {
+    const { path, query } = split(request.url);
+    const plain = plainPath(path);
+    const below = plain?.startsWith(`${root.slice(1)}/`) ? plain.slice(root.length) : undefined;
+    if (plain === root.slice(1)) return guarded(gate, (_request, inner) => write(inner, json(200, index(engine))))(request, reply);
+    const match = below === undefined ? undefined : router.match(below);
+    // Without a credential nobody learns which addresses there are; with one, a wrong method is told first (gaps 1.1).
+    if (match === undefined) return guarded(gate, (_request, inner) => write(inner, sentence(404, 'Not found')))(request, reply);
+    const method = methodOf(request);
+    const operation = method && match.route.operations.get(method);
+    if (operation === undefined && request.method !== 'OPTIONS') return write(reply, wrongMethod(match));
+    return guarded(gate, (_request, inner, caller) =>
+      operation === undefined
+        ? write(inner, allowed(match))
+        : answering(request, inner, () => face.perform(callOf(request, match, operation, query, caller)), { match, operation }),
+    )(request, reply);
+  };
+  app.all('/*', documented);
+
+  app.setErrorHandler((error, request, reply) => {
+    const tooLarge = error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE';
+    if (tooLarge) return write(reply, json(413, { error: `A body has at most ${largestBody} bytes.` }));
+    const status = error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
+    if (status < 500) return write(reply, json(status, { error: error instanceof Error ? error.message : String(error) }));
+    return unexpected(request, reply, error);
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+
+  /** Carries out a request and says how it went, also when it went wrong. */
+  async function answering(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    perform: () => Answer | Promise<Answer>,
+    place?: { match: Match; operation: Parameters<Interface['perform']>[0]['operation'] },
+  ) {
+    try {
+      const answer = perform();
+      return write(reply, answer instanceof Promise ? await answer : answer);
+    } catch (error) {
+      if (error instanceof AnswerError) return write(reply, error.answer);
+      if (error instanceof QueryError) return write(reply, json(400, { error: error.message }));
+      const known = faultAnswer(error, {
+        method: request.method,
+        operation: place?.operation,
+        invalid: invalidStatus(place),
+        byPath: place?.match.route.resource.kind === 'hosted' && place.match.route.resource.key.slashes,
+      });
+      if (known === undefined) return unexpected(request, reply, error);
+      if (error instanceof Fault && error.kind !== 'missing')
+        log.debug({ request: request.id, error: error.message }, `${request.method} ${split(request.url).path}: ${known.status}`);
+      return write(reply, known);
+    }
+  }
+
+  /** What nobody foresaw: the log has all of it, the client the number to find it by. */
+  function unexpected(request: FastifyRequest, reply: FastifyReply, error: unknown) {
+    log.error({ request: request.id, err: error }, `unexpected, at ${request.method} ${split(request.url).path}`);
+    return write(reply, json(500, { error_message: `Something unexpected happened; the log has it under ${request.id}.` }));
+  }
+
+  return app;
+}
+
+function callOf(request: FastifyRequest, match: Match, operation: Parameters<Interface['perform']>[0]['operation'], query: string, caller: Caller) {
+  return {
+    match,
+    operation,
+    query,
+    range: request.headers.range,
+    body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
+    asker: { actor: caller.name, request: request.id },
+  };
+}
+
+/** An answer found while reading the request. */
+class AnswerError extends Error {
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super('answered');
+    this.answer = answer;
+  }
+}
+
+function bodyOf(request: FastifyRequest, needed: boolean): unknown {
+  const raw = Buffer.isBuffer(request.body) ? request.body : undefined;
+  if (!needed && (raw === undefined || raw.length === 0)) return {};
+  const body = readBody(raw, request.headers['content-type']);
+  if (!body.ok) throw new AnswerError(body.answer);
+  return body.value;
+}
+
+type Guarded = (request: FastifyRequest, reply: FastifyReply, caller: Caller) => unknown;
+
+/** Nobody passes without a credential. A known one passes without waiting. */
+function guarded(gate: Gate, handler: Guarded) {
+  const refuse = (request: FastifyRequest, reply: FastifyReply) =>
+    // A page that asks by script handles the refusal itself and wants no browser prompt (gaps 1.1).
+    write(reply, nothing(401, request.headers['x-requested-from'] === 'WebUI' ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' }));
+  return (request: FastifyRequest, reply: FastifyReply) => {
+    const admitted = gate.admit(request.headers.authorization);
+    if (!(admitted instanceof Promise)) return admitted === undefined ? refuse(request, reply) : handler(request, reply, admitted);
+    return admitted.then((caller) => (caller === undefined ? refuse(request, reply) : handler(request, reply, caller)));
+  };
+}
+
+/** Writes an answer exactly as it is: no charset is added to JSON, none of the framework's own types (clients-need H1, H2). */
+function write(reply: FastifyReply, { status, headers, type, body }: Answer): FastifyReply {
+  reply.code(status);
+  if (headers !== undefined) reply.headers(headers);
+  if (body === undefined || type === undefined) return reply.send();
+  reply.header('vary', 'Accept');
+  return reply.header('content-type', type).send(Buffer.from(body));
+}
+
+function split(url: string): { readonly path: string; readonly query: string } {
+  const mark = url.indexOf('?');
+  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
+}
+
+/** What is asked for: HEAD is a GET without its body, and a header may name another method (gaps 1.3). */
+function methodOf(request: FastifyRequest): Method | undefined {
+  const override = request.headers['x-http-method-override'];
+  const wanted = typeof override === 'string' ? override.toUpperCase() : request.method;
+  if (wanted === 'HEAD') return 'GET';
+  return wanted === 'POST' || wanted === 'PUT' || wanted === 'DELETE' || wanted === 'GET' ? wanted : undefined;
+}
+
+function allow({ route }: Match): string {
+  return [...route.operations.keys()].map((method) => method.toLowerCase()).join(',');
+}
+
+function wrongMethod(match: Match): Answer {
+  return { ...sentence(405, allow(match)), headers: { allow: allow(match).toUpperCase() } };
+}
+
+function allowed(match: Match): Answer {
+  return { ...sentence(200, allow(match)), headers: { allow: allow(match).toUpperCase() } };
+}
+
+function invalidStatus(place: { match: Match; operation: Parameters<Interface['perform']>[0]['operation'] } | undefined): 400 | 409 {
+  if (place === undefined) return 400;
+  return 'action' in place.operation ? place.operation.action.invalid : (place.match.route.resource.quirks.invalid ?? 409);
+}
+
+/** All resources with their addresses (gaps 1.2). */
+function index(engine: Engine): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(engine.resources.filter(({ path }) => !path.includes('{')).map(({ path }) => [path, { list_endpoint: `${root}/${path}/`, schema: '/openapi.json' }]));
+}

@@ -1,0 +1,13 @@
+/** Each entry takes the database from the version that is its index to the next. Entries are never changed once released. */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE documents (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (resource, id)) WITHOUT ROWID;
+  CREATE TABLE sequences (resource TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE revisions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL, actor TEXT NOT NULL, request TEXT NOT NULL, title TEXT NOT NULL, changes TEXT NOT NULL
+  );
+  CREATE TABLE jobs (id INTEGER PRIMARY KEY AUTOINCREMENT, subject TEXT NOT NULL, body TEXT NOT NULL);
+  CREATE INDEX jobs_by_subject ON jobs (subject, id);
+  `,
+];

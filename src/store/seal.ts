@@ -1,0 +1,43 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { isObject } from '../lib/json.ts';
+
+/** Encrypts secret values at rest with AES-256-GCM under a key that lies beside the database, readable by its owner only. */
+export class Seal {
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    if (key.length !== 32) throw new Error(`the key is ${key.length} bytes long, not 32`);
+    this.#key = key;
+  }
+
+  /** Reads the key, or makes one when there is none. */
+  static at(file: string): Seal {
+    if (!existsSync(file)) writeFileSync(file, randomBytes(32), { mode: 0o600, flag: 'wx' });
+    return new Seal(readFileSync(file));
+  }
+
+  close(value: unknown): Sealed {
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce);
+    const body = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()]);
+    return { $sealed: Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64') };
+  }
+
+  /** Throws when the value was sealed with another key or altered since. */
+  open(sealed: Sealed): unknown {
+    const bytes = Buffer.from(sealed.$sealed, 'base64');
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12));
+    decipher.setAuthTag(bytes.subarray(12, 28));
+    const value: unknown = JSON.parse(Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8'));
+    return value;
+  }
+}
+
+export interface Sealed {
+  readonly $sealed: string;
+}
+
+export function isSealed(value: unknown): value is Sealed {
+  return isObject(value) && typeof value['$sealed'] === 'string';
+}

@@ -1,0 +1,194 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { Fields } from '../engine/fields.ts';
+import type { Keeper, KeptRevision, Revision } from '../engine/keeper.ts';
+import { isKept, isRecordOf } from '../engine/record.ts';
+import type { RecordOf } from '../engine/resource.ts';
+import type { Kept, RecordChange } from '../engine/tables.ts';
+import { isObject } from '../lib/json.ts';
+import { migrations } from './migrations.ts';
+import { isSealed, Seal } from './seal.ts';
+
+/** Why the state folder cannot be used. The message is for the person who starts the daemon. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+}
+
+/** How many revisions and ended jobs are kept. */
+const keepRevisions = 10_000;
+const keepJobs = 1_000;
+
+/**
+ * The configuration on disk: one SQLite file with WAL and full sync, so that what was answered is there after a power
+ * cut. It is locked as long as it is open; a second daemon on the same folder is refused.
+ */
+export class Store implements Keeper {
+  readonly #database: Database.Database;
+  readonly #seal: Seal;
+  readonly #putDocument: Database.Statement;
+  readonly #dropDocument: Database.Statement;
+  readonly #putSequence: Database.Statement;
+  readonly #addRevision: Database.Statement;
+
+  private constructor(database: Database.Database, seal: Seal) {
+    this.#database = database;
+    this.#seal = seal;
+    this.#putDocument = database.prepare('INSERT INTO documents VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
+    this.#dropDocument = database.prepare('DELETE FROM documents WHERE resource = ? AND id = ?');
+    this.#putSequence = database.prepare('INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last');
+    this.#addRevision = database.prepare('INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)');
+  }
+
+  static open(folder: string): Store {
+    const file = join(folder, 'holdfast.sqlite');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const database = openDatabase(file);
+    try {
+      migrate(database, file);
+      return new Store(database, Seal.at(join(folder, 'secret.key')));
+    } catch (error) {
+      database.close();
+      throw error instanceof StoreError ? error : new StoreError(`The state in ${folder} cannot be used: ${messageOf(error)}`);
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** The records of a resource. Fields that came with a later version have their initial values. */
+  load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number } {
+    const rows = this.#database.prepare('SELECT id, body FROM documents WHERE resource = ? ORDER BY id').all(resource.path);
+    const records: RecordOf<F>[] = [];
+    for (const row of rows) {
+      if (!isObject(row) || typeof row['body'] !== 'string') throw new StoreError(`A row of ${resource.path} has no body.`);
+      const record = this.#revive(resource.fields, JSON.parse(row['body']), Number(row['id']));
+      if (!isRecordOf(resource.fields, record)) throw new StoreError(`The record ${row['id']} of ${resource.path} is not complete.`);
+      Object.freeze(record);
+      records.push(record);
+    }
+    const sequence = this.#database.prepare('SELECT last FROM sequences WHERE resource = ?').pluck().get(resource.path);
+    return { records, lastId: typeof sequence === 'number' ? sequence : 0 };
+  }
+
+  /** Keeps everything or nothing, for good. */
+  commit(revisions: readonly Revision[], changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>): void {
+    this.#transaction(() => {
+      for (const { resource, id, after } of changes) {
+        if (after === undefined) this.#dropDocument.run(resource.path, id);
+        else this.#putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
+      }
+      for (const [path, last] of sequences) this.#putSequence.run(path, last);
+      for (const { at, actor, request, title, changes: told } of revisions) {
+        this.#addRevision.run(at, actor, request, title, JSON.stringify(told.map(withoutSecrets)));
+      }
+    });
+  }
+
+  revisions(limit: number, before = Number.MAX_SAFE_INTEGER): readonly KeptRevision[] {
+    const rows = this.#database.prepare('SELECT * FROM revisions WHERE number < ? ORDER BY number DESC LIMIT ?').all(before, limit);
+    return rows.filter(isObject).map((row) => {
+      const changes: unknown = JSON.parse(String(row['changes']));
+      return {
+        number: Number(row['number']),
+        at: String(row['at']),
+        actor: String(row['actor']),
+        request: String(row['request']),
+        title: String(row['title']),
+        changes: Array.isArray(changes) ? changes : [],
+      };
+    });
+  }
+
+  addJob(subject: string, body: string): number {
+    return Number(this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid);
+  }
+
+  putJob(id: number, body: string): void {
+    this.#database.prepare('UPDATE jobs SET body = ? WHERE id = ?').run(body, id);
+  }
+
+  /** The newest jobs, newest first. */
+  jobs(limit: number): readonly { readonly id: number; readonly body: string }[] {
+    const rows = this.#database.prepare('SELECT id, body FROM jobs ORDER BY id DESC LIMIT ?').all(limit);
+    return rows.filter(isObject).map((row) => ({ id: Number(row['id']), body: String(row['body']) }));
+  }
+
+  /** Forgets the oldest revisions and jobs, so that the file does not grow for ever. Done at start. */
+  prune(): void {
+    this.#database.prepare('DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?').run(keepRevisions);
+    this.#database.prepare('DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?').run(keepJobs);
+  }
+
+  #transaction(work: () => void): void {
+    this.#database.transaction(work).immediate();
+  }
+
+  #bodyOf(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+    const body: Record<string, unknown> = {};
+    for (const [name, field] of Object.entries(fields)) {
+      if (isKept(field)) body[name] = field.secret && isSecret(record[name]) ? this.#seal.close(record[name]) : record[name];
+    }
+    return body;
+  }
+
+  #revive(fields: Fields, body: unknown, id: number): Readonly<Record<string, unknown>> {
+    const record: Record<string, unknown> = { id };
+    for (const [name, field] of Object.entries(fields)) {
+      if (!isKept(field)) continue;
+      const value = isObject(body) ? body[name] : undefined;
+      record[name] = isSealed(value) ? this.#seal.open(value) : (value ?? field.initial ?? null);
+    }
+    return record;
+  }
+}
+
+/** An unset secret needs no seal, and may be seen as unset. */
+function isSecret(value: unknown): boolean {
+  return value !== '' && value !== null && value !== undefined;
+}
+
+function withoutSecrets({ resource, id, before, after }: RecordChange): unknown {
+  const shown = (record: RecordOf<Fields> | undefined) =>
+    record && Object.fromEntries(Object.entries(record).map(([name, value]) => [name, resource.fields[name]?.secret && isSecret(value) ? '********' : value]));
+  return { resource: resource.path, id, before: shown(before), after: shown(after) };
+}
+
+function openDatabase(file: string): Database.Database {
+  const database = new Database(file, { timeout: 0 });
+  try {
+    // The lock is held until the process ends, however it ends: the kernel lets go of it, no pid file can be stale.
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    const verdict = database.pragma('quick_check(1)', { simple: true });
+    if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict)}. Holdfast does not replace it; restore a backup or move it away.`);
+    return database;
+  } catch (error) {
+    database.close();
+    if (error instanceof StoreError) throw error;
+    const code = error instanceof Database.SqliteError ? error.code : '';
+    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
+      throw new StoreError(`Another Holdfast uses ${file}. End it first, or give this one a state folder of its own.`);
+    if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
+      throw new StoreError(`${file} is damaged: ${messageOf(error)}. Holdfast does not replace it; restore a backup or move it away.`);
+    }
+    throw new StoreError(`${file} cannot be opened: ${messageOf(error)}`);
+  }
+}
+
+function migrate(database: Database.Database, file: string): void {
+  const version = Number(database.pragma('user_version', { simple: true }));
+  if (version > migrations.length) throw new StoreError(`${file} was written by a newer Holdfast (version ${version} of its layout; this one knows ${migrations.length}).`);
+  database
+    .transaction(() => {
+      for (const step of migrations.slice(version)) database.exec(step);
+      database.pragma(`user_version = ${migrations.length}`);
+    })
+    .exclusive();
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

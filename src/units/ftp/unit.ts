@@ -1,0 +1,43 @@
+import { ftpSettings, readPair } from '../../areas/services/ftp.ts';
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { volumeOf } from '../../engine/formats.ts';
+import type { Checker, Unit } from '../../engine/unit.ts';
+import { quote } from '../../lib/text.ts';
+import { certificateFile, pamRules, pamService, proftpdConf, stagedWord } from './proftpd-conf.ts';
+
+export const ftpUnit: Unit = {
+  name: 'ftp',
+  says: 'ProFTPD serves the volumes by FTP.',
+  reads: [ftpSettings, serviceSwitch],
+  uses: ['storage'],
+  after: ['accounts'],
+  render(view, facts) {
+    const settings = view.only(ftpSettings);
+    const folder = settings.ftp_onlyanonymous ? (settings.ftp_anonpath ?? undefined) : undefined;
+    const volume = folder === undefined ? undefined : volumeOf(folder, facts);
+    const isThere = volume !== undefined && facts.storage.datasets.get(volume)?.mountpoint !== undefined;
+    const pair = settings.ftp_tls ? readPair(settings.ftp_ssltls_certfile) : undefined;
+    const keyType = typeof pair === 'object' && pair.key.asymmetricKeyType === 'ec' ? 'ec' : 'rsa';
+    return {
+      files: [
+        { path: certificateFile, mode: 0o600, content: settings.ftp_tls ? `${settings.ftp_ssltls_certfile}\n` : undefined },
+        { path: `/etc/pam.d/${pamService}`, content: pamRules },
+        { path: '/etc/proftpd/proftpd.conf', content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, keyType }), verify: proftpd },
+      ],
+      // A reload does not move the port, nor load or drop the module for TLS.
+      services: [{ name: 'proftpd', running: isOn(view, 'ftp'), onChange: 'reload', readAtStart: `${settings.ftp_port} ${settings.ftp_tls}` }],
+      omissions: folder === undefined || isThere ? [] : [`FTP for anonymous clients: the volume of ${quote(folder)} is not there or not mounted`],
+    };
+  },
+};
+
+const proftpd: Checker = {
+  words: (staged) => ['proftpd', '-t', '-D', stagedWord, '-c', staged],
+  objection({ status, stdout, stderr }) {
+    const said = `${stderr}\n${stdout}`.split('\n').map((line) => line.replace(/^.*proftpd\[\d+\][^:]*: /, '').trim());
+    // It answers 0 for options that keep it from starting.
+    const refused = said.filter((line) => /^fatal: |cannot enforce both/.test(line)).map((line) => line.replace(/^fatal: /, ''));
+    if (status === 0 && refused.length === 0) return undefined;
+    return `The FTP server refuses its configuration: ${refused.slice(0, 2).join(' ') || `proftpd ended with ${status}.`}`;
+  },
+};

@@ -1,0 +1,9 @@
+/** The contents page of the units. Their order follows from what each comes after. */
+import type { Unit } from '../engine/unit.ts';
+import { accountsUnit } from './accounts/unit.ts';
+import { cronUnit } from './cron/unit.ts';
+import { ftpUnit } from './ftp/unit.ts';
+import { sambaUnit } from './samba/unit.ts';
+import { switchUnit } from './services/unit.ts';
+
+export const units: readonly Unit[] = [accountsUnit, sambaUnit, ftpUnit, cronUnit, switchUnit];

@@ -1,0 +1,19 @@
+import { daemonsOf, type SwitchName, switchNames } from '../../areas/services/daemons.ts';
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import type { Unit } from '../../engine/unit.ts';
+
+/** Switches whose programs have a unit of their own. */
+const servedElsewhere: readonly SwitchName[] = ['cifs', 'ftp'];
+
+export const switchUnit: Unit = {
+  name: 'services',
+  says: 'Starts and stops the programs of the services that need nothing from Holdfast but that.',
+  reads: [serviceSwitch],
+  render(view) {
+    return {
+      services: switchNames
+        .filter((service) => !servedElsewhere.includes(service))
+        .flatMap((service) => daemonsOf[service].map((name) => ({ name, running: isOn(view, service), onChange: 'nothing' as const }))),
+    };
+  },
+};

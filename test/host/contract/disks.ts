@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { HostUnderTest } from '../../support/hosts.ts';
+import { freeDisks, poolOn } from './support.ts';
+
+export function describeDisks(hosts: readonly HostUnderTest[]): void {
+  for (const { title, start } of hosts) {
+    describe(`disks on the ${title} host`, () => {
+      test('each has a name of its own and a size', async (t) => {
+        const disks = await (await start(t)).disks.list();
+        assert.ok(disks.length > 0);
+        assert.equal(new Set(disks.map((disk) => disk.name)).size, disks.length);
+        for (const disk of disks) {
+          assert.match(disk.name, /^[a-z0-9-]+$/);
+          assert.ok(Number.isSafeInteger(disk.size) && disk.size > 0, `${disk.name} has a size`);
+        }
+      });
+
+      test('a disk of a pool is in use by it, and free again when the pool is gone', async (t) => {
+        const host = await start(t);
+        const [disk = ''] = await freeDisks(host, 1);
+        const usedBy = async () => (await host.disks.list()).find((one) => one.name === disk)?.usedBy;
+        const pool = await poolOn(host, t, [{ kind: 'stripe', disks: [disk] }]);
+        assert.match((await usedBy()) ?? '', new RegExp(pool));
+        await host.zfs.destroyPool(pool);
+        assert.equal(await usedBy(), undefined);
+      });
+    });
+  }
+}

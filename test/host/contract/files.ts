@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import type { Files } from '../../../src/host/ports/files.ts';
+import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
+import { freshName, refused } from './support.ts';
+
+export function describeFiles(hosts: readonly HostUnderTest[]): void {
+  for (const { title, start } of hosts) {
+    /** A folder of the test's own. */
+    const place = async (t: TestContext): Promise<{ files: Files; folder: string }> => {
+      const { files } = await start(t);
+      const folder = `/etc/${freshName('holdfast-test')}`;
+      await files.write(`${folder}/here`, '');
+      finallyOf(t, async () => {
+        await files.remove(`${folder}/here`);
+        await files.removeEmptyFolder(folder);
+      });
+      return { files, folder };
+    };
+
+    describe(`files on the ${title} host`, () => {
+      test('what was written is read', async (t) => {
+        const { files, folder } = await place(t);
+        const text = 'first\nzweite Zeile: ü €\n';
+        await files.write(`${folder}/a`, text);
+        assert.equal(await files.read(`${folder}/a`), text);
+        await files.write(`${folder}/a`, 'other', { mode: 0o600 });
+        assert.equal(await files.read(`${folder}/a`), 'other');
+        await files.remove(`${folder}/a`);
+      });
+
+      test('nothing is read where nothing is', async (t) => {
+        const { files, folder } = await place(t);
+        assert.equal(await files.read(`${folder}/none`), undefined);
+        assert.equal(await files.read(`${folder}/none/below`), undefined);
+        assert.equal(await files.read(`${folder}/here/below`), undefined);
+        assert.equal(await files.kind(`${folder}/none`), undefined);
+        assert.equal(await files.kind(`${folder}/here/below`), undefined);
+      });
+
+      test('writing makes the missing folders', async (t) => {
+        const { files, folder } = await place(t);
+        await files.write(`${folder}/deep/down/a`, 'x');
+        assert.equal(await files.kind(`${folder}/deep/down`), 'folder');
+        assert.equal(await files.kind(`${folder}/deep/down/a`), 'file');
+        await files.remove(`${folder}/deep/down/a`);
+        await files.removeEmptyFolder(`${folder}/deep/down`);
+        await files.removeEmptyFolder(`${folder}/deep`);
+        assert.equal(await files.kind(`${folder}/deep`), undefined);
+      });
+
+      test('a folder is neither read nor written nor removed as a file', async (t) => {
+        const { files, folder } = await place(t);
+        await refused(files.read(folder), /cannot read|director/i);
+        await refused(files.write(folder, 'x'), /./);
+        await refused(files.remove(folder), /./);
+        assert.equal(await files.kind(folder), 'folder');
+      });
+
+      test('a file cannot be written below a file, and no folder comes of trying', async (t) => {
+        const { files, folder } = await place(t);
+        await refused(files.write(`${folder}/here/below/a`, 'x'), /./);
+        assert.equal(await files.read(`${folder}/here`), '');
+      });
+
+      test('removing what is not there is no fault', async (t) => {
+        const { files, folder } = await place(t);
+        await files.remove(`${folder}/none`);
+        await files.remove(`${folder}/none/below`);
+        await files.removeEmptyFolder(`${folder}/none`);
+      });
+
+      test('a folder with something in it stays', async (t) => {
+        const { files, folder } = await place(t);
+        await files.removeEmptyFolder(folder).catch(() => {});
+        assert.equal(await files.read(`${folder}/here`), '');
+      });
+
+      test('a staged file is not where the real one is, and is gone when discarded', async (t) => {
+        const { files, folder } = await place(t);
+        await files.write(`${folder}/a`, 'old');
+        const staged = await files.stage(`${folder}/a`, 'new');
+        assert.notEqual(staged, `${folder}/a`);
+        assert.equal(await files.read(`${folder}/a`), 'old');
+        const another = await files.stage(`${folder}/a`, 'newer');
+        assert.notEqual(another, staged);
+        await files.discard(staged);
+        await files.discard(another);
+        await files.remove(`${folder}/a`);
+      });
+
+      test('a folder is made with its parents, which are named outermost first', async (t) => {
+        const { files, folder } = await place(t);
+        const made = await files.makeFolder(`${folder}/one/two/three`, { within: folder, mode: 0o755 });
+        assert.deepEqual(made, [`${folder}/one`, `${folder}/one/two`, `${folder}/one/two/three`]);
+        assert.deepEqual(await files.makeFolder(`${folder}/one/two/three`, { within: folder, mode: 0o755 }), []);
+        assert.deepEqual(await files.makeFolder(`${folder}/one/two/four`, { within: folder, mode: 0o755 }), [`${folder}/one/two/four`]);
+        for (const one of [`${folder}/one/two/four`, ...made.toReversed()]) await files.removeEmptyFolder(one);
+        assert.equal(await files.kind(`${folder}/one`), undefined);
+      });
+
+      test('a folder is made only below one that is there', async (t) => {
+        const { files, folder } = await place(t);
+        await refused(files.makeFolder(`${folder}/none/a`, { within: `${folder}/none`, mode: 0o755 }), /./);
+        await refused(files.makeFolder('/etc/elsewhere', { within: folder, mode: 0o755 }), /./);
+        await refused(files.makeFolder(`${folder}/../elsewhere`, { within: folder, mode: 0o755 }), /./);
+        assert.equal(await files.kind(`${folder}/none`), undefined);
+        assert.equal(await files.kind('/etc/elsewhere'), undefined);
+      });
+
+      test('a folder is not made through a file, and nothing comes of trying', async (t) => {
+        const { files, folder } = await place(t);
+        await refused(files.makeFolder(`${folder}/here/a`, { within: folder, mode: 0o755 }), /./);
+        await refused(files.makeFolder(`${folder}/here`, { within: folder, mode: 0o755 }), /./);
+        assert.equal(await files.kind(`${folder}/here`), 'file');
+      });
+
+      test('permissions are set within a folder only, on what is there', async (t) => {
+        const { files, folder } = await place(t);
+        await files.write(`${folder}/sub/a`, 'x');
+        await files.setPermissions(folder, { within: '/etc', folderMode: 0o750, fileMode: 0o640, recursive: true });
+        await files.setPermissions(`${folder}/sub/a`, { within: folder, fileMode: 0o600, recursive: false });
+        await refused(files.setPermissions(folder, { within: `${folder}/sub`, folderMode: 0o755, recursive: false }), /./);
+        await refused(files.setPermissions(`${folder}/none`, { within: folder, folderMode: 0o755, recursive: false }), /./);
+        assert.equal(await files.read(`${folder}/sub/a`), 'x');
+        await files.remove(`${folder}/sub/a`);
+        await files.removeEmptyFolder(`${folder}/sub`);
+      });
+    });
+  }
+}

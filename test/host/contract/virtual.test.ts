@@ -1,0 +1,16 @@
+import { virtual } from '../../support/hosts.ts';
+import { describeAccounts } from './accounts.ts';
+import { describeCommands } from './commands.ts';
+import { describeDisks } from './disks.ts';
+import { describeFiles } from './files.ts';
+import { describeServices } from './services.ts';
+import { describeZfs } from './zfs.ts';
+
+const hosts = [virtual];
+
+describeAccounts(hosts);
+describeCommands(hosts);
+describeDisks(hosts);
+describeFiles(hosts);
+describeServices(hosts);
+describeZfs(hosts);

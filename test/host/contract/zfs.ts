@@ -1,0 +1,370 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Host } from '../../../src/host/ports/index.ts';
+import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
+import { freeDisks, freshName, poolOn, refused } from './support.ts';
+
+const MiB = 1024 ** 2;
+const GiB = 1024 ** 3;
+
+const datasetOf = async ({ zfs }: Host, name: string) => (await zfs.datasets()).find((one) => one.name === name);
+const poolNamed = async ({ zfs }: Host, name: string) => (await zfs.pools()).find((one) => one.name === name);
+
+export function describeZfs(hosts: readonly HostUnderTest[]): void {
+  for (const { title, start } of hosts) {
+    describe(`pools on the ${title} host`, () => {
+      test('a created pool is listed, in good health, with its root dataset mounted', async (t) => {
+        const host = await start(t);
+        const disks = await freeDisks(host, 2);
+        const name = await poolOn(host, t, [{ kind: 'mirror', disks }]);
+        const pool = await poolNamed(host, name);
+        assert.equal(pool?.health, 'ONLINE');
+        assert.match(pool.guid, /^[1-9]\d*$/);
+        assert.ok(pool.size > 0 && pool.allocated >= 0 && pool.free <= pool.size);
+        assert.deepEqual(
+          pool.groups.map((group) => ({ kind: group.kind, name: group.name, disks: group.devices.map((device) => device.disk) })),
+          [{ kind: 'mirror', name: 'mirror-0', disks }],
+        );
+        for (const device of pool.groups[0]?.devices ?? []) assert.match(device.guid, /^[1-9]\d*$/);
+        const root = await datasetOf(host, name);
+        assert.equal(root?.kind, 'filesystem');
+        assert.equal(root.mountpoint, `/mnt/${name}`);
+        assert.ok(root.available > 0 && root.available < pool.size);
+        assert.equal(await host.files.kind(`/mnt/${name}`), 'folder');
+      });
+
+      test('each disk of a stripe is a group of its own', async (t) => {
+        const host = await start(t);
+        const disks = await freeDisks(host, 2);
+        const pool = await poolNamed(host, await poolOn(host, t, [{ kind: 'stripe', disks }]));
+        assert.deepEqual(
+          pool?.groups.map((group) => [group.kind, group.devices.map((device) => device.disk)]),
+          disks.map((disk) => ['stripe', [disk]]),
+        );
+      });
+
+      test('raidz groups are named by their parity', async (t) => {
+        const host = await start(t);
+        const pool = await poolNamed(host, await poolOn(host, t, [{ kind: 'raidz', disks: await freeDisks(host, 3) }]));
+        assert.deepEqual(
+          pool?.groups.map((group) => [group.kind, group.name]),
+          [['raidz', 'raidz1-0']],
+        );
+      });
+
+      test('a pool without data disks, with an unknown disk or with a disk in use is refused and not there', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        const used = (await host.disks.list()).find((disk) => disk.usedBy?.includes(pool))?.name ?? '';
+        const name = freshName('hold');
+        const attempt = (...disks: readonly string[]) => host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [{ kind: 'stripe', disks }] });
+        await refused(host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [] }), /./);
+        await refused(attempt('hf-no-such-disk'), /hf-no-such-disk/);
+        await refused(attempt(used), /./);
+        assert.equal(await poolNamed(host, name), undefined);
+        assert.equal(await host.files.kind(`/mnt/${name}`), undefined);
+      });
+
+      test('a second pool of one name is refused', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t);
+        await refused(host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [{ kind: 'stripe', disks: await freeDisks(host, 1) }] }), /exists/);
+      });
+
+      test('a pool takes the settings of its root dataset', async (t) => {
+        const host = await start(t);
+        const name = freshName('hold');
+        const groups = [{ kind: 'stripe', disks: await freeDisks(host, 1) }] as const;
+        finallyOf(t, () => host.zfs.destroyPool(name));
+        await host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups, settings: { properties: { compression: 'lz4' }, comment: 'mine' } });
+        const root = await datasetOf(host, name);
+        assert.equal(root?.properties.compression, 'lz4');
+        assert.equal(root?.comment, 'mine');
+        assert.ok(!root.inherited.includes('compression'));
+      });
+
+      test('an extended pool is larger, and its new group is numbered on', async (t) => {
+        const host = await start(t);
+        const disks = await freeDisks(host, 4);
+        const name = await poolOn(host, t, [{ kind: 'mirror', disks: disks.slice(0, 2) }]);
+        const before = await poolNamed(host, name);
+        await host.zfs.extendPool(name, [{ kind: 'mirror', disks: disks.slice(2) }]);
+        const after = await poolNamed(host, name);
+        assert.ok((after?.size ?? 0) > (before?.size ?? 0));
+        assert.deepEqual(
+          after?.groups.map((group) => group.name),
+          ['mirror-0', 'mirror-1'],
+        );
+      });
+
+      test('logs, caches and spares come after the data', async (t) => {
+        const host = await start(t);
+        const [a = '', b = '', c = '', d = ''] = await freeDisks(host, 4);
+        const name = await poolOn(host, t, [
+          { kind: 'spare', disks: [d] },
+          { kind: 'cache', disks: [c] },
+          { kind: 'stripe', disks: [a] },
+        ]);
+        await host.zfs.extendPool(name, [{ kind: 'log', disks: [b] }]);
+        const pool = await poolNamed(host, name);
+        assert.deepEqual(
+          pool?.groups.map((group) => group.kind),
+          ['stripe', 'log', 'cache', 'spare'],
+        );
+        assert.equal(pool?.groups.at(-1)?.devices[0]?.health, 'AVAIL');
+      });
+
+      test('a destroyed pool is gone with its datasets and its folder', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t);
+        await host.zfs.createDataset(`${name}/a`);
+        await host.zfs.destroyPool(name);
+        assert.equal(await poolNamed(host, name), undefined);
+        assert.equal(await datasetOf(host, `${name}/a`), undefined);
+        assert.equal(await host.files.kind(`/mnt/${name}/a`), undefined);
+        await refused(host.zfs.destroyPool(name), /no such pool/);
+      });
+
+      test('an exported pool comes back with what was in it', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t);
+        await host.zfs.createDataset(`${name}/a`, { properties: { quota: '100M' }, comment: 'kept' });
+        await host.files.write(`/mnt/${name}/a/file`, 'content');
+        const guid = (await poolNamed(host, name))?.guid ?? '';
+        await host.zfs.exportPool(name);
+        assert.equal(await poolNamed(host, name), undefined);
+        assert.equal(await host.files.read(`/mnt/${name}/a/file`), undefined);
+        await refused(host.zfs.exportPool(name), /no such pool/);
+        await host.zfs.importPool(guid);
+        assert.equal((await poolNamed(host, name))?.guid, guid);
+        const dataset = await datasetOf(host, `${name}/a`);
+        assert.equal(dataset?.properties.quota, String(100 * MiB));
+        assert.equal(dataset?.comment, 'kept');
+        assert.equal(await host.files.read(`/mnt/${name}/a/file`), 'content');
+      });
+
+      test('a pool that is not there is not imported', async (t) => {
+        await refused((await start(t)).zfs.importPool('1234567890123456789'), /1234567890123456789/);
+      });
+
+      test('a pool that was never scrubbed has no scan, and one that is has', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t);
+        assert.equal((await poolNamed(host, name))?.scan, undefined);
+        await host.zfs.startScrub(name);
+        const scan = (await poolNamed(host, name))?.scan;
+        assert.equal(scan?.kind, 'scrub');
+        assert.ok(scan.percent >= 0 && scan.percent <= 100);
+        // An empty pool may be through before it is asked.
+        if (scan.state === 'running') await host.zfs.stopScrub(name).catch(() => {});
+        assert.ok(['cancelled', 'finished'].includes((await poolNamed(host, name))?.scan?.state ?? ''));
+        await refused(host.zfs.stopScrub(name), /no active scrub/);
+      });
+
+      test('what names no pool is refused', async (t) => {
+        const { zfs } = await start(t);
+        await refused(zfs.startScrub('hfnone'), /no such pool/);
+        await refused(zfs.exportPool('hfnone'), /no such pool/);
+        await refused(zfs.extendPool('hfnone', [{ kind: 'stripe', disks: ['hf-none'] }]), /hf-?none/);
+      });
+    });
+
+    describe(`datasets on the ${title} host`, () => {
+      test('a created dataset is listed after its parent, mounted below it', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/b`);
+        await host.zfs.createDataset(`${pool}/b/c d`);
+        await host.zfs.createDataset(`${pool}/a`);
+        const names = (await host.zfs.datasets()).map((one) => one.name).filter((name) => name.startsWith(pool));
+        assert.deepEqual([...names].sort(), [pool, `${pool}/a`, `${pool}/b`, `${pool}/b/c d`]);
+        assert.ok(names.indexOf(`${pool}/b`) < names.indexOf(`${pool}/b/c d`));
+        assert.equal((await datasetOf(host, `${pool}/b/c d`))?.mountpoint, `/mnt/${pool}/b/c d`);
+        assert.equal(await host.files.kind(`/mnt/${pool}/b/c d`), 'folder');
+      });
+
+      test('a dataset without settings has the defaults of OpenZFS, all from elsewhere', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        const { properties, inherited, comment } = (await datasetOf(host, `${pool}/a`)) ?? assert.fail('no dataset');
+        const { atime, casesensitivity, compression, dedup, exec, quota, readonly, recordsize, refquota, refreservation, reservation, sync } = properties;
+        assert.deepEqual(
+          { casesensitivity, dedup, exec, readonly, recordsize, sync },
+          { casesensitivity: 'sensitive', dedup: 'off', exec: 'on', readonly: 'off', recordsize: '131072', sync: 'standard' },
+        );
+        assert.deepEqual({ quota, refquota, refreservation, reservation }, { quota: '0', refquota: '0', refreservation: '0', reservation: '0' });
+        assert.deepEqual({ atime, compression }, { atime: 'on', compression: 'on' });
+        for (const name of ['atime', 'compression', 'dedup', 'exec', 'readonly', 'recordsize', 'sync'] as const) assert.ok(inherited.includes(name), `${name} is inherited`);
+        assert.equal(properties.volsize, undefined);
+        assert.equal(comment, undefined);
+      });
+
+      test('sizes are answered in bytes', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`, { properties: { quota: '200M', refquota: '150M', recordsize: '64K' } });
+        const dataset = await datasetOf(host, `${pool}/a`);
+        assert.equal(dataset?.properties.quota, String(200 * MiB));
+        assert.equal(dataset?.properties.refquota, String(150 * MiB));
+        assert.equal(dataset?.properties.recordsize, '65536');
+      });
+
+      test('a setting reaches the children until they have their own, and again when they give it back', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`, { properties: { compression: 'gzip-7', sync: 'inherit' } });
+        await host.zfs.createDataset(`${pool}/a/b`);
+        const child = async () => (await datasetOf(host, `${pool}/a/b`)) ?? assert.fail('no dataset');
+        assert.equal((await child()).properties.compression, 'gzip-7');
+        assert.ok((await child()).inherited.includes('compression'));
+        await host.zfs.changeDataset(`${pool}/a/b`, { properties: { compression: 'off' } });
+        assert.equal((await child()).properties.compression, 'off');
+        assert.ok(!(await child()).inherited.includes('compression'));
+        await host.zfs.changeDataset(`${pool}/a/b`, { properties: { compression: 'inherit' } });
+        assert.equal((await child()).properties.compression, 'gzip-7');
+        assert.ok((await child()).inherited.includes('compression'));
+      });
+
+      test('a quota is the dataset’s own and bounds what is left for it', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`, { properties: { quota: String(128 * MiB) } });
+        await host.zfs.createDataset(`${pool}/a/b`);
+        assert.equal((await datasetOf(host, `${pool}/a/b`))?.properties.quota, '0');
+        for (const name of [`${pool}/a`, `${pool}/a/b`]) {
+          const available = (await datasetOf(host, name))?.available ?? 0;
+          assert.ok(available > 100 * MiB && available <= 128 * MiB, `${name} has ${available}`);
+        }
+      });
+
+      test('a reservation is taken from the parent and left to the child', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        const before = (await datasetOf(host, pool))?.available ?? 0;
+        await host.zfs.createDataset(`${pool}/a`, { properties: { reservation: String(256 * MiB) } });
+        const root = await datasetOf(host, pool);
+        assert.ok(Math.abs(before - (root?.available ?? 0) - 256 * MiB) < MiB, 'the parent has less');
+        assert.ok((root?.used ?? 0) >= 256 * MiB, 'the parent uses it');
+        assert.ok(((await datasetOf(host, `${pool}/a`))?.available ?? 0) > (root?.available ?? 0), 'the child has more');
+      });
+
+      test('more than there is cannot be reserved', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await refused(host.zfs.createDataset(`${pool}/a`, { properties: { reservation: String(1024 * GiB) } }), /space/);
+        assert.equal(await datasetOf(host, `${pool}/a`), undefined);
+        await host.zfs.createDataset(`${pool}/a`);
+        await refused(host.zfs.changeDataset(`${pool}/a`, { properties: { reservation: String(1024 * GiB) } }), /space/);
+        assert.equal((await datasetOf(host, `${pool}/a`))?.properties.reservation, '0');
+      });
+
+      test('a name that is taken, without a parent or without a pool is refused', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        await refused(host.zfs.createDataset(`${pool}/a`), /dataset already exists/);
+        await refused(host.zfs.createVolume(`${pool}/a`, 16 * MiB), /dataset already exists/);
+        await refused(host.zfs.createDataset(`${pool}/x/y`), /parent does not exist/);
+        await refused(host.zfs.createDataset('hfnone/y'), /no such pool/);
+        await refused(host.zfs.createDataset(`${pool}/a$b`), /invalid character/);
+      });
+
+      test('a value that ZFS does not know is refused by the property’s name', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await refused(host.zfs.createDataset(`${pool}/a`, { properties: { compression: 'squeeze' } }), /compression/);
+        await refused(host.zfs.createDataset(`${pool}/a`, { properties: { recordsize: '3000' } }), /recordsize/);
+        assert.equal(await datasetOf(host, `${pool}/a`), undefined);
+        await host.zfs.createDataset(`${pool}/a`, { properties: { casesensitivity: 'insensitive' } });
+        assert.equal((await datasetOf(host, `${pool}/a`))?.properties.casesensitivity, 'insensitive');
+        await refused(host.zfs.changeDataset(`${pool}/a`, { properties: { casesensitivity: 'sensitive' } }), /casesensitivity/);
+      });
+
+      test('a comment is kept as it is written, and removed by an empty one', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        const comment = 'Fotos & "Filme", ä\tb = c';
+        await host.zfs.createDataset(`${pool}/a`, { comment });
+        await host.zfs.createDataset(`${pool}/a/b`);
+        assert.equal((await datasetOf(host, `${pool}/a`))?.comment, comment);
+        assert.equal((await datasetOf(host, `${pool}/a/b`))?.comment, undefined, 'a comment is not inherited');
+        await host.zfs.changeDataset(`${pool}/a`, { properties: { atime: 'off' } });
+        assert.equal((await datasetOf(host, `${pool}/a`))?.comment, comment);
+        await host.zfs.changeDataset(`${pool}/a`, { comment: '' });
+        assert.equal((await datasetOf(host, `${pool}/a`))?.comment, undefined);
+      });
+
+      test('a dataset with children is destroyed only with them', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        await host.zfs.createDataset(`${pool}/a/b`);
+        await host.zfs.createDataset(`${pool}/ab`);
+        await refused(host.zfs.destroyDataset(`${pool}/a`), /has children/);
+        assert.notEqual(await datasetOf(host, `${pool}/a/b`), undefined);
+        await host.zfs.destroyDataset(`${pool}/a`, { recursive: true });
+        assert.equal(await datasetOf(host, `${pool}/a/b`), undefined);
+        assert.equal(await datasetOf(host, `${pool}/a`), undefined);
+        assert.notEqual(await datasetOf(host, `${pool}/ab`), undefined);
+        assert.equal(await host.files.kind(`/mnt/${pool}/a`), undefined);
+      });
+
+      test('what is not there is neither changed nor destroyed', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await refused(host.zfs.changeDataset(`${pool}/none`, { properties: { atime: 'off' } }), /does not exist/);
+        await refused(host.zfs.destroyDataset(`${pool}/none`), /does not exist/);
+      });
+    });
+
+    describe(`volumes on the ${title} host`, () => {
+      test('a volume has its size reserved and is not mounted', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createVolume(`${pool}/v`, 10 * MiB);
+        const volume = await datasetOf(host, `${pool}/v`);
+        assert.equal(volume?.kind, 'volume');
+        assert.equal(volume.mountpoint, undefined);
+        assert.equal(volume.properties.volsize, String(10 * MiB));
+        assert.equal(volume.properties.volblocksize, '16384');
+        assert.ok(Number(volume.properties.refreservation) >= 10 * MiB);
+        assert.ok(volume.used >= 10 * MiB);
+        assert.equal(volume.properties.recordsize, undefined);
+        assert.equal(volume.properties.quota, undefined);
+      });
+
+      test('a sparse volume has nothing reserved and may be larger than the pool', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await refused(host.zfs.createVolume(`${pool}/v`, 1024 * GiB), /space/);
+        await host.zfs.createVolume(`${pool}/v`, 1024 * GiB, { properties: { refreservation: '0' } });
+        const volume = await datasetOf(host, `${pool}/v`);
+        assert.equal(volume?.properties.refreservation, '0');
+        assert.ok(volume.used < MiB);
+      });
+
+      test('a volume grows, and its reservation with it', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createVolume(`${pool}/v`, 10 * MiB, { properties: { volblocksize: '8K' }, comment: 'disk' });
+        await host.zfs.changeDataset(`${pool}/v`, { properties: { volsize: String(50 * MiB) } });
+        const volume = await datasetOf(host, `${pool}/v`);
+        assert.equal(volume?.properties.volsize, String(50 * MiB));
+        assert.equal(volume.properties.volblocksize, '8192');
+        assert.ok(Number(volume.properties.refreservation) >= 50 * MiB);
+        assert.equal(volume.comment, 'disk');
+      });
+
+      test('a volume has no children and no properties of filesystems', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createVolume(`${pool}/v`, 10 * MiB);
+        await refused(host.zfs.createDataset(`${pool}/v/a`), /parent is not a filesystem/);
+        await refused(host.zfs.changeDataset(`${pool}/v`, { properties: { recordsize: '64K' } }), /recordsize/);
+        await host.zfs.destroyDataset(`${pool}/v`);
+        assert.equal(await datasetOf(host, `${pool}/v`), undefined);
+      });
+    });
+  }
+}

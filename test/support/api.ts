@@ -1,0 +1,74 @@
+import { isObject } from '../../src/lib/json.ts';
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined when it is none. */
+  readonly json: unknown;
+}
+
+/** A client of the interface, as a script would be: Basic authentication and JSON. */
+export class Api {
+  readonly url: string;
+  readonly #authorization: string;
+
+  constructor(url: string, credentials: { readonly user: string; readonly password: string }) {
+    this.url = url;
+    this.#authorization = `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}`;
+  }
+
+  /** `path` is below the interface's root unless it begins with a slash. */
+  async send(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<ApiAnswer> {
+    const address = path.startsWith('/') ? `${this.url}${path}` : `${this.url}/api/v1.0/${path}`;
+    const answer = await fetch(address, {
+      method,
+      redirect: 'manual',
+      headers: { authorization: this.#authorization, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, text, json: parsed(text) };
+  }
+
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<ApiAnswer> {
+    return this.send('GET', path, undefined, headers);
+  }
+
+  post(path: string, body?: unknown): Promise<ApiAnswer> {
+    return this.send('POST', path, body);
+  }
+
+  put(path: string, body?: unknown): Promise<ApiAnswer> {
+    return this.send('PUT', path, body);
+  }
+
+  delete(path: string, body?: unknown): Promise<ApiAnswer> {
+    return this.send('DELETE', path, body);
+  }
+
+  /** Sends, and throws what was answered when it was not this status. */
+  async expect(status: number, method: string, path: string, body?: unknown): Promise<Record_> {
+    const answer = await this.send(method, path, body);
+    if (answer.status !== status) throw new Error(`${method} ${path} answered ${answer.status}, not ${status}: ${answer.text.slice(0, 2000)}`);
+    return isObject(answer.json) ? answer.json : {};
+  }
+
+  /** The records of a list. */
+  async list(path: string): Promise<readonly Record_[]> {
+    const answer = await this.get(path);
+    if (answer.status !== 200 || !Array.isArray(answer.json)) throw new Error(`GET ${path} answered ${answer.status}: ${answer.text.slice(0, 2000)}`);
+    return answer.json.filter(isObject);
+  }
+}
+
+type Record_ = Readonly<Record<string, unknown>>;
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type App, buildApp } from '../../src/app.ts';
+import type { Engine, Log } from '../../src/engine/engine.ts';
+import type { Profile } from '../../src/engine/resource.ts';
+import type { Host } from '../../src/host/ports/index.ts';
+import { openVirtualHost } from '../../src/host/virtual/index.ts';
+import { Store } from '../../src/store/store.ts';
+import { Api } from './api.ts';
+
+export const GiB = 1024 ** 3;
+export const rootPassword = 'a test password';
+
+export interface LogLine {
+  readonly level: string;
+  readonly fields: object;
+  readonly message: string;
+}
+
+/** A Holdfast on a virtual host, listening on a free port of the loopback. */
+export interface Appliance extends AsyncDisposable {
+  readonly api: Api;
+  readonly app: App;
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly folder: string;
+  readonly log: readonly LogLine[];
+  /** Ends it and starts it anew on the same state. */
+  restart(): Promise<Appliance>;
+}
+
+export interface ApplianceOptions {
+  readonly profile?: Profile;
+  /** A state folder to go on with; a fresh one otherwise. */
+  readonly folder?: string;
+  readonly disks?: readonly number[];
+  /** Puts something around the host, as faults on purpose. */
+  readonly around?: (host: Host) => Host;
+}
+
+export async function appliance(options: ApplianceOptions = {}): Promise<Appliance> {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'holdfast-test-')));
+  const log: LogLine[] = [];
+  const virtual = await openVirtualHost({ folder: join(folder, 'virtual'), disks: options.disks ?? Array<number>(8).fill(2 * GiB), now: Date.now });
+  const host = options.around?.(virtual) ?? virtual;
+  const store = Store.open(folder);
+  const app = await buildApp({ host, store, log: recorder(log), now: Date.now, profile: options.profile ?? 'document', version: 'test', rootPassword });
+  await app.server.listen({ host: '127.0.0.1', port: 0 });
+  const address = app.server.server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const close = async () => {
+    await app.close();
+  };
+  return {
+    api: new Api(`http://127.0.0.1:${address.port}`, { user: 'root', password: rootPassword }),
+    app,
+    engine: app.engine,
+    host,
+    folder,
+    log,
+    async restart() {
+      await close();
+      return appliance({ ...options, folder });
+    },
+    async [Symbol.asyncDispose]() {
+      await close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function recorder(log: LogLine[]): Log {
+  const at = (level: string) => (fields: object, message: string) => void log.push({ level, fields, message });
+  return { debug: () => {}, info: at('info'), warn: at('warn'), error: at('error') };
+}

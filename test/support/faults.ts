@@ -1,0 +1,70 @@
+import { type Host, HostError } from '../../src/host/ports/index.ts';
+
+/** A host of which one call can be made to fail. */
+export interface FaultyHost {
+  readonly host: Host;
+  /**
+   * Counts anew, and lets the n-th call from now fail: without being done, or with `afterwards` once it has been
+   * done, as when the machine did it and the answer was lost.
+   */
+  failAt(n: number, when?: 'instead' | 'afterwards'): void;
+  /** Lets every call pass again, and counts anew. */
+  heal(): void;
+  /** Calls since the last `failAt` or `heal`. */
+  readonly calls: number;
+  /** Those calls as `port.method`, in order. */
+  readonly titles: readonly string[];
+}
+
+/** `watch` answers at once and `close` ends the host: neither is a call that can fail. */
+const uncounted: ReadonlySet<PropertyKey> = new Set(['watch', 'close']);
+
+export function withFaults(host: Host): FaultyHost {
+  let titles: string[] = [];
+  let failing = 0;
+  let mode: 'instead' | 'afterwards' = 'instead';
+
+  const wrap = <Port extends object>(name: string, port: Port): Port =>
+    new Proxy(port, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key);
+        if (typeof value !== 'function') return value;
+        if (uncounted.has(key)) return (...args: unknown[]): unknown => Reflect.apply(value, target, args);
+        return async (...args: unknown[]): Promise<unknown> => {
+          titles.push(`${name}.${String(key)}`);
+          const fails = titles.length === failing;
+          const error = new HostError(`made to fail at call ${failing}`);
+          if (fails && mode === 'instead') throw error;
+          const answer: unknown = await Reflect.apply(value, target, args);
+          if (fails) throw error;
+          return answer;
+        };
+      },
+    });
+
+  const reset = (n: number, when: 'instead' | 'afterwards') => {
+    titles = [];
+    failing = n;
+    mode = when;
+  };
+  return {
+    host: {
+      kind: host.kind,
+      accounts: wrap('accounts', host.accounts),
+      commands: wrap('commands', host.commands),
+      disks: wrap('disks', host.disks),
+      files: wrap('files', host.files),
+      services: wrap('services', host.services),
+      zfs: wrap('zfs', host.zfs),
+      close: () => host.close(),
+    },
+    failAt: (n, when = 'instead') => reset(n, when),
+    heal: () => reset(0, 'instead'),
+    get calls() {
+      return titles.length;
+    },
+    get titles() {
+      return titles;
+    },
+  };
+}

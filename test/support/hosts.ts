@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Host } from '../../src/host/ports/index.ts';
+import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
+
+const GiB = 1024 ** 3;
+
+/** A host that the contract suites run over. `start` hands out a machine that the test may change and need not tidy. */
+export interface HostUnderTest {
+  readonly title: string;
+  start(t: TestContext): Promise<Host>;
+}
+
+export interface Clock {
+  now(): number;
+  advance(milliseconds: number): void;
+}
+
+/** A clock that stands still until it is told to go. */
+export function standingClock(from = Date.UTC(2026, 0, 1)): Clock {
+  let at = from;
+  return {
+    now: () => at,
+    advance: (milliseconds) => {
+      at += milliseconds;
+    },
+  };
+}
+
+const deedsAfter = new WeakMap<TestContext, (() => unknown)[]>();
+
+/** Does this after the test, later ones first. (The runner's own `after` goes by the order of registration.) */
+export function finallyOf(t: TestContext, deed: () => unknown): void {
+  const known = deedsAfter.get(t);
+  if (known !== undefined) {
+    known.push(deed);
+    return;
+  }
+  const deeds = [deed];
+  deedsAfter.set(t, deeds);
+  t.after(async () => {
+    for (const one of deeds.reverse()) await one();
+  });
+}
+
+/** A folder of the test's own, gone after it. */
+export function scratchFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
+  finallyOf(t, () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export const eightDisks: readonly number[] = Array<number>(8).fill(4 * GiB);
+
+export async function virtualHost(t: TestContext, options: { folder?: string; disks?: readonly number[]; now?: () => number } = {}): Promise<VirtualHost> {
+  const host = await openVirtualHost({ folder: options.folder ?? scratchFolder(t), disks: options.disks ?? eightDisks, now: options.now ?? Date.now });
+  finallyOf(t, () => host.close());
+  return host;
+}
+
+export const virtual: HostUnderTest = { title: 'virtual', start: (t) => virtualHost(t) };

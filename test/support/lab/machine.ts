@@ -1,0 +1,205 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseSize } from '../../../src/lib/size.ts';
+import { addressOn, plugInto, run } from './network.ts';
+
+export interface MachineOptions {
+  readonly name?: string;
+  /** Number of empty data disks, `/dev/ubdc` and on. */
+  readonly disks?: number;
+  readonly diskSize?: string;
+  /** MiB. */
+  readonly memory?: number;
+  /** Networks it is on, one interface each: `vec0` on the first. */
+  readonly networks?: readonly number[];
+  /** A folder that the machine sees, read-only, at /opt/payload. */
+  readonly payload?: string;
+}
+
+export interface ScriptOutcome {
+  readonly status: number;
+  readonly output: string;
+}
+
+/** A script in the machine that did not end well. */
+export class ScriptError extends Error {
+  override readonly name = 'ScriptError';
+}
+
+/** What lab/build made. */
+const built = join(resolve(process.env['LAB'] ?? fileURLToPath(new URL('../../../.lab', import.meta.url))), 'out');
+
+const agentPort = 2323;
+/** Host numbers from 15 on; the test itself is number 2 of every network. */
+let machines = 0;
+
+/**
+ * A Debian 13 with systemd and kernel ZFS, as a process of this machine. It must be started in namespaces of the
+ * test's own (lab/enclosed), so that it and its network end with the test.
+ */
+export class Machine implements AsyncDisposable {
+  readonly name: string;
+  /** On the first network. */
+  readonly address: string;
+  readonly addresses: readonly string[];
+  readonly #folder: string;
+  readonly #words: readonly string[];
+  readonly #token: string;
+  #process: ChildProcess | undefined;
+
+  private constructor(parts: { name: string; addresses: readonly string[]; folder: string; words: readonly string[]; token: string }) {
+    this.name = parts.name;
+    this.addresses = parts.addresses;
+    this.address = parts.addresses[0] ?? '';
+    this.#folder = parts.folder;
+    this.#words = parts.words;
+    this.#token = parts.token;
+  }
+
+  static async start(options: MachineOptions = {}): Promise<Machine> {
+    if (!existsSync(join(built, 'initrd'))) throw new Error(`There is no test machine in ${built}; make it with lab/build.`);
+    const number = machines;
+    machines += 1;
+    const name = options.name ?? `nas${number}`;
+    const folder = await mkdtemp(join(tmpdir(), `lab-${name}-`));
+    const token = randomBytes(18).toString('hex');
+    const networks = options.networks ?? [0];
+    const addresses = networks.map((network) => addressOn(network, 15 + number));
+    const taps = networks.map((_, index) => `tap${number}-${index}`);
+    for (const [index, network] of networks.entries()) await plugInto(network, taps[index] ?? '');
+
+    const disks = Array.from({ length: options.disks ?? 6 }, (_, index) => ({ file: join(folder, `disk${index}`), device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}` }));
+    for (const { file } of disks) {
+      await writeFile(file, '');
+      await truncate(file, parseSize(options.diskSize ?? '1G') ?? 0);
+    }
+    const payload = join(folder, 'payload');
+    if (options.payload !== undefined) await run('mksquashfs', options.payload, payload, '-noappend', '-comp', 'zstd', '-Xcompression-level', '1', '-no-xattrs', '-quiet', '-no-progress');
+    const words = [
+      `mem=${options.memory ?? 1536}M`,
+      `umid=${name}`,
+      `uml_dir=${folder}/`,
+      'con=null',
+      'con0=null,fd:1',
+      `initrd=${join(built, 'initrd')}`,
+      // Without a mac of its own every machine would have the same one.
+      ...taps.map((tap, index) => `vec${index}:transport=tap,ifname=${tap},depth=128,gro=1,mac=02:00:00:00:${hex(index)}:${hex(15 + number)}`),
+      `ubdar=${join(built, 'root.squashfs')}`,
+      ...(options.payload === undefined ? [] : [`ubdbr=${payload}`, 'lab.payload=ubdb']),
+      ...disks.map(({ file, device }) => `${device}=${file}`),
+      ...addresses.map((address, index) => `lab.address=vec${index}=${address}/24`),
+      `lab.name=${name}`,
+      `lab.token=${token}`,
+      'quiet',
+      'panic=-1',
+      'net.ifnames=0',
+      'bonding.max_bonds=0',
+      'dummy.numdummies=0',
+    ];
+    await writeFile(join(folder, 'kernel'), wrapper(join(built, 'linux')));
+    await chmod(join(folder, 'kernel'), 0o755);
+    const machine = new Machine({ name, addresses, folder, words, token });
+    await machine.boot();
+    return machine;
+  }
+
+  /** Starts it with the disks it has; answers when it can be spoken to. */
+  async boot(): Promise<void> {
+    const console = openSync(join(this.#folder, 'console'), 'a');
+    this.#process = spawn(join(this.#folder, 'kernel'), [...this.#words], {
+      // Its memory is a file, and would be written to a disk if it lay on one.
+      env: { HOME: this.#folder, TMPDIR: '/dev/shm', PATH: process.env['PATH'] ?? '' },
+      stdio: ['ignore', console, console],
+      detached: true,
+    });
+    closeSync(console);
+    await this.#answers(undefined);
+  }
+
+  /** Runs a script as root in the machine and answers what it printed; throws that when it fails. */
+  async run(script: string, options: { readonly seconds?: number } = {}): Promise<string> {
+    const { status, output } = await this.tryRun(script, options);
+    if (status !== 0) throw new ScriptError(`${this.name}: a script ended with ${status}\n${script}\n${output}`);
+    return output;
+  }
+
+  tryRun(script: string, { seconds = 120 }: { readonly seconds?: number } = {}): Promise<ScriptOutcome> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(agentPort, this.address);
+      const parts: Buffer[] = [];
+      socket.setTimeout(seconds * 1000, () => socket.destroy(new ScriptError(`${this.name}: no answer in ${seconds} s to\n${script}`)));
+      socket.on('error', reject);
+      socket.on('connect', () => socket.write(`${this.#token}\n${script}\n__END__\n`));
+      socket.on('data', (part) => parts.push(part));
+      socket.on('close', () => {
+        const text = Buffer.concat(parts).toString('utf8');
+        const end = /__RC (\d+)\n?$/.exec(text);
+        if (end === null) reject(new ScriptError(`${this.name}: the answer broke off after\n${text}`));
+        else resolve({ status: Number(end[1]), output: text.slice(0, end.index) });
+      });
+    });
+  }
+
+  async reboot(): Promise<void> {
+    const before = (await this.run('cat /proc/sys/kernel/random/boot_id')).trim();
+    await this.tryRun('sync; (sleep 0.2; systemctl reboot) >/dev/null 2>&1 &');
+    await this.#answers(before);
+  }
+
+  /** Ends it as a power cut would: what was not synced is lost. */
+  async cutPower(): Promise<void> {
+    const { pid } = this.#process ?? {};
+    if (pid === undefined || this.#process?.exitCode !== null) return;
+    const ended = new Promise((done) => this.#process?.once('exit', done));
+    process.kill(-pid, 'SIGKILL');
+    await ended;
+  }
+
+  /** The last lines of its console, for a failure's message. */
+  async console(): Promise<string> {
+    return (await readFile(join(this.#folder, 'console'), 'utf8')).slice(-4000);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.cutPower();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Waits until its agent answers, from another start than the one named. */
+  async #answers(earlier: string | undefined): Promise<void> {
+    const end = Date.now() + 90_000;
+    while (Date.now() < end) {
+      if (this.#process?.exitCode !== null) throw new Error(`${this.name} ended while it started:\n${await this.console()}`);
+      try {
+        const { output } = await this.tryRun('cat /proc/sys/kernel/random/boot_id', { seconds: 3 });
+        if (output.trim() !== '' && output.trim() !== earlier) return;
+      } catch {
+        // It is not up yet.
+      }
+      await pause(100);
+    }
+    throw new Error(`${this.name} did not answer in 90 s:\n${await this.console()}`);
+  }
+}
+
+const hex = (number: number) => number.toString(16).padStart(2, '0');
+
+/**
+ * On a reboot the kernel executes its argv[0] anew and leaves descriptors open, the tap's among them; so that is a
+ * script which closes them and starts the kernel again.
+ */
+function wrapper(kernel: string): string {
+  return [
+    '#!/bin/bash',
+    'for f in /proc/$$/fd/*; do n=${f##*/}; [ "$n" -gt 2 ] && [ "$n" != 255 ] && eval "exec $n>&-"; done',
+    `exec -a "$0" '${kernel}' "$@"`,
+    '',
+  ].join('\n');
+}

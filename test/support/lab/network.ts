@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+
+/** Runs a program of this machine and answers what it printed; throws its words when it fails. */
+export async function run(...words: readonly [string, ...string[]]): Promise<string> {
+  const [program, ...rest] = words;
+  const { stdout } = await execute(program, rest, { maxBuffer: 64 * 1024 * 1024 });
+  return stdout;
+}
+
+export interface ClientOutcome {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a client program; its exit status is an answer. */
+export function runClient(words: readonly [string, ...string[]], options: { readonly input?: string } = {}): Promise<ClientOutcome> {
+  const [program, ...rest] = words;
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, rest, { maxBuffer: 64 * 1024 * 1024, timeout: 120_000 }, (error, stdout, stderr) => {
+      const status = child.exitCode;
+      if (error !== null && status === null) reject(error);
+      else resolve({ status: status ?? 0, stdout, stderr });
+    });
+    child.stdin?.end(options.input ?? '');
+  });
+}
+
+/** Networks of the test: bridges in the namespace that the test runs in, on which it is the host number 2. */
+const bridges = new Set<number>();
+
+/** The address that host `host` has on network `network`: 10.0.2.x on the first, 10.0.3.x on the second. */
+export function addressOn(network: number, host: number): string {
+  return `10.0.${2 + network}.${host}`;
+}
+
+/** A tap for a machine on a network; the network is made when it is the first there. */
+export async function plugInto(network: number, tap: string): Promise<void> {
+  const bridge = `net${network}`;
+  if (!bridges.has(network)) {
+    bridges.add(network);
+    await run('ip', 'link', 'add', bridge, 'type', 'bridge');
+    await run('ip', 'addr', 'add', `${addressOn(network, 2)}/24`, 'dev', bridge);
+    await run('ip', 'link', 'set', bridge, 'up');
+  }
+  await run('ip', 'tuntap', 'add', tap, 'mode', 'tap');
+  await run('ip', 'link', 'set', tap, 'master', bridge);
+  await run('ip', 'link', 'set', tap, 'up');
+}
