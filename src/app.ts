@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { catalogue } from './areas/index.ts';
-import { adoptPools } from './areas/storage/volumes.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
 import type { Profile, Resource } from './engine/resource.ts';
@@ -43,7 +42,6 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const passwords = new Passwords();
   const engine = await Engine.start({ resources: parts.resources ?? catalogue, units: parts.units ?? units, host, store, log, now, passwords });
   const start = { actor: 'holdfast', request: 'start' };
-  await engine.change('take up the pools of the machine', start, adoptPools);
 
   const root = () => engine.table(user).get(1);
   let newPassword: string | undefined;

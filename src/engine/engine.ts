@@ -10,7 +10,7 @@ import { Jobs } from './jobs.ts';
 import type { Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
 import type { Passwords } from './passwords.ts';
-import type { Collection, Draft, Operations, Resource, Step, Work, World } from './resource.ts';
+import type { Collection, Draft, Operations, Resource, Step, View, Work, World } from './resource.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
 import { type Desired, inOrder, type Unit } from './unit.ts';
 
@@ -90,6 +90,7 @@ export class Engine {
   /** Grows with what the units name, so the facts know which services to ask about. */
   readonly #serviceNames = new Set<string>();
   readonly #stopWatching: (() => void)[] = [];
+  #started = false;
   #closing = false;
 
   private constructor({ resources, units, host, store, log, now, passwords }: EngineParts) {
@@ -180,7 +181,7 @@ export class Engine {
   async report(): Promise<readonly UnitReport[]> {
     const reports: UnitReport[] = [];
     for (const { unit, degraded } of this.#units) {
-      const desired = unit.render(this.#tables, this.#facts.facts);
+      const desired = this.#render(unit, this.#tables);
       const { deeds } = await converge(this.#host, desired, undefined, { pretend: true });
       reports.push({ unit: unit.name, degraded: degraded ?? null, drift: deeds, omissions: desired.omissions ?? [] });
     }
@@ -211,11 +212,10 @@ export class Engine {
       this.#tables.table(resource).load(records, lastId);
     }
     this.#seed();
-    for (const { unit } of this.#units) {
-      for (const service of unit.render(this.#tables, this.#facts.facts).services ?? []) this.#serviceNames.add(service.name);
-    }
+    for (const resource of this.resources.filter(isKeptResource)) await this.#follow(resource);
     for (const state of this.#units) await this.#repair(state, 'at start');
     await this.#facts.renew(...topics);
+    this.#started = true;
     this.#stopWatching.push(this.#host.zfs.watch(() => void this.#facts.renew('storage').catch(() => {})));
   }
 
@@ -285,9 +285,9 @@ export class Engine {
     try {
       for (const { state, desired } of affected) await verify(this.#host, desired, state.applied);
       for (const step of draft.firstSteps) {
+        for (const topic of step.touches ?? []) touched.add(topic);
         await step.perform(this.#host);
         done.push(step);
-        for (const topic of step.touches ?? []) touched.add(topic);
       }
       for (const { state, desired } of affected) {
         begun.push(state);
@@ -296,8 +296,8 @@ export class Engine {
         state.applied = desired;
       }
       for (const step of draft.lastSteps) {
-        await step.perform(this.#host);
         for (const topic of step.touches ?? []) touched.add(topic);
+        await step.perform(this.#host);
       }
       const at = this.#time();
       const revisions = accepted.map(({ item }) => ({ at, ...item.asker, title: item.title, changes: item.changes }));
@@ -309,13 +309,13 @@ export class Engine {
     } catch (error) {
       await this.#takeBack(begun, done);
       this.#log.warn({ error: messageOf(error), requests: accepted.map(({ item }) => item.asker.request) }, `failed: ${accepted.map(({ item }) => item.title).join('; ')}`);
-      if (touched.size > 0) await this.#facts.renew(...touched);
+      await this.#renewQuietly(touched);
       throw asFault(error);
     }
     this.#tables.apply(draft.changes(), draft.sequences());
     for (const { item } of accepted) this.#announce(item);
     for (const { state } of affected) this.#recovered(state);
-    if (touched.size > 0) await this.#renewQuietly(touched);
+    await this.#renewQuietly(touched);
   }
 
   /** The units that the changed records concern, with what they render from the draft, where that is different. */
@@ -323,7 +323,7 @@ export class Engine {
     const changed = new Set(draft.changes().map(({ resource }) => resource.path));
     return this.#units
       .filter(({ unit }) => unit.reads.some(({ path }) => changed.has(path)))
-      .map((state) => ({ state, desired: state.unit.render(draft, draft.facts) }))
+      .map((state) => ({ state, desired: this.#render(state.unit, draft) }))
       .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
   }
 
@@ -368,9 +368,9 @@ export class Engine {
             result.value = {
               it: await run({
                 step: async (step) => {
+                  for (const topic of step.touches ?? []) touched.add(topic);
                   await step.perform(this.#host);
                   done.push(step);
-                  for (const topic of step.touches ?? []) touched.add(topic);
                   await this.#facts.renew(...(step.touches ?? []));
                 },
                 change: (make) => this.change(title, asker, make),
@@ -380,7 +380,7 @@ export class Engine {
           } catch (error) {
             result.error = error;
             for (const step of done.toReversed()) await this.#undo(step);
-            if (touched.size > 0) await this.#renewQuietly(touched);
+            await this.#renewQuietly(touched);
             throw error;
           }
         }),
@@ -401,8 +401,9 @@ export class Engine {
     await this.#renewQuietly(new Set(step.touches ?? []));
   }
 
-  /** After a success the facts are renewed for the answer's sake; that the look fails does not unmake the success. */
+  /** The facts are renewed for the answer's sake; that a look fails changes nothing of how the change went. */
   async #renewQuietly(touched: ReadonlySet<Topic>): Promise<void> {
+    if (touched.size === 0) return;
     try {
       await this.#facts.renew(...touched);
     } catch (error) {
@@ -416,7 +417,7 @@ export class Engine {
   async #repair(state: UnitState, when: string): Promise<void> {
     const { unit } = state;
     try {
-      const desired = unit.render(this.#tables, this.#facts.facts);
+      const desired = this.#render(unit, this.#tables);
       const { deeds } = await converge(this.#host, desired, state.applied);
       state.applied = desired;
       if (deeds.length > 0) this.#log.info({ unit: unit.name, deeds }, `brought the machine to the configuration ${when}`);
@@ -454,13 +455,36 @@ export class Engine {
   }
 
   #factsChanged(topic: Topic): void {
-    if (this.#closing) return;
+    if (this.#closing || !this.#started) return;
+    for (const resource of this.resources.filter(isKeptResource)) {
+      if (resource.kind === 'collection' && resource.follows?.topics.includes(topic)) void this.#follow(resource);
+    }
     for (const state of this.#units) {
       if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
       else if (!(state.unit.uses ?? []).includes(topic)) continue;
-      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.unit.render(this.#tables, this.#facts.facts))) continue;
+      if (state.applied !== undefined && isDeepStrictEqual(state.applied, this.#render(state.unit, this.#tables))) continue;
       void this.#inLane(`follow the machine: ${state.unit.name}`, () => this.#repair(state, `after a change of ${topic}`));
     }
+  }
+
+  /** Brings records into step with the host's truth, where a resource follows it. */
+  async #follow(resource: Kept): Promise<void> {
+    const follows = resource.kind === 'collection' ? resource.follows : undefined;
+    if (follows === undefined) return;
+    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    follows.keep(draft);
+    if (draft.changes().length === 0) return;
+    try {
+      await this.change(`follow the machine: ${resource.title}`, { actor: 'holdfast', request: '' }, (inLane) => follows.keep(inLane));
+    } catch (error) {
+      this.#log.error({ error: messageOf(error) }, `could not follow the machine: ${resource.title}`);
+    }
+  }
+
+  #render({ render }: Unit, view: View): Desired {
+    const desired = render(view, this.#facts.facts);
+    for (const { name } of desired.services ?? []) this.#serviceNames.add(name);
+    return desired;
   }
 
   /** Whether a service that this unit keeps running has ended by other hands. */

@@ -161,6 +161,8 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   onSave?(saving: Saving<F>): void;
   onRemove?(removing: Removing<F>): void;
   present?(record: RecordOf<F>, world: World): LiveOf<F>;
+  /** Keeps the records in step with what the host has, whenever the facts of one of the topics were renewed. */
+  readonly follows?: { readonly topics: readonly Topic[]; keep(draft: Draft): void };
   /** Slow work on what was sent that must not hold the lane, such as hashing: answers values for the service's fields. */
   beforehand?(sent: SentOf<F>, operations: Operations): Promise<Partial<RecordOf<F>>>;
 }

@@ -68,6 +68,7 @@ export const ftpSettings = singleton('services/ftp', {
   },
   check({ record, issues }) {
     if (record.ftp_onlyanonymous && record.ftp_anonpath === null) issues.add('ftp_anonpath', 'Anonymous clients need a folder.');
+    if (record.ftp_anonpath?.includes('%{')) issues.add('ftp_anonpath', 'The FTP server would read %{ as the beginning of a variable.');
     const [first, last] = [record.ftp_passiveportsmin, record.ftp_passiveportsmax];
     if (first !== last && (first === 0 || last === 0)) issues.add(first === 0 ? 'ftp_passiveportsmin' : 'ftp_passiveportsmax', 'Both ports are 0, or neither is.');
     else if (first !== 0 && last <= first) issues.add('ftp_passiveportsmax', 'It must lie above ftp_passiveportsmin.');

@@ -16,7 +16,12 @@ export const cifsShare = collection('sharing/cifs', {
   order: ['cifs_name'],
   unique: [{ fields: ['cifs_name'], caseless: true, says: 'A share with this name already exists.' }],
   fields: {
-    cifs_path: required(volumePath({ says: 'The folder. It is made when it does not exist.' })),
+    cifs_path: required(
+      where(volumePath({ says: 'The folder. It is made when it does not exist.' }), (path) => {
+        const unsayable = unsayableInPath(path);
+        return unsayable === undefined ? undefined : `Samba cannot serve this path: it would read ${quote(unsayable)} in it as something else.`;
+      }),
+    ),
     cifs_name: where(text({ says: 'Name that clients see; the last element of the path unless sent.', max: 120 }), shareNameProblem),
     cifs_comment: text({ says: 'Comment that clients see beside the name.', max: 120 }),
     cifs_home: flag(false, { says: 'Whether every account finds a folder of its own name in here as its home share. One share at most.' }),
@@ -63,6 +68,11 @@ export const cifsShare = collection('sharing/cifs', {
     makeShareFolder(draft.plan, record.cifs_path, { within: `${volumesFolder}/${volume}`, recursive });
   },
 });
+
+/** What Samba cannot be told to leave alone in a path: its macros, and blanks in a row, of which it keeps one. */
+export function unsayableInPath(path: string): string | undefined {
+  return /%[A-Za-z$(]|\s{2,}/.exec(path)?.[0];
+}
 
 function shareNameProblem(name: string): string | undefined {
   if (reserved.includes(name.toLowerCase())) return `${quote(name)} is a name that Samba keeps for itself.`;

@@ -15,6 +15,7 @@ export const volumeRecord = collection('holdfast/volumes', {
     vol_name: readOnly(text({ says: 'Name of the pool.' })),
     vol_guid: readOnly(text({ says: 'What ZFS calls the pool, wherever it goes.' })),
   },
+  follows: { topics: ['storage'], keep: adoptPools },
 });
 
 /** A volume: its record, and the pool when the machine has it. */
@@ -49,7 +50,7 @@ export function poolNameOf(world: World, key: string): string {
  * Pools that are mounted where volumes are and have no number yet get one: what the machine has is listed, whoever
  * made it, also when the daemon ended between making a pool and writing its number down.
  */
-export function adoptPools(draft: Draft): void {
+function adoptPools(draft: Draft): void {
   for (const pool of draft.facts.storage.pools.values()) {
     const mountpoint = draft.facts.storage.datasets.get(pool.name)?.mountpoint;
     const known = draft.find(volumeRecord, 'vol_name', pool.name);

@@ -25,7 +25,8 @@ export const cronJob = collection(
       const problem = scheduleProblem(record.cron_minute, record.cron_hour, record.cron_daymonth, record.cron_month, record.cron_dayweek);
       if (problem !== undefined) issues.add('__all__', problem);
       const bytes = Buffer.byteLength(cronTableCommand(record.cron_command, { stdout: record.cron_stdout, stderr: record.cron_stderr }));
-      if (bytes > longestCronCommand) issues.add('cron_command', `In cron's table it would take ${bytes} bytes, and cron reads at most ${longestCronCommand}: put it into a script.`);
+      if (bytes > longestCronCommand)
+        issues.add('cron_command', `In cron's table it would take ${bytes} bytes, and cron reads at most ${longestCronCommand}: put it into a script.`);
     },
   },
   [

@@ -1,5 +1,6 @@
 import type { ftpSettings } from '../../areas/services/ftp.ts';
 import type { RecordOf } from '../../engine/resource.ts';
+import { withoutMacros } from '../../lib/macros.ts';
 import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof ftpSettings.fields>;
@@ -42,7 +43,7 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType }: Se
     'TransferLog /var/log/proftpd/xferlog',
     'ControlsEngine off',
     `Port ${settings.ftp_port}`,
-    settings.ftp_banner === '' ? 'ServerIdent off' : `ServerIdent on ${quoted(settings.ftp_banner)}`,
+    settings.ftp_banner === '' ? 'ServerIdent off' : `ServerIdent on ${quoted(withoutMacros(settings.ftp_banner))}`,
     // More processes than clients, so that who comes too late is told so.
     `MaxInstances ${settings.ftp_clients + 10}`,
     `MaxClients ${settings.ftp_clients}`,
@@ -65,7 +66,8 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType }: Se
     'RequireValidShell off',
     `RootLogin ${onOff(settings.ftp_rootlogin)}`,
     settings.ftp_defaultroot ? 'DefaultRoot ~' : undefined,
-    transferRates(settings.ftp_localuserbw, settings.ftp_localuserdlbw),
+    // Anonymous clients would inherit these.
+    transferRates(settings.ftp_localuserbw, settings.ftp_localuserdlbw).map((line) => `${line} user !ftp`),
     accountsMay ? undefined : ['<Limit LOGIN>', '  DenyAll', '</Limit>'],
     settings.ftp_tls ? tlsLines(settings, keyType) : undefined,
     anonymousFolder === undefined ? undefined : anonymousLines(settings, anonymousFolder),

@@ -24,8 +24,7 @@ export const ftpUnit: Unit = {
         { path: `/etc/pam.d/${pamService}`, content: pamRules },
         { path: '/etc/proftpd/proftpd.conf', content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, keyType }), verify: proftpd },
       ],
-      // A reload does not move the port, nor load or drop the module for TLS.
-      services: [{ name: 'proftpd', running: isOn(view, 'ftp'), onChange: 'reload', readAtStart: `${settings.ftp_port} ${settings.ftp_tls}` }],
+      services: [{ name: 'proftpd', running: isOn(view, 'ftp'), onChange: 'reload' }],
       omissions: folder === undefined || isThere ? [] : [`FTP for anonymous clients: the volume of ${quote(folder)} is not there or not mounted`],
     };
   },

@@ -1,6 +1,7 @@
 import type { cifsSettings } from '../../areas/services/cifs.ts';
 import type { cifsShare } from '../../areas/sharing/cifs.ts';
 import type { RecordOf } from '../../engine/resource.ts';
+import { withoutMacros, wordJoiner } from '../../lib/macros.ts';
 import { lines, words } from '../../lib/text.ts';
 import { modulesOf } from './modules.ts';
 import { smbPasswordFile } from './paths.ts';
@@ -10,23 +11,14 @@ type Share = RecordOf<typeof cifsShare.fields>;
 
 // Values -------------------------------------------------------------------------------------------------------------
 
-/** An invisible character that keeps two others apart. */
-const wordJoiner = '\u2060';
-
 /**
  * A text as people shall read it. smb.conf has no escapes, so an invisible character stands where Samba would find a
- * macro (`%U`, `%$(HOME)`), drop quotes around the whole, or take a backslash at the end for a continuation.
+ * macro, drop quotes around the whole, or take a backslash at the end for a continuation.
  */
 function plain(text: string): string {
-  return text
-    .replaceAll(/%(?=[A-Za-z$(])/g, `%${wordJoiner}`)
+  return withoutMacros(text)
     .replace(/^"/, `${wordJoiner}"`)
     .replace(/["\\]$/, `$&${wordJoiner}`);
-}
-
-/** What Samba cannot be told to leave alone in a path: its macros, and blanks in a row, of which it keeps one. */
-export function unsayableInPath(path: string): string | undefined {
-  return /%[A-Za-z$(]|\s{2,}/.exec(path)?.[0];
 }
 
 /** A path. A quote or a backslash must not come last, where Samba would drop it. */
@@ -65,9 +57,9 @@ export function globalSection(settings: Settings): string {
     set('map to guest', 'Bad User'),
     set('guest account', settings.cifs_srv_guest),
     set('admin users', settings.cifs_srv_admin_group === '' ? undefined : `+${settings.cifs_srv_admin_group}`),
-    // Samba calls these two deprecated wherever they stand, even when they say no.
+    // Samba warns of this one and of domain logons wherever they stand, even when they say no.
     set('null passwords', settings.cifs_srv_nullpw || undefined),
-    set('domain logons', settings.cifs_srv_domain_logons || undefined),
+    settings.cifs_srv_domain_logons ? domainLines : [],
     set('local master', settings.cifs_srv_localmaster),
     set('time server', settings.cifs_srv_timeserver),
     set('multicast dns register', settings.cifs_srv_zeroconf),
@@ -90,6 +82,9 @@ export function globalSection(settings: Settings): string {
     asWritten(settings.cifs_srv_smb_options),
   );
 }
+
+/** A domain's controller maps accounts of other domains, and must be told to which numbers. */
+const domainLines = [set('domain logons', true), set('idmap config * : backend', 'tdb'), set('idmap config * : range', '90000001-100000000')];
 
 /** The loopback address stays, for the machine's own tools. */
 function listenOn({ cifs_srv_bindip: addresses }: Settings): string | undefined {

@@ -1,13 +1,13 @@
 import { cifsSettings } from '../../areas/services/cifs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import { cifsShare } from '../../areas/sharing/cifs.ts';
+import { cifsShare, unsayableInPath } from '../../areas/sharing/cifs.ts';
 import type { Storage } from '../../engine/facts.ts';
 import { volumesFolder } from '../../engine/formats.ts';
 import type { RecordOf } from '../../engine/resource.ts';
 import type { Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
 import { smbConfFile } from './paths.ts';
-import { announcedAtStart, globalSection, readAtStart, shareSection, unsayableInPath } from './smb-conf.ts';
+import { announcedAtStart, globalSection, readAtStart, shareSection } from './smb-conf.ts';
 import { testparm } from './testparm.ts';
 
 export const sambaUnit: Unit = {

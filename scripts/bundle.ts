@@ -1,0 +1,33 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+/** The project's folder. */
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Writes the daemon, its worker and its helper into a folder of their own, with parts they share beside them. */
+export async function bundle(folder: string): Promise<void> {
+  const outdir = `${root}/${folder}`;
+  await rm(outdir, { recursive: true, force: true });
+  await mkdir(outdir, { recursive: true });
+  await build({
+    absWorkingDir: root,
+    entryPoints: { holdfast: 'src/main.ts', 'passwords-worker': 'src/engine/passwords-worker.ts', helper: 'src/host/linux/helper.ts' },
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    chunkNames: 'part-[hash]',
+    platform: 'node',
+    format: 'esm',
+    target: 'node22',
+    sourcemap: 'linked',
+    sourcesContent: false,
+    legalComments: 'none',
+    // Its native part is found beside its own files.
+    external: ['better-sqlite3'],
+    // CommonJS packages in the bundle ask for Node's modules with require.
+    banner: { js: "import { createRequire as bundledRequire } from 'node:module'; const require = bundledRequire(import.meta.url);" },
+    logLevel: 'warning',
+  });
+}

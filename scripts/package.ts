@@ -1,0 +1,71 @@
+/**
+ * Makes dist/debian/holdfast.deb for Debian 13: the bundle, the Node that runs it, the database's native part, the systemd
+ * unit and a configuration file. Debian's own Node is too old for the daemon.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { lines } from '../src/lib/text.ts';
+import { bundle, root } from './bundle.ts';
+
+const tree = `${root}/dist/package`;
+const home = `${tree}/usr/lib/holdfast`;
+
+/** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
+const depends = ['adduser', 'iproute2', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
+const recommends = ['cron', 'proftpd-core', 'proftpd-mod-crypto', 'samba', 'samba-vfs-modules', 'sudo', 'zfs-zed'];
+
+function run(program: string, ...words: string[]): void {
+  const { status, error } = spawnSync(program, words, { stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status !== 0) throw new Error(`${program} failed: ${error?.message ?? status}`);
+}
+
+async function put(path: string, content: string, mode = 0o644): Promise<void> {
+  const file = `${tree}${path}`;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
+  await chmod(file, mode);
+}
+
+if (spawnSync('dpkg-deb', ['--version']).status !== 0) {
+  process.stdout.write('the Debian package cannot be made here: there is no dpkg-deb\n');
+  process.exit(77);
+}
+
+const manifest: unknown = JSON.parse(await readFile(`${root}/package.json`, 'utf8'));
+const version = typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0';
+
+await rm(tree, { recursive: true, force: true });
+await bundle('dist/package/usr/lib/holdfast/dist');
+await copyFile(`${root}/package.json`, `${home}/package.json`);
+await mkdir(`${home}/bin`, { recursive: true });
+await copyFile(process.execPath, `${home}/bin/node`);
+run('strip', '--strip-unneeded', `${home}/bin/node`);
+const database = `${home}/node_modules/better-sqlite3`;
+await mkdir(`${database}/prebuilds`, { recursive: true });
+await cp(`${root}/node_modules/better-sqlite3/lib`, `${database}/lib`, { recursive: true });
+await copyFile(`${root}/node_modules/better-sqlite3/package.json`, `${database}/package.json`);
+await copyFile(`${root}/node_modules/better-sqlite3/prebuilds/linux-x64.node`, `${database}/prebuilds/linux-x64.node`);
+await put('/usr/sbin/holdfast', lines('#!/bin/sh', 'exec /usr/lib/holdfast/bin/node /usr/lib/holdfast/dist/holdfast.mjs "$@"'), 0o755);
+await put('/usr/lib/systemd/system/holdfast.service', await readFile(`${root}/packaging/holdfast.service`, 'utf8'));
+await put('/etc/holdfast/holdfast.conf', await readFile(`${root}/packaging/holdfast.conf`, 'utf8'), 0o600);
+await put(
+  '/DEBIAN/control',
+  lines(
+    'Package: holdfast',
+    `Version: ${version}`,
+    'Architecture: amd64',
+    'Maintainer: Holdfast <holdfast@localhost>',
+    `Depends: ${depends.join(', ')}`,
+    `Recommends: ${recommends.join(', ')}`,
+    'Section: admin',
+    'Priority: optional',
+    'Description: Management daemon of a network storage appliance',
+    ' One HTTP/JSON interface over ZFS, Samba, FTP, accounts and scheduled tasks.',
+  ),
+);
+await put('/DEBIAN/conffiles', lines('/etc/holdfast/holdfast.conf'));
+for (const script of ['postinst', 'prerm', 'postrm']) await put(`/DEBIAN/${script}`, await readFile(`${root}/packaging/${script}`, 'utf8'), 0o755);
+await mkdir(`${root}/dist/debian`, { recursive: true });
+run('dpkg-deb', '--root-owner-group', '-Zzstd', '-z3', '--build', tree, `${root}/dist/debian/holdfast.deb`);
+process.stdout.write(`dist/debian/holdfast.deb, version ${version}\n`);

@@ -1,0 +1,55 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Api } from '../api.ts';
+import { Machine, type MachineOptions } from './machine.ts';
+
+export const rootPassword = 'a test password';
+
+/** A test machine on which the Debian package of Holdfast is installed and serves. */
+export interface Nas extends AsyncDisposable {
+  readonly machine: Machine;
+  readonly api: Api;
+}
+
+export async function startNas(options: MachineOptions = {}): Promise<Nas> {
+  const machine = await Machine.start({ ...options, payload: fileURLToPath(new URL('../../../dist/debian', import.meta.url)) });
+  try {
+    await install(machine);
+  } catch (error) {
+    await machine[Symbol.asyncDispose]();
+    throw error;
+  }
+  return { machine, api: apiOf(machine), [Symbol.asyncDispose]: () => machine[Symbol.asyncDispose]() };
+}
+
+export function apiOf(machine: Machine): Api {
+  return new Api(`http://${machine.address}:8080`, { user: 'root', password: rootPassword });
+}
+
+/** As an administrator would: settings first, then the package, which starts the service. */
+export async function install(machine: Machine): Promise<void> {
+  await machine.run(`
+    systemctl is-system-running --wait >/dev/null || systemctl --failed
+    mkdir -p /etc/holdfast
+    printf 'HOLDFAST_LISTEN=0.0.0.0:8080\\nHOLDFAST_ROOT_PASSWORD=${rootPassword}\\n' >/etc/holdfast/holdfast.conf
+    dpkg --force-confold -i /opt/payload/holdfast.deb >/tmp/install.log 2>&1 || { cat /tmp/install.log; exit 1; }
+    systemctl is-active --quiet holdfast || { cat /tmp/install.log; journalctl -u holdfast -n 40 --no-pager -o cat; exit 1; }`);
+}
+
+/** What the daemon says of itself; for a failure's message. */
+export function journal(machine: Machine): Promise<string> {
+  return machine.run('journalctl -u holdfast -n 60 --no-pager -o cat');
+}
+
+/** Asks again until it holds; throws the last refusal after so many seconds. */
+export async function eventually<T>(seconds: number, question: () => Promise<T>): Promise<T> {
+  const end = Date.now() + seconds * 1000;
+  for (;;) {
+    try {
+      return await question();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await pause(200);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { cifsSettings } from '../../../src/areas/services/cifs.ts';
+import { ftpSettings } from '../../../src/areas/services/ftp.ts';
+import { serviceSwitch } from '../../../src/areas/services/services.ts';
+import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
+import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
+import { LayeredDraft } from '../../../src/engine/draft.ts';
+import type { Facts } from '../../../src/engine/facts.ts';
+import { Tables } from '../../../src/engine/tables.ts';
+import type { Desired } from '../../../src/engine/unit.ts';
+import type { Dataset, Pool } from '../../../src/host/ports/zfs.ts';
+
+const pool = (name: string): Pool => ({ name, guid: '1', health: 'ONLINE', size: 1, allocated: 0, free: 1, upgraded: true, scan: undefined, groups: [] });
+
+const root = (name: string, mountpoint: string | undefined): Dataset => ({
+  name,
+  kind: 'filesystem',
+  used: 0,
+  available: 1,
+  referenced: 0,
+  mountpoint,
+  properties: {},
+  inherited: [],
+  comment: undefined,
+});
+
+/** A machine with the volume tank, the volume locked that is not mounted, and a few accounts. */
+export const machine: Facts = Object.freeze({
+  host: 'virtual',
+  accounts: {
+    users: ['root', 'nobody', 'mary'].map((name, index) => ({ name, uid: index, gid: index, fullName: '', home: '/', shell: '/bin/sh' })),
+    groups: [{ name: 'media', gid: 7 }],
+    shells: ['/bin/sh'],
+  },
+  disks: [],
+  services: new Map(),
+  storage: {
+    pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
+    datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),
+  },
+});
+
+/** The configuration of a fresh system, to be changed. */
+export function freshConfiguration(): LayeredDraft {
+  const draft = new LayeredDraft(new Tables([cifsShare, cifsSettings, ftpSettings, serviceSwitch, cronJob]), machine, new Map());
+  draft.plant(cifsSettings, cifsSettings.seed(machine));
+  draft.plant(ftpSettings, ftpSettings.seed(machine));
+  for (const first of serviceSwitch.seed(machine)) draft.plant(serviceSwitch, first);
+  return draft;
+}
+
+export function switchOn(draft: LayeredDraft, service: string): void {
+  draft.update(serviceSwitch, draft.find(serviceSwitch, 'srv_service', service)?.id ?? 0, { srv_enable: true });
+}
+
+export function fileOf(desired: Desired, path: string): string | undefined {
+  return desired.files?.find((file) => file.path === path)?.content;
+}
