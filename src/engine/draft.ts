@@ -6,7 +6,7 @@ import type { Collection, Draft, Plan, RecordOf, SentOf, Singleton, Step } from 
 import { fieldValue, type Kept, placeOf, type RecordChange, type Table, type Tables } from './tables.ts';
 
 /** Who refers to whom: the path of a collection to the fields that hold its ids. */
-export type References = ReadonlyMap<string, readonly { readonly from: Collection; readonly name: string; readonly field: Field }[]>;
+export type References = ReadonlyMap<string, readonly { readonly from: Kept; readonly name: string; readonly field: Field }[]>;
 
 /** A write, and how to take it back. */
 interface Write {
@@ -131,8 +131,8 @@ export class LayeredDraft implements Draft {
     for (const { from, name, field } of this.#references.get(of.path) ?? []) {
       for (const dependant of this.#overlay(from).having(name, id)) {
         const fate = field.refers?.onRemove;
-        if (fate === 'remove') this.remove(from, dependant.id);
-        else this.#put(from, dependant.id, Object.freeze({ ...dependant, [name]: fate?.becomes ?? null }));
+        if (fate === 'remove' && from.kind === 'collection') this.remove(from, dependant.id);
+        else this.#put(from, dependant.id, Object.freeze({ ...dependant, [name]: typeof fate === 'object' ? fate.becomes : null }));
       }
     }
   }

@@ -10,7 +10,7 @@ import { Jobs } from './jobs.ts';
 import type { Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
 import type { Passwords } from './passwords.ts';
-import type { Collection, Draft, Operations, Resource, Step, View, Work, World } from './resource.ts';
+import type { Draft, Operations, Resource, Step, Work, World } from './resource.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
 import { type Desired, inOrder, type Unit } from './unit.ts';
 
@@ -87,8 +87,6 @@ export class Engine {
   readonly #references: References;
   readonly #units: readonly UnitState[];
   readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
-  /** Grows with what the units name, so the facts know which services to ask about. */
-  readonly #serviceNames = new Set<string>();
   readonly #stopWatching: (() => void)[] = [];
   #started = false;
   #closing = false;
@@ -105,7 +103,7 @@ export class Engine {
     this.#tables = new Tables(resources.filter(isKeptResource));
     this.#references = referencesIn(resources);
     this.#units = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, retry: undefined }));
-    this.#facts = new FactKeeper(host, { serviceNames: () => [...this.#serviceNames], now, changed: (topic) => this.#factsChanged(topic) });
+    this.#facts = new FactKeeper(host, { serviceNames: [...new Set(units.flatMap((unit) => unit.services ?? []))], now, changed: (topic) => this.#factsChanged(topic) });
   }
 
   /** Reads the store, looks at the machine, and makes the machine true to the store. */
@@ -181,7 +179,7 @@ export class Engine {
   async report(): Promise<readonly UnitReport[]> {
     const reports: UnitReport[] = [];
     for (const { unit, degraded } of this.#units) {
-      const desired = this.#render(unit, this.#tables);
+      const desired = unit.render(this.#tables, this.#facts.facts);
       const { deeds } = await converge(this.#host, desired, undefined, { pretend: true });
       reports.push({ unit: unit.name, degraded: degraded ?? null, drift: deeds, omissions: desired.omissions ?? [] });
     }
@@ -323,7 +321,7 @@ export class Engine {
     const changed = new Set(draft.changes().map(({ resource }) => resource.path));
     return this.#units
       .filter(({ unit }) => unit.reads.some(({ path }) => changed.has(path)))
-      .map((state) => ({ state, desired: this.#render(state.unit, draft) }))
+      .map((state) => ({ state, desired: state.unit.render(draft, draft.facts) }))
       .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
   }
 
@@ -417,7 +415,7 @@ export class Engine {
   async #repair(state: UnitState, when: string): Promise<void> {
     const { unit } = state;
     try {
-      const desired = this.#render(unit, this.#tables);
+      const desired = unit.render(this.#tables, this.#facts.facts);
       const { deeds } = await converge(this.#host, desired, state.applied);
       state.applied = desired;
       if (deeds.length > 0) this.#log.info({ unit: unit.name, deeds }, `brought the machine to the configuration ${when}`);
@@ -462,7 +460,7 @@ export class Engine {
     for (const state of this.#units) {
       if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
       else if (!(state.unit.uses ?? []).includes(topic)) continue;
-      if (state.applied !== undefined && isDeepStrictEqual(state.applied, this.#render(state.unit, this.#tables))) continue;
+      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.unit.render(this.#tables, this.#facts.facts))) continue;
       void this.#inLane(`follow the machine: ${state.unit.name}`, () => this.#repair(state, `after a change of ${topic}`));
     }
   }
@@ -479,12 +477,6 @@ export class Engine {
     } catch (error) {
       this.#log.error({ error: messageOf(error) }, `could not follow the machine: ${resource.title}`);
     }
-  }
-
-  #render({ render }: Unit, view: View): Desired {
-    const desired = render(view, this.#facts.facts);
-    for (const { name } of desired.services ?? []) this.#serviceNames.add(name);
-    return desired;
   }
 
   /** Whether a service that this unit keeps running has ended by other hands. */
@@ -510,9 +502,8 @@ export function isKeptResource(resource: Resource): resource is Kept {
 }
 
 function referencesIn(resources: readonly Resource[]): References {
-  const references = new Map<string, { from: Collection; name: string; field: Fields[string] }[]>();
-  for (const from of resources) {
-    if (from.kind !== 'collection') continue;
+  const references = new Map<string, { from: Kept; name: string; field: Fields[string] }[]>();
+  for (const from of resources.filter(isKeptResource)) {
     for (const [name, field] of Object.entries(from.fields)) {
       if (field.refers === undefined) continue;
       const known = references.get(field.refers.to) ?? [];

@@ -35,13 +35,13 @@ const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, disks: 60_
 export class FactKeeper {
   #facts: Facts;
   readonly #host: Host;
-  readonly #serviceNames: () => readonly string[];
+  readonly #serviceNames: readonly string[];
   readonly #now: () => number;
   readonly #changed: (topic: Topic) => void;
   readonly #lookedAt = new Map<Topic, number>();
   readonly #looking = new Map<Topic, Promise<void>>();
 
-  constructor(host: Host, options: { serviceNames: () => readonly string[]; now: () => number; changed: (topic: Topic) => void }) {
+  constructor(host: Host, options: { serviceNames: readonly string[]; now: () => number; changed: (topic: Topic) => void }) {
     this.#host = host;
     this.#serviceNames = options.serviceNames;
     this.#now = options.now;
@@ -99,7 +99,7 @@ export class FactKeeper {
       case 'disks':
         return { disks: await disks.list() };
       case 'services':
-        return { services: await services.states(this.#serviceNames()) };
+        return { services: await services.states(this.#serviceNames) };
       case 'storage': {
         const [pools, datasets] = await Promise.all([zfs.pools(), zfs.datasets()]);
         return { storage: { pools: new Map(pools.map((pool) => [pool.name, pool])), datasets: new Map(datasets.map((one) => [one.name, one])) } };

@@ -13,6 +13,8 @@ export interface Unit {
   readonly says: string;
   /** The resources whose records it renders. */
   readonly reads: readonly Kept[];
+  /** Programs it starts and stops, by the service manager's names. */
+  readonly services?: readonly string[];
   /** The facts it renders from besides; when they change, it is rendered again. */
   readonly uses?: readonly Topic[];
   /** Units that must be true before this one is. */

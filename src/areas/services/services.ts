@@ -14,7 +14,12 @@ export const serviceSwitch = collection('services/services', {
     srv_enable: flag(false, { says: 'Whether the service runs. Switching it starts or stops its programs at once.' }),
     srv_state: live(text({ says: 'RUNNING, STOPPED, or UNKNOWN when the machine does not tell.' })),
   },
-  seed: () => switchNames.map((srv_service) => ({ srv_service })),
+  // What runs when Holdfast comes goes on running: SSH above all, which may be how its owner got in.
+  seed: ({ services }) =>
+    switchNames.map((srv_service) => {
+      const programs = daemonsBehind(srv_service);
+      return { srv_service, srv_enable: programs.length > 0 && programs.every((name) => services.get(name)?.running === true) };
+    }),
   check({ record, before, issues }) {
     const switchedOn = record.srv_enable && before?.srv_enable !== true;
     if (switchedOn && daemonsBehind(record.srv_service).length === 0) {

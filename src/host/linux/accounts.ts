@@ -85,7 +85,17 @@ export class LinuxAccounts implements Accounts {
         // No home folder, no group of its own, and no numbers set aside for containers.
         const plain = ['--badname', '--non-unique', '--no-create-home', '--no-user-group', '--no-log-init', '-K', 'SUB_UID_COUNT=0', '-K', 'SUB_GID_COUNT=0'];
         const groups = user.groups.length === 0 ? [] : [`--groups=${user.groups.join(',')}`];
-        await this.#tool('useradd', ...plain, `--uid=${user.uid}`, `--gid=${user.gid}`, `--home-dir=${user.home}`, `--shell=${user.shell}`, `--comment=${user.fullName}`, ...groups, name);
+        await this.#tool(
+          'useradd',
+          ...plain,
+          `--uid=${user.uid}`,
+          `--gid=${user.gid}`,
+          `--home-dir=${user.home}`,
+          `--shell=${user.shell}`,
+          `--comment=${user.fullName}`,
+          ...groups,
+          name,
+        );
         try {
           await this.#setHash(name, passwordHash);
         } catch (error) {
@@ -232,7 +242,12 @@ function mustBeName(name: string, tool: string, kind: 'user' | 'group'): void {
 }
 
 function mustFit({ fullName, home, shell, passwordHash, groups }: UserSpec, tool: string): void {
-  for (const [what, text] of [['full name', fullName], ['home folder', home], ['shell', shell], ['password hash', passwordHash]] as const) {
+  for (const [what, text] of [
+    ['full name', fullName],
+    ['home folder', home],
+    ['shell', shell],
+    ['password hash', passwordHash],
+  ] as const) {
     if (/[:\n\0]/.test(text)) throw new HostError(`${tool}: the ${what} has a colon or a line end in it`);
   }
   for (const name of groups) mustBeName(name, tool, 'group');

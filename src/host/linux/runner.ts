@@ -123,7 +123,13 @@ export class HelperRunner implements Runner {
   }
 
   #fork(): ChildProcess {
-    const child = fork(this.#entry, [], { serialization: 'advanced', execArgv: [], env: { PATH: systemPath, LANG: 'C.UTF-8' }, cwd: '/', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const child = fork(this.#entry, [], {
+      serialization: 'advanced',
+      execArgv: [],
+      env: { PATH: systemPath, LANG: 'C.UTF-8' },
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
     child.on('message', (message) => this.#hear(message));
     const gone = (reason: string) => {
       if (this.#child !== child) return;

@@ -91,7 +91,16 @@ export class LinuxServices implements Services {
 
   async #lastWords(name: string, since: number): Promise<string> {
     await this.#run(['journalctl', '--sync']);
-    const { stdout } = await this.#run(['journalctl', '--quiet', '--no-pager', `--unit=${unitOf(name)}`, `--since=@${since / 1000}`, '--lines=30', '--output=json', '--output-fields=MESSAGE']);
+    const { stdout } = await this.#run([
+      'journalctl',
+      '--quiet',
+      '--no-pager',
+      `--unit=${unitOf(name)}`,
+      `--since=@${since / 1000}`,
+      '--lines=30',
+      '--output=json',
+      '--output-fields=MESSAGE',
+    ]);
     return readLastWords(stdout).slice(-10).join('\n');
   }
 
@@ -99,7 +108,10 @@ export class LinuxServices implements Services {
     const { ActiveState, UnitFileState, LoadState } = unit;
     const installed = LoadState !== 'not-found' && LoadState !== undefined;
     // Of an init script only its links in /etc/rc?.d tell whether it starts at boot.
-    const enabled = UnitFileState === 'generated' ? (await this.#run(['systemctl', '--quiet', 'is-enabled', unitOf(name)])).status === 0 : UnitFileState === 'enabled' || UnitFileState === 'enabled-runtime';
+    const enabled =
+      UnitFileState === 'generated'
+        ? (await this.#run(['systemctl', '--quiet', 'is-enabled', unitOf(name)])).status === 0
+        : UnitFileState === 'enabled' || UnitFileState === 'enabled-runtime';
     return Object.freeze({ running: ActiveState === 'active' || ActiveState === 'reloading', enabled: installed && enabled, installed });
   }
 

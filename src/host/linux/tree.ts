@@ -187,7 +187,10 @@ function partsBelow(path: string, within: string, what: string): readonly string
   const wanted = normalPath(path);
   const border = normalPath(within);
   if (!isWithin(wanted, border)) throw new HostError(`${what}: it is not below ${within}`);
-  return wanted.slice(border.length).split('/').filter((part) => part !== '');
+  return wanted
+    .slice(border.length)
+    .split('/')
+    .filter((part) => part !== '');
 }
 
 async function isLink(place: string): Promise<boolean> {

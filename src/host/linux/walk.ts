@@ -84,7 +84,12 @@ export async function walk(border: Border, parts: readonly string[], options: { 
         const rest = target.startsWith('/') ? restWithin(target, border.names) : target;
         if (rest === undefined) throw new HostError('a link on the way leads out of it');
         if (target.startsWith('/')) stack = [first];
-        ahead.push(...rest.split('/').map((one) => ({ name: one, asked: false })).reverse());
+        ahead.push(
+          ...rest
+            .split('/')
+            .map((one) => ({ name: one, asked: false }))
+            .reverse(),
+        );
       } else if (found.isDirectory()) {
         stack.push(await enter(here, openFolder));
       } else {

@@ -7,6 +7,7 @@ export const cronUnit: Unit = {
   name: 'cron',
   says: 'The table of the cron jobs.',
   reads: [cronJob],
+  services: ['cron'],
   uses: ['accounts'],
   after: ['accounts'],
   render(view, { accounts }) {

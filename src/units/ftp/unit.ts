@@ -9,6 +9,7 @@ export const ftpUnit: Unit = {
   name: 'ftp',
   says: 'ProFTPD serves the volumes by FTP.',
   reads: [ftpSettings, serviceSwitch],
+  services: ['proftpd'],
   uses: ['storage'],
   after: ['accounts'],
   render(view, facts) {

@@ -14,6 +14,7 @@ export const sambaUnit: Unit = {
   name: 'samba',
   says: 'Samba serves the CIFS shares.',
   reads: [cifsShare, cifsSettings, serviceSwitch],
+  services: ['smbd', 'nmbd'],
   uses: ['storage'],
   after: ['accounts'],
   render(view, { storage }) {

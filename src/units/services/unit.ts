@@ -4,16 +4,16 @@ import type { Unit } from '../../engine/unit.ts';
 
 /** Switches whose programs have a unit of their own. */
 const servedElsewhere: readonly SwitchName[] = ['cifs', 'ftp'];
+const served = switchNames.filter((service) => !servedElsewhere.includes(service));
 
 export const switchUnit: Unit = {
   name: 'services',
   says: 'Starts and stops the programs of the services that need nothing from Holdfast but that.',
   reads: [serviceSwitch],
+  services: served.flatMap((service) => daemonsOf[service]),
   render(view) {
     return {
-      services: switchNames
-        .filter((service) => !servedElsewhere.includes(service))
-        .flatMap((service) => daemonsOf[service].map((name) => ({ name, running: isOn(view, service), onChange: 'nothing' as const }))),
+      services: served.flatMap((service) => daemonsOf[service].map((name) => ({ name, running: isOn(view, service), onChange: 'nothing' as const }))),
     };
   },
 };
