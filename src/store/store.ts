@@ -59,9 +59,9 @@ export class Store implements Keeper {
 
   /** The records of a resource. Fields that came with a later version have their initial values. */
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number } {
-    const rows = this.#database.prepare('SELECT id, body FROM documents WHERE resource = ? ORDER BY id').all(resource.path);
+    const rows = this.#database.prepare('SELECT id, body FROM documents WHERE resource = ? ORDER BY id');
     const records: RecordOf<F>[] = [];
-    for (const row of rows) {
+    for (const row of rows.iterate(resource.path)) {
       if (!isObject(row) || typeof row['body'] !== 'string') throw new StoreError(`A row of ${resource.path} has no body.`);
       const record = this.#revive(resource.fields, JSON.parse(row['body']), Number(row['id']));
       if (!isRecordOf(resource.fields, record)) throw new StoreError(`The record ${row['id']} of ${resource.path} is not complete.`);
@@ -162,6 +162,8 @@ function openDatabase(file: string): Database.Database {
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
+    // In KiB. Records are read once, at start; what is left is a few pages for each change.
+    database.pragma('cache_size = -2000');
     const verdict = database.pragma('quick_check(1)', { simple: true });
     if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict)}. Holdfast does not replace it; restore a backup or move it away.`);
     return database;

@@ -50,7 +50,8 @@ function start({ id, words, input, folder, environment, timeout, most, tail, lin
   let status: number | undefined;
   const timers = new Set<NodeJS.Timeout>();
   // A process group of its own: whoever ends the program ends its children too.
-  const child = spawn(program, rest, { cwd: folder, env: environment, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+  // Without input there is none: a pipe of Node's is a socket, and some programs (proftpd) take a socket for a client.
+  const child = spawn(program, rest, { cwd: folder, env: environment, detached: true, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
 
   const later = (milliseconds: number, deed: () => void) => {
     const timer = setTimeout(deed, milliseconds);
@@ -76,8 +77,8 @@ function start({ id, words, input, folder, environment, timeout, most, tail, lin
   const settle = () => {
     if (!running.delete(id)) return false;
     for (const timer of timers) clearTimeout(timer);
-    child.stdout.destroy();
-    child.stderr.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
     return true;
   };
   const answer = () => {
@@ -91,9 +92,9 @@ function start({ id, words, input, folder, environment, timeout, most, tail, lin
     where.add(piece);
     glow?.refresh();
   };
-  child.stderr.on('data', keep(stderr));
-  if (lines) createInterface({ input: child.stdout }).on('line', (line) => tell({ kind: 'line', id, text: line }));
-  else child.stdout.on('data', keep(stdout));
+  child.stderr?.on('data', keep(stderr));
+  if (lines && child.stdout !== null) createInterface({ input: child.stdout }).on('line', (line) => tell({ kind: 'line', id, text: line }));
+  else child.stdout?.on('data', keep(stdout));
   child.on('error', (error: NodeJS.ErrnoException) => {
     if (child.pid === undefined && settle()) tell({ kind: 'failed', id, code: error.code ?? '', message: error.message });
   });
@@ -103,10 +104,10 @@ function start({ id, words, input, folder, environment, timeout, most, tail, lin
     glow = later(afterglow, answer);
   });
   child.on('close', answer);
-  child.stdin.on('error', () => {
+  child.stdin?.on('error', () => {
     // The program did not want its input.
   });
-  child.stdin.end(input ?? '');
+  child.stdin?.end(input);
 }
 
 /** What a stream said: all of it up to a limit, or its end. */
