@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 
 export interface Target {
   readonly port: number;
-  /** The complete request, as bytes for the socket; `turn` counts from 0 across all connections. */
-  readonly request: (turn: number) => Buffer;
+  /** The next request, complete, as bytes for the socket. */
+  readonly request: () => Buffer;
   /** What every answer must have. */
   readonly status: number;
 }
@@ -28,11 +28,11 @@ export async function load(target: Target, { connections, seconds, requests = Nu
   const latencies: number[] = [];
   const start = performance.now();
   const end = start + seconds * 1000;
-  let turn = 0;
+  let count = 0;
   const next = () => {
-    if (turn >= requests || performance.now() >= end) return undefined;
-    turn += 1;
-    return target.request(turn - 1);
+    if (count >= requests || performance.now() >= end) return undefined;
+    count += 1;
+    return target.request();
   };
   await Promise.all(Array.from({ length: connections }, () => converse(target, next, latencies)));
   const elapsed = (performance.now() - start) / 1000;

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundle, root } from '../scripts/bundle.ts';
 import { durableCommits } from './commits.ts';
-import { ask, load, type Result, type Target } from './load.ts';
-import { type Bare, type Daemon, memoryOf, request, startBare, startDaemon } from './processes.ts';
+import { ask, type Bounds, load, type Result, type Target } from './load.ts';
+import { type Bare, computingOf, type Daemon, memoryOf, type Running, request, startBare, startDaemon } from './processes.ts';
 import { makeShares } from './shares.ts';
 
 const { values: options } = parseArgs({ options: { seconds: { type: 'string' }, quick: { type: 'boolean', default: false }, daemon: { type: 'string' } } });
@@ -19,16 +19,21 @@ const shareCount = 10_000;
 const connections = 16;
 const fewShares = 10;
 /** Of one run: enough for the numbers to settle, few enough that there are still about as many shares as the title says. */
-const mostPosts = 400;
+const mostPosts = 200;
 
 const list = '/api/v1.0/sharing/cifs/';
 /** The folder is one that is there: making folders is the disk's work, not the daemon's. */
 const postBody = (name: string) => JSON.stringify({ cifs_path: '/mnt/tank/share-00001', cifs_name: name, cifs_comment: 'Files of a new team' });
 
+/** One run, and how much computing each answer took the server, in microseconds. */
+interface Run extends Result {
+  readonly computing: number;
+}
+
 interface Line {
   readonly what: string;
-  readonly bare: Result;
-  readonly ours: Result;
+  readonly bare: Run;
+  readonly ours: Run;
   readonly aim: number | undefined;
 }
 
@@ -101,8 +106,13 @@ async function startupOf(program: string, stateOf: (turn: number) => string): Pr
 async function beside(what: string, daemon: Daemon, bare: Bare, path: string, aim: number): Promise<Line> {
   const bytes = request('GET', path);
   await teach(bare, 'GET', path, await ask(daemon.port, bytes));
-  const target = (port: number): Target => ({ port, status: 200, request: () => bytes });
-  return { what, aim, ...(await inTurns(target(bare.port), target(daemon.port))) };
+  const target = { status: 200, request: () => bytes };
+  const bounds = { connections, seconds };
+  const runs = await inTurns(
+    () => run(bare, target, bounds),
+    () => run(daemon, target, bounds),
+  );
+  return { what, aim, ...runs };
 }
 
 async function postsBeside(what: string, daemon: Daemon, bare: Bare): Promise<{ readonly line: Line; readonly commits: number }> {
@@ -110,32 +120,40 @@ async function postsBeside(what: string, daemon: Daemon, bare: Bare): Promise<{ 
   if (first.status !== 201) throw new Error(`the POST answered ${first.status}: ${first.body}`);
   await teach(bare, 'POST', list, first);
   const commits: number[] = [];
-  let series = 0;
-  const target = (port: number): Target => {
-    series += 1;
-    return { port, status: 201, request: (turn) => request('POST', list, postBody(`bench-${series}-${turn}`)) };
+  const series = process.hrtime.bigint();
+  let count = 0;
+  const target = {
+    status: 201,
+    request: () => {
+      count += 1;
+      return request('POST', list, postBody(`bench-${series}-${count}`));
+    },
   };
-  const results: { bare: Result; ours: Result }[] = [];
-  for (let turn = 0; turn < turns; turn += 1) {
-    commits.push(durableCommits(folder, seconds / 2, first.body));
-    const bounds = { connections, seconds, requests: mostPosts };
-    results.push({ bare: await load(target(bare.port), { connections, seconds: seconds / 4 }), ours: await load(target(daemon.port), bounds) });
-  }
-  return {
-    line: { what, aim: undefined, bare: middle(results.map((one) => one.bare)), ours: middle(results.map((one) => one.ours)) },
-    commits: median(commits),
-  };
+  const runs = await inTurns(
+    () => run(bare, target, { connections, seconds: seconds / 4 }),
+    () => {
+      commits.push(durableCommits(folder, seconds / 2, first.body));
+      return run(daemon, target, { connections, seconds, requests: mostPosts });
+    },
+  );
+  return { line: { what, aim: undefined, ...runs }, commits: median(commits) };
 }
 
 /** Short runs, one after the other, so that what else the machine does meets both alike. The first warms both up. */
-async function inTurns(bare: Target, ours: Target): Promise<{ readonly bare: Result; readonly ours: Result }> {
-  const bounds = { connections, seconds };
-  const results: { bare: Result; ours: Result }[] = [];
+async function inTurns(ofBare: () => Promise<Run>, ofOurs: () => Promise<Run>): Promise<{ readonly bare: Run; readonly ours: Run }> {
+  const bare: Run[] = [];
+  const ours: Run[] = [];
   for (let turn = 0; turn <= turns; turn += 1) {
-    const both = { bare: await load(bare, bounds), ours: await load(ours, bounds) };
-    if (turn > 0) results.push(both);
+    bare[turn] = await ofBare();
+    ours[turn] = await ofOurs();
   }
-  return { bare: middle(results.map((one) => one.bare)), ours: middle(results.map((one) => one.ours)) };
+  return { bare: middle(bare.slice(1)), ours: middle(ours.slice(1)) };
+}
+
+async function run(server: Running, target: Omit<Target, 'port'>, bounds: Bounds): Promise<Run> {
+  const before = computingOf(server);
+  const result = await load({ ...target, port: server.port }, bounds);
+  return { ...result, computing: ((computingOf(server) - before) * 1000) / result.requests };
 }
 
 /** The bare server answers what the daemon answered, to the byte; what Node adds by itself, it adds there too. */
@@ -146,9 +164,9 @@ async function teach(bare: Bare, method: string, path: string, { status, head, b
   await bare.know(method, path, { status, headers, body });
 }
 
-function middle(results: readonly Result[]): Result {
-  const of = (name: keyof Result) => median(results.map((result) => result[name]));
-  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), requests: of('requests') };
+function middle(results: readonly Run[]): Run {
+  const of = (name: keyof Run) => median(results.map((result) => result[name]));
+  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), requests: of('requests'), computing: of('computing') };
 }
 
 function median(numbers: readonly number[]): number {
@@ -156,20 +174,13 @@ function median(numbers: readonly number[]): number {
 }
 
 function printLines(lines: readonly Line[]): void {
-  const cells = (...texts: readonly string[]) => print(texts.map((text, column) => (column === 0 ? text.padEnd(30) : text.padStart(10))).join(' '));
-  cells('', 'bare /s', 'p99 ms', 'ours /s', 'p50 ms', 'p99 ms', 'ratio', 'aim');
+  const cells = (...texts: readonly string[]) => print(texts.map((text, column) => (column === 0 ? text.padEnd(30) : text.padStart(9))).join(' '));
+  cells('', 'bare /s', 'p99 ms', 'CPU µs', 'ours /s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'aim');
   for (const { what, bare, ours, aim } of lines) {
     const ratio = ours.perSecond / bare.perSecond;
-    cells(
-      what,
-      whole(bare.perSecond),
-      bare.p99.toFixed(2),
-      whole(ours.perSecond),
-      ours.p50.toFixed(2),
-      ours.p99.toFixed(2),
-      ratio.toFixed(3),
-      aim === undefined ? '' : aim.toFixed(2),
-    );
+    const bareCells = [whole(bare.perSecond), bare.p99.toFixed(2), whole(bare.computing)];
+    const ourCells = [whole(ours.perSecond), ours.p50.toFixed(2), ours.p99.toFixed(2), whole(ours.computing)];
+    cells(what, ...bareCells, ...ourCells, ratio.toFixed(2), aim === undefined ? '' : aim.toFixed(2));
   }
 }
 

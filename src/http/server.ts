@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Engine, Log } from '../engine/engine.ts';
-import { Fault } from '../engine/errors.ts';
+import { Fault, refused } from '../engine/errors.ts';
 import type { Profile } from '../engine/resource.ts';
+import { isObject } from '../lib/json.ts';
 import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
 import type { Caller, Gate } from './auth.ts';
 import { BeyondDocument } from './beyond.ts';
 import { largestBody, readBody } from './body.ts';
-import { Interface } from './interface.ts';
+import { type Call, Interface } from './interface.ts';
 import { QueryError } from './lists.ts';
 import { openApi } from './openapi.ts';
 import { type Match, type Method, type Operation, plainPath, Router, routesOf } from './routes.ts';
@@ -65,6 +66,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     guarded(gate, (request, reply, caller) => answering(request, reply, () => extras.answer(request, reply, caller))),
   );
 
+  // A dry run: the body names the request that would be sent.
+  app.post(
+    `${beyond}/plan`,
+    guarded(gate, (request, reply, caller) => answering(request, reply, () => face.plan(plannedCall(request, router, caller)))),
+  );
+
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
     const { path, query } = split(request.url);
     const plain = plainPath(path);
@@ -90,6 +97,13 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const status = error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
     if (status < 500) return write(reply, json(status, { error: error instanceof Error ? error.message : String(error) }));
     return unexpected(request, reply, error);
+  });
+  // A connection that was busy when the stop began would otherwise be kept for the client's next request.
+  app.addHook('preClose', (done) => {
+    extras.close();
+    const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
+    app.server.once('close', () => clearInterval(sweep));
+    done();
   });
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
@@ -145,6 +159,16 @@ function callOf(request: FastifyRequest, match: Match, operation: Operation, que
     body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
     asker: { actor: caller.name, request: request.id },
   };
+}
+
+/** The call that a dry run's body describes: `{"method": "POST", "path": "sharing/cifs/", "body": {…}}`. */
+function plannedCall(request: FastifyRequest, router: Router, caller: Caller): Call {
+  const planned = bodyOf(request, true);
+  const { method, path, body } = isObject(planned) ? planned : {};
+  const match = typeof path === 'string' ? router.match(plainPath(path) ?? '') : undefined;
+  const operation = [...(match?.route.operations ?? [])].find(([one]) => one === method)?.[1];
+  if (match === undefined || operation === undefined || method === 'GET') throw refused('A plan needs the method and the path of a request that changes something, and its body.');
+  return { match, operation, query: '', range: undefined, body: () => body ?? {}, asker: { actor: caller.name, request: request.id } };
 }
 
 /** An answer found while reading the request. */

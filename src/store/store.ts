@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Fields } from '../engine/fields.ts';
@@ -43,6 +43,7 @@ export class Store implements Keeper {
   static open(folder: string): Store {
     const file = join(folder, 'holdfast.sqlite');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    refuseEmptied(file, join(folder, 'secret.key'));
     const database = openDatabase(file);
     try {
       migrate(database, file);
@@ -155,6 +156,12 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
   return { resource: resource.path, id, before: shown(before), after: shown(after) };
 }
 
+/** SQLite takes an empty file for a new database. Beside a key it is one that has lost everything, as after a full disk. */
+function refuseEmptied(file: string, key: string): void {
+  if (!existsSync(key) || !existsSync(file) || statSync(file).size > 0) return;
+  throw new StoreError(`${file} is damaged: it is empty. Holdfast does not replace it; restore a backup or move it away.`);
+}
+
 function openDatabase(file: string): Database.Database {
   const database = new Database(file, { timeout: 0 });
   try {
@@ -165,7 +172,7 @@ function openDatabase(file: string): Database.Database {
     // In KiB. Records are read once, at start; what is left is a few pages for each change.
     database.pragma('cache_size = -2000');
     const verdict = database.pragma('quick_check(1)', { simple: true });
-    if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict)}. Holdfast does not replace it; restore a backup or move it away.`);
+    if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict).replaceAll(/\s+/g, ' ')}. Holdfast does not replace it; restore a backup or move it away.`);
     return database;
   } catch (error) {
     database.close();

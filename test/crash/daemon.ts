@@ -52,8 +52,15 @@ export async function startDaemon(state: string): Promise<Daemon> {
 }
 
 /** Starts a daemon that is expected to end by itself. */
-export function runDaemon(state: string): Promise<Ending> {
-  return launch(state).ended;
+export async function runDaemon(state: string): Promise<Ending> {
+  const { child, ended } = launch(state);
+  // One that serves after all must not keep the test waiting.
+  const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  try {
+    return await ended;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function launch(state: string): { readonly child: ChildProcess; readonly ended: Promise<Ending> } {

@@ -16,7 +16,9 @@ test('a daemon that is told to stop answers what it carries out, and ends with 0
     ),
   );
   await Promise.any(asked.map(async (answer) => assert.equal((await answer).status, 201)));
+  const before = performance.now();
   const ending = await first.end('SIGTERM');
+  assert.ok(performance.now() - before < 10_000, 'it took ten seconds to stop');
   assert.deepEqual(ending, { code: 0, signal: null, stderr: '' });
   const answers = await Promise.all(asked);
   for (const { n, status } of answers) assert.ok([201, 503, 0].includes(status), `share ${n} was answered ${status}`);
@@ -36,6 +38,17 @@ test('an idle daemon that is told to stop ends with 0, though a client keeps its
   const before = performance.now();
   assert.equal((await daemon.end('SIGTERM')).code, 0);
   assert.ok(performance.now() - before < 3000, 'it took three seconds to stop');
+});
+
+test('a daemon that is told to stop ends, though a client listens to its events', async () => {
+  await using state = await stateFolder();
+  const daemon = await startDaemon(state.path);
+  const listening = daemon.api.get('/api/holdfast/v1/events');
+  await daemon.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
+  const before = performance.now();
+  assert.equal((await daemon.end('SIGTERM')).code, 0);
+  assert.ok(performance.now() - before < 3000, 'it took three seconds to stop');
+  assert.match((await listening).text, /event: record\.changed/);
 });
 
 test('a second daemon on the same state is refused with 1 and one line, and the first goes on', async () => {

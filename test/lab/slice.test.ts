@@ -14,7 +14,8 @@ after(async () => {
   await nas?.[Symbol.asyncDispose]();
 });
 
-const smb = (share: string, user: string, command: string) => runClient(['smbclient', `//${nas.machine.address}/${share}`, ...(user === '' ? ['-N'] : ['-U', user]), '-c', command]);
+const smb = (share: string, user: string, command: string) =>
+  runClient(['smbclient', `//${nas.machine.address}/${share}`, ...(user === '' ? ['-N'] : ['-U', user]), '-c', command]);
 
 test('the service is started by the package and refuses strangers', async () => {
   assert.equal((await nas.machine.run('systemctl is-active holdfast')).trim(), 'active');
@@ -31,7 +32,14 @@ test('a pool, a dataset, an account and a share are made over HTTP and are real'
   assert.match(await nas.machine.run('zpool list -H -o name,health'), /tank\tONLINE/);
   await nas.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'media', quota: '500M', comments: 'films' });
   assert.equal((await nas.machine.run('zfs get -Hp -o value quota tank/media')).trim(), String(500 * 1024 ** 2));
-  const mary = await nas.api.expect(201, 'POST', 'account/users/', { bsdusr_username: 'mary', bsdusr_full_name: 'Mary', bsdusr_password: 'her secret', bsdusr_creategroup: true, bsdusr_home: '/mnt/tank/people', bsdusr_mode: '750' });
+  const mary = await nas.api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'mary',
+    bsdusr_full_name: 'Mary',
+    bsdusr_password: 'her secret',
+    bsdusr_creategroup: true,
+    bsdusr_home: '/mnt/tank/people',
+    bsdusr_mode: '750',
+  });
   assert.match(await nas.machine.run('getent passwd mary'), new RegExp(`^mary:x:${mary['bsdusr_uid']}:`));
   assert.equal((await nas.machine.run('stat -c "%a %U:%G" /mnt/tank/people/mary')).trim(), '750 mary:mary');
   await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_name: 'media' });

@@ -49,14 +49,15 @@ const recordSize = field<number | 'inherit'>({
 
 const fields = {
   name: required(
-    createOnly(
-      text({
+    createOnly({
+      ...text({
         says: 'Name of the dataset: one element of its path when it is made, the path when it is shown.',
         max: 128,
         pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:. ]*$/,
         rule: 'A name begins with a letter or digit; letters, digits, blanks and _ - : . may follow.',
       }),
-    ),
+      schema: { type: 'string' },
+    }),
   ),
   comments: nullable(text({ says: 'What the dataset is for. It is kept in the pool.', max: 1024 })),
   sync: open(choice(['inherit', 'standard', 'always', 'disabled'], { says: 'How synchronous writes are treated.' })),
@@ -109,6 +110,8 @@ const common = {
 /** The datasets of one volume, without the root. */
 export const volumeDatasets = hosted('storage/volume/{vol}/datasets', {
   ...common,
+  // Part C: a change is answered 201.
+  quirks: { invalid: 400, updated: 201 },
   list: (scope) => {
     const pool = poolNameOf(scope, scope.params['vol'] ?? '');
     return filesystems(scope).filter(({ name }) => name.startsWith(`${pool}/`));
