@@ -106,7 +106,7 @@ export class LinuxZfs implements Zfs {
     const names = wanted.map(([property]) => property);
     const set = wanted.filter(([, value]) => value !== undefined);
     const inherit = wanted.filter(([, value]) => value === undefined);
-    const before = readOwnSettings((await this.#do('zfs', 'get', '-jp', names.join(','), name)).stdout, name);
+    const before = await this.#ownSettings(name, names);
     try {
       if (set.length > 0) await this.#set(name, set);
       for (const [property] of inherit) await this.#do('zfs', 'inherit', property, name);
@@ -177,18 +177,24 @@ export class LinuxZfs implements Zfs {
     expectSuccess(await this.#runner.run(forced, { timeout: patience }), forced);
   }
 
+  async #ownSettings(name: string, properties: readonly string[]): Promise<ReadonlyMap<string, string | undefined>> {
+    return readOwnSettings((await this.#do('zfs', 'get', '-jp', properties.join(','), name)).stdout, name);
+  }
+
   #set(name: string, settings: readonly (readonly [string, string | undefined])[]): Promise<Outcome> {
     return this.#do('zfs', 'set', ...settings.map(([property, value]) => `${property}=${value ?? ''}`), name);
   }
 
   async #restore(name: string, before: ReadonlyMap<string, string | undefined>, names: readonly string[]): Promise<void> {
-    const own = names.flatMap((property) => {
+    const now = await this.#ownSettings(name, names);
+    const changed = names.filter((property) => now.get(property) !== before.get(property));
+    const own = changed.flatMap((property) => {
       const value = before.get(property);
       return value === undefined ? [] : [[property, value] as const];
     });
     if (own.length > 0) await this.#set(name, own);
-    for (const property of names) {
-      if (before.get(property) !== undefined || !before.has(property)) continue;
+    for (const property of changed) {
+      if (before.get(property) !== undefined) continue;
       // Limits cannot be inherited: giving them back is setting none.
       if ((await this.#run('zfs', 'inherit', property, name)).status !== 0) await this.#run('zfs', 'set', `${property}=none`, name);
     }

@@ -112,7 +112,7 @@ function describeReal(host: Host): void {
       await host.services.stop('proftpd');
       await host.files.write(path, `${old}\nNonsense on\n`);
       finallyOf(t, () => host.files.write(path, old));
-      await refused(host.services.start('proftpd'), /^proftpd did not start: [^]*unknown configuration directive 'Nonsense'/);
+      await refused(host.services.start('proftpd'), /^proftpd did not start: .*unknown configuration directive 'Nonsense'/s);
       assert.deepEqual((await host.services.states(['proftpd'])).get('proftpd'), { running: false, enabled: false, installed: true });
     });
 

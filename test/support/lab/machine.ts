@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -35,6 +35,8 @@ export class ScriptError extends Error {
 
 /** What lab/build made. */
 const built = join(resolve(process.env['LAB'] ?? fileURLToPath(new URL('../../../.lab', import.meta.url))), 'out');
+
+const starter = fileURLToPath(new URL('../../../lab/kernel', import.meta.url));
 
 const agentPort = 2323;
 /** Host numbers from 15 on; the test itself is number 2 of every network. */
@@ -107,8 +109,6 @@ export class Machine implements AsyncDisposable {
       'bonding.max_bonds=0',
       'dummy.numdummies=0',
     ];
-    await writeFile(join(folder, 'kernel'), wrapper(join(built, 'linux')));
-    await chmod(join(folder, 'kernel'), 0o755);
     const machine = new Machine({ name, addresses, folder, words, token });
     await machine.boot();
     return machine;
@@ -117,9 +117,9 @@ export class Machine implements AsyncDisposable {
   /** Starts it with the disks it has; answers when it can be spoken to. */
   async boot(): Promise<void> {
     const console = openSync(join(this.#folder, 'console'), 'a');
-    this.#process = spawn(join(this.#folder, 'kernel'), [...this.#words], {
+    this.#process = spawn(starter, [...this.#words], {
       // Its memory is a file, and would be written to a disk if it lay on one.
-      env: { HOME: this.#folder, TMPDIR: '/dev/shm', PATH: process.env['PATH'] ?? '' },
+      env: { LAB_KERNEL: join(built, 'linux'), HOME: this.#folder, TMPDIR: '/dev/shm', PATH: process.env['PATH'] ?? '' },
       stdio: ['ignore', console, console],
       detached: true,
     });
@@ -201,11 +201,3 @@ export class Machine implements AsyncDisposable {
 }
 
 const hex = (number: number) => number.toString(16).padStart(2, '0');
-
-/**
- * On a reboot the kernel executes its argv[0] anew and leaves descriptors open, the tap's among them; so that is a
- * script which closes them and starts the kernel again.
- */
-function wrapper(kernel: string): string {
-  return ['#!/bin/bash', 'for f in /proc/$$/fd/*; do n=${f##*/}; [ "$n" -gt 2 ] && [ "$n" != 255 ] && eval "exec $n>&-"; done', `exec -a "$0" '${kernel}' "$@"`, ''].join('\n');
-}
