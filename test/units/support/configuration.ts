@@ -21,6 +21,8 @@ const root = (name: string, mountpoint: string | undefined): Dataset => ({
   properties: {},
   inherited: [],
   comment: undefined,
+  origin: undefined,
+  snapshotStamp: '',
 });
 
 /** A machine with the volume tank, the volume locked that is not mounted, and a few accounts. */
