@@ -8,8 +8,10 @@ import { serviceSwitch } from './services/services.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
+import { snapshot } from './storage/snapshots.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
+import { zvol } from './storage/zvols.ts';
 import { cronJob } from './tasks/cronjob.ts';
 
 export const catalogue: readonly Resource[] = [
@@ -25,7 +27,9 @@ export const catalogue: readonly Resource[] = [
   // Part C
   volume,
   volumeDatasets,
+  zvol,
   dataset,
+  snapshot,
   disk,
   // Without an address
   volumeRecord,

@@ -1,4 +1,5 @@
 import { Fault } from '../engine/errors.ts';
+import type { Quirks } from '../engine/resource.ts';
 import { sortedJson } from '../lib/json.ts';
 import type { Operation } from './routes.ts';
 
@@ -39,6 +40,8 @@ export interface Place {
   readonly invalid: 400 | 409;
   /** Whether records here are named by paths, as datasets are: their absence is explained. */
   readonly byPath: boolean;
+  readonly fault: Quirks['fault'];
+  readonly issueNames: Quirks['issueNames'];
 }
 
 /** The answer to a fault that was foreseen; undefined for what nobody foresaw. */
@@ -46,12 +49,13 @@ export function faultAnswer(error: unknown, place: Place): Answer | undefined {
   if (!(error instanceof Fault)) return undefined;
   switch (error.kind) {
     case 'invalid':
-      return json(place.invalid, error.issues);
+      return json(place.invalid, Object.fromEntries(Object.entries(error.issues).map(([name, sentences]) => [place.issueNames?.[name] ?? name, sentences])));
     case 'refused':
-      return json(400, error.message);
+      return json(400, place.fault === undefined ? error.message : { [place.fault]: error.message });
     case 'failed':
-      return json(400, { error_message: error.message });
+      return json(400, { [place.fault ?? 'error_message']: error.message });
     case 'missing': {
+      if (place.fault !== undefined && place.method === 'DELETE') return json(400, { [place.fault]: error.message });
       const onRecord = place.operation !== undefined && 'verb' in place.operation;
       if (place.method === 'PUT' && onRecord && !place.byPath) return json(404, 'Object not found');
       if (place.method === 'DELETE' || place.byPath) return json(404, { error_message: error.message });

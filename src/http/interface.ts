@@ -124,7 +124,7 @@ export class Interface {
 
   #find(call: Call, of: Kept) {
     if (of.kind === 'singleton') return this.#engine.table(of).get(1) ?? gone(of, '1');
-    const key = call.match.params['key'] ?? '';
+    const key = keyOf(call);
     const table = this.#engine.table(of);
     if (/^\d{1,15}$/.test(key)) return table.get(Number(key)) ?? gone(of, key);
     const [id] = of.alias === undefined ? [] : table.ids(of.alias, key);
@@ -195,7 +195,7 @@ export class Interface {
 
   async #removeHosted(call: Call, of: Hosted): Promise<Answer> {
     if (of.remove === undefined) throw new Error(`${of.path} cannot be removed`);
-    const item = this.#item(call, of);
+    const item = of.findToRemove === undefined ? this.#item(call, of) : (of.findToRemove(this.#scope(call, of), keyOf(call)) ?? gone(of, keyOf(call)));
     const { sent, issues } = readSent(of.removal ?? {}, of.removal ? call.body({ needed: false }) : {}, 'update');
     throwIssues(issues);
     await of.remove(item, sent, this.#scope(call, of), this.#engine.operations(call.asker));
@@ -203,7 +203,7 @@ export class Interface {
   }
 
   #item(call: Call, of: Hosted): unknown {
-    const key = call.match.params['key'] ?? '';
+    const key = keyOf(call);
     return of.find(this.#scope(call, of), key) ?? gone(of, key);
   }
 
@@ -242,6 +242,10 @@ function readItems(field: Field, body: unknown): readonly unknown[] {
     if (!reading.ok) throw invalid({ __all__: [`Entry ${index + 1}: ${reading.wrong}`] });
     return reading.value;
   });
+}
+
+function keyOf({ match }: Call): string {
+  return match.params['key'] ?? '';
 }
 
 function gone(of: { readonly title: string }, key: string): never {

@@ -120,6 +120,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
         operation: place?.operation,
         invalid: invalidStatus(place),
         byPath: place?.match.route.resource.kind === 'hosted' && place.match.route.resource.key.slashes,
+        fault: place === undefined || 'action' in place.operation ? undefined : place.match.route.resource.quirks.fault,
+        issueNames: place && ('action' in place.operation ? place.operation.action.issueNames : place.match.route.resource.quirks.issueNames),
       });
       if (known === undefined) return unexpected(request, reply, error);
       if (error instanceof Fault && error.kind !== 'missing')

@@ -57,7 +57,6 @@ const notYet: readonly string[] = [
   'storage/permission',
   'storage/replication',
   'storage/scrub',
-  'storage/snapshot',
   'storage/task',
   'storage/volume',
   'storage/volume_import',

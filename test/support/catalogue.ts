@@ -241,7 +241,8 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     services: Object.fromEntries(await machine.services.states(services)),
     pools: await machine.zfs.pools(),
     datasets: await machine.zfs.datasets(),
-    files: ['root', 'unmounted', 'covered'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
+    snapshots: await machine.zfs.snapshots(),
+    files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
 }
 
@@ -259,7 +260,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 }
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
-const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets))$/;
+const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

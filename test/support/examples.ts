@@ -68,6 +68,23 @@ export const examples: Readonly<Record<string, Example>> = {
     key: ({ name }) => String(name),
     actions: { 'POST ': { body: (n) => ({ name: `below${n}`, readonly: 'on' }) } },
   },
+  'storage/volume/{vol}/zvols': {
+    params: { vol: 'tank' },
+    create: (n) => ({ name: `vol${n}`, volsize: '1M', sparse: true, comments: `Number ${n}.`, compression: 'lz4' }),
+    // Further than before, whatever the number: a zvol does not shrink.
+    update: (n) => ({ volsize: `${2 + n}M`, comments: `Now ${n}.`, sync: n % 2 === 0 ? 'always' : 'inherit' }),
+    variants: [
+      { title: 'with its space reserved', verb: 'create', body: (n) => ({ name: `thick${n}`, volsize: '64K', blocksize: '4K', force: true }) },
+      { title: 'with all that hangs on it', verb: 'remove', body: () => ({ cascade: true }) },
+    ],
+    key: ({ name }) => String(name),
+  },
+  'storage/snapshot': {
+    create: (n) => ({ dataset: 'tank', name: `snap${n}` }),
+    variants: [{ title: 'of all below', verb: 'create', body: (n) => ({ dataset: 'tank', name: `all${n}`, recursive: true }) }],
+    key: ({ id }) => String(id),
+    actions: { 'POST clone': { body: (n) => ({ name: `tank/clone${n}` }) }, 'POST rollback': { body: () => ({ force: true }) } },
+  },
   'storage/disk': { standing: '{serial}VIRT0001' },
   'account/groups': {
     create: (n) => ({ bsdgrp_group: `group${n}`, bsdgrp_sudo: n % 2 === 1 }),

@@ -5,6 +5,7 @@ import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
 import { LayeredDraft } from '../../../src/engine/draft.ts';
 import type { Facts } from '../../../src/engine/facts.ts';
+import { SnapshotIndex } from '../../../src/engine/snapshot-index.ts';
 import { Tables } from '../../../src/engine/tables.ts';
 import type { Desired } from '../../../src/engine/unit.ts';
 import type { Dataset, Pool } from '../../../src/host/ports/zfs.ts';
@@ -38,6 +39,7 @@ export const machine: Facts = Object.freeze({
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
     datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),
+    snapshots: SnapshotIndex.empty,
   },
 });
 
