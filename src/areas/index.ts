@@ -8,6 +8,8 @@ import { serviceSwitch } from './services/services.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
+import { diskRecord } from './storage/disks.ts';
+import { permission } from './storage/permission.ts';
 import { snapshot } from './storage/snapshots.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
@@ -31,6 +33,8 @@ export const catalogue: readonly Resource[] = [
   dataset,
   snapshot,
   disk,
+  permission,
   // Without an address
   volumeRecord,
+  diskRecord,
 ];

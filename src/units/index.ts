@@ -2,8 +2,9 @@
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
 import { cronUnit } from './cron/unit.ts';
+import { disksUnit } from './disks/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { switchUnit } from './services/unit.ts';
 
-export const units: readonly Unit[] = [accountsUnit, sambaUnit, ftpUnit, cronUnit, switchUnit];
+export const units: readonly Unit[] = [accountsUnit, sambaUnit, ftpUnit, cronUnit, disksUnit, switchUnit];

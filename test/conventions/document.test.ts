@@ -53,8 +53,6 @@ const notYet: readonly string[] = [
   'services/ups',
   'sharing/afp',
   'sharing/nfs',
-  'storage/disk',
-  'storage/permission',
   'storage/replication',
   'storage/scrub',
   'storage/task',

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogue } from '../../src/areas/index.ts';
 import { type Engine, isKeptResource } from '../../src/engine/engine.ts';
@@ -221,7 +221,7 @@ async function keysOf(api: Api, resource: Resource): Promise<readonly string[]> 
 /** What the interface says of everything: lists and settings. */
 async function answersOf(api: Api): Promise<ReadonlyMap<string, string>> {
   const answers = new Map<string, string>();
-  for (const resource of addressed) {
+  for (const resource of addressed.filter(({ verbs }) => verbs.length > 0)) {
     const answer = await api.get(`${pathOf(resource)}/?limit=0`);
     if (answer.status !== 200) throw new Error(`GET ${pathOf(resource)} answered ${answer.status}: ${answer.text}`);
     answers.set(resource.path, answer.text);
@@ -242,8 +242,13 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     pools: await machine.zfs.pools(),
     datasets: await machine.zfs.datasets(),
     snapshots: await machine.zfs.snapshots(),
+    tunings: readIfThere(join(folder, 'disks.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
+}
+
+function readIfThere(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '{}';
 }
 
 /** A line for everything in a folder: kind, permissions, and what a file holds. */

@@ -85,7 +85,21 @@ export const examples: Readonly<Record<string, Example>> = {
     key: ({ id }) => String(id),
     actions: { 'POST clone': { body: (n) => ({ name: `tank/clone${n}` }) }, 'POST rollback': { body: () => ({ force: true }) } },
   },
-  'storage/disk': { standing: '{serial}VIRT0001' },
+  'storage/permission': {
+    actions: {
+      'PUT ': { body: (n) => ({ mp_path: '/mnt/tank/', mp_acl: n % 3 === 0 ? 'windows' : 'unix', mp_mode: '755', mp_user: 'root', mp_group: 'wheel', mp_recursive: n % 2 === 0 }) },
+    },
+  },
+  'storage/disk': {
+    standing: '{serial}VIRT0001',
+    update: (n) => ({
+      disk_description: `Disk ${n}`,
+      disk_hddstandby: n % 2 === 0 ? '30' : 'Always On',
+      disk_advpowermgmt: n % 2 === 0 ? '127' : '1',
+      disk_togglesmart: n % 2 === 0,
+    }),
+    variants: [{ title: 'that only says something', verb: 'update', body: (n) => ({ disk_description: `Only ${n}` }) }],
+  },
   'account/groups': {
     create: (n) => ({ bsdgrp_group: `group${n}`, bsdgrp_sudo: n % 2 === 1 }),
     update: (n) => ({ bsdgrp_group: `renamed${n}`, bsdgrp_sudo: n % 2 === 0 }),
