@@ -79,7 +79,7 @@ export class Interface {
   async #create(call: Call, of: Kept): Promise<Answer> {
     if (of.kind !== 'collection') throw new Error(`${of.path} is a singleton`);
     const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'create');
-    const fill = Object.keys(issues).length === 0 ? await of.beforehand?.(sent, this.#engine.operations(call.asker)) : undefined;
+    const fill = Object.keys(issues).length === 0 ? await of.beforehand?.(sent, this.#engine.operations(call.asker), undefined) : undefined;
     const { id } = await this.#engine.change(`create a ${of.title}`, call.asker, (draft) => {
       draft.note(issues);
       return draft.create(of, sent, fill);
@@ -89,9 +89,10 @@ export class Interface {
   }
 
   async #update(call: Call, of: Kept): Promise<Answer> {
-    const { id } = this.#find(call, of);
+    const before = this.#find(call, of);
+    const { id } = before;
     const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'update');
-    const fill = Object.keys(issues).length === 0 && of.kind === 'collection' ? await of.beforehand?.(sent, this.#engine.operations(call.asker)) : undefined;
+    const fill = Object.keys(issues).length === 0 && of.kind === 'collection' ? await of.beforehand?.(sent, this.#engine.operations(call.asker), before) : undefined;
     await this.#engine.change(`change the ${of.title}${of.kind === 'collection' ? ` ${id}` : ''}`, call.asker, (draft) => {
       draft.note(issues);
       draft.update(of, id, sent, fill);
