@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import { cronTableField } from '../lib/cron.ts';
 import { isWithin, normalPath } from '../lib/path.ts';
 import { parseSize } from '../lib/size.ts';
 import { quote, words } from '../lib/text.ts';
@@ -136,7 +137,7 @@ export function size({ says, initial }: Says & { readonly initial?: number }): F
 // Schedules ----------------------------------------------------------------------------------------------------------
 
 /** The numbers that each field of a schedule may have. */
-export const cronParts = {
+const cronParts = {
   minute: { from: 0, to: 59 },
   hour: { from: 0, to: 23 },
   daymonth: { from: 1, to: 31 },
@@ -184,11 +185,24 @@ function cronProblem(part: CronPart, value: string): string | undefined {
 }
 
 /** The number that a word of a schedule stands for: its digits, or the name of a month or a day of the week. */
-export function cronNumber(part: CronPart, word: string): number | undefined {
+function cronNumber(part: CronPart, word: string): number | undefined {
   if (/^\d+$/.test(word)) return Number(word);
   const names = part === 'month' ? monthNames : part === 'dayweek' ? dayNames : [];
   const place = names.indexOf(word.toLowerCase());
   return place === -1 ? undefined : place + (part === 'month' ? 1 : 0);
+}
+
+/** The numbers that a field of a schedule names, in order; undefined when it names all by a star. 7 is 0 for a day of the week. */
+export function cronNumbers(part: CronPart, value: string): readonly number[] | undefined {
+  if (value === '*') return undefined;
+  const { from, to } = cronParts[part];
+  const found = new Set<number>();
+  for (const item of cronTableField(value, to).split(',')) {
+    const [range = '', step = '1'] = item.split('/');
+    const [low = from, high] = range === '*' ? [from, to] : range.split('-').map((word) => cronNumber(part, word) ?? from);
+    for (let number = low; number <= (high ?? low); number += Number(step)) found.add(part === 'dayweek' ? number % 7 : number);
+  }
+  return [...found].sort((a, b) => a - b);
 }
 
 function namesAll(part: CronPart, value: string): boolean {

@@ -41,6 +41,8 @@ export interface DesiredFile {
   /** Undefined when the file must not be there. */
   readonly content: string | undefined;
   readonly mode?: number;
+  /** Whether it tells the service manager what there is to start, so that it has to read it. */
+  readonly forServiceManager?: boolean;
   readonly verify?: Checker;
 }
 
