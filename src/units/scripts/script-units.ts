@@ -47,13 +47,16 @@ export function postinitUnit(scripts: readonly Script[]): string {
   );
 }
 
-/** Does nothing until it is stopped, which is before anything that it started after. */
+/**
+ * Does nothing until it is stopped, which is before anything that it started after. Holdfast itself is not among that:
+ * it starts this unit while it starts, and would wait for itself.
+ */
 export function shutdownUnit(scripts: readonly Script[], services: readonly string[]): string {
   return lines(
     '# Written by Holdfast.',
     '[Unit]',
     'Description=Scripts of Holdfast when the machine ends',
-    `After=${mounts} network.target holdfast.service ${services.map((name) => `${name}.service`).join(' ')}`,
+    `After=${mounts} network.target ${services.map((name) => `${name}.service`).join(' ')}`,
     '',
     '[Service]',
     'Type=oneshot',

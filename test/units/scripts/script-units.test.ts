@@ -58,7 +58,7 @@ test('scripts of the end are what stopping the unit does, before the services th
       '# Written by Holdfast.',
       '[Unit]',
       'Description=Scripts of Holdfast when the machine ends',
-      'After=local-fs.target zfs-mount.service network.target holdfast.service smbd.service nmbd.service',
+      'After=local-fs.target zfs-mount.service network.target smbd.service nmbd.service',
       '',
       '[Service]',
       'Type=oneshot',
