@@ -1,9 +1,10 @@
 import { choice, list, onMachine, required, text, where } from '../../engine/fields.ts';
 import { hourlySchedule } from '../../engine/formats.ts';
-import { collection, type RecordOf } from '../../engine/resource.ts';
+import { collection } from '../../engine/resource.ts';
 import { type Schedule, scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
 import { quote } from '../../lib/text.ts';
 import { identifierOf } from '../storage/disk.ts';
+import { expressionFor, longestExpression } from './smart-expression.ts';
 
 const types = { L: 'long', S: 'short', C: 'conveyance', O: 'offline' } as const;
 
@@ -28,8 +29,11 @@ export const smartTest = collection('tasks/smarttest', {
   check({ record, view, issues }) {
     const problem = scheduleProblem(hourly(record));
     if (problem !== undefined) issues.add('__all__', problem);
-    for (const other of view.all(smartTest)) {
-      if (other.id === record.id || other.smarttest_type !== record.smarttest_type) continue;
+    const others = view.all(smartTest).filter((other) => other.id !== record.id);
+    const long = record.smarttest_disks.find((one) => expressionFor(one, [...others, record]).length > longestExpression);
+    if (long !== undefined) issues.add('__all__', `The tests of ${quote(long)} together take more than smartd reads in a line: name fewer hours, days or months.`);
+    for (const other of others) {
+      if (other.smarttest_type !== record.smarttest_type) continue;
       const twice = record.smarttest_disks.find((one) => other.smarttest_disks.includes(one));
       if (twice !== undefined) issues.add('smarttest_disks', `${quote(twice)} has a schedule of ${types[record.smarttest_type]} tests already, of the id ${other.id}.`);
     }
@@ -43,5 +47,3 @@ type HourFields = Readonly<Record<`smarttest_${Exclude<keyof Schedule, 'minute'>
 function hourly(record: HourFields): Schedule {
   return scheduleOf('smarttest', { ...record, smarttest_minute: '0' });
 }
-
-export type SmartTest = RecordOf<typeof smartTest.fields>;

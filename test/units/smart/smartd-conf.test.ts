@@ -60,6 +60,17 @@ test('a disk is in one schedule of each type', () => {
   assert.match(draft.issues.toIssues()['smarttest_disks']?.join(' ') ?? '', /has a schedule of short tests already, of the id 1/);
 });
 
+test('tests that smartd could not read in one line are refused, and the longest one is read', () => {
+  const draft = freshConfiguration();
+  const odd = { smarttest_hour: '1-23/2', smarttest_daymonth: '1-31/2', smarttest_month: '1-12/2', smarttest_dayweek: '1,3,5' };
+  draft.create(smartTest, { smarttest_disks: ['{serial}A'], smarttest_type: 'S', ...odd });
+  assert.equal(draft.issues.toIssues()['__all__'], undefined);
+  const [, line = ''] = (fileOf(smartUnit.render(draft, facts), '/etc/smartd.conf') ?? '').split('\n');
+  assert.ok(line.length <= 255, `${line.length}`);
+  draft.create(smartTest, { smarttest_disks: ['{serial}A'], smarttest_type: 'L', ...odd });
+  assert.match(draft.issues.toIssues()['__all__']?.join(' ') ?? '', /more than smartd reads in a line/);
+});
+
 test("smartd's expression names the hours that the schedule does", () => {
   const part = (from: number, to: number) =>
     fc.oneof(
