@@ -11,10 +11,24 @@ interface Tier {
 /** What a command answers when this machine cannot run it; the last line it printed says why. */
 const cannotRun = 77;
 
-const nodeTest = ['node', '--test', '--test-reporter=dot', '--test-reporter-destination=stdout', '--test-reporter=./scripts/failures.ts', '--test-reporter-destination=stdout'] as const;
+const nodeTest = [
+  'node',
+  '--test',
+  '--test-reporter=dot',
+  '--test-reporter-destination=stderr',
+  '--test-reporter=./scripts/failures.ts',
+  '--test-reporter-destination=stdout',
+] as const;
 
 const tiers: readonly Tier[] = [
-  { name: 'check', says: 'types, lint and format', commands: [['tsc', '--noEmit'], ['biome', 'check', '.']] },
+  {
+    name: 'check',
+    says: 'types, lint and format',
+    commands: [
+      ['tsc', '--noEmit'],
+      ['biome', 'check', '.'],
+    ],
+  },
   { name: 'code', says: 'renderers, engine, contract, conventions, crash and end to end on the virtual host', commands: [[...nodeTest, 'test/!(lab)/**/*.test.ts']] },
   { name: 'machine', says: 'end to end on the test machine, with real daemons and real clients', commands: [['node', 'scripts/package.ts'], ['lab/test']] },
 ];

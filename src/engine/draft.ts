@@ -245,14 +245,12 @@ class Overlay<F extends Fields = Fields> {
 
   all(): readonly RecordOf<F>[] {
     if (this.#changed.size === 0) return this.table.all();
-    const records = this.table.all().filter((record) => !this.#changed.has(record.id));
-    for (const record of this.#changed.values()) {
-      if (record !== undefined)
-        records.splice(
-          placeOf(records, record, (a, b) => this.table.compare(a, b)),
-          0,
-          record,
-        );
+    const records = [...this.table.all()];
+    const place = (record: RecordOf<F>) => placeOf(records, record, (a, b) => this.table.compare(a, b));
+    for (const [id, record] of this.#changed) {
+      const before = this.table.get(id);
+      if (before !== undefined) records.splice(place(before), 1);
+      if (record !== undefined) records.splice(place(record), 0, record);
     }
     return records;
   }

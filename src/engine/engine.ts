@@ -107,6 +107,7 @@ export class Engine {
   readonly #zone: () => string;
   readonly #scheduler: Scheduler;
   #started = false;
+  #jobsAtWork = 0;
   #closing = false;
 
   private constructor({ resources, units, host, store, log, now, passwords, zone = machineZone }: EngineParts) {
@@ -245,7 +246,7 @@ export class Engine {
       this.#tables.table(resource).load(records, lastId);
     }
     this.#seed();
-    for (const resource of this.resources.filter(isKeptResource)) await this.#follow(resource);
+    for (const topic of topics) await this.#followAll(topic);
     for (const state of this.#units) await this.#repair(state, 'at start');
     await this.#facts.renew(...topics);
     this.#started = true;
@@ -320,8 +321,7 @@ export class Engine {
       for (const { state, desired } of affected) await verify(this.#host, desired, state.applied);
       for (const step of draft.firstSteps) {
         for (const topic of step.touches ?? []) touched.add(topic);
-        await step.perform(this.#host);
-        done.push(step);
+        await this.#take(step, done);
       }
       for (const { state, desired } of affected) {
         begun.push(state);
@@ -370,6 +370,27 @@ export class Engine {
     for (const step of done.toReversed()) await this.#undo(step);
   }
 
+  /** Performs a step and notes it as done, also when it failed and left something behind. */
+  async #take(step: Step, done: Step[]): Promise<void> {
+    try {
+      await step.perform(this.#host);
+    } catch (error) {
+      if (await this.#hasLeft(step)) done.push(step);
+      throw error;
+    }
+    done.push(step);
+  }
+
+  async #hasLeft(step: Step): Promise<boolean> {
+    try {
+      return (await step.left?.(this.#host)) ?? false;
+    } catch (error) {
+      this.events.emit('undo.failed', { title: step.title, reason: messageOf(error) });
+      this.#log.error({ error: messageOf(error) }, `could not tell whether it was done: ${step.title}`);
+      return false;
+    }
+  }
+
   async #undo(step: Step): Promise<void> {
     try {
       await step.undo?.(this.#host);
@@ -398,14 +419,14 @@ export class Engine {
         this.jobs.locked(locks, async () => {
           const done: Step[] = [];
           const touched = new Set<Topic>();
+          this.#jobsAtWork += 1;
           try {
             result.value = {
               it: await run({
                 step: async (step) => {
                   for (const topic of step.touches ?? []) touched.add(topic);
-                  await step.perform(this.#host);
-                  done.push(step);
-                  await this.#facts.renew(...(step.touches ?? []));
+                  await this.#take(step, done);
+                  await this.#renewQuietly(new Set(step.touches ?? []));
                 },
                 change: (make) => this.change(title, asker, make),
               }),
@@ -416,6 +437,9 @@ export class Engine {
             for (const step of done.toReversed()) await this.#undo(step);
             await this.#renewQuietly(touched);
             throw error;
+          } finally {
+            this.#jobsAtWork -= 1;
+            for (const topic of touched) void this.#followAll(topic);
           }
         }),
     };
@@ -429,17 +453,18 @@ export class Engine {
       await step.perform(this.#host);
     } catch (error) {
       this.#log.warn({ ...asker, error: messageOf(error) }, `failed: ${step.title}`);
+      await this.#renewQuietly(new Set(step.touches ?? []));
       throw asFault(error);
     }
     this.#log.info(asker, step.title);
     await this.#renewQuietly(new Set(step.touches ?? []));
   }
 
-  /** The facts are renewed for the answer's sake; that a look fails changes nothing of how the change went. */
+  /** The facts are renewed for the answer's sake; that a look fails, twice, changes nothing of how the change went. */
   async #renewQuietly(touched: ReadonlySet<Topic>): Promise<void> {
     if (touched.size === 0) return;
     try {
-      await this.#facts.renew(...touched);
+      await this.#facts.renew(...touched).catch(() => this.#facts.renew(...touched));
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, `could not look at ${[...touched].join(', ')}`);
     }
@@ -513,14 +538,19 @@ export class Engine {
 
   #factsChanged(topic: Topic): void {
     if (this.#closing || !this.#started) return;
-    for (const resource of this.resources.filter(isKeptResource)) {
-      if (resource.kind === 'collection' && resource.follows?.topics.includes(topic)) void this.#follow(resource);
-    }
+    // What a job is making is the job's own to write down.
+    if (this.#jobsAtWork === 0) void this.#followAll(topic);
     for (const state of this.#units) {
       if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
       else if (!(state.unit.uses ?? []).includes(topic)) continue;
       if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.unit.render(this.#tables, this.#facts.facts))) continue;
       void this.#inLane(`follow the machine: ${state.unit.name}`, () => this.#repair(state, `after a change of ${topic}`));
+    }
+  }
+
+  async #followAll(topic: Topic): Promise<void> {
+    for (const resource of this.resources.filter(isKeptResource)) {
+      if (resource.kind === 'collection' && resource.follows?.topics.includes(topic)) await this.#follow(resource);
     }
   }
 

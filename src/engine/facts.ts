@@ -85,6 +85,8 @@ export class FactKeeper {
   }
 
   async #look(topic: Topic): Promise<void> {
+    // Old until the look has succeeded: after one that fails, the next reader starts another.
+    this.#lookedAt.delete(topic);
     const part = await this.#gather(topic);
     this.#facts = Object.freeze({ ...this.#facts, ...part });
     this.#lookedAt.set(topic, this.#now());

@@ -250,7 +250,9 @@ export function choice<const V extends string>(values: readonly V[], options: Ch
     accepts: { enum: [...values, ...Object.keys(options.also ?? {})] },
     read(sent) {
       const word = typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent.trim() : undefined;
-      const value = values.find((one) => one === word) ?? (word === undefined ? undefined : options.also?.[word]);
+      const also = options.also ?? {};
+      // Only its own: every object answers to "constructor".
+      const value = values.find((one) => one === word) ?? (word !== undefined && Object.hasOwn(also, word) ? also[word] : undefined);
       return value === undefined ? wrong(`${quote(sent)} is none of ${sentenceList(values.map((one) => quote(one)))}.`) : good(value);
     },
   });

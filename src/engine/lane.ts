@@ -37,9 +37,25 @@ export class Lane<T> {
     // What arrives in the same turn of the event loop belongs to one group.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
+      const begun = performance.now();
       const group = this.#waiting.splice(0, mostTogether);
       this.#waiting.unshift(...(await this.#carryOut(group)));
+      // One who asks alone, again and again, is not kept waiting.
+      if (group.length > 1 || this.#waiting.length > 0) await this.#gather((performance.now() - begun) / 4);
     }
     this.#running = undefined;
+  }
+
+  /**
+   * Whoever was just answered often has the next change at hand: while more keep coming, they join the next group. Else
+   * those who wait and those who were answered would take turns in groups of half the size.
+   */
+  async #gather(longest: number): Promise<void> {
+    const end = performance.now() + longest;
+    let before: number;
+    do {
+      before = this.#waiting.length;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    } while (this.#waiting.length > before && performance.now() < end);
   }
 }

@@ -61,6 +61,11 @@ export interface Step {
   perform(host: Host): Promise<void>;
   /** Takes it back. A step without one cannot be taken back and belongs last. */
   undo?(host: Host): Promise<void>;
+  /**
+   * Whether a `perform` that failed left something for `undo` to take away: the machine may have done it and its answer
+   * was lost. Without it, a step that failed has done nothing.
+   */
+  left?(host: Host): Promise<boolean>;
   /** The facts that are different afterwards. */
   readonly touches?: readonly Topic[];
 }

@@ -21,7 +21,7 @@ export class Table<F extends Fields = Fields> {
   readonly #compare: (a: Ordered, b: Ordered) => number;
   readonly #byId = new Map<number, RecordOf<F>>();
   readonly #order: RecordOf<F>[] = [];
-  readonly #texts = new Map<number, string>();
+  readonly #texts = new Map<RecordOf<F>, string>();
   /** Field name to value to ids; made when a field is first asked about, kept true from then on. */
   readonly #indexes = new Map<string, Map<unknown, Set<number>>>();
 
@@ -60,10 +60,10 @@ export class Table<F extends Fields = Fields> {
 
   /** The record as it is answered. Kept after the first use, so a GET costs a look-up. */
   text(record: RecordOf<F>): string {
-    const kept = this.#texts.get(record.id);
-    if (kept !== undefined && this.#byId.get(record.id) === record) return kept;
+    const kept = this.#texts.get(record);
+    if (kept !== undefined) return kept;
     const text = sortedJson(answered(this.resource.fields, record));
-    if (this.#byId.get(record.id) === record) this.#texts.set(record.id, text);
+    if (this.#byId.get(record.id) === record) this.#texts.set(record, text);
     return text;
   }
 
@@ -88,7 +88,7 @@ export class Table<F extends Fields = Fields> {
     const old = this.#byId.get(id);
     if (old === undefined) return;
     this.#byId.delete(id);
-    this.#texts.delete(id);
+    this.#texts.delete(old);
     this.#order.splice(placeOf(this.#order, old, this.#compare), 1);
     for (const [name, index] of this.#indexes) index.get(fieldValue(old, name))?.delete(id);
   }

@@ -9,6 +9,8 @@ import type { Caller } from './auth.ts';
 export class BeyondDocument {
   readonly #engine: Engine;
   readonly #root: string;
+  /** Answers that go on until someone ends them. */
+  readonly #listeners = new Set<FastifyReply['raw']>();
 
   constructor(engine: Engine, root: string) {
     this.#engine = engine;
@@ -30,7 +32,7 @@ export class BeyondDocument {
       case 'POST jobs/{id}/abort':
         return this.#engine.jobs.abort(Number(id)) ? nothing(204) : none(`running job ${id}`);
       case 'GET events':
-        return stream(this.#engine, request, reply);
+        return this.#stream(request, reply);
       case 'GET schedules':
         return json(200, this.#engine.schedules());
       case 'GET drift':
@@ -41,25 +43,33 @@ export class BeyondDocument {
         return sentence(404, 'Not found');
     }
   }
+
+  /** Lets every listener go. */
+  close(): void {
+    for (const raw of this.#listeners) raw.end();
+  }
+
+  /** Server-sent events, from the one the listener saw last if it says which. They end when the daemon stops. */
+  #stream(request: FastifyRequest, reply: FastifyReply): Promise<Answer> {
+    const { events } = this.#engine;
+    const last = Number(request.headers['last-event-id']);
+    const { raw } = reply.hijack();
+    raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-request-id': request.id });
+    const send = (event: AnyEvent) => raw.write(`id: ${event.number}\nevent: ${event.name}\ndata: ${JSON.stringify({ at: event.at, ...event.payload })}\n\n`);
+    if (Number.isSafeInteger(last)) for (const event of events.since(last)) send(event);
+    const stop = events.listen(send);
+    const beat = setInterval(() => raw.write(': still here\n\n'), 15_000);
+    this.#listeners.add(raw);
+    return new Promise(() => {
+      raw.on('close', () => {
+        this.#listeners.delete(raw);
+        clearInterval(beat);
+        stop();
+      });
+    });
+  }
 }
 
 function none(what: string): never {
   throw missing(`There is no ${what}.`);
-}
-
-/** Server-sent events, from the one the listener saw last if it says which. */
-function stream(engine: Engine, request: FastifyRequest, reply: FastifyReply): Promise<Answer> {
-  const last = Number(request.headers['last-event-id']);
-  const { raw } = reply.hijack();
-  raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-request-id': request.id });
-  const send = (event: AnyEvent) => raw.write(`id: ${event.number}\nevent: ${event.name}\ndata: ${JSON.stringify({ at: event.at, ...event.payload })}\n\n`);
-  if (Number.isSafeInteger(last)) for (const event of engine.events.since(last)) send(event);
-  const stop = engine.events.listen(send);
-  const beat = setInterval(() => raw.write(': still here\n\n'), 15_000);
-  return new Promise(() => {
-    raw.on('close', () => {
-      clearInterval(beat);
-      stop();
-    });
-  });
 }

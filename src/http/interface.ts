@@ -1,8 +1,8 @@
 import type { Asker, Engine } from '../engine/engine.ts';
-import { invalid, missing } from '../engine/errors.ts';
+import { invalid, missing, refused } from '../engine/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/fields.ts';
 import { answered, readSent } from '../engine/record.ts';
-import { type Action, ActionAnswer, type Hosted, type Profile, type Scope } from '../engine/resource.ts';
+import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type RecordOf, type Scope } from '../engine/resource.ts';
 import { fieldValue, type Kept } from '../engine/tables.ts';
 import { sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
@@ -39,33 +39,81 @@ export class Interface {
     return resource.kind === 'hosted' ? this.#onHosted(call, resource, call.operation.verb) : this.#onKept(call, resource, call.operation.verb);
   }
 
+  /** What a change would do to the machine, as sentences. Nothing is done. */
+  async plan(call: Call): Promise<Answer> {
+    const { resource } = call.match.route;
+    if ('action' in call.operation || resource.kind === 'hosted') throw refused('Only changes of records that the configuration owns can be planned.');
+    const { make } = await this.#changeOf(call, resource, call.operation.verb);
+    return json(200, await this.#engine.plan(make));
+  }
+
   // Records the configuration owns -----------------------------------------------------------------------------------
 
   #onKept(call: Call, of: Kept, verb: string): Answer | Promise<Answer> {
-    const { asker } = call;
     switch (verb) {
       case 'list':
         return this.#list(call, of);
       case 'read':
         return jsonText(200, this.#text(of, this.#find(call, of)));
       case 'create':
-        return this.#create(call, of);
       case 'update':
-        return this.#update(call, of);
-      case 'remove': {
-        if (of.kind !== 'collection') break;
-        const { id } = this.#find(call, of);
-        return this.#engine.change(`remove the ${of.title} ${id}`, asker, (draft) => draft.remove(of, id)).then(() => nothing(204));
-      }
-      case 'clear': {
-        if (of.kind !== 'collection') break;
-        const clear = this.#engine.change(`remove every ${of.title}`, asker, (draft) => {
-          for (const { id } of [...draft.all(of)]) if (draft.get(of, id) !== undefined) draft.remove(of, id);
-        });
-        return clear.then(() => nothing(204));
-      }
+      case 'remove':
+      case 'clear':
+        return this.#changeKept(call, of, verb);
     }
     throw new Error(`${of.path} has no verb ${verb}`);
+  }
+
+  async #changeKept(call: Call, of: Kept, verb: string): Promise<Answer> {
+    const { title, make } = await this.#changeOf(call, of, verb);
+    const id = await this.#engine.change(title, call.asker, make);
+    if (id === undefined) return nothing(204);
+    const text = this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id)));
+    if (verb === 'update') return jsonText(of.quirks.updated ?? 200, text);
+    return jsonText(of.quirks.created ?? 201, text, { location: `${this.#root}/${of.path}/${id}/` });
+  }
+
+  /** The change a request asks for, for the lane or for a dry run. It answers the id of the record that is there afterwards. */
+  async #changeOf(call: Call, of: Kept, verb: string): Promise<{ readonly title: string; readonly make: (draft: Draft) => number | undefined }> {
+    if (verb === 'update') {
+      const before = this.#find(call, of);
+      const { id } = before;
+      const { sent, issues, fill } = await this.#read(call, of, before);
+      return {
+        title: `change the ${of.title}${of.kind === 'collection' ? ` ${id}` : ''}`,
+        make: (draft) => {
+          draft.note(issues);
+          return draft.update(of, id, sent, fill).id;
+        },
+      };
+    }
+    if (of.kind !== 'collection') throw new Error(`${of.path} has no verb ${verb}`);
+    if (verb === 'create') {
+      const { sent, issues, fill } = await this.#read(call, of, undefined);
+      return {
+        title: `create a ${of.title}`,
+        make: (draft) => {
+          draft.note(issues);
+          return draft.create(of, sent, fill).id;
+        },
+      };
+    }
+    const ids = verb === 'remove' ? [this.#find(call, of).id] : undefined;
+    return {
+      title: ids ? `remove the ${of.title} ${ids[0]}` : `remove every ${of.title}`,
+      make: (draft) => {
+        // One may have gone with another that it depended on.
+        for (const id of ids ?? draft.all(of).map((record) => record.id)) if (ids || draft.get(of, id)) draft.remove(of, id);
+        return undefined;
+      },
+    };
+  }
+
+  /** What was sent, with what the resource does about it beforehand. `before` is the record of an update. */
+  async #read(call: Call, of: Kept, before: RecordOf<Fields> | undefined) {
+    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), before === undefined ? 'create' : 'update');
+    const fill = Object.keys(issues).length === 0 && of.kind === 'collection' ? await of.beforehand?.(sent, this.#engine.operations(call.asker), before) : undefined;
+    return { sent, issues, fill };
   }
 
   #list(call: Call, of: Kept): Answer {
@@ -74,30 +122,6 @@ export class Interface {
     const matching = page.filters.reduce((records, { name, value }) => records.filter((record) => String(fieldValue(record, name)) === value), table.all());
     const { items, range } = slice(sorted(matching, page.sort, fieldValue), page);
     return jsonText(200, `[${items.map((record) => this.#text(of, record)).join(',')}]`, { 'content-range': range });
-  }
-
-  async #create(call: Call, of: Kept): Promise<Answer> {
-    if (of.kind !== 'collection') throw new Error(`${of.path} is a singleton`);
-    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'create');
-    const fill = Object.keys(issues).length === 0 ? await of.beforehand?.(sent, this.#engine.operations(call.asker), undefined) : undefined;
-    const { id } = await this.#engine.change(`create a ${of.title}`, call.asker, (draft) => {
-      draft.note(issues);
-      return draft.create(of, sent, fill);
-    });
-    const text = this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id)));
-    return jsonText(of.quirks.created ?? 201, text, { location: `${this.#root}/${of.path}/${id}/` });
-  }
-
-  async #update(call: Call, of: Kept): Promise<Answer> {
-    const before = this.#find(call, of);
-    const { id } = before;
-    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'update');
-    const fill = Object.keys(issues).length === 0 && of.kind === 'collection' ? await of.beforehand?.(sent, this.#engine.operations(call.asker), before) : undefined;
-    await this.#engine.change(`change the ${of.title}${of.kind === 'collection' ? ` ${id}` : ''}`, call.asker, (draft) => {
-      draft.note(issues);
-      draft.update(of, id, sent, fill);
-    });
-    return jsonText(of.quirks.updated ?? 200, this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id))));
   }
 
   #find(call: Call, of: Kept) {

@@ -53,10 +53,16 @@ export function routesOf(resources: readonly Resource[]): readonly Route[] {
 
 /** Finds routes by path. The first two segments choose among a handful; the more particular pattern is tried first. */
 export class Router {
+  /** Addresses without names in them, which are always the most particular. */
+  readonly #plain = new Map<string, Match>();
   readonly #routes = new Map<string, { readonly route: Route; readonly shape: RegExp; readonly names: readonly string[] }[]>();
 
   constructor(routes: readonly Route[]) {
     for (const route of routes.toSorted((a, b) => particularity(b) - particularity(a))) {
+      if (!route.pattern.includes('{')) {
+        this.#plain.set(route.pattern, { route, params: {} });
+        continue;
+      }
       const names: string[] = [];
       const shape = route.pattern.replaceAll(/\{(\w+)(\*?)\}/g, (_, name: string, slashes: string) => {
         names.push(name);
@@ -69,6 +75,8 @@ export class Router {
   }
 
   match(path: string): Match | undefined {
+    const plain = this.#plain.get(path);
+    if (plain !== undefined) return plain;
     for (const { route, shape, names } of this.#routes.get(rootOf(path)) ?? []) {
       const found = shape.exec(path);
       if (found !== null) return { route, params: Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? ''])) };
@@ -90,10 +98,9 @@ function particularity({ pattern }: Route): number {
 /** The path as it is looked up: decoded, without repeated, leading and trailing slashes (clients-need H5 to H8). */
 export function plainPath(raw: string): string | undefined {
   try {
-    return decodeURIComponent(raw)
-      .replaceAll(/\/{2,}/g, '/')
-      .replace(/^\//, '')
-      .replace(/\/$/, '');
+    const decoded = raw.includes('%') ? decodeURIComponent(raw) : raw;
+    const path = decoded.includes('//') ? decoded.replaceAll(/\/{2,}/g, '/') : decoded;
+    return path.slice(path.startsWith('/') ? 1 : 0, path.endsWith('/') ? -1 : undefined);
   } catch {
     return undefined;
   }

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Engine, Log } from '../engine/engine.ts';
-import { Fault } from '../engine/errors.ts';
+import { Fault, refused } from '../engine/errors.ts';
 import type { Profile } from '../engine/resource.ts';
+import { isObject } from '../lib/json.ts';
 import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
 import type { Caller, Gate } from './auth.ts';
 import { BeyondDocument } from './beyond.ts';
 import { largestBody, readBody } from './body.ts';
-import { Interface } from './interface.ts';
+import { type Call, Interface } from './interface.ts';
 import { QueryError } from './lists.ts';
 import { openApi } from './openapi.ts';
-import { type Match, type Method, plainPath, Router, routesOf } from './routes.ts';
+import { type Match, type Method, type Operation, plainPath, Router, routesOf } from './routes.ts';
 
 export interface ServerParts {
   readonly engine: Engine;
@@ -65,6 +66,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     guarded(gate, (request, reply, caller) => answering(request, reply, () => extras.answer(request, reply, caller))),
   );
 
+  // A dry run: the body names the request that would be sent.
+  app.post(
+    `${beyond}/plan`,
+    guarded(gate, (request, reply, caller) => answering(request, reply, () => face.plan(plannedCall(request, router, caller)))),
+  );
+
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
     const { path, query } = split(request.url);
     const plain = plainPath(path);
@@ -91,21 +98,21 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     if (status < 500) return write(reply, json(status, { error: error instanceof Error ? error.message : String(error) }));
     return unexpected(request, reply, error);
   });
-  app.addHook('onRequest', async (request, reply) => {
+  // A connection that was busy when the stop began would otherwise be kept for the client's next request.
+  app.addHook('preClose', (done) => {
+    extras.close();
+    const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
+    app.server.once('close', () => clearInterval(sweep));
+    done();
+  });
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    done();
   });
 
-  /** Carries out a request and says how it went, also when it went wrong. */
-  async function answering(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    perform: () => Answer | Promise<Answer>,
-    place?: { match: Match; operation: Parameters<Interface['perform']>[0]['operation'] },
-  ) {
-    try {
-      const answer = perform();
-      return write(reply, answer instanceof Promise ? await answer : answer);
-    } catch (error) {
+  /** Carries out a request and says how it went, also when it went wrong. What is at hand is answered in the same turn. */
+  function answering(request: FastifyRequest, reply: FastifyReply, perform: () => Answer | Promise<Answer>, place?: Place): void | Promise<void> {
+    const failed = (error: unknown) => {
       if (error instanceof AnswerError) return write(reply, error.answer);
       if (error instanceof QueryError) return write(reply, json(400, { error: error.message }));
       const known = faultAnswer(error, {
@@ -117,7 +124,14 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       if (known === undefined) return unexpected(request, reply, error);
       if (error instanceof Fault && error.kind !== 'missing')
         log.debug({ request: request.id, error: error.message }, `${request.method} ${split(request.url).path}: ${known.status}`);
-      return write(reply, known);
+      write(reply, known);
+    };
+    try {
+      const answer = perform();
+      if (answer instanceof Promise) return answer.then((it) => write(reply, it)).catch(failed);
+      write(reply, answer);
+    } catch (error) {
+      failed(error);
     }
   }
 
@@ -130,7 +144,13 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return app;
 }
 
-function callOf(request: FastifyRequest, match: Match, operation: Parameters<Interface['perform']>[0]['operation'], query: string, caller: Caller) {
+/** Where in the interface a request has got to. */
+interface Place {
+  readonly match: Match;
+  readonly operation: Operation;
+}
+
+function callOf(request: FastifyRequest, match: Match, operation: Operation, query: string, caller: Caller) {
   return {
     match,
     operation,
@@ -139,6 +159,16 @@ function callOf(request: FastifyRequest, match: Match, operation: Parameters<Int
     body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
     asker: { actor: caller.name, request: request.id },
   };
+}
+
+/** The call that a dry run's body describes: `{"method": "POST", "path": "sharing/cifs/", "body": {…}}`. */
+function plannedCall(request: FastifyRequest, router: Router, caller: Caller): Call {
+  const planned = bodyOf(request, true);
+  const { method, path, body } = isObject(planned) ? planned : {};
+  const match = typeof path === 'string' ? router.match(plainPath(path) ?? '') : undefined;
+  const operation = [...(match?.route.operations ?? [])].find(([one]) => one === method)?.[1];
+  if (match === undefined || operation === undefined || method === 'GET') throw refused('A plan needs the method and the path of a request that changes something, and its body.');
+  return { match, operation, query: '', range: undefined, body: () => body ?? {}, asker: { actor: caller.name, request: request.id } };
 }
 
 /** An answer found while reading the request. */
@@ -174,12 +204,16 @@ function guarded(gate: Gate, handler: Guarded) {
 }
 
 /** Writes an answer exactly as it is: no charset is added to JSON, none of the framework's own types (clients-need H1, H2). */
-function write(reply: FastifyReply, { status, headers, type, body }: Answer): FastifyReply {
+function write(reply: FastifyReply, { status, headers, type, body }: Answer): void {
   reply.code(status);
   if (headers !== undefined) reply.headers(headers);
-  if (body === undefined || type === undefined) return reply.send();
-  reply.header('vary', 'Accept');
-  return reply.header('content-type', type).send(Buffer.from(body));
+  if (body === undefined || type === undefined) reply.send();
+  else reply.header('vary', 'Accept').header('content-type', type).serializer(asItIs).send(body);
+}
+
+/** With a serializer of its own, an answer is left alone; as a text it goes out in one piece with its head. */
+function asItIs(body: string): string {
+  return body;
 }
 
 function split(url: string): { readonly path: string; readonly query: string } {
@@ -207,7 +241,7 @@ function allowed(match: Match): Answer {
   return { ...sentence(200, allow(match)), headers: { allow: allow(match).toUpperCase() } };
 }
 
-function invalidStatus(place: { match: Match; operation: Parameters<Interface['perform']>[0]['operation'] } | undefined): 400 | 409 {
+function invalidStatus(place: Place | undefined): 400 | 409 {
   if (place === undefined) return 400;
   return 'action' in place.operation ? place.operation.action.invalid : (place.match.route.resource.quirks.invalid ?? 409);
 }

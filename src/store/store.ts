@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Fields } from '../engine/fields.ts';
@@ -45,6 +45,7 @@ export class Store implements Keeper {
   static open(folder: string): Store {
     const file = join(folder, 'holdfast.sqlite');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    refuseEmptied(file, join(folder, 'secret.key'));
     const database = openDatabase(file);
     try {
       migrate(database, file);
@@ -61,9 +62,9 @@ export class Store implements Keeper {
 
   /** The records of a resource. Fields that came with a later version have their initial values. */
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number } {
-    const rows = this.#database.prepare('SELECT id, body FROM documents WHERE resource = ? ORDER BY id').all(resource.path);
+    const rows = this.#database.prepare('SELECT id, body FROM documents WHERE resource = ? ORDER BY id');
     const records: RecordOf<F>[] = [];
-    for (const row of rows) {
+    for (const row of rows.iterate(resource.path)) {
       if (!isObject(row) || typeof row['body'] !== 'string') throw new StoreError(`A row of ${resource.path} has no body.`);
       const record = this.#revive(resource.fields, JSON.parse(row['body']), Number(row['id']));
       if (!isRecordOf(resource.fields, record)) throw new StoreError(`The record ${row['id']} of ${resource.path} is not complete.`);
@@ -173,6 +174,12 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
   return { resource: resource.path, id, before: shown(before), after: shown(after) };
 }
 
+/** SQLite takes an empty file for a new database. Beside a key it is one that has lost everything, as after a full disk. */
+function refuseEmptied(file: string, key: string): void {
+  if (!existsSync(key) || !existsSync(file) || statSync(file).size > 0) return;
+  throw new StoreError(`${file} is damaged: it is empty. Holdfast does not replace it; restore a backup or move it away.`);
+}
+
 function openDatabase(file: string): Database.Database {
   const database = new Database(file, { timeout: 0 });
   try {
@@ -180,8 +187,10 @@ function openDatabase(file: string): Database.Database {
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
+    // In KiB. Records are read once, at start; what is left is a few pages for each change.
+    database.pragma('cache_size = -2000');
     const verdict = database.pragma('quick_check(1)', { simple: true });
-    if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict)}. Holdfast does not replace it; restore a backup or move it away.`);
+    if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict).replaceAll(/\s+/g, ' ')}. Holdfast does not replace it; restore a backup or move it away.`);
     return database;
   } catch (error) {
     database.close();

@@ -5,6 +5,7 @@ import { answered } from '../../engine/record.ts';
 import { action, collection, type Draft, type Operations, type RecordOf, type View } from '../../engine/resource.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
+import { folderStep } from '../storage/folders.ts';
 import { builtinUsers, madeWhenMissing } from './builtin.ts';
 import { group } from './groups.ts';
 import { newSmbHash, smbLine } from './hashes.ts';
@@ -218,15 +219,11 @@ function makeHome(draft: Draft, record: User, view: View, mode: string): void {
   const uid = record.bsdusr_uid;
   const within = `${volumesFolder}/${volume}`;
   const folderMode = Number.parseInt(mode, 8);
-  let made: readonly string[] = [];
-  draft.plan.first({
-    title: `make the home folder ${record.bsdusr_home}`,
-    async perform(host) {
-      made = await host.files.makeFolder(record.bsdusr_home, { within, mode: folderMode });
-      await host.files.setPermissions(record.bsdusr_home, { within, uid, gid, folderMode, recursive: false });
-    },
-    async undo(host) {
-      for (const folder of made.toReversed()) await host.files.removeEmptyFolder(folder);
-    },
+  // Folders above the home are everybody's way to theirs.
+  draft.plan.first(folderStep(`make the home folder ${record.bsdusr_home}`, record.bsdusr_home, { within, mode: 0o755 }));
+  // A folder that was there does not get its former owner and permissions back, so this comes last.
+  draft.plan.last({
+    title: `give the home folder ${record.bsdusr_home} to ${record.bsdusr_username}`,
+    perform: (host) => host.files.setPermissions(record.bsdusr_home, { within, uid, gid, folderMode, recursive: false }),
   });
 }

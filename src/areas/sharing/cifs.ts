@@ -7,8 +7,8 @@ import { quote } from '../../lib/text.ts';
 import { makeShareFolder } from './folder.ts';
 import { vfsModules } from './vfs-modules.ts';
 
-/** Names that Samba keeps for itself; `homes` is what a home share becomes. */
-const reserved = ['global', 'homes', 'printers', 'print$', 'ipc$', 'admin$'];
+/** Names that Samba keeps for itself; `homes` is what the home share becomes, whatever its name. */
+const reserved = ['global', 'printers', 'print$', 'ipc$', 'admin$'];
 
 export const cifsShare = collection('sharing/cifs', {
   title: 'CIFS share',
@@ -56,6 +56,7 @@ export const cifsShare = collection('sharing/cifs', {
   check({ record, view, issues }) {
     const problem = shareNameProblem(record.cifs_name);
     if (problem !== undefined) issues.add('cifs_name', problem);
+    if (record.cifs_name.toLowerCase() === 'homes' && !record.cifs_home) issues.add('cifs_name', 'Only the home share may be called homes.');
     if (record.cifs_guestonly && !record.cifs_guestok) issues.add('cifs_guestonly', 'It needs cifs_guestok: as it is, nobody could connect.');
     const home = view.find(cifsShare, 'cifs_home', true);
     if (record.cifs_home && home !== undefined && home.id !== record.id) issues.add('cifs_home', `One share at most holds the homes, and ${quote(home.cifs_name)} does.`);

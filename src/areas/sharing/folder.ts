@@ -1,4 +1,5 @@
 import type { Plan } from '../../engine/resource.ts';
+import { folderStep } from '../storage/folders.ts';
 
 /** Owner and group may do everything, others may read. */
 const defaultModes = { folderMode: 0o775, fileMode: 0o664 };
@@ -8,16 +9,7 @@ const defaultModes = { folderMode: 0o775, fileMode: 0o664 };
  * in a folder that was there gets them too, which cannot be taken back.
  */
 export function makeShareFolder(plan: Plan, path: string, { within, recursive }: { readonly within: string; readonly recursive: boolean }): void {
-  let made: readonly string[] = [];
-  plan.first({
-    title: `make the folder ${path}`,
-    async perform(host) {
-      made = await host.files.makeFolder(path, { within, mode: defaultModes.folderMode });
-    },
-    async undo(host) {
-      for (const folder of made.toReversed()) await host.files.removeEmptyFolder(folder);
-    },
-  });
+  plan.first(folderStep(`make the folder ${path}`, path, { within, mode: defaultModes.folderMode }));
   if (recursive) {
     plan.last({
       title: `give all in ${path} the default permissions`,

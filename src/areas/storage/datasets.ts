@@ -1,8 +1,9 @@
-import { invalid, refused } from '../../engine/errors.ts';
+import { failed, invalid, refused } from '../../engine/errors.ts';
 import { choice, createOnly, type Field, field, good, inputOnly, integer, list, live, nullable, required, text, type Use } from '../../engine/fields.ts';
 import { size } from '../../engine/formats.ts';
-import { ActionAnswer, type AnswerOf, action, hosted, type Operations, type SentOf, type World } from '../../engine/resource.ts';
+import { ActionAnswer, type AnswerOf, action, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/resource.ts';
 import type { Dataset, DatasetProperty, DatasetSettings } from '../../host/ports/zfs.ts';
+import { lastElement } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { poolNameOf } from './volumes.ts';
@@ -48,14 +49,15 @@ const recordSize = field<number | 'inherit'>({
 
 const fields = {
   name: required(
-    createOnly(
-      text({
+    createOnly({
+      ...text({
         says: 'Name of the dataset: one element of its path when it is made, the path when it is shown.',
         max: 128,
         pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:. ]*$/,
         rule: 'A name begins with a letter or digit; letters, digits, blanks and _ - : . may follow.',
       }),
-    ),
+      schema: { type: 'string' },
+    }),
   ),
   comments: nullable(text({ says: 'What the dataset is for. It is kept in the pool.', max: 1024 })),
   sync: open(choice(['inherit', 'standard', 'always', 'disabled'], { says: 'How synchronous writes are treated.' })),
@@ -108,6 +110,8 @@ const common = {
 /** The datasets of one volume, without the root. */
 export const volumeDatasets = hosted('storage/volume/{vol}/datasets', {
   ...common,
+  // Part C: a change is answered 201.
+  quirks: { invalid: 400, updated: 201 },
   list: (scope) => {
     const pool = poolNameOf(scope, scope.params['vol'] ?? '');
     return filesystems(scope).filter(({ name }) => name.startsWith(`${pool}/`));
@@ -205,25 +209,36 @@ async function create(parent: string, sent: Sent, operations: Operations): Promi
   const set = Object.fromEntries(Object.entries(properties ?? {}).filter(([, value]) => value !== 'inherit'));
   await operations.change(`create the dataset ${name}`, (draft) => {
     if (draft.facts.storage.datasets.has(name)) throw invalid({ name: ['A dataset of this name exists already.'] });
-    draft.plan.first({
-      title: `create the dataset ${name}`,
-      perform: (host) => host.zfs.createDataset(name, { ...settings, properties: set }),
-      undo: (host) => host.zfs.destroyDataset(name),
-      touches: ['storage'],
-    });
+    draft.plan.first(createDataset(name, { ...settings, properties: set }, draft.facts.storage.datasets.get(parent)?.mountpoint));
   });
   return filesystem(operations.world, name) ?? gone(name);
 }
 
+/** `above` is where the parent is mounted. */
+function createDataset(name: string, settings: DatasetSettings, above: string | undefined): Step {
+  let wasFree = false;
+  return {
+    title: `create the dataset ${name}`,
+    async perform({ files, zfs }) {
+      wasFree = above !== undefined && (await files.kind(`${above}/${lastElement(name)}`)) === undefined;
+      await zfs.createDataset(name, settings);
+    },
+    // Whether it is ours: just now neither the facts nor the folder above knew it. With snapshots or children it stays.
+    left: async ({ zfs }) => wasFree && (await zfs.datasets()).some((one) => one.name === name),
+    undo: ({ zfs }) => zfs.destroyDataset(name),
+    touches: ['storage'],
+  };
+}
+
 async function update(before: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
   const settings = settingsOf(sent);
-  const former = Object.fromEntries(
-    Object.keys(settings.properties ?? {}).map((property) => [property, before.inherited.some((one) => one === property) ? 'inherit' : (valueIn(before, property) ?? 'inherit')]),
-  );
+  const former = Object.fromEntries(Object.keys(settings.properties ?? {}).map((property) => [property, formerValue(before, property)]));
   await operations.change(`change the dataset ${before.name}`, (draft) =>
     draft.plan.first({
       title: `change the dataset ${before.name}`,
       perform: (host) => host.zfs.changeDataset(before.name, settings),
+      // To set again what is set is no fault, so there is no need to look.
+      left: async () => true,
       undo: (host) => host.zfs.changeDataset(before.name, { properties: former, comment: before.comment ?? '' }),
       touches: ['storage'],
     }),
@@ -231,8 +246,13 @@ async function update(before: Dataset, sent: Sent, operations: Operations): Prom
   return filesystem(operations.world, before.name) ?? gone(before.name);
 }
 
-function valueIn({ properties }: Dataset, name: string): string | undefined {
-  return Object.entries(properties).find(([property]) => property === name)?.[1];
+/** Limits and reservations are never inherited: ZFS takes their value only. */
+const limits: readonly string[] = ['quota', 'refquota', 'reservation', 'refreservation'];
+
+/** What gives a property back the value it has now. */
+function formerValue({ properties, inherited }: Dataset, name: string): string {
+  const value = Object.entries(properties).find(([property]) => property === name)?.[1];
+  return value === undefined || (!limits.includes(name) && inherited.some((one) => one === name)) ? 'inherit' : value;
 }
 
 async function remove({ name }: Dataset, operations: Operations): Promise<void> {
@@ -243,5 +263,5 @@ async function remove({ name }: Dataset, operations: Operations): Promise<void> 
 }
 
 function gone(name: string): never {
-  throw new Error(`the dataset ${name} is not there`);
+  throw failed(`It was done, but the machine does not show the dataset ${quote(name)}.`);
 }

@@ -1,7 +1,8 @@
-import { IssueList } from '../../engine/errors.ts';
+import { failed, IssueList } from '../../engine/errors.ts';
 import { choice, field, flag, good, inputOnly, integer, list, live, text, where, wrong } from '../../engine/fields.ts';
 import { volumesFolder } from '../../engine/formats.ts';
-import { action, hosted, type Operations, type Scope, type World } from '../../engine/resource.ts';
+import { action, hosted, type Operations, type Scope, type Step, type World } from '../../engine/resource.ts';
+import type { Host } from '../../host/ports/index.ts';
 import type { DiskGroup, Pool, PoolSpec } from '../../host/ports/zfs.ts';
 import { groupKinds } from '../../host/ports/zfs.ts';
 import { isObject } from '../../lib/json.ts';
@@ -123,13 +124,9 @@ export const volume = hosted(
               mountpoint: `${volumesFolder}/${name}`,
               settings: { properties: { compression: 'lz4', ...(sent.dedup ? { dedup: sent.dedup } : {}) } },
             };
-            await work.step({
-              title: `create the pool ${name}`,
-              perform: (host) => host.zfs.createPool(spec),
-              undo: (host) => host.zfs.destroyPool(name),
-              touches: ['storage', 'disks'],
-            });
-            const guid = operations.world.facts.storage.pools.get(name)?.guid ?? '';
+            await work.step(createPool(spec));
+            const guid = operations.world.facts.storage.pools.get(name)?.guid;
+            if (guid === undefined) throw failed(`The pool ${name} was made, but the machine does not show it, so it is taken back.`);
             const record = await work.change((draft) => draft.find(volumeRecord, 'vol_guid', guid) ?? draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid }));
             return volumeFrom(record, operations.world);
           }
@@ -178,6 +175,22 @@ export const volume = hosted(
     }),
   ],
 );
+
+function createPool(spec: PoolSpec): Step {
+  let before: ReadonlySet<string> | undefined;
+  const guids = async ({ zfs }: Host) => (await zfs.pools()).filter(({ name }) => name === spec.name).map(({ guid }) => guid);
+  return {
+    title: `create the pool ${spec.name}`,
+    async perform(host) {
+      before = new Set(await guids(host));
+      await host.zfs.createPool(spec);
+    },
+    // A pool of this name that was there is somebody's, and why this one could not be made.
+    left: async (host) => before !== undefined && (await guids(host)).some((guid) => before?.has(guid) === false),
+    undo: (host) => host.zfs.destroyPool(spec.name),
+    touches: ['storage', 'disks'],
+  };
+}
 
 function statusWord(pool: Pool | undefined): string {
   if (pool === undefined) return 'UNKNOWN';

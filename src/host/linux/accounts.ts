@@ -83,7 +83,7 @@ export class LinuxAccounts implements Accounts {
       await this.#mustBeNew('users', name, 'useradd');
       await this.#creating('users', name, async () => {
         // No home folder, no group of its own, and no numbers set aside for containers.
-        const plain = ['--badname', '--non-unique', '--no-create-home', '--no-user-group', '--no-log-init', '-K', 'SUB_UID_COUNT=0', '-K', 'SUB_GID_COUNT=0'];
+        const plain = ['--non-unique', '--no-create-home', '--no-user-group', '--no-log-init', '-K', 'SUB_UID_COUNT=0', '-K', 'SUB_GID_COUNT=0'];
         const groups = user.groups.length === 0 ? [] : [`--groups=${user.groups.join(',')}`];
         await this.#tool(
           'useradd',

@@ -51,7 +51,8 @@ function start({ id, words, input, folder, environment, timeout, most, tail, lin
   const timers = new Set<NodeJS.Timeout>();
   // A process group of its own: whoever ends the program ends its children too.
   const own = umask === undefined ? undefined : process.umask(umask);
-  const child = spawn(program, rest, { cwd: folder, env: environment, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+  // Without input there is none: a pipe of Node's is a socket, and some programs (proftpd) take a socket for a client.
+  const child = spawn(program, rest, { cwd: folder, env: environment, detached: true, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
   if (own !== undefined) process.umask(own);
 
   const later = (milliseconds: number, deed: () => void) => {
@@ -78,8 +79,8 @@ function start({ id, words, input, folder, environment, timeout, most, tail, lin
   const settle = () => {
     if (!running.delete(id)) return false;
     for (const timer of timers) clearTimeout(timer);
-    child.stdout.destroy();
-    child.stderr.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
     return true;
   };
   const answer = () => {
@@ -93,9 +94,9 @@ function start({ id, words, input, folder, environment, timeout, most, tail, lin
     where.add(piece);
     glow?.refresh();
   };
-  child.stderr.on('data', keep(stderr));
-  if (lines) createInterface({ input: child.stdout }).on('line', (line) => tell({ kind: 'line', id, text: line }));
-  child.stdout.on('data', keep(stdout));
+  child.stderr?.on('data', keep(stderr));
+  if (lines && child.stdout !== null) createInterface({ input: child.stdout }).on('line', (line) => tell({ kind: 'line', id, text: line }));
+  child.stdout?.on('data', keep(stdout));
   child.on('error', (error: NodeJS.ErrnoException) => {
     if (child.pid === undefined && settle()) tell({ kind: 'failed', id, code: error.code ?? '', message: error.message });
   });
@@ -105,10 +106,10 @@ function start({ id, words, input, folder, environment, timeout, most, tail, lin
     glow = later(afterglow, answer);
   });
   child.on('close', answer);
-  child.stdin.on('error', () => {
+  child.stdin?.on('error', () => {
     // The program did not want its input.
   });
-  child.stdin.end(input ?? '');
+  child.stdin?.end(input);
 }
 
 /** What a stream said: all of it up to a limit, or its end. */

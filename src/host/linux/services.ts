@@ -24,26 +24,26 @@ export class LinuxServices implements Services {
 
   async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
     if (names.length === 0) return new Map();
-    const units = await this.#show(names);
-    return new Map(await Promise.all(names.map(async (name, index) => [name, await this.#stateOf(name, units[index] ?? {})] as const)));
+    const [units, enablings] = await Promise.all([this.#show(names), this.#enablings(names)]);
+    return new Map(names.map((name, index) => [name, stateOf(units[index] ?? {}, enablings[index] ?? '')]));
   }
 
   async start(name: string): Promise<void> {
-    const before = await this.#look(name);
-    if (before.LoadState === 'masked') await this.#systemctl('unmask', name);
-    const enabled = (await this.#stateOf(name, before)).enabled;
+    const [before = ''] = await this.#enablings([name]);
+    if (before.startsWith('masked')) await this.#systemctl('unmask', name);
+    const enabled = isEnabled(before);
+    if (!enabled) await this.#switch('enable', name);
     try {
-      await this.#systemctl('enable', name);
       await this.#bringUp('start', name);
     } catch (error) {
       // Left as it was: a program that cannot start must not try again at every boot.
-      if (!enabled) await this.#systemctl('disable', name).catch(() => {});
+      if (!enabled) await this.#switch('disable', name).catch(() => {});
       throw error;
     }
   }
 
   async stop(name: string): Promise<void> {
-    await this.#systemctl('disable', name);
+    await this.#switch('disable', name);
     await this.#systemctl('stop', name);
   }
 
@@ -104,20 +104,15 @@ export class LinuxServices implements Services {
       `--since=@${since / 1000}`,
       '--lines=30',
       '--output=json',
-      '--output-fields=MESSAGE',
+      '--output-fields=MESSAGE,_PID',
     ]);
     return readLastWords(stdout).slice(-10).join('\n');
   }
 
-  async #stateOf(name: string, unit: UnitProperties): Promise<ServiceState> {
-    const { ActiveState, UnitFileState, LoadState } = unit;
-    const installed = LoadState !== 'not-found' && LoadState !== undefined;
-    // Of an init script only its links in /etc/rc?.d tell whether it starts at boot.
-    const enabled =
-      UnitFileState === 'generated'
-        ? (await this.#run(['systemctl', '--quiet', 'is-enabled', unitOf(name)])).status === 0
-        : UnitFileState === 'enabled' || UnitFileState === 'enabled-runtime';
-    return Object.freeze({ running: ActiveState === 'active' || ActiveState === 'reloading', enabled: installed && enabled, installed });
+  /** For each whether it starts at boot, in systemd's words. Asked for alone: what a loaded unit tells of it is as old as its loading. */
+  async #enablings(names: readonly string[]): Promise<readonly string[]> {
+    const { stdout } = await this.#run(['systemctl', 'is-enabled', '--', ...names.map(unitOf)]);
+    return stdout.trim().split('\n');
   }
 
   async #look(name: string): Promise<UnitProperties> {
@@ -129,6 +124,16 @@ export class LinuxServices implements Services {
     return readUnits(expectSuccess(await this.#run(words), words).stdout);
   }
 
+  /**
+   * Links for the next boot. Without reading every unit file anew and without linking the init script that stands
+   * beside the unit: that takes seconds and changes nothing. Only what is nothing but an init script needs it.
+   */
+  async #switch(verb: 'enable' | 'disable', name: string): Promise<void> {
+    const words = ['systemctl', '--quiet', '--no-reload', verb, unitOf(name)];
+    const isScript = (await this.#look(name)).UnitFileState === 'generated';
+    expectSuccess(await this.#runner.run(words, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }), words);
+  }
+
   async #systemctl(verb: string, name: string): Promise<void> {
     const words = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
     expectSuccess(await this.#run(words), words);
@@ -137,6 +142,15 @@ export class LinuxServices implements Services {
   #run(words: readonly string[]) {
     return this.#runner.run(words, { timeout: patience });
   }
+}
+
+function stateOf({ ActiveState, LoadState }: UnitProperties, enabling: string): ServiceState {
+  const installed = LoadState !== 'not-found' && LoadState !== undefined;
+  return Object.freeze({ running: ActiveState === 'active' || ActiveState === 'reloading', enabled: installed && isEnabled(enabling), installed });
+}
+
+function isEnabled(word: string): boolean {
+  return word === 'enabled' || word === 'enabled-runtime';
 }
 
 function unitOf(name: string): string {

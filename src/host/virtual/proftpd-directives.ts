@@ -16,7 +16,8 @@ export const builtInDirectives = words(`
   DefaultRoot DefaultServer DeferWelcome Define Deny DenyAll DenyClass DenyFilter DenyGroup DenyUser DisplayChdir DisplayConnect DisplayLogin
   DisplayQuit ExtendedLog FSCachePolicy FSOptions FactsAdvertise FactsDefault FactsOptions From Group GroupOwner HideFiles HideGroup HideNoAccess
   HideUser IgnoreHidden Include IncludeOptions LangDefault LangEngine LangOptions LangPath LoadFile LoadModule LogFormat LogOptions MasqueradeAddress
-  MaxClients MaxCommandRate MaxConnectionRate MaxConnectionsPerHost MaxInstances MaxPasswordSize ModuleControlsACLs ModuleOrder ModulePath
+  MaxClients MaxClientsPerClass MaxClientsPerHost MaxClientsPerUser MaxCommandRate MaxConnectionRate MaxConnectionsPerHost MaxHostsPerUser MaxInstances
+  MaxLoginAttempts MaxPasswordSize ModuleControlsACLs ModuleOrder ModulePath
   MultilineRFC2228 Order PassivePorts PathAllowFilter PathDenyFilter PersistentPasswd PidFile Port ProcessTitles Protocols RLimitCPU RLimitChroot
   RLimitMemory RLimitOpenFiles RegexOptions RequireValidShell RewriteHome RootLogin RootRevoke Satisfy ScoreboardFile ScoreboardMutex ScoreboardScrub
   ServerAdmin ServerAlias ServerIdent ServerLog ServerName ServerType SetEnv SocketBindTight SocketOptions SyslogFacility SyslogLevel SystemLog

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -35,6 +35,8 @@ export class ScriptError extends Error {
 
 /** What lab/build made. */
 const built = join(resolve(process.env['LAB'] ?? fileURLToPath(new URL('../../../.lab', import.meta.url))), 'out');
+
+const starter = fileURLToPath(new URL('../../../lab/kernel', import.meta.url));
 
 const agentPort = 2323;
 /** Host numbers from 15 on; the test itself is number 2 of every network. */
@@ -75,13 +77,17 @@ export class Machine implements AsyncDisposable {
     const taps = networks.map((_, index) => `tap${number}-${index}`);
     for (const [index, network] of networks.entries()) await plugInto(network, taps[index] ?? '');
 
-    const disks = Array.from({ length: options.disks ?? 6 }, (_, index) => ({ file: join(folder, `disk${index}`), device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}` }));
+    const disks = Array.from({ length: options.disks ?? 6 }, (_, index) => ({
+      file: join(folder, `disk${index}`),
+      device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}`,
+    }));
     for (const { file } of disks) {
       await writeFile(file, '');
       await truncate(file, parseSize(options.diskSize ?? '1G') ?? 0);
     }
     const payload = join(folder, 'payload');
-    if (options.payload !== undefined) await run('mksquashfs', options.payload, payload, '-noappend', '-comp', 'zstd', '-Xcompression-level', '1', '-no-xattrs', '-quiet', '-no-progress');
+    if (options.payload !== undefined)
+      await run('mksquashfs', options.payload, payload, '-noappend', '-comp', 'zstd', '-Xcompression-level', '1', '-no-xattrs', '-quiet', '-no-progress');
     const words = [
       `mem=${options.memory ?? 1536}M`,
       `umid=${name}`,
@@ -103,8 +109,6 @@ export class Machine implements AsyncDisposable {
       'bonding.max_bonds=0',
       'dummy.numdummies=0',
     ];
-    await writeFile(join(folder, 'kernel'), wrapper(join(built, 'linux')));
-    await chmod(join(folder, 'kernel'), 0o755);
     const machine = new Machine({ name, addresses, folder, words, token });
     await machine.boot();
     return machine;
@@ -113,9 +117,9 @@ export class Machine implements AsyncDisposable {
   /** Starts it with the disks it has; answers when it can be spoken to. */
   async boot(): Promise<void> {
     const console = openSync(join(this.#folder, 'console'), 'a');
-    this.#process = spawn(join(this.#folder, 'kernel'), [...this.#words], {
+    this.#process = spawn(starter, [...this.#words], {
       // Its memory is a file, and would be written to a disk if it lay on one.
-      env: { HOME: this.#folder, TMPDIR: '/dev/shm', PATH: process.env['PATH'] ?? '' },
+      env: { LAB_KERNEL: join(built, 'linux'), HOME: this.#folder, TMPDIR: '/dev/shm', PATH: process.env['PATH'] ?? '' },
       stdio: ['ignore', console, console],
       detached: true,
     });
@@ -136,6 +140,9 @@ export class Machine implements AsyncDisposable {
       const parts: Buffer[] = [];
       socket.setTimeout(seconds * 1000, () => socket.destroy(new ScriptError(`${this.name}: no answer in ${seconds} s to\n${script}`)));
       socket.on('error', reject);
+      const died = () => socket.destroy(new ScriptError(`${this.name} ended during\n${script}`));
+      this.#process?.once('exit', died);
+      socket.on('close', () => this.#process?.removeListener('exit', died));
       socket.on('connect', () => socket.write(`${this.#token}\n${script}\n__END__\n`));
       socket.on('data', (part) => parts.push(part));
       socket.on('close', () => {
@@ -155,11 +162,15 @@ export class Machine implements AsyncDisposable {
 
   /** Ends it as a power cut would: what was not synced is lost. */
   async cutPower(): Promise<void> {
-    const { pid } = this.#process ?? {};
-    if (pid === undefined || this.#process?.exitCode !== null) return;
-    const ended = new Promise((done) => this.#process?.once('exit', done));
-    process.kill(-pid, 'SIGKILL');
+    const child = this.#process;
+    if (child?.pid === undefined || this.#hasEnded()) return;
+    const ended = new Promise((done) => child.once('exit', done));
+    process.kill(-child.pid, 'SIGKILL');
     await ended;
+  }
+
+  #hasEnded(): boolean {
+    return this.#process === undefined || this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
   /** The last lines of its console, for a failure's message. */
@@ -176,7 +187,7 @@ export class Machine implements AsyncDisposable {
   async #answers(earlier: string | undefined): Promise<void> {
     const end = Date.now() + 90_000;
     while (Date.now() < end) {
-      if (this.#process?.exitCode !== null) throw new Error(`${this.name} ended while it started:\n${await this.console()}`);
+      if (this.#hasEnded()) throw new Error(`${this.name} ended while it started:\n${await this.console()}`);
       try {
         const { output } = await this.tryRun('cat /proc/sys/kernel/random/boot_id', { seconds: 3 });
         if (output.trim() !== '' && output.trim() !== earlier) return;
@@ -190,16 +201,3 @@ export class Machine implements AsyncDisposable {
 }
 
 const hex = (number: number) => number.toString(16).padStart(2, '0');
-
-/**
- * On a reboot the kernel executes its argv[0] anew and leaves descriptors open, the tap's among them; so that is a
- * script which closes them and starts the kernel again.
- */
-function wrapper(kernel: string): string {
-  return [
-    '#!/bin/bash',
-    'for f in /proc/$$/fd/*; do n=${f##*/}; [ "$n" -gt 2 ] && [ "$n" != 255 ] && eval "exec $n>&-"; done',
-    `exec -a "$0" '${kernel}' "$@"`,
-    '',
-  ].join('\n');
-}

@@ -1,0 +1,103 @@
+/** The processes that are measured: the daemon, and the bare server beside it. */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Prepared } from './bare.ts';
+import { ask } from './load.ts';
+
+export const password = 'the password of the benchmark';
+export const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
+
+export function request(method: string, path: string, body?: string): Buffer {
+  const head = [`${method} ${path} HTTP/1.1`, 'Host: localhost', `Authorization: ${authorization}`, 'Accept: application/json'];
+  if (body !== undefined) head.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`);
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body ?? ''}`);
+}
+
+export interface Running {
+  readonly port: number;
+  readonly child: ChildProcess;
+  stop(): Promise<void>;
+}
+
+export interface Daemon extends Running {
+  /** Milliseconds from the start of the process to its first answer of 200. */
+  readonly startedIn: number;
+}
+
+export async function startDaemon(state: string, options: { readonly program: string; readonly nodeOptions?: readonly string[] }): Promise<Daemon> {
+  const port = await freePort();
+  const log = openSync(join(state, 'log'), 'a');
+  const start = performance.now();
+  const child = spawn(process.execPath, [...(options.nodeOptions ?? []), options.program, 'serve', '--listen', `127.0.0.1:${port}`, '--state', state], {
+    stdio: ['ignore', log, 'inherit'],
+    env: { ...process.env, HOLDFAST_ROOT_PASSWORD: password, HOLDFAST_LOG_LEVEL: 'info' },
+  });
+  const running = { port, child, stop: () => stopped(child, () => child.kill('SIGTERM')) };
+  try {
+    for (;;) {
+      const answer = await ask(port, request('GET', '/api/v1.0/services/cifs/')).catch(() => undefined);
+      if (answer?.status === 200) return { ...running, startedIn: performance.now() - start };
+      if (child.exitCode !== null || performance.now() - start > 30_000) throw new Error(`the daemon did not start; its log is ${join(state, 'log')}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+}
+
+/** The bare server, and how to give it an answer. */
+export interface Bare extends Running {
+  know(method: string, path: string, answer: Prepared): Promise<void>;
+}
+
+export async function startBare(): Promise<Bare> {
+  const child = fork(fileURLToPath(new URL('./bare.ts', import.meta.url)));
+  const [port] = await once(child, 'message');
+  return {
+    port: Number(port),
+    child,
+    stop: () => stopped(child, () => child.disconnect()),
+    async know(method, path, answer) {
+      const known = once(child, 'message');
+      child.send([`${method} ${path}`, answer]);
+      await known;
+    },
+  };
+}
+
+/** Resident memory in MB. */
+export function memoryOf({ child }: Running): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+}
+
+/** Milliseconds of computing that a process has used so far; what else runs on the machine hardly changes it. */
+export function computingOf({ child }: Running): number {
+  const [, numbers = ''] = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ');
+  const [user, system] = numbers.split(' ').slice(11, 13).map(Number);
+  return ((user ?? 0) + (system ?? 0)) * millisecondsPerTick;
+}
+
+/** Linux counts in hundredths of a second there, whatever the machine. */
+const millisecondsPerTick = 10;
+
+async function stopped(child: ChildProcess, end: () => void): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  end();
+  await exit;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

@@ -1,0 +1,30 @@
+import type { Step } from '../../engine/resource.ts';
+import type { Files } from '../../host/ports/files.ts';
+import { isWithin } from '../../lib/path.ts';
+
+/** Makes a folder and its missing parents below `within`. Its undo removes what was not there before, where it is still empty. */
+export function folderStep(title: string, path: string, options: { readonly within: string; readonly mode: number }): Step {
+  let missing: readonly string[] = [];
+  return {
+    title,
+    async perform({ files }) {
+      missing = await missingFolders(files, path, options.within);
+      await files.makeFolder(path, options);
+    },
+    // To remove an empty folder that is not there is no fault, so there is no need to look.
+    left: async () => true,
+    async undo({ files }) {
+      for (const folder of missing) await files.removeEmptyFolder(folder);
+    },
+  };
+}
+
+/** The innermost first. */
+async function missingFolders(files: Files, path: string, within: string): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (let folder = path; folder !== within && isWithin(folder, within); folder = folder.slice(0, folder.lastIndexOf('/'))) {
+    if ((await files.kind(folder)) !== undefined) break;
+    missing.push(folder);
+  }
+  return missing;
+}

@@ -1,0 +1,90 @@
+/** Pure reader of `lsblk --json --bytes`. */
+import { isObject } from '../../lib/json.ts';
+import type { Disk } from '../ports/disks.ts';
+
+/** The columns of `lsblk` that a disk is read from. */
+export const diskColumns: readonly string[] = ['NAME', 'TYPE', 'SIZE', 'ROTA', 'RO', 'SERIAL', 'WWN', 'MODEL', 'MOUNTPOINTS', 'FSTYPE', 'LABEL'];
+
+interface Node {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly rotational: boolean;
+  readonly readOnly: boolean;
+  readonly serial: string;
+  readonly wwn: string;
+  readonly model: string;
+  readonly mountpoints: readonly string[];
+  readonly filesystem: string;
+  readonly children: readonly Node[];
+}
+
+export interface FoundDisk {
+  readonly disk: Omit<Disk, 'usedBy'>;
+  /** Whether the machine runs from it. */
+  readonly system: boolean;
+  /** What keeps it from being used, by what the kernel does with it. */
+  readonly usedBy: string | undefined;
+  /** Devices on it, or it itself, that carry a label of ZFS. */
+  readonly labelled: readonly string[];
+}
+
+/** Kinds of devices that call themselves disks and are none: memory disks, floppies, cards' boot areas, network disks, zvols. */
+const notDisks = /^(ram|zram|fd|nbd|rbd|zd|loop|sr|mtdblock|drbd)\d|^mmcblk\d+(boot|rpmb)/;
+
+const systemPlaces = ['/', '/boot', '/boot/efi', '/usr', '/var', '/efi'];
+
+export function readDisks(text: string): readonly FoundDisk[] {
+  const parsed: unknown = JSON.parse(text);
+  const nodes = isObject(parsed) ? nodesOf(parsed['blockdevices']) : [];
+  return nodes
+    .filter((node) => node.type === 'disk' && node.size > 0 && !node.readOnly && !notDisks.test(node.name))
+    .map((node) => {
+      const all = withChildren(node);
+      const mountpoints = all.flatMap((one) => one.mountpoints);
+      return Object.freeze({
+        disk: Object.freeze({ name: node.name, serial: node.serial, lunid: node.wwn.replace(/^0x/, ''), model: node.model, size: node.size, rotational: node.rotational }),
+        system: mountpoints.some((place) => systemPlaces.includes(place)),
+        usedBy: useOf(all, mountpoints),
+        labelled: Object.freeze(all.filter((one) => one.filesystem === 'zfs_member').map((one) => one.name)),
+      });
+    });
+}
+
+function useOf(all: readonly Node[], mountpoints: readonly string[]): string | undefined {
+  if (mountpoints.includes('[SWAP]')) return 'it is used as swap space';
+  if (mountpoints[0] !== undefined) return `it is mounted at ${mountpoints[0]}`;
+  for (const { type, name, filesystem } of all) {
+    if (type.startsWith('raid') || type === 'md') return `it is part of the software RAID ${name}`;
+    if (type === 'lvm') return `it holds the logical volume ${name}`;
+    if (type === 'crypt' || type === 'mpath' || type === 'dm') return `it is used by ${name}`;
+    if (filesystem === 'LVM2_member') return 'it is a physical volume of LVM';
+    if (filesystem === 'linux_raid_member') return 'it is part of a software RAID';
+  }
+  return undefined;
+}
+
+function withChildren(node: Node): readonly Node[] {
+  return [node, ...node.children.flatMap(withChildren)];
+}
+
+function nodesOf(value: unknown): readonly Node[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).map((node) => {
+    const text = (name: string) => (typeof node[name] === 'string' ? node[name].trim() : '');
+    const mountpoints: unknown = node['mountpoints'];
+    return {
+      name: text('name'),
+      type: text('type'),
+      size: typeof node['size'] === 'number' ? node['size'] : Number(text('size')),
+      rotational: node['rota'] === true,
+      readOnly: node['ro'] === true,
+      serial: text('serial'),
+      wwn: text('wwn'),
+      model: text('model'),
+      mountpoints: Array.isArray(mountpoints) ? mountpoints.filter((place) => typeof place === 'string') : [],
+      filesystem: text('fstype'),
+      children: nodesOf(node['children']),
+    };
+  });
+}

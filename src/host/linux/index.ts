@@ -1,0 +1,34 @@
+import type { Host } from '../ports/index.ts';
+import { LinuxAccounts } from './accounts.ts';
+import { LinuxCommands } from './commands.ts';
+import { LinuxDisks } from './disks.ts';
+import { HelperRunner } from './runner.ts';
+import { LinuxServices } from './services.ts';
+import { Tree } from './tree.ts';
+import { LinuxZfs } from './zfs.ts';
+
+export interface LinuxHostOptions {
+  /** Where the machine's files are: `/`, but in tests. Programs always see the real machine. */
+  readonly root?: string;
+  /** Where it is written which accounts Holdfast made. */
+  readonly ledger?: string;
+}
+
+/** This machine: a Debian 13. */
+export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/accounts.json' }: LinuxHostOptions = {}): Promise<Host> {
+  const runner = new HelperRunner();
+  const tree = new Tree({ root, runner });
+  // Each looks at the other: a disk is taken by a pool, and a pool takes only disks that are free.
+  const zfs: LinuxZfs = new LinuxZfs({ runner, tree, disks: () => disks.list() });
+  const disks: LinuxDisks = new LinuxDisks({ runner, pools: () => zfs.pools() });
+  return Object.freeze({
+    kind: 'linux' as const,
+    accounts: new LinuxAccounts({ runner, tree, ledger }),
+    commands: new LinuxCommands({ runner }),
+    disks,
+    files: tree,
+    services: new LinuxServices({ runner }),
+    zfs,
+    close: () => runner.close(),
+  });
+}

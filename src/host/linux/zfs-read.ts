@@ -1,0 +1,258 @@
+/** Pure readers of what OpenZFS 2.3 prints as JSON, with `-p` and `-P`: every number a text of digits, every device a path. */
+import { isObject } from '../../lib/json.ts';
+import { HostError } from '../ports/index.ts';
+import {
+  commentProperty,
+  type Dataset,
+  type DatasetProperty,
+  datasetProperties,
+  type ErrorCounts,
+  type GroupKind,
+  type Health,
+  type Pool,
+  type PoolDevice,
+  type PoolGroup,
+  type Scan,
+} from '../ports/zfs.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The columns of `zfs list` that a dataset is read from. */
+export const datasetColumns: readonly string[] = ['name', 'type', 'used', 'available', 'referenced', 'mountpoint', 'mounted', ...datasetProperties, commentProperty];
+
+/** The name of the disk that a device path leads to now, or undefined when it leads nowhere. */
+export type DiskOf = (path: string) => string | undefined;
+
+interface Property {
+  readonly value: string;
+  readonly source: string;
+}
+
+/** The pools, from `zpool status -jpP` and `zpool get -jp all`. */
+export function readPools(status: string, properties: string, diskOf: DiskOf): readonly Pool[] {
+  const propertiesOf = new Map(entriesOf(parse(properties), 'pools'));
+  return entriesOf(parse(status), 'pools').map(([name, pool]) => readPool(name, pool, memberOf(propertiesOf.get(name) ?? {}, 'properties'), diskOf));
+}
+
+function readPool(name: string, pool: Members, properties: Members, diskOf: DiskOf): Pool {
+  const health = propertyOf(properties, 'health')?.value ?? textOf(pool, 'state');
+  const [root] = entriesOf(pool, 'vdevs');
+  const groups = [
+    ...groupsOf(root?.[1] ?? {}, 'vdevs', undefined, diskOf),
+    // Kinds of data groups of their own.
+    ...groupsOf(pool, 'special', undefined, diskOf),
+    ...groupsOf(pool, 'dedup', undefined, diskOf),
+    ...groupsOf(pool, 'logs', 'log', diskOf),
+    ...groupsOf(pool, 'l2cache', 'cache', diskOf),
+    ...groupsOf(pool, 'spares', 'spare', diskOf),
+  ];
+  return Object.freeze({
+    name,
+    guid: textOf(pool, 'pool_guid'),
+    health: healthOf(health),
+    size: bytesOf(properties, 'size'),
+    allocated: bytesOf(properties, 'allocated'),
+    free: bytesOf(properties, 'free'),
+    upgraded: isUpgraded(properties),
+    scan: readScan(memberOf(pool, 'scan_stats')),
+    groups: Object.freeze(groups),
+  });
+}
+
+/** A pool of before feature flags has a version; one of today has each feature at least enabled. */
+function isUpgraded(properties: Members): boolean {
+  if (/^\d+$/.test(propertyOf(properties, 'version')?.value ?? '-')) return false;
+  return !Object.keys(properties).some((name) => name.startsWith('feature@') && propertyOf(properties, name)?.value === 'disabled');
+}
+
+function groupsOf(holder: Members, section: string, kind: GroupKind | undefined, diskOf: DiskOf): readonly PoolGroup[] {
+  return entriesOf(holder, section).flatMap(([key, vdev]) => {
+    const type = textOf(vdev, 'vdev_type');
+    // What a removed device leaves behind.
+    if (type === 'hole' || type === 'indirect') return [];
+    const devices = leavesOf(key, vdev).map(([name, leaf]) => deviceOf(name, leaf, diskOf));
+    const alone = type === 'disk' || type === 'file' || type === 'missing' || type === 'replacing' || type === 'spare';
+    const name = alone ? (devices[0]?.disk ?? key) : textOf(vdev, 'name');
+    return [
+      Object.freeze({ kind: kind ?? kindOf(type, textOf(vdev, 'name')), name, health: healthOf(textOf(vdev, 'state')), errors: errorsOf(vdev), devices: Object.freeze(devices) }),
+    ];
+  });
+}
+
+function kindOf(type: string, name: string): GroupKind {
+  if (type === 'mirror') return 'mirror';
+  const parity = /^d?raidz?([123])/.exec(name)?.[1];
+  if (parity === undefined) return 'stripe';
+  return parity === '1' ? 'raidz' : parity === '2' ? 'raidz2' : 'raidz3';
+}
+
+/** The disks of a group, also those below one that is being replaced or stands in for another. */
+function leavesOf(key: string, vdev: Members): readonly [string, Members][] {
+  const below = entriesOf(vdev, 'vdevs');
+  return below.length === 0 ? [[key, vdev]] : below.flatMap(([name, child]) => leavesOf(name, child));
+}
+
+function deviceOf(key: string, leaf: Members, diskOf: DiskOf): PoolDevice {
+  // A device that is gone is called by its number; what it was is what its path tells.
+  const path = textOf(leaf, 'was') || textOf(leaf, 'path') || key;
+  const absent = leaf['not_present'] !== undefined;
+  const state = textOf(leaf, 'state');
+  return Object.freeze({
+    disk: (absent ? undefined : diskOf(path)) ?? withoutDev(path),
+    label: absent ? key : withoutDev(path),
+    guid: textOf(leaf, 'guid'),
+    health: state === 'AVAIL' || state === 'INUSE' ? state : healthOf(state),
+    errors: errorsOf(leaf),
+  });
+}
+
+function withoutDev(path: string): string {
+  return path.startsWith('/dev/') ? path.slice('/dev/'.length) : path;
+}
+
+const healths: Readonly<Record<string, Health>> = {
+  ONLINE: 'ONLINE',
+  HEALTHY: 'ONLINE',
+  DEGRADED: 'DEGRADED',
+  FAULTED: 'FAULTED',
+  OFFLINE: 'OFFLINE',
+  REMOVED: 'REMOVED',
+  SUSPENDED: 'SUSPENDED',
+  // Of spares.
+  AVAIL: 'ONLINE',
+  INUSE: 'ONLINE',
+};
+
+/** In JSON a device tells its inner state, of which `CANT_OPEN` and the rest are UNAVAIL in the table for people. */
+function healthOf(state: string): Health {
+  return healths[state] ?? 'UNAVAIL';
+}
+
+function errorsOf(vdev: Members): ErrorCounts {
+  const count = (name: string) => Number(vdev[name] ?? 0);
+  return Object.freeze({ read: count('read_errors'), write: count('write_errors'), checksum: count('checksum_errors') });
+}
+
+function readScan(stats: Members): Scan | undefined {
+  const kind = textOf(stats, 'function') === 'SCRUB' ? 'scrub' : textOf(stats, 'function') === 'RESILVER' ? 'resilver' : undefined;
+  if (kind === undefined) return undefined;
+  const number = (name: string) => Number(stats[name] ?? 0) || 0;
+  const total = number('to_examine') - number('skipped');
+  const part = total > 0 ? Math.min(100, (number('issued') / total) * 100) : 0;
+  const errors = number('errors');
+  switch (textOf(stats, 'state')) {
+    case 'FINISHED':
+      return Object.freeze({ kind, state: 'finished', percent: 100, errors });
+    case 'CANCELED':
+      return Object.freeze({ kind, state: 'cancelled', percent: part, errors });
+    case 'SCANNING':
+      return Object.freeze({ kind, state: number('scrub_pause') > 0 ? 'paused' : 'running', percent: part, errors });
+    default:
+      return undefined;
+  }
+}
+
+/** The datasets, from `zfs list -jp` with the columns above. */
+export function readDatasets(list: string): readonly Dataset[] {
+  return entriesOf(parse(list), 'datasets').map(([name, dataset]) => {
+    const properties = memberOf(dataset, 'properties');
+    const values: Partial<Record<DatasetProperty, string>> = {};
+    const inherited: DatasetProperty[] = [];
+    for (const property of datasetProperties) {
+      const { value = '-', source } = propertyOf(properties, property) ?? {};
+      // What does not apply to it. The source beside it is whatever the property before had.
+      if (value === '-') continue;
+      values[property] = value;
+      if (source === 'DEFAULT' || source === 'INHERITED') inherited.push(property);
+    }
+    const comment = propertyOf(properties, commentProperty);
+    return Object.freeze({
+      name,
+      kind: propertyOf(properties, 'type')?.value === 'volume' ? 'volume' : 'filesystem',
+      used: bytesOf(properties, 'used'),
+      available: bytesOf(properties, 'available'),
+      referenced: bytesOf(properties, 'referenced'),
+      mountpoint: propertyOf(properties, 'mounted')?.value === 'yes' ? propertyOf(properties, 'mountpoint')?.value : undefined,
+      properties: Object.freeze(values),
+      inherited: Object.freeze(inherited),
+      // Of a parent it is not this dataset's.
+      comment: comment !== undefined && isOwn(comment) && comment.value !== '-' && comment.value !== '' ? comment.value : undefined,
+    });
+  });
+}
+
+/** What a dataset has set itself, by name, from `zfs get -jp`; properties it does not have are left out. */
+export function readOwnSettings(got: string, name: string): ReadonlyMap<string, string | undefined> {
+  const dataset = new Map(entriesOf(parse(got), 'datasets')).get(name) ?? {};
+  return new Map(
+    entriesOf(dataset, 'properties').flatMap(([property]) => {
+      const found = propertyOf(memberOf(dataset, 'properties'), property);
+      return found === undefined ? [] : [[property, isOwn(found) ? found.value : undefined] as const];
+    }),
+  );
+}
+
+function isOwn({ source }: Property): boolean {
+  return source === 'LOCAL' || source === 'RECEIVED';
+}
+
+/**
+ * Comments by dataset, from `zfs get -H -o name,value` for those that have one of their own. The text may hold line
+ * ends; a line that does not begin with the next name belongs to the text before.
+ */
+export function readComments(text: string, names: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const comments = new Map<string, string>();
+  let current: string | undefined;
+  for (const line of text.replace(/\n$/, '').split('\n')) {
+    const at = line.indexOf('\t');
+    const name = at < 0 ? '' : line.slice(0, at);
+    if (names.has(name) && !comments.has(name)) {
+      current = name;
+      comments.set(name, line.slice(at + 1));
+    } else if (current !== undefined) {
+      comments.set(current, `${comments.get(current) ?? ''}\n${line}`);
+    }
+  }
+  return comments;
+}
+
+/** What `zdb -l` finds on a device: a pool that may come back, or undefined for none and for one that was destroyed. */
+export function readLabel(text: string): { readonly pool: string } | undefined {
+  const state = /^ {4}state: (\d)$/m.exec(text)?.[1];
+  const pool = /^ {4}name: '(.*)'$/m.exec(text)?.[1];
+  // 0 is a pool in use, here or elsewhere, 1 an exported one; then come destroyed ones, spares and caches.
+  return pool !== undefined && (state === '0' || state === '1') ? { pool } : undefined;
+}
+
+function parse(text: string): Members {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.trim() === '' ? '{}' : text);
+  } catch (error) {
+    throw new HostError(`OpenZFS answered what is no JSON: ${text.slice(0, 200)}`, { cause: error });
+  }
+  return isObject(value) ? value : {};
+}
+
+function memberOf(holder: Members, name: string): Members {
+  const member = holder[name];
+  return isObject(member) ? member : {};
+}
+
+function entriesOf(holder: Members, name: string): readonly [string, Members][] {
+  return Object.entries(memberOf(holder, name)).flatMap(([key, value]): [string, Members][] => (isObject(value) ? [[key, value]] : []));
+}
+
+function textOf(holder: Members, name: string): string {
+  const value = holder[name];
+  return typeof value === 'string' ? value : '';
+}
+
+function propertyOf(properties: Members, name: string): Property | undefined {
+  const property = properties[name];
+  return isObject(property) && typeof property['value'] === 'string' ? { value: property['value'], source: textOf(memberOf(property, 'source'), 'type') } : undefined;
+}
+
+function bytesOf(properties: Members, name: string): number {
+  return Number(propertyOf(properties, name)?.value ?? 0) || 0;
+}

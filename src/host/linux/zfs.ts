@@ -1,0 +1,252 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Outcome } from '../ports/commands.ts';
+import type { Disk } from '../ports/disks.ts';
+import { HostError } from '../ports/index.ts';
+import { commentProperty, type Dataset, type DatasetSettings, type DiskGroup, type Pool, type PoolSpec, type Zfs } from '../ports/zfs.ts';
+import { diskBehind, stablePaths } from './devices.ts';
+import { expectSuccess, type Runner, wordsOf } from './runner.ts';
+import type { Tree } from './tree.ts';
+import { datasetColumns, readComments, readDatasets, readOwnSettings, readPools } from './zfs-read.ts';
+
+/** Pools of many disks take their time to make, import and export. */
+const patience = 15 * 60_000;
+
+/** What a new pool's root dataset has unless told: what Samba's and NFS's rights need. */
+const rootSettings = ['-O', 'acltype=posixacl', '-O', 'xattr=sa'];
+
+/** Milliseconds between the tries at something that is busy, for the probing of new devices and the last client to end. */
+const retries = [100, 200, 400, 800];
+
+/** Milliseconds that changes are gathered for before they are told of, and the longest wait before watching again. */
+const gathering = 250;
+const longestPause = 60_000;
+
+export class LinuxZfs implements Zfs {
+  readonly #runner: Runner;
+  readonly #tree: Tree;
+  readonly #disks: () => Promise<readonly Disk[]>;
+
+  constructor(options: { runner: Runner; tree: Tree; disks: () => Promise<readonly Disk[]> }) {
+    this.#runner = options.runner;
+    this.#tree = options.tree;
+    this.#disks = options.disks;
+  }
+
+  async pools(): Promise<readonly Pool[]> {
+    const [status, properties] = await Promise.all([this.#do('zpool', 'status', '-jpP'), this.#do('zpool', 'get', '-jp', 'all')]);
+    const paths = [...new Set([...status.stdout.matchAll(/"(?:path|was)":"([^"]+)"/g)].map((match) => match[1] ?? ''))];
+    const disks = new Map(await Promise.all(paths.map(async (path) => [path, await diskBehind(path)] as const)));
+    return readPools(status.stdout, properties.stdout, (path) => disks.get(path));
+  }
+
+  async createPool({ name, groups, mountpoint, settings = {} }: PoolSpec): Promise<void> {
+    const base = ['zpool', 'create'];
+    const rest = ['-o', 'ashift=12', '-m', settings.mountpoint ?? mountpoint, ...rootSettings, ...options('-O', { ...settings, mountpoint: undefined }), '--', name];
+    await this.#useDisks(base, [...rest, ...(await vdevWords(groups))], groups);
+  }
+
+  async extendPool(name: string, groups: readonly DiskGroup[]): Promise<void> {
+    await this.#useDisks(['zpool', 'add'], ['--', name, ...(await vdevWords(groups))], groups);
+  }
+
+  async destroyPool(name: string): Promise<void> {
+    const pool = (await this.pools()).find((one) => one.name === name);
+    const mountpoint = (await this.datasets()).find((one) => one.name === name)?.mountpoint;
+    await this.#patiently('zpool', 'destroy', '--', name);
+    // Else the disks would tell for ever of a pool that cannot come back.
+    for (const device of pool?.groups.flatMap((group) => group.devices) ?? []) await this.#run('zpool', 'labelclear', `/dev/${device.label}`);
+    // ZFS keeps the folder of a mountpoint that was set by hand, as ours always is.
+    if (mountpoint !== undefined && mountpoint !== '/') await this.#tree.removeEmptyFolder(mountpoint).catch(() => {});
+  }
+
+  async exportPool(name: string): Promise<void> {
+    await this.#patiently('zpool', 'export', '--', name);
+  }
+
+  async importPool(guid: string): Promise<void> {
+    if (!/^\d+$/.test(guid)) throw new HostError(`cannot import '${guid}': no such pool available`);
+    // By force: a pool of a machine that died was never exported, and its disks are here now.
+    await this.#do('zpool', 'import', '-f', guid);
+  }
+
+  async startScrub(name: string): Promise<void> {
+    await this.#do('zpool', 'scrub', '--', name);
+  }
+
+  async stopScrub(name: string): Promise<void> {
+    await this.#do('zpool', 'scrub', '-s', '--', name);
+  }
+
+  async datasets(): Promise<readonly Dataset[]> {
+    const { stdout } = await this.#do('zfs', 'list', '-jp', '-t', 'filesystem,volume', '-o', datasetColumns.join(','));
+    const datasets = readDatasets(stdout);
+    const commented = new Set(datasets.filter((one) => one.comment !== undefined).map((one) => one.name));
+    if (commented.size === 0) return datasets;
+    // The JSON of OpenZFS 2.3 leaves out characters beyond U+FFFF; plain output has them.
+    const plain = await this.#do('zfs', 'get', '-H', '-t', 'filesystem,volume', '-s', 'local,received', '-o', 'name,value', commentProperty);
+    const comments = readComments(plain.stdout, commented);
+    return datasets.map((one) => (commented.has(one.name) ? Object.freeze({ ...one, comment: comments.get(one.name) ?? one.comment }) : one));
+  }
+
+  async createDataset(name: string, settings: DatasetSettings = {}): Promise<void> {
+    await this.#do('zfs', 'create', ...options('-o', settings), '--', name);
+  }
+
+  async createVolume(name: string, size: number, settings: DatasetSettings = {}): Promise<void> {
+    const { volsize: _, ...properties } = settings.properties ?? {};
+    await this.#do('zfs', 'create', '-V', String(size), ...options('-o', { ...settings, properties }), '--', name);
+    // The device appears when udev has seen it.
+    for (let waited = 0; waited < 10_000 && !existsSync(`/dev/zvol/${name}`); waited += 50) await wait(50);
+  }
+
+  async changeDataset(name: string, settings: DatasetSettings): Promise<void> {
+    const wanted = wantedOf(settings);
+    if (wanted.length === 0) return;
+    const names = wanted.map(([property]) => property);
+    const set = wanted.filter(([, value]) => value !== undefined);
+    const inherit = wanted.filter(([, value]) => value === undefined);
+    const before = await this.#ownSettings(name, names);
+    try {
+      if (set.length > 0) await this.#set(name, set);
+      for (const [property] of inherit) await this.#do('zfs', 'inherit', property, name);
+    } catch (error) {
+      // zfs goes through them one by one and may have changed some.
+      if (names.length > 1) await this.#restore(name, before, names);
+      throw error;
+    }
+  }
+
+  async destroyDataset(name: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
+    await this.#patiently('zfs', 'destroy', ...(recursive ? ['-r'] : []), '--', name);
+  }
+
+  watch(changed: () => void): () => void {
+    let stopped = false;
+    let pause = 1000;
+    let gathered: NodeJS.Timeout | undefined;
+    let again: NodeJS.Timeout | undefined;
+    let end = () => {};
+    const tell = () => {
+      gathered ??= setTimeout(() => {
+        gathered = undefined;
+        changed();
+      }, gathering).unref();
+    };
+    const begin = () => {
+      const begun = Date.now();
+      end = this.#runner.follow(['zpool', 'events', '-f', '-H'], {
+        line: tell,
+        ended: () => {
+          if (stopped) return;
+          // One that has run for a while has earned a quick return.
+          pause = Date.now() - begun > longestPause ? 1000 : Math.min(pause * 2, longestPause);
+          again = setTimeout(begin, pause).unref();
+        },
+      });
+    };
+    begin();
+    return () => {
+      stopped = true;
+      clearTimeout(gathered);
+      clearTimeout(again);
+      end();
+    };
+  }
+
+  /**
+   * Makes or extends a pool. zpool objects to disks with old contents and of different sizes, which an appliance takes:
+   * what is free is free for whatever is on it. Its other objections stand.
+   */
+  async #useDisks(program: readonly string[], rest: readonly string[], groups: readonly DiskGroup[]): Promise<void> {
+    const words = [...program, ...rest];
+    const outcome = await this.#runner.run(words, { timeout: patience });
+    if (outcome.status === 0) return;
+    const overridable =
+      /use '-f' to override/.test(outcome.stderr) && /contains a|does not contain an EFI label|different sizes|is part of potentially active pool/.test(outcome.stderr);
+    if (!overridable || /mismatched replication level/.test(outcome.stderr)) expectSuccess(outcome, words);
+    const disks = await this.#disks();
+    for (const name of groups.flatMap((group) => group.disks)) {
+      const disk = disks.find((one) => one.name === name);
+      if (disk === undefined || disk.usedBy !== undefined) throw new HostError(`cannot use the disk ${name}: ${disk?.usedBy ?? 'there is no such disk'}`);
+    }
+    const different = new Set(groups.filter((group) => isData(group)).map((group) => `${group.kind}/${group.kind === 'stripe' ? 1 : group.disks.length}`));
+    // By force zpool would not look at this any more.
+    if (different.size > 1) throw new HostError(`mismatched replication level: the groups are ${[...different].join(', ')}`);
+    const forced = [...program, '-f', ...rest];
+    expectSuccess(await this.#runner.run(forced, { timeout: patience }), forced);
+  }
+
+  async #ownSettings(name: string, properties: readonly string[]): Promise<ReadonlyMap<string, string | undefined>> {
+    return readOwnSettings((await this.#do('zfs', 'get', '-jp', properties.join(','), name)).stdout, name);
+  }
+
+  #set(name: string, settings: readonly (readonly [string, string | undefined])[]): Promise<Outcome> {
+    return this.#do('zfs', 'set', ...settings.map(([property, value]) => `${property}=${value ?? ''}`), name);
+  }
+
+  async #restore(name: string, before: ReadonlyMap<string, string | undefined>, names: readonly string[]): Promise<void> {
+    const now = await this.#ownSettings(name, names);
+    const changed = names.filter((property) => now.get(property) !== before.get(property));
+    const own = changed.flatMap((property) => {
+      const value = before.get(property);
+      return value === undefined ? [] : [[property, value] as const];
+    });
+    if (own.length > 0) await this.#set(name, own);
+    for (const property of changed) {
+      if (before.get(property) !== undefined) continue;
+      // Limits cannot be inherited: giving them back is setting none.
+      if ((await this.#run('zfs', 'inherit', property, name)).status !== 0) await this.#run('zfs', 'set', `${property}=none`, name);
+    }
+  }
+
+  /** What is busy for a moment is tried again. */
+  async #patiently(...words: readonly string[]): Promise<void> {
+    for (const pause of retries) {
+      const outcome = await this.#runner.run(words, { timeout: patience });
+      if (outcome.status === 0) return;
+      if (!/busy/.test(wordsOf(outcome))) expectSuccess(outcome, words);
+      await wait(pause);
+    }
+    await this.#do(...words);
+  }
+
+  async #do(...words: readonly string[]): Promise<Outcome> {
+    return expectSuccess(await this.#run(...words), words);
+  }
+
+  #run(...words: readonly string[]): Promise<Outcome> {
+    return this.#runner.run(words, { timeout: patience });
+  }
+}
+
+/** What is to be set, with undefined for what is to be given back. */
+function wantedOf({ properties = {}, comment, mountpoint }: DatasetSettings): readonly (readonly [string, string | undefined])[] {
+  const entries = Object.entries(properties).map(([name, value]) => [name, value === 'inherit' ? undefined : value] as const);
+  return [
+    ...entries,
+    ...(comment === undefined ? [] : [[commentProperty, comment === '' ? undefined : comment] as const]),
+    ...(mountpoint === undefined ? [] : [['mountpoint', mountpoint] as const]),
+  ];
+}
+
+/** The settings as options of a command that makes something: there is nothing to give back yet. */
+function options(flag: '-o' | '-O', settings: Omit<DatasetSettings, 'mountpoint'> & { readonly mountpoint?: string | undefined }): readonly string[] {
+  const { mountpoint, ...others } = settings;
+  return wantedOf(mountpoint === undefined ? others : { ...others, mountpoint }).flatMap(([name, value]) => (value === undefined ? [] : [flag, `${name}=${value}`]));
+}
+
+function isData({ kind }: DiskGroup): boolean {
+  return kind !== 'log' && kind !== 'cache' && kind !== 'spare';
+}
+
+/** The groups as `zpool` wants them: the data first, each kind introduced by its word. */
+async function vdevWords(groups: readonly DiskGroup[]): Promise<readonly string[]> {
+  const stable = await stablePaths();
+  return [...groups.filter(isData), ...groups.filter((group) => !isData(group))].flatMap(({ kind, disks }) => {
+    const paths = disks.map((disk) => stable.get(disk) ?? `/dev/${disk}`);
+    if (kind === 'stripe') return paths;
+    // Two disks for the log are there so that one may fail.
+    return kind === 'log' && paths.length > 1 ? ['log', 'mirror', ...paths] : [kind, ...paths];
+  });
+}

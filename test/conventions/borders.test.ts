@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../src', import.meta.url));
+
+interface Import {
+  readonly from: string;
+  /** A file below `src`, or the name of a package. */
+  readonly to: string;
+  /** Nothing of it is there when the program runs. */
+  readonly typeOnly: boolean;
+}
+
+function importsOf(file: string): readonly Import[] {
+  const text = readFileSync(join(root, file), 'utf8').replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '');
+  const found: Import[] = [];
+  const note = (target: string, typeOnly: boolean) =>
+    void found.push({ from: file, to: target.startsWith('.') ? relative(root, join(root, dirname(file), target)) : target, typeOnly });
+  for (const [, type, names = '', target = ''] of text.matchAll(/^(?:import|export)\s+(type\s)?([^'";]*?)\s*from\s+'([^']+)'/gm)) {
+    const inBraces = /^\{([^}]*)\}$/s.exec(names.trim())?.[1];
+    const words = inBraces
+      ?.split(',')
+      .map((word) => word.trim())
+      .filter((word) => word !== '');
+    note(target, type !== undefined || (words !== undefined && words.length > 0 && words.every((word) => word.startsWith('type '))));
+  }
+  for (const [, target = ''] of text.matchAll(/^import\s+'([^']+)'/gm)) note(target, false);
+  for (const [, target = ''] of text.matchAll(/\bimport\(\s*'([^']+)'/g)) note(target, false);
+  return found;
+}
+
+const files = globSync('**/*.ts', { cwd: root });
+const imports = files.flatMap(importsOf);
+
+/** What each part of the house may know besides itself, and whether packages. */
+const borders: readonly { readonly part: string; readonly knows: readonly string[]; readonly packages: boolean }[] = [
+  { part: 'lib/', knows: [], packages: false },
+  { part: 'host/ports/', knows: ['lib/'], packages: false },
+  { part: 'host/virtual/', knows: ['lib/', 'host/ports/'], packages: true },
+  { part: 'host/linux/', knows: ['lib/', 'host/ports/'], packages: true },
+  { part: 'engine/', knows: ['lib/', 'host/ports/'], packages: true },
+  { part: 'areas/', knows: ['lib/', 'engine/', 'host/ports/'], packages: true },
+  { part: 'units/', knows: ['lib/', 'engine/', 'areas/', 'host/ports/'], packages: true },
+  { part: 'store/', knows: ['lib/', 'engine/'], packages: true },
+  { part: 'http/', knows: ['lib/', 'engine/'], packages: true },
+];
+
+test('every part of the house imports only what it may know', () => {
+  assert.ok(imports.length > 100, 'the imports were not found');
+  const crossings = imports.filter(({ from, to }) => {
+    const border = borders.find(({ part }) => from.startsWith(part));
+    if (border === undefined) return false;
+    if (!to.endsWith('.ts')) return !border.packages;
+    return ![border.part, ...border.knows].some((part) => to.startsWith(part));
+  });
+  assert.deepEqual(
+    crossings.map(({ from, to }) => `${from} imports ${to}`),
+    [],
+  );
+});
+
+test('only the composition root and the command line know both sides', () => {
+  const outside = files.filter((file) => !borders.some(({ part }) => file.startsWith(part)));
+  assert.deepEqual(outside.filter((file) => !file.startsWith('cli/')).toSorted(), ['app.ts', 'main.ts']);
+});
+
+test('no files import one another in a circle', () => {
+  const targets = Map.groupBy(
+    imports.filter(({ typeOnly }) => !typeOnly),
+    ({ from }) => from,
+  );
+  const finished = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+    if (finished.has(file) || path.includes(file)) return;
+    for (const { to } of targets.get(file) ?? []) visit(to, [...path, file]);
+    finished.add(file);
+  };
+  for (const file of files) visit(file, []);
+  assert.deepEqual(circles, []);
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { routesOf } from '../../src/http/routes.ts';
+import { rootPassword } from '../support/appliance.ts';
+import { addressed, furnished, isHarmless, pathOf, readable } from '../support/catalogue.ts';
+
+const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'] as const;
+
+const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+/** Each is a way not to be root. `user0` is an account of the examples, with this very password. */
+const strangers: readonly (readonly [title: string, authorization: string | undefined])[] = [
+  ['no credential', undefined],
+  ['a wrong password', basic('root', 'a wrong password')],
+  ['an empty password', basic('root', '')],
+  ['the password with a blank behind it', basic('root', `${rootPassword} `)],
+  ['an account that does not exist', basic('nobody-at-all', rootPassword)],
+  ['an account that is not root, with its right password', basic('user0', 'secret 0')],
+  ['root in other letters', basic('Root', rootPassword)],
+  ['a name that every object has', basic('__proto__', 'x')],
+  ['no colon', `Basic ${Buffer.from('root').toString('base64')}`],
+  ['no base64', 'Basic \u00e9\u00e9\u00e9'],
+  ['an empty credential', 'Basic '],
+  ['another scheme', basic('root', rootPassword).replace('Basic', 'Digest')],
+  ['a made-up bearer', 'Bearer 0123456789abcdef'],
+  ['only a scheme', 'Basic'],
+  ['the hash for the password', basic('root', '$6$rounds=5000$x$y')],
+  ['a long password', basic('root', 'x'.repeat(8000))],
+];
+
+const beyond = [
+  '/healthz',
+  '/readyz',
+  '/openapi.json',
+  '/api/v1.0/',
+  '/api/v1.0/no/such/',
+  '/api/holdfast/v1/jobs',
+  '/api/holdfast/v1/jobs/1',
+  '/api/holdfast/v1/jobs/1/abort',
+  '/api/holdfast/v1/events',
+  '/api/holdfast/v1/drift',
+  '/api/holdfast/v1/revisions',
+  '/docs',
+  '/metrics',
+  '/',
+];
+
+test('without the right credential every address and method answers 401, or 405, and nothing changes', async () => {
+  await using world = await furnished();
+  const documented = routesOf(addressed).map((route) => {
+    const rest = route.pattern.slice(route.resource.path.length).replace(/\{key\*?\}/, '1');
+    return { path: `/api/v1.0/${pathOf(route.resource)}${rest}/`, allowed: [...route.operations.keys()].map(String) };
+  });
+  const others = beyond.map((path) => ({ path, allowed: [...methods].map(String) }));
+  const before = { machine: await world.machineState(), kept: world.keptState() };
+  world.faults.heal();
+  for (const { path, allowed } of [...documented, ...others]) {
+    for (const method of methods) {
+      // The whole list on one method of each address, the first two on every one: a password takes its time to be checked.
+      const tried = method === allowed[0] && path.includes('cronjob') ? strangers : strangers.slice(0, method === 'GET' ? 3 : 1);
+      for (const [title, authorization] of tried) {
+        const answer = await fetch(`${world.api.url}${path}`, {
+          method,
+          redirect: 'manual',
+          headers: { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) },
+          ...(method === 'GET' || method === 'HEAD' ? {} : { body: '{}' }),
+        });
+        const told = `${method} ${path} with ${title} answered ${answer.status}`;
+        await answer.text();
+        const reachable = allowed.includes(method) || method === 'OPTIONS' || (method === 'HEAD' && allowed.includes('GET'));
+        if (reachable && others.every((one) => one.path !== path)) assert.equal(answer.status, 401, told);
+        else assert.ok([401, 405, 404].includes(answer.status), told);
+        if (answer.status === 401) assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic realm="/i, told);
+        if (path === '/openapi.json' && method === 'GET') assert.equal(answer.status, 401, told);
+      }
+    }
+  }
+  for (const path of beyond) {
+    const answer = await fetch(`${world.api.url}${path}`);
+    assert.equal(answer.status, 401, `GET ${path}`);
+  }
+  assert.deepEqual(
+    world.faults.titles.filter((call) => !isHarmless(call)),
+    [],
+  );
+  assert.deepEqual({ machine: await world.machineState(), kept: world.keptState() }, before);
+});
+
+test('a method in a header does not get past the gate', async () => {
+  await using world = await furnished();
+  const before = world.keptState();
+  for (const method of ['DELETE', 'POST', 'PUT', 'TRACE']) {
+    const answer = await fetch(`${world.api.url}/api/v1.0/tasks/cronjob/`, { headers: { 'x-http-method-override': method } });
+    assert.ok(answer.status === 401 || answer.status === 405, `${method}: ${answer.status}`);
+  }
+  assert.deepEqual(world.keptState(), before);
+});
+
+test('nothing happens on GET and HEAD, whatever is read', async () => {
+  await using world = await furnished();
+  const before = { machine: await world.machineState(), kept: world.keptState() };
+  const revisions = (await world.api.get('/api/holdfast/v1/revisions?limit=1')).text;
+  world.faults.heal();
+  const paths = [...(await readable(world.api)), ...beyond.filter((path) => !path.endsWith('/events'))];
+  assert.ok(paths.length > 100, `only ${paths.length} addresses were found`);
+  for (const path of paths) {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await world.api.send(method, path);
+      assert.ok(answer.status === 200 || (beyond.includes(path) && answer.status === 404), `${method} ${path} answered ${answer.status} ${answer.text.slice(0, 200)}`);
+    }
+  }
+  assert.deepEqual(
+    world.faults.titles.filter((call) => !isHarmless(call)),
+    [],
+  );
+  assert.deepEqual({ machine: await world.machineState(), kept: world.keptState() }, before);
+  assert.equal((await world.api.get('/api/holdfast/v1/revisions?limit=1')).text, revisions);
+});

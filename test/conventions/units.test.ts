@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isKeptResource } from '../../src/engine/engine.ts';
+import type { Facts } from '../../src/engine/facts.ts';
+import type { View } from '../../src/engine/resource.ts';
+import { units } from '../../src/units/index.ts';
+import { addressed, furnished, trials } from '../support/catalogue.ts';
+
+/** The same view, which notes what it is asked for. */
+function noting(view: View, paths: Set<string>): View {
+  return {
+    all: (of) => view.all(note(of)),
+    get: (of, id) => view.get(note(of), id),
+    find: (of, name, value) => view.find(note(of), name, value),
+    only: (of) => view.only(note(of)),
+  };
+  function note<T extends { readonly path: string }>(of: T): T {
+    paths.add(of.path);
+    return of;
+  }
+}
+
+function notingFacts(facts: Facts, topics: Set<string>): Facts {
+  return new Proxy(facts, {
+    get(target, key) {
+      if (typeof key === 'string' && key !== 'host') topics.add(key);
+      const value: unknown = Reflect.get(target, key);
+      return value;
+    },
+  });
+}
+
+/** Facts that a unit looks at without being rendered again when they change. */
+const looksOnce: Readonly<Record<string, readonly string[]>> = {
+  // It makes the accounts itself; of the machine's others it needs the shells and the groups that come with Debian.
+  accounts: ['accounts'],
+};
+
+test('every unit names the resources that it reads and the facts that it renders from', async () => {
+  await using world = await furnished();
+  await world.api.expect(200, 'PUT', 'services/ftp/', { ftp_onlyanonymous: true, ftp_anonpath: '/mnt/tank' });
+  for (const unit of units) {
+    const [paths, topics] = [new Set<string>(), new Set<string>()];
+    const { view, facts } = world.engine.world;
+    unit.render(noting(view, paths), notingFacts(facts, topics));
+    assert.deepEqual(
+      [...paths].filter((path) => !unit.reads.some((resource) => resource.path === path)),
+      [],
+      `${unit.name} reads what it does not name`,
+    );
+    assert.deepEqual(
+      [...topics].filter((topic) => !(unit.uses ?? []).some((one) => one === topic) && !looksOnce[unit.name]?.includes(topic)),
+      [],
+      `${unit.name} uses facts that it does not name`,
+    );
+  }
+});
+
+test('a unit renders the same again, and the same after a change of a resource that it does not read', async () => {
+  await using world = await furnished();
+  for (const trial of trials(world.maker).filter(({ resource }) => isKeptResource(resource) && addressed.includes(resource))) {
+    const { method, path, body } = await trial.prepare();
+    const before = units.map((unit) => unit.render(world.engine.world.view, world.engine.world.facts));
+    const records = new Map(units.flatMap(({ reads }) => reads).map((resource) => [resource, [...world.engine.table(resource).all()]]));
+    const facts = world.engine.world.facts;
+    await world.api.send(method, path, body);
+    for (const [index, unit] of units.entries()) {
+      const same = unit.reads.every((resource) => {
+        const [old, now] = [records.get(resource), world.engine.table(resource).all()];
+        return old?.length === now.length && old.every((record, place) => record === now[place]);
+      });
+      // The facts of before: what else the change did to the machine is not the question.
+      if (same) assert.deepEqual(unit.render(world.engine.world.view, facts), before[index], `${trial.title} changed what ${unit.name} renders`);
+    }
+  }
+});

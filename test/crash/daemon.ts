@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { isObject } from '../../src/lib/json.ts';
+import { Api } from '../support/api.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const password = 'a test password';
+
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stderr: string;
+}
+
+/** The daemon as a process of its own, on the virtual host. */
+export interface Daemon {
+  readonly api: Api;
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ending>;
+}
+
+/** A folder for the state of daemons, gone after the test. */
+export async function stateFolder(): Promise<{ readonly path: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'holdfast-crash-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+export async function startDaemon(state: string): Promise<Daemon> {
+  const { child, ended } = launch(state);
+  const lines = createInterface({ input: child.stdout ?? nothing() });
+  const found = Promise.withResolvers<string>();
+  lines.on('line', (line) => {
+    const url = /serving on (http:\S+?)\/?"/.exec(line)?.[1];
+    if (url !== undefined) found.resolve(url);
+  });
+  const died = ended.then(({ code, stderr }) => {
+    throw new Error(`the daemon ended with ${code} before it served: ${stderr}`);
+  });
+  died.catch(() => {});
+  const url = await Promise.race([found.promise, died]);
+  return {
+    api: new Api(url, { user: 'root', password }),
+    async end(signal) {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** Starts a daemon that is expected to end by itself. */
+export async function runDaemon(state: string): Promise<Ending> {
+  const { child, ended } = launch(state);
+  // One that serves after all must not keep the test waiting.
+  const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  try {
+    return await ended;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function launch(state: string): { readonly child: ChildProcess; readonly ended: Promise<Ending> } {
+  const child = spawn(process.execPath, [main, '--listen', '127.0.0.1:0', '--state', state, '--disks', '24x256M', '--log-level', 'info'], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: state, XDG_CONFIG_HOME: state, HOLDFAST_ROOT_PASSWORD: password },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stderr = '';
+  child.stderr?.on('data', (chunk) => {
+    stderr += String(chunk);
+  });
+  const ended = once(child, 'close').then(([code, signal]) => ({ code: typeof code === 'number' ? code : null, signal: typeof signal === 'string' ? signal : null, stderr }));
+  return { child, ended };
+}
+
+function nothing(): never {
+  throw new Error('the daemon has no output');
+}
+
+/** Units of which the machine is not what the configuration says. */
+export async function drift(api: Api): Promise<readonly unknown[]> {
+  const report = await api.list('/api/holdfast/v1/drift');
+  return report.filter((unit) => isObject(unit) && (unit['degraded'] !== null || !Array.isArray(unit['drift']) || unit['drift'].length > 0));
+}
+
+/** Random numbers from 0 up to 1 that are the same for the same seed. */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

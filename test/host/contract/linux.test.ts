@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openLinuxHost } from '../../../src/host/linux/index.ts';
+import { HelperRunner } from '../../../src/host/linux/runner.ts';
+import type { Host } from '../../../src/host/ports/index.ts';
+import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
+import { describeAccounts } from './accounts.ts';
+import { describeCommands } from './commands.ts';
+import { describeDisks } from './disks.ts';
+import { describeFiles } from './files.ts';
+import { describeServices } from './services.ts';
+import { freeDisks, freshName, poolOn, refused } from './support.ts';
+import { describeZfs } from './zfs.ts';
+
+// These make pools and users of whatever machine they run on.
+if (process.env['HOLDFAST_IN_MACHINE'] === '1') {
+  // One for all: it remembers nothing but its helper process, which takes half a second to start there.
+  const host = await openLinuxHost();
+  after(() => host.close());
+  const hosts: readonly HostUnderTest[] = [{ title: 'Linux', start: async () => host }];
+  describeAccounts(hosts);
+  describeCommands(hosts);
+  describeDisks(hosts);
+  describeFiles(hosts);
+  describeServices(hosts);
+  describeZfs(hosts);
+  describeReal(host);
+} else {
+  test('the Linux host keeps the contract', { skip: 'runs in the test machine: lab/test test/lab/contract.test.ts' }, () => {});
+}
+
+/** What only a real machine has: other hands, old contents of disks, programs that do not start. */
+function describeReal(host: Host): void {
+  describe('the Linux host in a real machine', () => {
+    const runner = new HelperRunner();
+    after(() => runner.close());
+    const byOtherHands = (...words: readonly string[]) => runner.run(words);
+
+    test('what other hands change in a pool is told', async (t) => {
+      const pool = await poolOn(host, t);
+      let told = 0;
+      const stop = host.zfs.watch(() => {
+        told += 1;
+      });
+      finallyOf(t, stop);
+      await wait(3000);
+      const before = told;
+      await byOtherHands('zfs', 'create', `${pool}/theirs`);
+      for (let waited = 0; told === before && waited < 10_000; waited += 50) await wait(50);
+      assert.ok(told > before, 'it was told');
+      stop();
+      await byOtherHands('zfs', 'destroy', `${pool}/theirs`);
+      const after = told;
+      await wait(1000);
+      assert.equal(told, after, 'nothing is told after the end');
+    });
+
+    test('a disk with an old file system is taken, one with an exported pool is not', async (t) => {
+      const [disk = ''] = await freeDisks(host, 1);
+      await byOtherHands('mkfs.ext4', '-q', '-F', `/dev/${disk}`);
+      const pool = await poolOn(host, t, [{ kind: 'stripe', disks: [disk] }]);
+      const guid = (await host.zfs.pools()).find((one) => one.name === pool)?.guid ?? '';
+      await host.zfs.exportPool(pool);
+      finallyOf(t, async () => {
+        await host.zfs.importPool(guid);
+        await host.zfs.destroyPool(pool);
+      });
+      assert.equal((await host.disks.list()).find((one) => one.name === disk)?.usedBy, `it is part of the exported pool ${pool}`);
+      const name = freshName('hold');
+      await refused(host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [{ kind: 'stripe', disks: [disk] }] }), new RegExp(`exported pool '?${pool}`));
+    });
+
+    test('by force or not, groups of different kinds do not come together', async (t) => {
+      const disks = await freeDisks(host, 4);
+      await byOtherHands('mkfs.ext4', '-q', '-F', `/dev/${disks[0]}`);
+      const name = freshName('hold');
+      const groups = [
+        { kind: 'raidz', disks: disks.slice(0, 3) },
+        { kind: 'stripe', disks: disks.slice(3) },
+      ] as const;
+      await refused(host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups }), /mismatched replication level/);
+      assert.ok(!(await host.zfs.pools()).some((pool) => pool.name === name));
+      await poolOn(host, t, [{ kind: 'stripe', disks: disks.slice(0, 1) }]);
+    });
+
+    test('a change of several properties that fails halfway leaves them all as they were', async (t) => {
+      const pool = await poolOn(host, t);
+      await host.zfs.createDataset(`${pool}/a`, { properties: { recordsize: '64K' }, comment: 'old' });
+      const look = async () => (await host.zfs.datasets()).find((one) => one.name === `${pool}/a`);
+      const { properties, inherited, comment } = (await look()) ?? assert.fail('no dataset');
+      await refused(host.zfs.changeDataset(`${pool}/a`, { properties: { atime: 'off', recordsize: 'inherit', reservation: '1000G' }, comment: 'new' }), /space/);
+      await refused(host.zfs.changeDataset(`${pool}/a`, { properties: { recordsize: '32K', atime: 'off', quota: 'inherit' } }), /cannot be inherited/);
+      const now = await look();
+      assert.deepEqual({ properties: now?.properties, inherited: now?.inherited, comment: now?.comment }, { properties, inherited, comment });
+    });
+
+    test('a comment may have any character', async (t) => {
+      const pool = await poolOn(host, t);
+      const comments = ['😀 ü €', 'two\nlines', '-x', 'a=b'];
+      for (const [index, comment] of comments.entries()) await host.zfs.createDataset(`${pool}/${index}`, { comment });
+      const datasets = (await host.zfs.datasets()).filter((one) => one.name.startsWith(`${pool}/`));
+      assert.deepEqual(
+        datasets.map((one) => one.comment),
+        comments,
+      );
+    });
+
+    test('a program that does not start is told of in its own words, and does not start at boot', async (t) => {
+      const path = '/etc/proftpd/proftpd.conf';
+      const old = (await host.files.read(path)) ?? '';
+      await host.services.stop('proftpd');
+      await host.files.write(path, `${old}\nNonsense on\n`);
+      finallyOf(t, () => host.files.write(path, old));
+      await refused(host.services.start('proftpd'), /^proftpd did not start: .*unknown configuration directive 'Nonsense'/s);
+      assert.deepEqual((await host.services.states(['proftpd'])).get('proftpd'), { running: false, enabled: false, installed: true });
+    });
+
+    test('a program is restarted as often as changes come', async (t) => {
+      finallyOf(t, () => host.services.stop('proftpd'));
+      await host.services.start('proftpd');
+      for (let times = 0; times < 7; times += 1) await host.services.restart('proftpd');
+      assert.equal((await host.services.states(['proftpd'])).get('proftpd')?.running, true);
+    });
+
+    test('a user’s program does not keep the user from being removed', async (t) => {
+      const { accounts, commands } = host;
+      const name = freshName('hfu');
+      await accounts.createGroup({ name, gid: 54321 });
+      finallyOf(t, () => accounts.removeGroup(name));
+      await accounts.createUser({ name, uid: 54321, gid: 54321, fullName: '', home: '/nonexistent', shell: '/bin/sh', passwordHash: '*', groups: [] });
+      const abort = new AbortController();
+      const running = commands.run({ user: name, line: 'id -un; sleep 60', signal: abort.signal, keep: 100 });
+      await wait(1000);
+      await accounts.removeUser(name);
+      assert.ok(
+        (await accounts.owned()).groups.some((group) => group.name === name),
+        'the group of that name is still there',
+      );
+      abort.abort();
+      assert.deepEqual(await running, { status: 143, stdout: `${name}\n`, stderr: '' });
+    });
+  });
+}

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { LinuxCommands } from '../../../src/host/linux/commands.ts';
+import { expectSuccess, HelperRunner, systemPath } from '../../../src/host/linux/runner.ts';
+import { HostError } from '../../../src/host/ports/index.ts';
+import { finallyOf, scratchFolder } from '../../support/hosts.ts';
+import { refused } from '../contract/support.ts';
+
+function runnerFor(t: TestContext): HelperRunner {
+  const runner = new HelperRunner();
+  finallyOf(t, () => runner.close());
+  return runner;
+}
+
+/** Whether a process with this number runs; one that has ended may wait for its parent to notice. */
+function lives(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+describe('the runner', () => {
+  test('a program is its words, and no shell reads them', async (t) => {
+    const outcome = await runnerFor(t).run(['printf', '%s\n', '$HOME', 'a b', '*', 'ü€']);
+    assert.deepEqual(outcome, { status: 0, stdout: '$HOME\na b\n*\nü€\n', stderr: '' });
+  });
+
+  test('a status other than zero is an answer, and so is a signal', async (t) => {
+    const runner = runnerFor(t);
+    assert.deepEqual(await runner.run(['sh', '-c', 'echo no >&2; exit 3']), { status: 3, stdout: '', stderr: 'no\n' });
+    assert.equal((await runner.run(['sh', '-c', 'kill -KILL $$'])).status, 137);
+  });
+
+  test('a program sees a clean environment', async (t) => {
+    process.env['SECRET_OF_THE_DAEMON'] = 'x';
+    const { stdout } = await runnerFor(t).run(['env'], { environment: { MORE: '1' } });
+    assert.deepEqual(stdout.trim().split('\n').toSorted(), ['LANG=C.UTF-8', 'MORE=1', 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin']);
+  });
+
+  test('what it is given it reads on standard input', async (t) => {
+    const runner = runnerFor(t);
+    const long = 'ä'.repeat(300_000);
+    assert.equal((await runner.run(['cat'], { input: long })).stdout, long);
+    assert.equal((await runner.run(['cat'])).stdout, '');
+    assert.equal((await runner.run(['true'], { input: long })).status, 0);
+  });
+
+  test('a missing program is a failure that names it', async (t) => {
+    await refused(runnerFor(t).run(['hf-no-such-program', 'x y']), /cannot run hf-no-such-program "x y": this machine has no such program/);
+  });
+
+  test('one that takes too long is stopped, with its children, and what it said is told', async (t) => {
+    const runner = runnerFor(t);
+    const begun = Date.now();
+    await refused(runner.run(['sh', '-c', 'sleep 60 & echo $!; wait'], { timeout: 300 }), /did not end within 0.3 s and was stopped; it said: \d+/);
+    assert.ok(Date.now() - begun < 3000);
+  });
+
+  test('one that is aborted ends with all it started', async (t) => {
+    const runner = runnerFor(t);
+    const abort = new AbortController();
+    const running = runner.run(['sh', '-c', 'sleep 60 & echo $!; wait'], { signal: abort.signal, keep: 100 });
+    await wait(300);
+    abort.abort();
+    const { status, stdout } = await running;
+    assert.equal(status, 143);
+    await wait(50);
+    assert.ok(!lives(Number(stdout)));
+    assert.equal((await runner.run(['true'], { signal: abort.signal })).status, 143);
+  });
+
+  test('one that does not listen to being asked is ended all the same', async (t) => {
+    await refused(runnerFor(t).run(['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; done'], { timeout: 200 }), /was stopped/);
+  });
+
+  test('only the last bytes are kept when so asked, and no half characters', async (t) => {
+    const runner = runnerFor(t);
+    assert.equal((await runner.run(['sh', '-c', 'seq 100000; echo €€€'], { keep: 9 })).stdout, '€€\n');
+    assert.equal((await runner.run(['echo', 'abc'], { keep: 4 })).stdout, 'abc\n');
+  });
+
+  test('one that prints without end is stopped', async (t) => {
+    await refused(runnerFor(t).run(['yes'], { timeout: 20_000 }), /printed more than 64 MiB/);
+  });
+
+  test('a background program that keeps the output open does not hold the answer', async (t) => {
+    const begun = Date.now();
+    const { stdout } = await runnerFor(t).run(['sh', '-c', 'echo done; sleep 20 & exit 0']);
+    assert.equal(stdout, 'done\n');
+    assert.ok(Date.now() - begun < 5000);
+  });
+
+  test('many run at once', async (t) => {
+    const runner = runnerFor(t);
+    const outcomes = await Promise.all(Array.from({ length: 40 }, (_, index) => runner.run(['echo', String(index)])));
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome.stdout.trim()),
+      Array.from({ length: 40 }, (_, index) => String(index)),
+    );
+  });
+
+  test('a helper that is killed fails what ran, and another takes its place', async (t) => {
+    const runner = runnerFor(t);
+    const { stdout } = await runner.run(['sh', '-c', 'echo $PPID']);
+    const running = runner.run(['sleep', '30']);
+    const failing = refused(running, /the helper process ended/);
+    await wait(100);
+    process.kill(Number(stdout), 'SIGKILL');
+    await failing;
+    assert.equal((await runner.run(['echo', 'again'])).stdout, 'again\n');
+  });
+
+  test('a program that goes on is told line by line until it is ended', async (t) => {
+    const runner = runnerFor(t);
+    const lines: string[] = [];
+    const stop = runner.follow(['sh', '-c', 'for i in 1 2 3; do echo $i; done; exec sleep 60'], { line: (line) => lines.push(line), ended: () => assert.fail('it ended') });
+    while (lines.length < 3) await wait(20);
+    stop();
+    await wait(100);
+    assert.deepEqual(lines, ['1', '2', '3']);
+  });
+
+  test('a program that was to go on and ended tells why', async (t) => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    runnerFor(t).follow(['sh', '-c', 'echo bad >&2; exit 4'], { line: () => {}, ended: resolve });
+    assert.match(await promise, /ended with the status 4; it said: bad/);
+  });
+
+  test('closing ends what goes on, and nothing runs afterwards', async (t) => {
+    const runner = runnerFor(t);
+    const lines: string[] = [];
+    runner.follow(['sh', '-c', 'echo $$; exec sleep 60'], { line: (line) => lines.push(line), ended: () => {} });
+    while (lines.length < 1) await wait(20);
+    await runner.close();
+    await wait(100);
+    assert.ok(!lives(Number(lines[0])));
+    await refused(runner.run(['true']), /the host is closed/);
+  });
+
+  test('a failure is told in the program’s own words, with the whole story behind', () => {
+    const outcome = { status: 1, stdout: '', stderr: "cannot create 'tank': pool already exists\n" };
+    assert.throws(
+      () => expectSuccess(outcome, ['zpool', 'create', 'tank']),
+      (error) => {
+        assert.ok(error instanceof HostError && error.cause instanceof Error);
+        assert.equal(error.message, "cannot create 'tank': pool already exists");
+        assert.match(error.cause.message, /^zpool create tank ended with the status 1; it said: cannot create/);
+        return true;
+      },
+    );
+    assert.throws(() => expectSuccess({ status: 1, stdout: '', stderr: '' }, ['false']), /^HostError: false ended with the status 1$/);
+  });
+});
+
+const isRoot = process.getuid?.() === 0;
+
+describe('a person’s command', { skip: isRoot ? false : 'becoming somebody else takes root' }, () => {
+  const run = (t: TestContext, line: string, user = 'nobody', signal = new AbortController().signal) =>
+    new LinuxCommands({ runner: runnerFor(t) }).run({ user, line, signal, keep: 1000 });
+
+  test('runs as that person, with the environment that a line of the cron table gets', async (t) => {
+    const { stdout } = await run(t, 'id -un; id -gn; echo "$HOME $SHELL $PATH $LOGNAME"; pwd; cat');
+    assert.deepEqual(stdout.split('\n').slice(0, 4), ['nobody', 'nogroup', `/nonexistent /bin/sh ${systemPath} nobody`, '/']);
+  });
+
+  test('runs in the home folder, with all groups of the name', async (t) => {
+    const { stdout } = await run(t, 'pwd; id -G', 'root');
+    assert.deepEqual(stdout.split('\n')[0], '/root');
+  });
+
+  test('as a program it gets its words as they stand, and tells its lines as they come', async (t) => {
+    const heard: string[] = [];
+    const words = ['printf', '%s\\r%s\\n%s', '$HOME', 'b c', 'end'];
+    const program = { user: 'nobody', words, signal: new AbortController().signal, keep: 1000, heard: (line: string) => void heard.push(line) };
+    assert.deepEqual(await new LinuxCommands({ runner: runnerFor(t) }).runProgram(program), { status: 0, stdout: '$HOME\rb c\nend', stderr: '' });
+    assert.deepEqual(heard, ['$HOME', 'b c', 'end']);
+  });
+
+  test('makes files that others may read, whatever the daemon itself does', async (t) => {
+    assert.equal((await run(t, 'umask')).stdout, '0022\n');
+  });
+
+  test('is read by the shell as it stands, and its status is an answer', async (t) => {
+    assert.deepEqual(await run(t, 'echo "it\'s $((1+2))" | tr a-z A-Z; exit 5'), { status: 5, stdout: "IT'S 3\n", stderr: '' });
+  });
+
+  test('has none of the rights of root', async (t) => {
+    const folder = scratchFolder(t);
+    assert.notEqual((await run(t, `touch ${folder}/x`)).status, 0);
+    assert.equal((await run(t, 'grep CapEff /proc/self/status')).stdout, 'CapEff:\t0000000000000000\n');
+  });
+
+  test('ends early when it is told to', async (t) => {
+    const abort = new AbortController();
+    const running = run(t, 'echo begun; sleep 60', 'nobody', abort.signal);
+    await wait(400);
+    abort.abort();
+    assert.deepEqual(await running, { status: 143, stdout: 'begun\n', stderr: '' });
+  });
+
+  test('of nobody is refused', async (t) => {
+    await refused(run(t, 'true', 'hf-no-such-user'), /no account is called hf-no-such-user/);
+    await refused(run(t, 'true', '0'), /no account is called 0/);
+  });
+});

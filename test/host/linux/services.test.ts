@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LinuxServices } from '../../../src/host/linux/services.ts';
+import { readLastWords, readUnits } from '../../../src/host/linux/services-read.ts';
+import { HostError } from '../../../src/host/ports/index.ts';
+import { recordedRunner, recording } from './support.ts';
+
+const properties = '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,NRestarts';
+const show = (...units: readonly string[]) => `systemctl show ${properties} -- ${units.join(' ')}`;
+const unit = (members: Readonly<Record<string, string>>) =>
+  Object.entries({ ActiveState: 'active', SubState: 'running', UnitFileState: 'enabled', LoadState: 'loaded', CanReload: 'yes', Type: 'notify', NRestarts: '0', ...members })
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+
+describe('services', () => {
+  test('one look tells the state of several', async () => {
+    const names = ['cron', 'proftpd', 'none', 'nfs-server'];
+    const units = names.map((name) => `${name}.service`);
+    const { runner, asked } = recordedRunner({
+      [show(...units)]: { stdout: recording('units.txt') },
+      [`systemctl is-enabled -- ${units.join(' ')}`]: { status: 1, stdout: 'enabled\ndisabled\nnot-found\ndisabled\n' },
+    });
+    assert.deepEqual(
+      [...(await new LinuxServices({ runner }).states(names))],
+      [
+        ['cron', { running: true, enabled: true, installed: true }],
+        ['proftpd', { running: false, enabled: false, installed: true }],
+        ['none', { running: false, enabled: false, installed: false }],
+        ['nfs-server', { running: false, enabled: false, installed: true }],
+      ],
+    );
+    assert.equal(asked.length, 2);
+  });
+
+  test('one that did not start does not start at the next boot either', async () => {
+    const enabling = 'systemctl is-enabled -- x.service';
+    const { runner, asked } = recordedRunner({
+      [enabling]: { status: 1, stdout: 'disabled\n' },
+      [show('x.service')]: { stdout: unit({ ActiveState: 'failed', Result: 'timeout' }) },
+      'systemctl --quiet --no-reload enable x.service': {},
+      'systemctl --quiet --no-reload disable x.service': {},
+      'systemctl --quiet reset-failed x.service': {},
+      'systemctl --no-ask-password --quiet start x.service': { status: 1 },
+      'journalctl --sync': {},
+    });
+    const services = new LinuxServices({
+      runner: { ...runner, run: (words, options) => (words.includes('--output=json') ? runner.run(['journalctl', '--sync']) : runner.run(words, options)) },
+    });
+    await assert.rejects(services.start('x'), /x did not start: its result was timeout/);
+    assert.equal(asked.at(-1), 'systemctl --quiet --no-reload disable x.service');
+  });
+
+  test('one that cannot reload is restarted', async () => {
+    const { runner, asked } = recordedRunner({
+      [show('cron.service')]: { stdout: unit({ CanReload: 'no' }) },
+      'systemctl --quiet reset-failed cron.service': {},
+      'systemctl --no-ask-password --quiet restart cron.service': {},
+    });
+    await new LinuxServices({ runner }).reload('cron');
+    assert.ok(asked.includes('systemctl --no-ask-password --quiet restart cron.service'));
+  });
+
+  test('one that falls right after its start did not start', async () => {
+    let looks = 0;
+    const { runner } = recordedRunner({
+      'systemctl --quiet reset-failed x.service': {},
+      'systemctl --no-ask-password --quiet restart x.service': {},
+      'systemctl --quiet stop x.service': {},
+      'journalctl --sync': {},
+    });
+    const services = new LinuxServices({
+      runner: {
+        ...runner,
+        async run(words, options) {
+          if (words[1] === 'show') {
+            looks += 1;
+            const fallen = { ActiveState: 'activating', SubState: 'auto-restart', Result: 'exit-code', ExecMainStatus: '3', NRestarts: '1' };
+            return { status: 0, stdout: unit({ Type: 'simple', ...(looks > 2 ? fallen : {}) }), stderr: '' };
+          }
+          if (words[0] === 'journalctl' && words[1] !== '--sync') return { status: 0, stdout: '', stderr: '' };
+          return runner.run(words, options);
+        },
+      },
+    });
+    await assert.rejects(services.restart('x'), (error) => error instanceof HostError && error.message === 'x did not start: it ended with the status 3');
+  });
+
+  test('its own last words are told, not the service manager’s', () => {
+    assert.deepEqual(readLastWords(recording('journal.json')), [
+      'Checking syntax of configuration file',
+      "2026-11-21 06:14:05,226 nas0 proftpd[338]: fatal: unknown configuration directive 'Nonsense' on line 211 of '/etc/proftpd/proftpd.conf'",
+      '2026-11-21 06:14:05,228 nas0 proftpd[338]: fatal: Did you mean: BanOnEvent',
+    ]);
+    const silent = recording('journal.json')
+      .split('\n')
+      .filter((line) => line.includes('"_PID":"1"'))
+      .join('\n');
+    assert.match(readLastWords(silent).join(' '), /Failed with result 'exit-code'/);
+    assert.deepEqual(readLastWords('{"MESSAGE":[104,105],"_PID":"7"}\n'), ['hi']);
+  });
+
+  test('properties are split at the first equals sign', () => {
+    assert.deepEqual(readUnits('A=1=2\nB=\n\nA=3\n'), [{ A: '1=2', B: '' }, { A: '3' }]);
+  });
+});

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Runner } from '../../../src/host/linux/runner.ts';
+import type { Outcome } from '../../../src/host/ports/commands.ts';
+
+/** What a real tool printed in the test machine (OpenZFS 2.3.9, systemd 257, util-linux 2.41). */
+export function recording(name: string): string {
+  return readFileSync(fileURLToPath(new URL(`./recordings/${name}`, import.meta.url)), 'utf8');
+}
+
+/** A runner that answers from a table, by the words joined with blanks; what is not in it fails the test. */
+export function recordedRunner(answers: Readonly<Record<string, Partial<Outcome>>>): { readonly runner: Runner; readonly asked: readonly string[] } {
+  const asked: string[] = [];
+  const runner: Runner = {
+    async run(words) {
+      const line = words.join(' ');
+      asked.push(line);
+      const answer = answers[line];
+      if (answer === undefined) throw new Error(`nothing is recorded for: ${line}`);
+      return { status: 0, stdout: '', stderr: '', ...answer };
+    },
+    follow: () => () => {},
+  };
+  return { runner, asked };
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { openLinuxHost } from '../../../src/host/linux/index.ts';
+import { HelperRunner } from '../../../src/host/linux/runner.ts';
+import { Tree } from '../../../src/host/linux/tree.ts';
+import { finallyOf, type HostUnderTest, scratchFolder } from '../../support/hosts.ts';
+import { describeFiles } from '../contract/files.ts';
+import { refused } from '../contract/support.ts';
+
+function treeFor(t: TestContext): { tree: Tree; root: string } {
+  const root = scratchFolder(t);
+  const runner = new HelperRunner();
+  finallyOf(t, () => runner.close());
+  return { tree: new Tree({ root, runner }), root };
+}
+
+/** The whole host below another root. Accounts are not among what is tested so: usermod of Debian 12 looks for groups in the machine's own files. */
+const belowRoot: HostUnderTest = {
+  title: 'Linux (below another root)',
+  async start(t) {
+    const host = await openLinuxHost({ root: scratchFolder(t) });
+    finallyOf(t, () => host.close());
+    return host;
+  },
+};
+
+describeFiles([belowRoot]);
+
+const modeOf = (path: string) => statSync(path).mode & 0o7777;
+
+describe('the tree', () => {
+  test('a file has exactly the mode that was asked for, and no other file is left beside it', async (t) => {
+    const { tree, root } = treeFor(t);
+    const umask = process.umask(0o077);
+    t.after(() => process.umask(umask));
+    await tree.write('/etc/a', 'x');
+    await tree.write('/etc/b', 'y', { mode: 0o440 });
+    assert.equal(modeOf(`${root}/etc/a`), 0o644);
+    assert.equal(modeOf(`${root}/etc/b`), 0o440);
+    assert.deepEqual(readdirSync(`${root}/etc`), ['a', 'b']);
+  });
+
+  test('writes of one file at once leave one of the texts', async (t) => {
+    const { tree, root } = treeFor(t);
+    await Promise.all(Array.from({ length: 20 }, (_, index) => tree.write('/etc/a', String(index).repeat(10_000))));
+    assert.equal(readFileSync(`${root}/etc/a`, 'utf8'), '19'.repeat(10_000));
+    assert.deepEqual(readdirSync(`${root}/etc`), ['a']);
+  });
+
+  test('a write that fails leaves no folder behind', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/etc/x/taken`, { recursive: true });
+    await refused(tree.write('/etc/x/taken', 'text'), /cannot write \/etc\/x\/taken/);
+    await refused(tree.write(`/new/${'n'.repeat(300)}`, 'text'), /name too long/);
+    assert.deepEqual(readdirSync(root), ['etc']);
+    assert.deepEqual(readdirSync(`${root}/etc/x`), ['taken']);
+  });
+
+  test('a link in the place of a file is replaced, not followed', async (t) => {
+    const { tree, root } = treeFor(t);
+    writeFileSync(`${root}/elsewhere`, 'old');
+    symlinkSync('/elsewhere', `${root}/link`);
+    assert.equal(await tree.read('/link'), 'old');
+    await tree.write('/link', 'new');
+    assert.equal(readFileSync(`${root}/elsewhere`, 'utf8'), 'old');
+    assert.ok(lstatSync(`${root}/link`).isFile());
+  });
+
+  test('below a root, neither links nor dots lead out of it', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/etc`);
+    symlinkSync('/etc/passwd', `${root}/etc/link`);
+    symlinkSync('../../../../../../etc/passwd', `${root}/etc/up`);
+    assert.equal(await tree.read('/etc/link'), undefined);
+    assert.equal(await tree.read('/etc/up'), undefined);
+    assert.equal(await tree.read('/../../../etc/passwd'), undefined);
+    await refused(tree.read('etc/passwd'), /not an absolute path/);
+  });
+
+  test('staged files are for root alone, and those of an earlier process are gone', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/run/holdfast/staged`, { recursive: true });
+    writeFileSync(`${root}/run/holdfast/staged/7-old`, 'secret');
+    const staged = await tree.stage('/etc/samba/smb.conf', 'text');
+    assert.equal(readFileSync(staged, 'utf8'), 'text');
+    assert.equal(modeOf(staged), 0o600);
+    assert.equal(modeOf(`${root}/run/holdfast/staged`), 0o700);
+    assert.deepEqual(readdirSync(`${root}/run/holdfast/staged`), ['1-smb.conf']);
+    await refused(tree.discard('/etc/passwd'), /not a staged file/);
+    await refused(tree.discard(`${root}/run/holdfast/staged/../../x`), /not a staged file/);
+    await tree.discard(staged);
+    await tree.discard(staged);
+  });
+
+  test('a made folder has exactly the mode that was asked for', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/mnt/tank`, { recursive: true });
+    assert.deepEqual(await tree.makeFolder('/mnt/tank/a/b', { within: '/mnt/tank', mode: 0o2777 }), ['/mnt/tank/a', '/mnt/tank/a/b']);
+    assert.equal(modeOf(`${root}/mnt/tank/a`), 0o2777);
+    assert.equal(modeOf(`${root}/mnt/tank/a/b`), 0o2777);
+  });
+
+  test('no link leads out of the folder that it must be in', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/mnt/tank/sub`, { recursive: true });
+    mkdirSync(`${root}/etc`);
+    const links = { absolute: '/etc', relative: '../../etc', up: 'sub/../..', nowhere: 'none', round: 'round', real: join(root, 'etc') };
+    for (const [name, target] of Object.entries(links)) symlinkSync(target, `${root}/mnt/tank/${name}`);
+    for (const name of Object.keys(links))
+      await refused(tree.makeFolder(`/mnt/tank/${name}/x`, { within: '/mnt/tank', mode: 0o755 }), /cannot make \/mnt\/tank\/\w+\/x below \/mnt\/tank: .*link/);
+    assert.deepEqual(readdirSync(`${root}/etc`), []);
+    symlinkSync('sub', `${root}/mnt/tank/inside`);
+    symlinkSync('/mnt/tank/sub', `${root}/mnt/tank/absolute-inside`);
+    assert.deepEqual(await tree.makeFolder('/mnt/tank/inside/x', { within: '/mnt/tank', mode: 0o755 }), ['/mnt/tank/inside/x']);
+    assert.deepEqual(await tree.makeFolder('/mnt/tank/absolute-inside/y', { within: '/mnt/tank', mode: 0o755 }), ['/mnt/tank/absolute-inside/y']);
+    assert.deepEqual(readdirSync(`${root}/mnt/tank/sub`), ['x', 'y']);
+  });
+
+  test('what could not be made to its end is taken away again', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/mnt/tank`, { recursive: true });
+    await refused(tree.makeFolder(`/mnt/tank/a/b/${'n'.repeat(300)}`, { within: '/mnt/tank', mode: 0o755 }), /name too long/);
+    assert.deepEqual(readdirSync(`${root}/mnt/tank`), []);
+  });
+
+  test('permissions reach all that is in a folder, and no link’s target', async (t) => {
+    const { tree, root } = treeFor(t);
+    const folder = `${root}/mnt/tank/share`;
+    mkdirSync(`${folder}/sub/deep`, { recursive: true });
+    writeFileSync(`${folder}/sub/file`, '');
+    writeFileSync(Buffer.concat([Buffer.from(`${folder}/sub/`), Buffer.from([0x66, 0xff, 0xfe])]), '');
+    writeFileSync(`${root}/outside`, '');
+    chmodSync(`${root}/outside`, 0o600);
+    symlinkSync(`${root}/outside`, `${folder}/link`);
+    const permissions = { within: '/mnt/tank', folderMode: 0o2770, fileMode: 0o660, recursive: true, ...(process.getuid?.() === 0 ? { uid: 4294967294, gid: 54321 } : {}) };
+    await tree.setPermissions('/mnt/tank/share', permissions);
+    assert.equal(modeOf(folder), 0o2770);
+    assert.equal(modeOf(`${folder}/sub/deep`), 0o2770);
+    assert.equal(modeOf(`${folder}/sub/file`), 0o660);
+    assert.equal(modeOf(`${root}/outside`), 0o600);
+    assert.equal(modeOf(`${root}/mnt/tank`), 0o755);
+    if (permissions.gid !== undefined)
+      assert.deepEqual([statSync(`${folder}/sub/file`).uid, statSync(`${folder}/sub/file`).gid, statSync(`${root}/outside`).uid], [4294967294, 54321, 0]);
+  });
+
+  test('permissions of one file or folder leave the rest alone', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/mnt/tank/share/sub`, { recursive: true });
+    await tree.setPermissions('/mnt/tank/share', { within: '/mnt/tank', folderMode: 0o700, recursive: false });
+    assert.equal(modeOf(`${root}/mnt/tank/share`), 0o700);
+    assert.equal(modeOf(`${root}/mnt/tank/share/sub`), 0o755);
+    symlinkSync(root, `${root}/mnt/tank/out`);
+    await refused(tree.setPermissions('/mnt/tank/out/mnt', { within: '/mnt/tank', folderMode: 0o777, recursive: true }), /leads out/);
+    await refused(tree.setPermissions('/mnt/tank/none', { within: '/mnt/tank', folderMode: 0o777, recursive: true }), /there is no none/);
+    await refused(tree.setPermissions('/mnt', { within: '/mnt/tank', folderMode: 0o777, recursive: true }), /not below/);
+  });
+});

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { readComments, readDatasets, readLabel, readOwnSettings, readPools } from '../../../src/host/linux/zfs-read.ts';
+import type { Pool } from '../../../src/host/ports/zfs.ts';
+import { recording } from './support.ts';
+
+const none = '{"pools":{}}';
+const lastPart = (path: string) => path.slice(path.lastIndexOf('/') + 1).replace(/^lab-/, '');
+const poolsOf = (status: string, properties = none) => readPools(status, properties, lastPart);
+const scanOf = (name: string) => poolsOf(recording(name))[0]?.scan;
+const groupsOf = (pool: Pool | undefined) =>
+  pool?.groups.map((group) => `${group.kind} ${group.name} ${group.health}: ${group.devices.map((device) => `${device.disk} ${device.health}`).join(', ')}`);
+
+describe('pools', () => {
+  const [old, tank] = poolsOf(recording('pools-status.json'), recording('pools-get.json'));
+
+  test('a pool has its sizes, its health and a number of more than 53 bits', () => {
+    assert.equal(tank?.name, 'tank');
+    assert.equal(tank.health, 'ONLINE');
+    assert.equal(tank.guid, '5412414569266980540');
+    assert.equal(tank.size, 1006632960);
+    assert.equal(tank.size, tank.allocated + tank.free);
+    assert.equal(tank.scan, undefined);
+  });
+
+  test('the data groups come first, then logs, caches and spares', () => {
+    assert.deepEqual(groupsOf(tank), [
+      'mirror mirror-0 ONLINE: ubdc ONLINE, ubdd ONLINE',
+      'log mirror-1 ONLINE: ubde ONLINE, ubdf ONLINE',
+      'cache ubdg ONLINE: ubdg ONLINE',
+      'spare ubdh ONLINE: ubdh AVAIL',
+    ]);
+    assert.equal(tank?.groups[0]?.devices[0]?.label, 'disk/by-id/lab-ubdc');
+    assert.equal(tank?.groups[1]?.devices[0]?.label, 'ubde');
+  });
+
+  test('a single disk is a stripe of its name', () => {
+    assert.deepEqual(groupsOf(old), ['stripe ubdi ONLINE: ubdi ONLINE']);
+  });
+
+  test('a pool that lacks a feature is not upgraded', () => {
+    assert.equal(tank?.upgraded, true);
+    assert.equal(old?.upgraded, false);
+  });
+
+  test('no pools are none', () => {
+    assert.deepEqual(poolsOf(none), []);
+  });
+
+  test('a disk that is gone is told by what it was and addressed by its number', () => {
+    const [pool] = poolsOf(recording('gone-status.json'));
+    assert.equal(pool?.health, 'DEGRADED');
+    assert.deepEqual(groupsOf(pool)?.[0], 'mirror mirror-0 DEGRADED: ubdc ONLINE, disk/by-id/lab-ubdd OFFLINE');
+    assert.equal(pool.groups[0]?.devices[1]?.label, '12775988554518596461');
+  });
+
+  test('a device that cannot be opened is UNAVAIL', () => {
+    const [pool] = poolsOf(recording('unavailable-status.json'));
+    assert.deepEqual(
+      pool?.groups[0]?.devices.map((device) => device.health),
+      ['ONLINE', 'UNAVAIL', 'ONLINE'],
+    );
+  });
+
+  test('a spare in use stands in the group beside the disk it replaces', () => {
+    const [pool] = poolsOf(recording('spare-status.json'));
+    assert.deepEqual(
+      pool?.groups[0]?.devices.map((device) => device.disk),
+      ['ubdc', 'disk/by-id/lab-ubdd', 'ubdh'],
+    );
+    assert.equal(pool.groups.at(-1)?.devices[0]?.health, 'INUSE');
+    assert.deepEqual(pool.scan, { kind: 'resilver', state: 'finished', percent: 100, errors: 0 });
+  });
+
+  test('raidz groups are known by their name', () => {
+    const kinds = (name: string) => poolsOf(recording('unavailable-status.json').replaceAll('raidz1-0', name))[0]?.groups[0]?.kind;
+    assert.deepEqual(['raidz1-0', 'raidz2-0', 'raidz3-0', 'draid2:4d:8c:1s-0'].map(kinds), ['raidz', 'raidz2', 'raidz3', 'raidz2']);
+  });
+
+  test('a scrub runs, is paused, is cancelled', () => {
+    assert.deepEqual(scanOf('running-status.json'), { kind: 'scrub', state: 'running', percent: 0, errors: 0 });
+    assert.deepEqual(scanOf('paused-status.json'), { kind: 'scrub', state: 'paused', percent: 0, errors: 0 });
+    assert.deepEqual(scanOf('cancelled-status.json'), { kind: 'scrub', state: 'cancelled', percent: 0, errors: 0 });
+    const half = recording('running-status.json').replace('"issued":"0"', '"issued":"315348992"');
+    assert.equal(poolsOf(half)[0]?.scan?.percent, 50);
+  });
+
+  test('a partition is told by the disk it lies on', () => {
+    const status = recording('pools-status.json').replaceAll('/dev/disk/by-id/lab-ubdi', '/dev/disk/by-id/ata-MAKER_S1-part1');
+    const [pool] = readPools(status, none, (path) => (path.endsWith('ata-MAKER_S1-part1') ? 'sdb' : undefined));
+    const device = pool?.groups[0]?.devices[0];
+    assert.equal(device?.disk, 'sdb');
+    assert.equal(device.label, 'disk/by-id/ata-MAKER_S1-part1');
+  });
+});
+
+describe('datasets', () => {
+  const datasets = new Map(readDatasets(recording('datasets-list.json')).map((one) => [one.name, one]));
+
+  test('parents come before children', () => {
+    assert.deepEqual([...datasets.keys()], ['old', 'tank', 'tank/a', 'tank/a/b c', 'tank/unmounted', 'tank/v']);
+  });
+
+  test('what a dataset has set is not inherited', () => {
+    const dataset = datasets.get('tank/a');
+    assert.equal(dataset?.properties.quota, '104857600');
+    assert.equal(dataset.properties.compression, 'on');
+    assert.ok(!dataset.inherited.includes('quota'));
+    assert.ok(dataset.inherited.includes('compression'));
+    assert.equal(dataset.mountpoint, '/mnt/tank/a');
+  });
+
+  test('a comment is not inherited', () => {
+    assert.match(datasets.get('tank/a')?.comment ?? '', /^Fotos & "x", ä\tb/);
+    assert.equal(datasets.get('tank/a/b c')?.comment, undefined);
+  });
+
+  test('a volume has no mountpoint and no properties of filesystems', () => {
+    const volume = datasets.get('tank/v');
+    assert.equal(volume?.kind, 'volume');
+    assert.equal(volume.mountpoint, undefined);
+    assert.equal(volume.properties.volsize, '10485760');
+    assert.equal(volume.properties.quota, undefined);
+    assert.equal(volume.properties.casesensitivity, undefined);
+    assert.ok(!volume.inherited.includes('casesensitivity'));
+  });
+
+  test('what is not mounted is mounted nowhere', () => {
+    assert.equal(datasets.get('tank/unmounted')?.mountpoint, undefined);
+  });
+
+  test('comments keep tabs, line ends and every character', () => {
+    const comments = readComments(recording('datasets-comments.txt'), new Set(['tank/a', 'tank/v']));
+    assert.deepEqual(
+      [...comments],
+      [
+        ['tank/a', 'Fotos & "x", ä\tb 😀'],
+        ['tank/v', 'two\nlines'],
+      ],
+    );
+  });
+
+  test('only own settings are settings', () => {
+    const settings = readOwnSettings(recording('own-settings.json'), 'tank/a');
+    assert.equal(settings.get('quota'), '104857600');
+    assert.equal(settings.get('compression'), undefined);
+    assert.equal(settings.has('compression'), true);
+  });
+});
+
+test('a label tells of a pool that may come back, not of one that was destroyed', () => {
+  assert.deepEqual(readLabel(recording('label-exported.txt')), { pool: 'tank' });
+  for (const name of ['destroyed', 'none', 'cache', 'spare']) assert.equal(readLabel(recording(`label-${name}.txt`)), undefined, name);
+});

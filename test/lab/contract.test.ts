@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { Machine } from '../support/lab/machine.ts';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What the test machine needs to run the contract: the tests as one file, the helper beside it, and a Node. */
+async function packed(folder: string): Promise<string> {
+  await build({
+    entryPoints: { contract: join(project, 'test/host/contract/linux.test.ts'), helper: join(project, 'src/host/linux/helper.ts') },
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node22',
+    logLevel: 'warning',
+  });
+  await cp(process.execPath, join(folder, 'node'), { dereference: true });
+  return folder;
+}
+
+test('the Linux host keeps the contract of every port', { timeout: 600_000 }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-contract-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  await using machine = await Machine.start({ disks: 6, payload: await packed(folder) });
+  const { status, output } = await machine.tryRun('HOLDFAST_IN_MACHINE=1 /opt/payload/node --test-reporter=tap --enable-source-maps /opt/payload/contract.mjs', { seconds: 540 });
+  const count = (word: string) => Number(new RegExp(`^# ${word} (\\d+)$`, 'm').exec(output)?.[1] ?? -1);
+  const failures = output.split('\n').filter((line) => /^\s*not ok /.test(line));
+  assert.ok(status === 0 && count('fail') === 0, `${failures.join('\n')}\n\n${output}`);
+  assert.ok(count('pass') > 50, `only ${count('pass')} tests ran`);
+  t.diagnostic(`${count('pass')} tests ran in the machine`);
+});

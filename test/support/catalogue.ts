@@ -1,0 +1,266 @@
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { catalogue } from '../../src/areas/index.ts';
+import { type Engine, isKeptResource } from '../../src/engine/engine.ts';
+import type { Resource } from '../../src/engine/resource.ts';
+import type { Host } from '../../src/host/ports/index.ts';
+import { type Method, type Operation, type Route, routesOf } from '../../src/http/routes.ts';
+import { isObject } from '../../src/lib/json.ts';
+import { units } from '../../src/units/index.ts';
+import type { Api } from './api.ts';
+import { type Appliance, appliance } from './appliance.ts';
+import { type Example, exampleDisks, examples, type Variant } from './examples.ts';
+import { type FaultyHost, withFaults } from './faults.ts';
+import { standingClock } from './hosts.ts';
+
+type Record_ = Readonly<Record<string, unknown>>;
+
+export interface Sending {
+  readonly method: Method;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** One way to change something through the interface. */
+export interface Trial {
+  readonly title: string;
+  readonly resource: Resource;
+  readonly operation: Operation;
+  /** Makes what the request is about, so that the request itself would succeed, and answers the request. */
+  prepare(): Promise<Sending>;
+}
+
+/** Every address that has one, with names for the names in it. */
+export const addressed: readonly Resource[] = catalogue.filter((resource) => resource.verbs.length > 0 || resource.actions.length > 0);
+
+export function exampleOf(resource: Resource): Example {
+  return examples[resource.path] ?? {};
+}
+
+export function pathOf(resource: Resource): string {
+  return resource.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => exampleOf(resource).params?.[name] ?? name);
+}
+
+/** An appliance on which every example has been made once, with a host that fails when it is told to. */
+export interface Furnished extends AsyncDisposable {
+  readonly appliance: Appliance;
+  readonly api: Api;
+  readonly engine: Engine;
+  readonly faults: FaultyHost;
+  /** The machine itself, beneath the faults. */
+  readonly machine: Host;
+  readonly maker: Maker;
+  /** All that the machine is: files with contents and permissions, accounts, services, pools and datasets. */
+  machineState(): Promise<unknown>;
+  /** All that is kept: records, also what is never answered of them, and the numbers that come next. */
+  keptState(): unknown;
+  /** What the interface answers at every address that can be read. */
+  answers(): Promise<ReadonlyMap<string, string>>;
+  /** Ends it and starts it anew on the same state. */
+  restart(): Promise<void>;
+}
+
+export async function furnished(): Promise<Furnished> {
+  const clock = standingClock();
+  let beneath: { readonly faults: FaultyHost; readonly machine: Host } | undefined;
+  const around = (machine: Host) => {
+    beneath = { machine, faults: withFaults(machine) };
+    return beneath.faults.host;
+  };
+  const hosts = () => beneath ?? nothingBeneath();
+  let one = await appliance({ disks: exampleDisks, now: clock.now, around });
+  const maker = new Maker(() => one.api);
+  for (const path of Object.keys(examples)) {
+    const resource = addressed.find((candidate) => candidate.path === path);
+    if (resource !== undefined && examples[path]?.create !== undefined) await maker.make(resource);
+  }
+  return {
+    get appliance() {
+      return one;
+    },
+    get api() {
+      return one.api;
+    },
+    get engine() {
+      return one.engine;
+    },
+    get faults() {
+      return hosts().faults;
+    },
+    get machine() {
+      return hosts().machine;
+    },
+    maker,
+    machineState: () => stateOf(hosts().machine, join(one.folder, 'virtual')),
+    keptState: () =>
+      catalogue.filter(isKeptResource).map((resource) => {
+        const table = one.engine.table(resource);
+        return { resource: resource.path, lastId: table.lastId, records: [...table.all()] };
+      }),
+    answers: () => answersOf(one.api),
+    async restart() {
+      one = await one.restart();
+    },
+    [Symbol.asyncDispose]: () => one[Symbol.asyncDispose](),
+  };
+}
+
+function nothingBeneath(): never {
+  throw new Error('no host was made');
+}
+
+/** Makes records from the examples, each with a number of its own. */
+export class Maker {
+  readonly #api: () => Api;
+  readonly #numbers = new Map<string, number>();
+
+  constructor(api: () => Api) {
+    this.#api = api;
+  }
+
+  get api(): Api {
+    return this.#api();
+  }
+
+  next(path: string): number {
+    const number = this.#numbers.get(path) ?? 0;
+    this.#numbers.set(path, number + 1);
+    return number;
+  }
+
+  /** Makes a record and answers its path. */
+  async make(resource: Resource): Promise<string> {
+    const example = exampleOf(resource);
+    const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
+    if (maker === undefined) throw new Error(`${example.madeBy} is not in the catalogue`);
+    const body = exampleOf(maker).create?.(this.next(maker.path));
+    const answer = await this.api.post(`${pathOf(maker)}/`, body);
+    if (answer.status >= 300 || !isObject(answer.json)) throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
+    return recordPath(resource, answer.json);
+  }
+
+  /** The path of a record: one that stands there, or a new one. */
+  async record(resource: Resource): Promise<string> {
+    const { standing } = exampleOf(resource);
+    if (resource.kind === 'singleton') return pathOf(resource);
+    if (standing !== undefined) return `${pathOf(resource)}/${encodeURIComponent(standing)}`;
+    return this.make(resource);
+  }
+}
+
+function recordPath(resource: Resource, record: Record_): string {
+  const key = exampleOf(resource).key?.(record) ?? String(record['id']);
+  return `${pathOf(resource)}/${key.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+/** Every change that can be asked for, as the examples ask for it. */
+export function trials(maker: Maker): readonly Trial[] {
+  return routesOf(addressed).flatMap((route) => trialsOf(route, maker));
+}
+
+function trialsOf(route: Route, maker: Maker): readonly Trial[] {
+  const { resource } = route;
+  const example = exampleOf(resource);
+  // A singleton answers under any id as well; its own address is enough here.
+  if (resource.kind === 'singleton' && route.pattern !== resource.path && !isActionRoute(route)) return [];
+  return [...route.operations]
+    .filter(([method]) => method !== 'GET')
+    .flatMap(([method, operation]): readonly Trial[] => {
+      const title = `${method} ${route.pattern}`;
+      if ('action' in operation) return [{ title, resource, operation, prepare: () => prepareAction(method, operation.action, resource, maker) }];
+      const { verb } = operation;
+      const verbTrial = (more: string, body: Variant['body'] | undefined): Trial => ({
+        title: `${title}${more}`,
+        resource,
+        operation,
+        async prepare() {
+          const path = verb === 'create' || verb === 'clear' ? pathOf(resource) : await maker.record(resource);
+          return { method, path: `${path}/`, ...(body === undefined ? {} : { body: body(maker.next(resource.path)) }) };
+        },
+      });
+      const plain = verb === 'create' ? example.create : verb === 'update' ? example.update : undefined;
+      return [verbTrial('', plain), ...(example.variants ?? []).filter((variant) => variant.verb === verb).map((variant) => verbTrial(` ${variant.title}`, variant.body))];
+    });
+}
+
+function isActionRoute(route: Route): boolean {
+  return [...route.operations.values()].some((operation) => 'action' in operation);
+}
+
+async function prepareAction(method: Method, { segment, on }: Resource['actions'][number], resource: Resource, maker: Maker): Promise<Sending> {
+  const example = exampleOf(resource).actions?.[`${method} ${segment}`];
+  const path = on === 'resource' ? pathOf(resource) : await maker.record(resource);
+  if (example?.after !== undefined) {
+    const [firstMethod = '', firstSegment = ''] = example.after.split(' ');
+    await maker.api.send(firstMethod, `${path}/${firstSegment}/`);
+  }
+  return { method, path: segment === '' ? `${path}/` : `${path}/${segment}/`, ...(example?.body === undefined ? {} : { body: example.body(maker.next(resource.path)) }) };
+}
+
+/** Every address that can be read, of everything there is now. */
+export async function readable(api: Api): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const route of routesOf(addressed)) {
+    if (!route.operations.has('GET')) continue;
+    const { resource } = route;
+    const own = pathOf(resource);
+    const rest = route.pattern.slice(resource.path.length).replace(/^\/\{key\*?\}/, '');
+    if (!/\{key\*?\}/.test(route.pattern)) paths.push(`${own}${rest}/`);
+    else for (const key of await keysOf(api, resource)) paths.push(`${own}/${key}${rest}/`);
+  }
+  return paths;
+}
+
+async function keysOf(api: Api, resource: Resource): Promise<readonly string[]> {
+  if (resource.kind === 'singleton') return ['1'];
+  const records = await api.list(`${pathOf(resource)}/?limit=0`);
+  const keyField = resource.kind === 'hosted' ? resource.key.name : 'id';
+  return records.map((record) => (exampleOf(resource).key?.(record) ?? String(record[keyField])).split('/').map(encodeURIComponent).join('/'));
+}
+
+/** What the interface says of everything: lists and settings. */
+async function answersOf(api: Api): Promise<ReadonlyMap<string, string>> {
+  const answers = new Map<string, string>();
+  for (const resource of addressed) {
+    const answer = await api.get(`${pathOf(resource)}/?limit=0`);
+    if (answer.status !== 200) throw new Error(`GET ${pathOf(resource)} answered ${answer.status}: ${answer.text}`);
+    answers.set(resource.path, answer.text);
+  }
+  return answers;
+}
+
+const services = [...new Set(units.flatMap((unit) => unit.services ?? []))];
+
+/** Staged files are litter that no program reads, and are left out. */
+async function stateOf(machine: Host, folder: string): Promise<unknown> {
+  const { users, groups } = await machine.accounts.owned();
+  const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
+  return {
+    users: users.toSorted(byName),
+    groups: groups.toSorted(byName),
+    services: Object.fromEntries(await machine.services.states(services)),
+    pools: await machine.zfs.pools(),
+    datasets: await machine.zfs.datasets(),
+    files: ['root', 'unmounted', 'covered'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
+  };
+}
+
+/** A line for everything in a folder: kind, permissions, and what a file holds. */
+function filesIn(folder: string, name: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const place = join(folder, entry.name);
+      const mode = (lstatSync(place).mode & 0o7777).toString(8);
+      const line = `${mode} ${name}/${entry.name}`;
+      if (entry.isDirectory()) return [`${line}/`, ...filesIn(place, `${name}/${entry.name}`)];
+      return [entry.isFile() ? `${line}\n${readFileSync(place, 'utf8')}` : line];
+    });
+}
+
+/** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
+const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets))$/;
+
+export function isHarmless(call: string): boolean {
+  return harmless.test(call);
+}

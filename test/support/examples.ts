@@ -1,0 +1,137 @@
+import { isObject, type JsonObject } from '../../src/lib/json.ts';
+import { GiB } from './appliance.ts';
+
+type Record_ = Readonly<Record<string, unknown>>;
+
+/** How one resource is used as it is meant to be. Bodies are made from a number: each number makes another record. */
+export interface Example {
+  /** What the names in the resource's own path stand for. */
+  readonly params?: Readonly<Record<string, string>>;
+  readonly create?: (n: number) => JsonObject;
+  /** Accepted for any record that was made from these examples, and different for each number. */
+  readonly update?: (n: number) => JsonObject;
+  /** What a record is called in paths, from its answer; its id unless told. */
+  readonly key?: (record: Record_) => string;
+  /** The record that every fresh system has, where none can be made here. */
+  readonly standing?: string;
+  /** The resource whose examples make the records of this one. */
+  readonly madeBy?: string;
+  /** What actions want, by method and segment: `POST password`. Those that want nothing need no entry. */
+  readonly actions?: Readonly<Record<string, ActionExample>>;
+  /** Further bodies that take other ways through the resource. */
+  readonly variants?: readonly Variant[];
+}
+
+export interface ActionExample {
+  readonly body?: (n: number) => JsonObject | readonly string[];
+  /** What is sent to the same record first, for an action that needs a certain state. */
+  readonly after?: string;
+}
+
+export interface Variant {
+  readonly title: string;
+  readonly verb: 'create' | 'update' | 'remove';
+  readonly body: (n: number) => JsonObject;
+}
+
+/** Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second half. */
+export const exampleDisks: readonly number[] = Array<number>(128).fill(GiB);
+const extensionDisks = 64;
+
+const home = (n: number) => `/mnt/tank/homes/user${n}`;
+
+/** One entry a resource, in an order in which each finds what it needs. Number 0 is made first, in this order. */
+export const examples: Readonly<Record<string, Example>> = {
+  'storage/volume': {
+    create: (n) => ({ volume_name: n === 0 ? 'tank' : `pool${n}`, layout: [{ vdevtype: 'stripe', disks: [`ada${n}`] }] }),
+    variants: [
+      { title: 'that extends one', verb: 'create', body: (n) => ({ volume_add: 'tank', layout: [{ vdevtype: 'stripe', disks: [`ada${extensionDisks + n}`] }] }) },
+      { title: 'that only lets it go', verb: 'remove', body: () => ({ destroy: false }) },
+    ],
+    actions: { 'DELETE scrub': { after: 'POST scrub' } },
+  },
+  'storage/volume/{vol}/datasets': {
+    params: { vol: 'tank' },
+    create: (n) => ({ name: `data${n}`, comments: `Number ${n}.`, compression: 'gzip-6', quota: '500M', refquota: '400M' }),
+    update: (n) => ({
+      comments: `Now ${n}.`,
+      compression: n % 2 === 0 ? 'lz4' : 'inherit',
+      atime: n % 2 === 0 ? 'on' : 'off',
+      quota: (100 + n) * 1024 ** 2,
+      refquota: n * 1024 ** 2,
+    }),
+    key: ({ name }) => String(name).replace(/^tank\//, ''),
+  },
+  'storage/dataset': {
+    madeBy: 'storage/volume/{vol}/datasets',
+    update: (n) => ({ comments: `Changed to ${n}.`, sync: n % 2 === 0 ? 'always' : 'standard', recordsize: n % 2 === 0 ? '16K' : 'inherit' }),
+    key: ({ name }) => String(name),
+    actions: { 'POST ': { body: (n) => ({ name: `below${n}`, readonly: 'on' }) } },
+  },
+  'storage/disk': { standing: '{serial}VIRT0001' },
+  'account/groups': {
+    create: (n) => ({ bsdgrp_group: `group${n}`, bsdgrp_sudo: n % 2 === 1 }),
+    update: (n) => ({ bsdgrp_group: `renamed${n}`, bsdgrp_sudo: n % 2 === 0 }),
+  },
+  'account/users': {
+    create: (n) => ({
+      bsdusr_username: `user${n}`,
+      bsdusr_full_name: `User ${n}`,
+      bsdusr_password: `secret ${n}`,
+      bsdusr_creategroup: true,
+      bsdusr_home: home(n),
+      bsdusr_sudo: n % 2 === 1,
+    }),
+    update: (n) => ({ bsdusr_full_name: `Renamed ${n}`, bsdusr_locked: n % 2 === 1, bsdusr_shell: n % 2 === 1 ? '/bin/bash' : '/bin/sh', bsdusr_email: `user${n}@example.com` }),
+    variants: [
+      {
+        title: 'without a home or a password',
+        verb: 'create',
+        body: (n) => ({ bsdusr_username: `user${n}`, bsdusr_full_name: 'X', bsdusr_password_disabled: true, bsdusr_group: 35 }),
+      },
+      { title: 'that gives a new password', verb: 'update', body: (n) => ({ bsdusr_password: `another ${n}` }) },
+      { title: 'that gives a new home', verb: 'update', body: (n) => ({ bsdusr_home: `/mnt/tank/moved/${n}/home`, bsdusr_mode: '700' }) },
+      { title: 'that gives the home other permissions', verb: 'update', body: (n) => ({ bsdusr_mode: n % 2 === 0 ? '750' : '711' }) },
+      { title: 'that changes name and number', verb: 'update', body: (n) => ({ bsdusr_username: `other${n}`, bsdusr_uid: 5000 + n }) },
+      { title: 'that puts it into groups', verb: 'update', body: () => ({ bsdusr_to_group: [35, 34] }) },
+    ],
+    actions: { 'POST password': { body: (n) => ({ bsdusr_password: `changed ${n}` }) }, 'POST groups': { body: (n) => (n % 2 === 0 ? ['media', 'www'] : ['webdav']) } },
+  },
+  'tasks/cronjob': {
+    create: (n) => ({ cron_user: 'root', cron_command: `echo ${n}`, cron_description: `Job ${n}`, cron_minute: String(n % 60) }),
+    update: (n) => ({ cron_command: `echo changed ${n}`, cron_enabled: n % 4 !== 0, cron_hour: '*/2' }),
+  },
+  'tasks/initshutdown': {
+    create: (n) => ({ ini_command: `echo ${n}`, ini_when: ['preinit', 'postinit', 'shutdown'][n % 3] ?? 'preinit' }),
+    update: (n) => ({ ini_command: `echo changed ${n}`, ini_enabled: n % 2 === 0 }),
+  },
+  'tasks/rsync': {
+    create: (n) => ({ rsync_path: '/mnt/tank/', rsync_user: 'root', rsync_remotehost: 'backup.example.com', rsync_remotemodule: `store${n}`, rsync_desc: `Copy ${n}` }),
+    update: (n) => ({ rsync_extra: `--bwlimit=${n}`, rsync_direction: n % 2 === 0 ? 'push' : 'pull', rsync_delete: true, rsync_hour: '*/2' }),
+  },
+  'tasks/smarttest': {
+    create: (n) => ({ smarttest_disks: [`{serial}VIRT${String((n % 128) + 1).padStart(4, '0')}`], smarttest_type: ['L', 'S', 'C', 'O'][Math.floor(n / 128) % 4] ?? 'L' }),
+    update: (n) => ({ smarttest_desc: `Changed ${n}`, smarttest_hour: String(n % 24), smarttest_dayweek: '6,7' }),
+  },
+  'sharing/cifs': {
+    create: (n) => ({ cifs_path: `/mnt/tank/shares/of/share${n}`, cifs_name: `share${n}`, cifs_comment: `Share ${n}`, cifs_hostsallow: '192.0.2.0/24 client.example.com' }),
+    update: (n) => ({ cifs_comment: `Changed ${n}`, cifs_ro: n % 2 === 1, cifs_timemachine: n % 2 === 0 }),
+    variants: [
+      { title: 'in a folder that is there', verb: 'create', body: (n) => ({ cifs_path: '/mnt/tank', cifs_name: `there${n}`, cifs_default_permissions: false }) },
+      { title: 'that gives default permissions', verb: 'create', body: (n) => ({ cifs_path: `/mnt/tank/open${n}`, cifs_name: `open${n}`, cifs_default_permissions: true }) },
+      { title: 'that moves it', verb: 'update', body: (n) => ({ cifs_path: `/mnt/tank/moved/share${n}` }) },
+    ],
+  },
+  'services/services': { standing: 'cifs', update: (n) => ({ srv_enable: n % 2 === 1 }) },
+  'services/cifs': {
+    update: (n) => ({ cifs_srv_description: `Server ${n}`, cifs_srv_netbiosname: `holdfast${n}`, cifs_srv_loglevel: n % 2 === 0 ? '1' : '2', cifs_srv_bindip: ['192.0.2.7'] }),
+    variants: [{ title: 'that is a reload only', verb: 'update', body: (n) => ({ cifs_srv_guest: n % 2 === 0 ? 'nobody' : 'www' }) }],
+  },
+  'services/ftp': { update: (n) => ({ ftp_banner: `Welcome ${n}`, ftp_clients: 1 + n, ftp_onlyanonymous: n % 2 === 1, ftp_anonpath: '/mnt/tank' }) },
+};
+
+/** The body as an object to add to; a list has no members. */
+export function exampleBody(path: string, verb: 'create' | 'update', n: number): Record_ {
+  const body = examples[path]?.[verb]?.(n);
+  return isObject(body) ? body : {};
+}
