@@ -212,12 +212,16 @@ test('a start of everything runs them at their moments, an unhappy one stops not
   await nas.machine.run(`
     printf '[Unit]\\nAllowIsolate=yes\\nRequires=basic.target lab-agent.service\\nAfter=basic.target lab-agent.service\\n' >/run/systemd/system/quiet.target
     systemctl daemon-reload; systemctl isolate quiet.target`);
+  await eventually(30, async () => {
+    const { output } = await nas.machine.tryRun('systemctl is-active holdfast smbd holdfast-shutdown');
+    assert.equal(output, 'inactive\ninactive\ninactive\n');
+  });
   assert.equal((await nas.machine.run('cat /mnt/tank/notes')).trim(), 'shutdown smbd active 100%');
-  assert.equal((await nas.machine.tryRun('systemctl is-active holdfast smbd holdfast-shutdown')).output, 'inactive\ninactive\ninactive\n');
   await nas.machine.run('rm /mnt/tank/notes; systemctl isolate multi-user.target');
   await eventually(60, async () =>
     assert.equal(await nas.machine.run('cat /mnt/tank/notes'), 'preinit smbd inactive 100%\npostinit smbd active 100%\nscript /mnt/tank/a script\n'),
   );
+  await nas.machine.run('systemctl is-system-running --wait || true');
   assert.equal((await nas.machine.run('systemctl is-active holdfast smbd holdfast-preinit holdfast-postinit holdfast-shutdown')).trim(), 'active\nactive\nactive\nactive\nactive');
   const said = await nas.machine.run('journalctl -b -o short -t holdfast-preinit-1 -t holdfast-shutdown-5 --no-pager');
   assert.match(said, /holdfast-preinit-1\[\d+\]: trouble/);
@@ -239,6 +243,12 @@ test('smartd takes what is written for it', async () => {
   assert.equal(status, 17, output);
   assert.match(output, /Configuration file \/etc\/smartd\.conf parsed/);
   assert.match(output, /\/dev\/ubdd, not available/);
+});
+
+test('smartd is not started in a virtual machine, and why is told', async () => {
+  const answer = await nas.api.put('services/services/smartd/', { srv_enable: true });
+  assert.equal(answer.status, 400);
+  assert.match(answer.text, /ConditionVirtualization/);
 });
 
 test('the machine is what the configuration says', async () => {
