@@ -58,7 +58,7 @@ async function measure(): Promise<void> {
 
   const bare = await startBare();
   try {
-    const withFew = await served(program, small, (daemon) => postsBeside(`POST a share to ${fewShares}`, daemon, bare));
+    const withFew = await served(program, small, (daemon) => postsBeside('POST a share, few there', daemon, bare));
     const withMany = await served(program, large, async (daemon) => {
       const atStart = memoryOf(daemon);
       const gets = [
@@ -67,7 +67,7 @@ async function measure(): Promise<void> {
         await beside(`GET 20 of ${shareCount} shares`, daemon, bare, `${list}?limit=20&offset=5000`, 0.4),
       ];
       const afterGets = memoryOf(daemon);
-      const posts = await postsBeside(`POST a share to ${shareCount}`, daemon, bare);
+      const posts = await postsBeside(`POST a share, ${shareCount} there`, daemon, bare);
       return { gets, posts, memory: { atStart, afterGets, afterPosts: memoryOf(daemon) } };
     });
 

@@ -125,10 +125,12 @@ async function convergeServices(host: Host, desired: readonly DesiredService[], 
 
 /** Lets each new file be read by the program it is for. Nothing that the machine uses is touched. */
 export async function verify(host: Host, desired: Desired, applied: Desired | undefined): Promise<void> {
-  const known = new Map(applied?.files?.map((file) => [file.path, file.content]));
-  for (const { path, content, verify: checker } of desired.files ?? []) {
-    if (checker === undefined || content === undefined || known.get(path) === content) continue;
-    const staged = await host.files.stage(path, content);
+  const known = new Map(applied?.files?.map((file) => [file.path, file]));
+  for (const file of desired.files ?? []) {
+    const { path, content, verify: checker } = file;
+    const before = known.get(path);
+    if (checker === undefined || content === undefined || before?.content === content) continue;
+    const staged = await host.files.stage(path, unseen(file, before) ?? content);
     try {
       const objection = checker.objection(await host.commands.check(checker.words(staged)));
       if (objection !== undefined) throw failed(objection.replaceAll(staged, path));
@@ -146,4 +148,11 @@ async function discard(host: Host, staged: string): Promise<void> {
     if (!(error instanceof HostError)) throw error;
     await host.files.discard(staged);
   }
+}
+
+/** The first part and those that are not in the file before; undefined when the whole has to be seen. */
+function unseen({ parts }: DesiredFile, before: DesiredFile | undefined): string | undefined {
+  if (parts === undefined || before?.parts === undefined || parts[0] !== before.parts[0]) return undefined;
+  const seen = new Set(before.parts);
+  return [parts[0], ...parts.filter((part) => !seen.has(part))].join('');
 }

@@ -40,6 +40,11 @@ export interface DesiredFile {
   readonly path: string;
   /** Undefined when the file must not be there. */
   readonly content: string | undefined;
+  /**
+   * The content in parts, when the checker's verdict on a part depends on nothing but it and the first one. It is then
+   * shown the parts that are new, and not thousands that it has seen.
+   */
+  readonly parts?: readonly string[];
   readonly mode?: number;
   /** Whether it tells the service manager what there is to start, so that it has to read it. */
   readonly forServiceManager?: boolean;

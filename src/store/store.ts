@@ -8,7 +8,7 @@ import type { RecordOf } from '../engine/resource.ts';
 import type { Kept, RecordChange } from '../engine/tables.ts';
 import { isObject } from '../lib/json.ts';
 import { migrations } from './migrations.ts';
-import { isSealed, Seal } from './seal.ts';
+import { isSealed, Seal, type Sealed } from './seal.ts';
 
 /** Why the state folder cannot be used. The message is for the person who starts the daemon. */
 export class StoreError extends Error {
@@ -49,7 +49,7 @@ export class Store implements Keeper {
     const database = openDatabase(file);
     try {
       migrate(database, file);
-      return new Store(database, Seal.at(join(folder, 'secret.key')));
+      return new Store(database, sealOf(database, join(folder, 'secret.key')));
     } catch (error) {
       database.close();
       throw error instanceof StoreError ? error : new StoreError(`The state in ${folder} cannot be used: ${messageOf(error)}`);
@@ -140,6 +140,14 @@ export class Store implements Keeper {
       .run(keepJobs, keepJobsEach);
   }
 
+  #open(value: Sealed): unknown {
+    try {
+      return this.#seal.open(value);
+    } catch {
+      throw new StoreError('The key in the state folder does not open the secrets kept there: it is not the one they were sealed with. Restore secret.key.');
+    }
+  }
+
   #transaction(work: () => void): void {
     this.#database.transaction(work).immediate();
   }
@@ -157,7 +165,8 @@ export class Store implements Keeper {
     for (const [name, field] of Object.entries(fields)) {
       if (!isKept(field)) continue;
       const value = isObject(body) ? body[name] : undefined;
-      record[name] = isSealed(value) ? this.#seal.open(value) : (value ?? field.initial ?? null);
+      // Only a secret is ever sealed: a client's own object may look like it.
+      record[name] = field.secret && isSealed(value) ? this.#open(value) : (value ?? field.initial ?? null);
     }
     return record;
   }
@@ -172,6 +181,13 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
   const shown = (record: RecordOf<Fields> | undefined) =>
     record && Object.fromEntries(Object.entries(record).map(([name, value]) => [name, resource.fields[name]?.secret && isSecret(value) ? '********' : value]));
   return { resource: resource.path, id, before: shown(before), after: shown(after) };
+}
+
+/** A key is made for a new database only: a new one would not open what is kept. */
+function sealOf(database: Database.Database, key: string): Seal {
+  const isNew = database.prepare('SELECT COUNT(*) FROM documents').pluck().get() === 0;
+  if (!isNew && !existsSync(key)) throw new StoreError(`${key} is missing, and without it the secrets beside it cannot be read. Restore it.`);
+  return Seal.at(key);
 }
 
 /** SQLite takes an empty file for a new database. Beside a key it is one that has lost everything, as after a full disk. */

@@ -96,9 +96,6 @@ test('no service belongs to two units', () => {
   );
 });
 
-/** Resources that units render and docs/linux-fields.md does not tell of yet. The list only shrinks. */
-const notYetTold: readonly string[] = ['account/users', 'account/groups'];
-
 test('docs/linux-fields.md tells of every field of the resources that units render', () => {
   const page = readFileSync(fileURLToPath(new URL('../../docs/linux-fields.md', import.meta.url)), 'utf8');
   const rendered = [...new Set(units.flatMap(({ reads }) => reads))];
@@ -111,13 +108,5 @@ test('docs/linux-fields.md tells of every field of the resources that units rend
     }))
     .map(({ path, names }) => ({ path, names: names.filter((name) => !page.includes(`\`${name}\``)) }))
     .filter(({ names }) => names.length > 0);
-  assert.deepEqual(
-    untold.filter(({ path }) => !notYetTold.includes(path)),
-    [],
-  );
-  assert.deepEqual(
-    notYetTold.filter((path) => !untold.some((one) => one.path === path)),
-    [],
-    'these are told of now: take them off the list',
-  );
+  assert.deepEqual(untold, []);
 });

@@ -30,12 +30,6 @@ function notingFacts(facts: Facts, topics: Set<string>): Facts {
   });
 }
 
-/** Facts that a unit looks at without being rendered again when they change. */
-const looksOnce: Readonly<Record<string, readonly string[]>> = {
-  // It makes the accounts itself; of the machine's others it needs the shells and the groups that come with Debian.
-  accounts: ['accounts'],
-};
-
 test('every unit names the resources that it reads and the facts that it renders from', async () => {
   await using world = await furnished();
   await world.api.expect(200, 'PUT', 'services/ftp/', { ftp_onlyanonymous: true, ftp_anonpath: '/mnt/tank' });
@@ -49,7 +43,7 @@ test('every unit names the resources that it reads and the facts that it renders
       `${unit.name} reads what it does not name`,
     );
     assert.deepEqual(
-      [...topics].filter((topic) => !(unit.uses ?? []).some((one) => one === topic) && !looksOnce[unit.name]?.includes(topic)),
+      [...topics].filter((topic) => !(unit.uses ?? []).some((one) => one === topic)),
       [],
       `${unit.name} uses facts that it does not name`,
     );

@@ -132,7 +132,7 @@ const injections: readonly string[] = [
   `; ${evil}`,
   `| ${evil}`,
   `x && ${evil} &`,
-  '${IFS}',
+  'x\u0024{IFS}',
   // zfs
   'tank@x',
   'tank/../x',

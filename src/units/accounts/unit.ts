@@ -13,6 +13,7 @@ export const accountsUnit: Unit = {
   name: 'accounts',
   says: 'Users and groups of the machine, their Samba passwords and their right to become root.',
   reads: [user, group],
+  uses: ['accounts'],
   render(view, facts) {
     const users = view.all(user);
     const groups = view.all(group);

@@ -19,11 +19,11 @@ export const sambaUnit: Unit = {
   after: ['accounts'],
   render(view, { storage }) {
     const settings = view.only(cifsSettings);
-    const { content, omissions } = smbConf(settings, view.all(cifsShare), storage);
+    const { content, sections, omissions } = smbConf(settings, view.all(cifsShare), storage);
     const running = isOn(view, 'cifs');
     const atStart = readAtStart(settings);
     return {
-      files: [{ path: smbConfFile, content, verify: testparm }],
+      files: [{ path: smbConfFile, content, parts: sections, verify: testparm }],
       services: [
         { name: 'smbd', running, onChange: 'reload', readAtStart: atStart },
         { name: 'nmbd', running, onChange: 'reload', readAtStart: atStart + announcedAtStart(settings) },
@@ -36,8 +36,15 @@ export const sambaUnit: Unit = {
 type Settings = RecordOf<typeof cifsSettings.fields>;
 type Share = RecordOf<typeof cifsShare.fields>;
 
+interface SmbConf {
+  readonly content: string;
+  /** The content in parts, the global one first. */
+  readonly sections: readonly string[];
+  readonly omissions: readonly string[];
+}
+
 /** The whole file, and which shares are not in it. */
-export function smbConf(settings: Settings, shares: readonly Share[], storage: Storage): { readonly content: string; readonly omissions: readonly string[] } {
+export function smbConf(settings: Settings, shares: readonly Share[], storage: Storage): SmbConf {
   const mounted = new Set([...storage.pools.keys()].filter((pool) => storage.datasets.get(pool)?.mountpoint !== undefined));
   const sections = [globalSection(settings)];
   const omissions: string[] = [];
@@ -47,7 +54,7 @@ export function smbConf(settings: Settings, shares: readonly Share[], storage: S
     else if (mounted.has(volume)) sections.push(section);
     else omissions.push(`CIFS share ${quote(share.cifs_name)}: the volume ${volume} is not ${storage.pools.has(volume) ? 'mounted' : 'there'}`);
   }
-  return { content: sections.join(''), omissions };
+  return { content: sections.join(''), sections, omissions };
 }
 
 interface Piece {
