@@ -11,10 +11,16 @@ import { disk } from './storage/disk.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { cronJob } from './tasks/cronjob.ts';
+import { startScript } from './tasks/initshutdown.ts';
+import { rsyncTask } from './tasks/rsync.ts';
+import { smartTest } from './tasks/smarttest.ts';
 
 export const catalogue: readonly Resource[] = [
   // Part A
   cronJob,
+  startScript,
+  rsyncTask,
+  smartTest,
   // Part B
   cifsShare,
   serviceSwitch,

@@ -18,6 +18,8 @@ export class StoreError extends Error {
 /** How many revisions and ended jobs are kept. */
 const keepRevisions = 10_000;
 const keepJobs = 1_000;
+/** How many ended jobs of each task are kept even when others had so many more. */
+const keepJobsEach = 10;
 
 /**
  * The configuration on disk: one SQLite file with WAL and full sync, so that what was answered is there after a power
@@ -103,23 +105,39 @@ export class Store implements Keeper {
   }
 
   addJob(subject: string, body: string): number {
-    return Number(this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid);
+    const id = Number(this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid);
+    if (id % 100 === 0) this.#pruneJobs();
+    return id;
   }
 
   putJob(id: number, body: string): void {
     this.#database.prepare('UPDATE jobs SET body = ? WHERE id = ?').run(body, id);
   }
 
-  /** The newest jobs, newest first. */
-  jobs(limit: number): readonly { readonly id: number; readonly body: string }[] {
-    const rows = this.#database.prepare('SELECT id, body FROM jobs ORDER BY id DESC LIMIT ?').all(limit);
+  /** The newest jobs, newest first; with `subject`, of that alone. */
+  jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[] {
+    const rows =
+      subject === undefined
+        ? this.#database.prepare('SELECT id, body FROM jobs ORDER BY id DESC LIMIT ?').all(limit)
+        : this.#database.prepare('SELECT id, body FROM jobs WHERE subject = ? ORDER BY id DESC LIMIT ?').all(subject, limit);
     return rows.filter(isObject).map((row) => ({ id: Number(row['id']), body: String(row['body']) }));
   }
 
-  /** Forgets the oldest revisions and jobs, so that the file does not grow for ever. Done at start. */
+  /** Forgets the oldest revisions and jobs, so that the file does not grow for ever. Done at start, for jobs also now and then. */
   prune(): void {
     this.#database.prepare('DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?').run(keepRevisions);
-    this.#database.prepare('DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?').run(keepJobs);
+    this.#pruneJobs();
+  }
+
+  /** A task that runs every minute must not make those of the others forgotten, so the last of each subject stay. */
+  #pruneJobs(): void {
+    this.#database
+      .prepare(
+        `DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?
+         AND id NOT IN (SELECT id FROM jobs AS mine WHERE mine.subject LIKE 'tasks/%' AND
+           (SELECT COUNT(*) FROM jobs AS newer WHERE newer.subject = mine.subject AND newer.id > mine.id) < ?)`,
+      )
+      .run(keepJobs, keepJobsEach);
   }
 
   #open(value: Sealed): unknown {
