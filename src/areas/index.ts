@@ -15,10 +15,16 @@ import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
 import { cronJob } from './tasks/cronjob.ts';
+import { startScript } from './tasks/initshutdown.ts';
+import { rsyncTask } from './tasks/rsync.ts';
+import { smartTest } from './tasks/smarttest.ts';
 
 export const catalogue: readonly Resource[] = [
   // Part A
   cronJob,
+  startScript,
+  rsyncTask,
+  smartTest,
   // Part B
   cifsShare,
   serviceSwitch,

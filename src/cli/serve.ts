@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
-import type { Host } from '../host/ports/index.ts';
+import { type Host, HostError } from '../host/ports/index.ts';
 import { Store, StoreError } from '../store/store.ts';
 import { notifySystemd } from './sd-notify.ts';
 import type { Settings } from './settings.ts';
@@ -9,17 +9,17 @@ import type { Settings } from './settings.ts';
 /** Serves until a signal says stop. The change in hand is finished first. */
 export async function serve(settings: Settings, version: string): Promise<void> {
   const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 1, sync: false }));
-  let store: Store;
+  let app: App;
   try {
-    store = Store.open(settings.state);
+    const store = Store.open(settings.state);
+    const host = await openHost(settings);
+    app = await buildApp({ host, store, log, now: Date.now, profile: settings.profile, version, rootPassword: settings.rootPassword });
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
+    if (!(error instanceof StoreError) && !(error instanceof HostError)) throw error;
     process.stderr.write(`holdfast: ${error.message}\n`);
-    process.exitCode = 1;
-    return;
+    // The host's watchers would keep the process alive.
+    process.exit(1);
   }
-  const host = await openHost(settings);
-  const app = await buildApp({ host, store, log, now: Date.now, profile: settings.profile, version, rootPassword: settings.rootPassword });
   try {
     await app.server.listen({ host: settings.listen.address, port: settings.listen.port });
   } catch (error) {

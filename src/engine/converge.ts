@@ -77,22 +77,26 @@ function difference<T extends { readonly name: string }>(actual: readonly T[], d
   return { added, different, gone: actual.filter((one) => !wanted.has(one.name)) };
 }
 
-/** Answers whether any file became another. */
+/** Answers whether any file became another. What the service manager reads, it has read afterwards. */
 async function convergeFiles(host: Host, desired: readonly DesiredFile[], applied: readonly DesiredFile[] | undefined, act: Act): Promise<boolean> {
   const known = applied && new Map(applied.map((file) => [file.path, file.content]));
   let written = false;
-  for (const { path, content, mode } of desired) {
+  let reread = false;
+  for (const { path, content, mode, forServiceManager } of desired) {
     const actual = known?.has(path) ? known.get(path) : await host.files.read(path);
     if (actual === content) continue;
     written = true;
+    reread ||= forServiceManager === true;
     if (content === undefined) await act(`remove ${path}`, () => host.files.remove(path));
     else await act(`write ${path}`, () => host.files.write(path, content, mode === undefined ? {} : { mode }));
   }
   for (const path of known?.keys() ?? []) {
     if (desired.some((file) => file.path === path)) continue;
     written = true;
+    reread ||= applied?.some((file) => file.path === path && file.forServiceManager === true) === true;
     await act(`remove ${path}`, () => host.files.remove(path));
   }
+  if (reread) await act('let the service manager read its files again', () => host.services.reread());
   return written;
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { converge, type Deeds, verify } from './converge.ts';
 import { LayeredDraft, type References } from './draft.ts';
-import { Fault, failed } from './errors.ts';
+import { Fault, failed, refused } from './errors.ts';
 import { EventBus } from './events.ts';
 import { FactKeeper, type Topic, topics } from './facts.ts';
 import type { Fields } from './fields.ts';
@@ -10,7 +10,9 @@ import { Jobs } from './jobs.ts';
 import type { Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
 import type { Passwords } from './passwords.ts';
-import type { Draft, Operations, Resource, Step, Work, World } from './resource.ts';
+import type { Collection, Draft, Operations, RecordOf, Resource, Step, Task, Work, World } from './resource.ts';
+import { cronLine, machineZone, nextRun, type Schedule, timeIn } from './schedule.ts';
+import { Scheduler } from './scheduler.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
 import { type Desired, inOrder, type Unit } from './unit.ts';
 
@@ -30,6 +32,8 @@ export interface EngineParts {
   readonly log: Log;
   readonly now: () => number;
   readonly passwords: Passwords;
+  /** The machine's time zone, by which schedules go. */
+  readonly zone?: () => string;
 }
 
 /** Who asked, for the log and the revisions. */
@@ -66,6 +70,18 @@ export interface UnitReport {
   readonly omissions: readonly string[];
 }
 
+/** When a record's time comes next. */
+export interface ScheduleReport {
+  /** As `tasks/rsync`. */
+  readonly resource: string;
+  readonly id: number;
+  /** In cron's notation. */
+  readonly schedule: string;
+  readonly zone: string;
+  /** In that zone; null when it never comes. */
+  readonly next: string | null;
+}
+
 /** Milliseconds before a degraded unit is tried again: soon, then patiently. */
 const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
 
@@ -88,11 +104,13 @@ export class Engine {
   readonly #units: readonly UnitState[];
   readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
   readonly #stopWatching: (() => void)[] = [];
+  readonly #zone: () => string;
+  readonly #scheduler: Scheduler;
   #started = false;
   #jobsAtWork = 0;
   #closing = false;
 
-  private constructor({ resources, units, host, store, log, now, passwords }: EngineParts) {
+  private constructor({ resources, units, host, store, log, now, passwords, zone = machineZone }: EngineParts) {
     this.resources = resources;
     this.#host = host;
     this.#store = store;
@@ -104,6 +122,13 @@ export class Engine {
     this.#tables = new Tables(resources.filter(isKeptResource));
     this.#references = referencesIn(resources);
     this.#units = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, retry: undefined }));
+    this.#zone = zone;
+    this.#scheduler = new Scheduler({
+      entries: () => this.#scheduled().flatMap(({ subject, record, when, task }) => (task === undefined ? [] : [{ subject, record, when, task }])),
+      start: (task) => this.#startByClock(task),
+      now,
+      zone,
+    });
     this.#facts = new FactKeeper(host, { serviceNames: [...new Set(units.flatMap((unit) => unit.services ?? []))], now, changed: (topic) => this.#factsChanged(topic) });
   }
 
@@ -143,7 +168,7 @@ export class Engine {
       hashPassword: (password) => this.#passwords.hash(password),
       change: (title, make) => this.change(title, asker, make),
       work: (title, locks, run) => this.#work(title, locks, asker, run),
-      background: (task) => void this.jobs.start(task, this.#host),
+      background: (task) => this.#background(task),
       perform: (step) => this.#perform(step, asker),
     };
   }
@@ -191,9 +216,19 @@ export class Engine {
     return this.#store.revisions(limit, before);
   }
 
+  /** What is done at its time, whoever looks at the clock, and when that comes next; the nearest first. */
+  schedules(): readonly ScheduleReport[] {
+    const zone = this.#zone();
+    const reports = this.#scheduled().map(({ resource, record, when }) => ({ resource, record, when, at: nextRun(when, this.#now(), zone) }));
+    return reports
+      .toSorted((a, b) => (a.at ?? Number.POSITIVE_INFINITY) - (b.at ?? Number.POSITIVE_INFINITY))
+      .map(({ resource, record, when, at }) => ({ resource, id: record.id, schedule: cronLine(when), zone, next: at === undefined ? null : timeIn(zone, at) }));
+  }
+
   /** Finishes what is in hand, then lets go of everything. */
   async close(): Promise<void> {
     this.#closing = true;
+    this.#scheduler.end();
     for (const stop of this.#stopWatching) stop();
     for (const { retry } of this.#units) clearTimeout(retry);
     await this.#lane.idle();
@@ -215,6 +250,7 @@ export class Engine {
     for (const state of this.#units) await this.#repair(state, 'at start');
     await this.#facts.renew(...topics);
     this.#started = true;
+    this.#scheduler.begin();
     this.#stopWatching.push(this.#host.zfs.watch(() => void this.#facts.renew('storage').catch(() => {})));
   }
 
@@ -434,6 +470,29 @@ export class Engine {
     }
   }
 
+  // What is done by the clock ----------------------------------------------------------------------------------------
+
+  #scheduled(): readonly ScheduledRecord[] {
+    return this.resources.filter(isKeptResource).flatMap((resource) => (resource.kind === 'collection' ? scheduledIn(resource, this.#tables.table(resource).all()) : []));
+  }
+
+  #background(task: Task): void {
+    const earlier = task.alone === true ? this.jobs.running(task.subject) : undefined;
+    if (earlier !== undefined) throw refused(`It runs already, as the job ${earlier.id}: ${earlier.title}.`);
+    void this.jobs.start(task, this.#host);
+  }
+
+  #startByClock(task: Task): void {
+    try {
+      this.#background(task);
+      this.#log.info({ subject: task.subject }, task.title);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      this.#log.warn({ subject: task.subject, error: error.message }, `not started: ${task.title}`);
+      this.events.emit('schedule.skipped', { subject: task.subject, reason: error.message });
+    }
+  }
+
   // Units ------------------------------------------------------------------------------------------------------------
 
   /** Makes one unit true to what is kept. A failure is loud, marks the unit degraded and is tried again. */
@@ -525,6 +584,24 @@ export class Engine {
   #time(): string {
     return new Date(this.#now()).toISOString();
   }
+}
+
+interface ScheduledRecord {
+  readonly subject: string;
+  readonly resource: string;
+  readonly record: { readonly id: number };
+  readonly when: Schedule;
+  readonly task: (() => Task) | undefined;
+}
+
+function scheduledIn<F extends Fields>({ path, scheduled }: Collection<F>, records: readonly RecordOf<F>[]): readonly ScheduledRecord[] {
+  if (scheduled === undefined) return [];
+  const taskOf = scheduled.task?.bind(scheduled);
+  return records.flatMap((record) => {
+    const when = scheduled.when(record);
+    if (when === undefined) return [];
+    return [{ subject: `${path}/${record.id}`, resource: path, record, when, task: taskOf && (() => taskOf(record)) }];
+  });
 }
 
 export function isKeptResource(resource: Resource): resource is Kept {

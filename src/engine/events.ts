@@ -8,6 +8,8 @@ export interface Events {
   'job.progress': { readonly id: number; readonly sentence: string };
   /** When a job ends, however it ends. */
   'job.ended': { readonly id: number; readonly title: string; readonly subject: string; readonly state: string };
+  /** When the time of a task came and it was not started, as when the run before it has not ended. */
+  'schedule.skipped': { readonly subject: string; readonly reason: string };
   /** When the machine could not be brought to what the configuration says; it is tried again. */
   'unit.degraded': { readonly unit: string; readonly reason: string };
   /** When a degraded unit is true again. */

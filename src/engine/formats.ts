@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { Cron } from 'croner';
+import { cronTableField } from '../lib/cron.ts';
 import { isWithin, normalPath } from '../lib/path.ts';
 import { parseSize } from '../lib/size.ts';
 import { quote, words } from '../lib/text.ts';
@@ -20,8 +20,11 @@ export function volumeOf(path: string, facts: Facts): string | undefined {
   return [...facts.storage.pools.keys()].find((name) => isWithin(path, `${volumesFolder}/${name}`));
 }
 
-/** An absolute path at or below a volume, kept without `..`, repeated and trailing slashes (gaps 1.11). */
-export function volumePath({ says }: Says): Field<string, 'plain'> {
+/**
+ * An absolute path at or below a volume, kept without `..`, repeated and trailing slashes; with `asSent` in the spelling
+ * it was sent in (gaps 1.11).
+ */
+export function volumePath({ says, asSent = false }: Says & { readonly asSent?: boolean }): Field<string, 'plain'> {
   const plain = text({ says, max: 255 });
   const normal = field({
     ...plain,
@@ -30,11 +33,11 @@ export function volumePath({ says }: Says): Field<string, 'plain'> {
       const reading = plain.read(sent);
       if (!reading.ok || reading.value === '') return reading;
       if (!reading.value.startsWith('/')) return wrong(`The path must begin with ${volumesFolder}/ and the name of a volume.`);
-      return good(normalPath(reading.value));
+      return good(asSent ? reading.value : normalPath(reading.value));
     },
   });
   return onMachine(normal, (path, facts) =>
-    volumeOf(path, facts) === undefined ? `${quote(path)} lies on no volume: it must be ${volumesFolder}/ and the name of a volume, or below that.` : undefined,
+    volumeOf(normalPath(path), facts) === undefined ? `${quote(path)} lies on no volume: it must be ${volumesFolder}/ and the name of a volume, or below that.` : undefined,
   );
 }
 
@@ -133,6 +136,7 @@ export function size({ says, initial }: Says & { readonly initial?: number }): F
 
 // Schedules ----------------------------------------------------------------------------------------------------------
 
+/** The numbers that each field of a schedule may have. */
 const cronParts = {
   minute: { from: 0, to: 59 },
   hour: { from: 0, to: 23 },
@@ -180,11 +184,25 @@ function cronProblem(part: CronPart, value: string): string | undefined {
   return undefined;
 }
 
+/** The number that a word of a schedule stands for: its digits, or the name of a month or a day of the week. */
 function cronNumber(part: CronPart, word: string): number | undefined {
   if (/^\d+$/.test(word)) return Number(word);
   const names = part === 'month' ? monthNames : part === 'dayweek' ? dayNames : [];
   const place = names.indexOf(word.toLowerCase());
   return place === -1 ? undefined : place + (part === 'month' ? 1 : 0);
+}
+
+/** The numbers that a field of a schedule names, in order; undefined when it names all by a star. 7 is 0 for a day of the week. */
+export function cronNumbers(part: CronPart, value: string): readonly number[] | undefined {
+  if (value === '*') return undefined;
+  const { from, to } = cronParts[part];
+  const found = new Set<number>();
+  for (const item of cronTableField(value, to).split(',')) {
+    const [range = '', step = '1'] = item.split('/');
+    const [low = from, high] = range === '*' ? [from, to] : range.split('-').map((word) => cronNumber(part, word) ?? from);
+    for (let number = low; number <= (high ?? low); number += Number(step)) found.add(part === 'dayweek' ? number % 7 : number);
+  }
+  return [...found].sort((a, b) => a - b);
 }
 
 function namesAll(part: CronPart, value: string): boolean {
@@ -193,17 +211,25 @@ function namesAll(part: CronPart, value: string): boolean {
   return named.size === (part === 'month' ? 12 : 7) && value.split(',').every((item) => cronNumber(part, item) !== undefined);
 }
 
+const at = (part: CronPart, initial: string, what: string) => cronField(part, { says: `${what} in cron's notation.`, initial });
+
+const minuteField = { minute: at('minute', '00', 'Minutes') };
+
+const hourFields = {
+  hour: at('hour', '*', 'Hours'),
+  daymonth: at('daymonth', '*', 'Days of the month'),
+  month: at('month', '*', 'Months'),
+  dayweek: at('dayweek', '*', 'Days of the week; 0 and 7 are Sunday'),
+};
+
 /** The five fields of a schedule under a resource's own prefix. */
 export function schedule<const P extends string>(prefix: P) {
-  const at = (part: CronPart, initial: string, what: string) => cronField(part, { says: `${what} in cron's notation.`, initial });
-  const fields = {
-    minute: at('minute', '00', 'Minutes'),
-    hour: at('hour', '*', 'Hours'),
-    daymonth: at('daymonth', '*', 'Days of the month'),
-    month: at('month', '*', 'Months'),
-    dayweek: at('dayweek', '*', 'Days of the week; 0 and 7 are Sunday'),
-  };
-  return prefixed(prefix, fields);
+  return prefixed(prefix, { ...minuteField, ...hourFields });
+}
+
+/** The fields of a schedule that names no minute, only hours. */
+export function hourlySchedule<const P extends string>(prefix: P) {
+  return prefixed(prefix, hourFields);
 }
 
 type Prefixed<P extends string, F> = { readonly [K in keyof F & string as `${P}_${K}`]: F[K] };
@@ -220,14 +246,4 @@ function hasAll<const P extends string, F extends Readonly<Record<string, Field<
   fields: F,
 ): named is Prefixed<P, F> & Readonly<Record<string, unknown>> {
   return Object.keys(fields).every((name) => named[`${prefix}_${name}`] !== undefined);
-}
-
-/** What is wrong with five cron fields together: a day that never comes, as the 31st of February. */
-export function scheduleProblem(minute: string, hour: string, daymonth: string, month: string, dayweek: string): string | undefined {
-  try {
-    const next = new Cron([minute, hour, daymonth, month, dayweek].join(' ')).nextRun();
-    return next === null ? 'This schedule never comes: no such day exists.' : undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }

@@ -3,6 +3,9 @@ import { isObject, type JsonObject } from '../lib/json.ts';
 import type { EventBus } from './events.ts';
 import type { Task } from './resource.ts';
 
+/** How much of a program's output a job keeps, in bytes of each stream. */
+export const keptOutput = 64 * 1024;
+
 export type JobState = 'running' | 'finished' | 'failed' | 'aborted' | 'interrupted';
 
 export interface Job {
@@ -18,11 +21,23 @@ export interface Job {
   readonly error: string | null;
 }
 
+/** An unhappy end that leaves a result all the same, such as the output of a program that failed. */
+export class UnhappyEnd extends Error {
+  override readonly name = 'UnhappyEnd';
+  readonly result: JsonObject;
+
+  constructor(message: string, result: JsonObject) {
+    super(message);
+    this.result = result;
+  }
+}
+
 /** Where jobs are kept: the part of the store they need. */
 export interface JobShelf {
   addJob(subject: string, body: string): number;
   putJob(id: number, body: string): void;
-  jobs(limit: number): readonly { readonly id: number; readonly body: string }[];
+  /** The newest first; with `subject`, of that alone. */
+  jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[];
 }
 
 /** Work that takes its time: started, watched, aborted, and remembered after it has ended. */
@@ -32,6 +47,7 @@ export class Jobs {
   readonly #now: () => number;
   readonly #running = new Map<number, { job: Job; readonly abort: AbortController; readonly done: Promise<Job> }>();
   readonly #locks = new Map<string, Promise<void>>();
+  #closing = false;
 
   constructor(shelf: JobShelf, events: EventBus, now: () => number) {
     this.#shelf = shelf;
@@ -43,13 +59,18 @@ export class Jobs {
     }
   }
 
-  /** The newest jobs first. */
-  list(limit: number): readonly Job[] {
-    return this.#shelf.jobs(limit).flatMap(({ id, body }) => this.#running.get(id)?.job ?? readJob(id, body) ?? []);
+  /** The newest jobs first; with `subject`, those that belong to it. */
+  list(limit: number, subject?: string): readonly Job[] {
+    return this.#shelf.jobs(limit, subject).flatMap(({ id, body }) => this.#running.get(id)?.job ?? readJob(id, body) ?? []);
   }
 
   get(id: number): Job | undefined {
     return this.list(1000).find((job) => job.id === id);
+  }
+
+  /** The job of this subject that has not ended. */
+  running(subject: string): Job | undefined {
+    return [...this.#running.values()].map(({ job }) => job).find((job) => job.subject === subject);
   }
 
   /** Starts a job; `done` settles when it ends and never rejects. */
@@ -72,6 +93,7 @@ export class Jobs {
 
   /** Ends all that runs and waits for it. */
   async close(): Promise<void> {
+    this.#closing = true;
     for (const { abort } of this.#running.values()) abort.abort(new Error('the daemon ends'));
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
@@ -101,14 +123,17 @@ export class Jobs {
       if (running) running.job = { ...running.job, progress };
       this.#events.emit('job.progress', { id: job.id, sentence });
     };
-    let ended: Job;
+    let end: Pick<Job, 'state' | 'result' | 'error'>;
+    // What the end of the daemon ended was asked for by nobody.
+    const cut = () => (this.#closing ? 'interrupted' : 'aborted');
     try {
       const result = await task.run({ host, signal, progress: tell });
-      ended = { ...job, progress, state: signal.aborted ? 'aborted' : 'finished', ended: this.#time(), result };
+      end = { state: signal.aborted ? cut() : 'finished', result, error: null };
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
-      ended = { ...job, progress, state: signal.aborted ? 'aborted' : 'failed', ended: this.#time(), error: said };
+      end = { state: signal.aborted ? cut() : 'failed', result: error instanceof UnhappyEnd ? error.result : null, error: said };
     }
+    const ended: Job = { ...job, progress, ended: this.#time(), ...end };
     this.#keep(ended);
     this.#running.delete(job.id);
     this.#events.emit('job.ended', { id: job.id, title: job.title, subject: job.subject, state: ended.state });

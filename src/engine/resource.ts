@@ -4,6 +4,7 @@ import type { IssueList, Issues } from './errors.ts';
 import type { Facts, Topic } from './facts.ts';
 import type { Field, Fields } from './fields.ts';
 import type { PasswordHashes } from './passwords.ts';
+import type { Schedule } from './schedule.ts';
 
 // Records ------------------------------------------------------------------------------------------------------------
 
@@ -106,7 +107,7 @@ export interface Operations {
    * When `run` throws, the steps it took are undone in reverse order.
    */
   work<T>(title: string, locks: readonly string[], run: (work: Work) => Promise<T>): Promise<T>;
-  /** A job that goes on after the answer. */
+  /** A job that goes on after the answer. Refused when it runs alone and the one before it has not ended. */
   background(task: Task): void;
   /** One change of the host that needs no records. */
   perform(step: Step): Promise<void>;
@@ -121,6 +122,8 @@ export interface Task {
   readonly title: string;
   /** What the job belongs to, as `tasks/cronjob/1`. */
   readonly subject: string;
+  /** Whether it is not started while another job of the same subject runs. */
+  readonly alone?: boolean;
   /** Answers what the job leaves as its result. */
   run(context: { readonly host: Host; readonly signal: AbortSignal; progress(sentence: string): void }): Promise<JsonObject>;
 }
@@ -172,8 +175,21 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   present?(record: RecordOf<F>, world: World): LiveOf<F>;
   /** Keeps the records in step with what the host has, whenever the facts of one of the topics were renewed. */
   readonly follows?: { readonly topics: readonly Topic[]; keep(draft: Draft): void };
-  /** Slow work on what was sent that must not hold the lane, such as hashing: answers values for the service's fields. */
-  beforehand?(sent: SentOf<F>, operations: Operations): Promise<Partial<RecordOf<F>>>;
+  /**
+   * Slow work on what was sent that must not hold the lane, such as hashing or asking another machine: answers values
+   * for the service's fields. `before` is the record of an update.
+   */
+  beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F> | undefined): Promise<Partial<RecordOf<F>>>;
+  /** The records' times, for the scheduler and for whoever asks what comes next. */
+  readonly scheduled?: Scheduled<F>;
+}
+
+/** Records that have a time. */
+export interface Scheduled<F extends Fields> {
+  /** When the record's work is done; undefined for one that rests. */
+  when(record: RecordOf<F>): Schedule | undefined;
+  /** What the daemon does then. Without it another program of the machine looks at the clock, as cron does. */
+  task?(record: RecordOf<F>): Task;
 }
 
 export interface Unique<Name extends string = string> {

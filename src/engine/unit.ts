@@ -46,6 +46,8 @@ export interface DesiredFile {
    */
   readonly parts?: readonly string[];
   readonly mode?: number;
+  /** Whether it tells the service manager what there is to start, so that it has to read it. */
+  readonly forServiceManager?: boolean;
   readonly verify?: Checker;
 }
 

@@ -5,7 +5,7 @@ import type { AnyEvent } from '../engine/events.ts';
 import { type Answer, json, nothing, sentence } from './answer.ts';
 import type { Caller } from './auth.ts';
 
-/** What Holdfast offers beyond the document: jobs, events, drift and revisions. */
+/** What Holdfast offers beyond the document: jobs, schedules, events, drift and revisions. */
 export class BeyondDocument {
   readonly #engine: Engine;
   readonly #root: string;
@@ -25,22 +25,16 @@ export class BeyondDocument {
       .filter((part) => part !== '');
     const limit = Math.min(Number(searchParams.get('limit')) || 20, 1000);
     switch (`${request.method} ${subject}${id === '' ? '' : '/{id}'}${action === '' ? '' : `/${action}`}`) {
-      case 'GET jobs': {
-        const of = searchParams.get('subject');
-        return json(
-          200,
-          this.#engine.jobs
-            .list(1000)
-            .filter((job) => of === null || job.subject === of)
-            .slice(0, limit),
-        );
-      }
+      case 'GET jobs':
+        return json(200, this.#engine.jobs.list(limit, searchParams.get('subject') ?? undefined));
       case 'GET jobs/{id}':
         return json(200, this.#engine.jobs.get(Number(id)) ?? none(`job ${id}`));
       case 'POST jobs/{id}/abort':
         return this.#engine.jobs.abort(Number(id)) ? nothing(204) : none(`running job ${id}`);
       case 'GET events':
         return this.#stream(request, reply);
+      case 'GET schedules':
+        return json(200, this.#engine.schedules());
       case 'GET drift':
         return json(200, await this.#engine.report());
       case 'GET revisions':

@@ -2,7 +2,7 @@ import type { Asker, Engine } from '../engine/engine.ts';
 import { invalid, missing, refused } from '../engine/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/fields.ts';
 import { answered, readSent } from '../engine/record.ts';
-import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type Scope } from '../engine/resource.ts';
+import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type RecordOf, type Scope } from '../engine/resource.ts';
 import { fieldValue, type Kept } from '../engine/tables.ts';
 import { sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
@@ -76,8 +76,9 @@ export class Interface {
   /** The change a request asks for, for the lane or for a dry run. It answers the id of the record that is there afterwards. */
   async #changeOf(call: Call, of: Kept, verb: string): Promise<{ readonly title: string; readonly make: (draft: Draft) => number | undefined }> {
     if (verb === 'update') {
-      const { id } = this.#find(call, of);
-      const { sent, issues, fill } = await this.#read(call, of, 'update');
+      const before = this.#find(call, of);
+      const { id } = before;
+      const { sent, issues, fill } = await this.#read(call, of, before);
       return {
         title: `change the ${of.title}${of.kind === 'collection' ? ` ${id}` : ''}`,
         make: (draft) => {
@@ -88,7 +89,7 @@ export class Interface {
     }
     if (of.kind !== 'collection') throw new Error(`${of.path} has no verb ${verb}`);
     if (verb === 'create') {
-      const { sent, issues, fill } = await this.#read(call, of, 'create');
+      const { sent, issues, fill } = await this.#read(call, of, undefined);
       return {
         title: `create a ${of.title}`,
         make: (draft) => {
@@ -108,9 +109,10 @@ export class Interface {
     };
   }
 
-  async #read(call: Call, of: Kept, mode: 'create' | 'update') {
-    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), mode);
-    const fill = Object.keys(issues).length === 0 && of.kind === 'collection' ? await of.beforehand?.(sent, this.#engine.operations(call.asker)) : undefined;
+  /** What was sent, with what the resource does about it beforehand. `before` is the record of an update. */
+  async #read(call: Call, of: Kept, before: RecordOf<Fields> | undefined) {
+    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), before === undefined ? 'create' : 'update');
+    const fill = Object.keys(issues).length === 0 && of.kind === 'collection' ? await of.beforehand?.(sent, this.#engine.operations(call.asker), before) : undefined;
     return { sent, issues, fill };
   }
 

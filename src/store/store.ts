@@ -8,7 +8,7 @@ import type { RecordOf } from '../engine/resource.ts';
 import type { Kept, RecordChange } from '../engine/tables.ts';
 import { isObject } from '../lib/json.ts';
 import { migrations } from './migrations.ts';
-import { isSealed, Seal } from './seal.ts';
+import { isSealed, Seal, type Sealed } from './seal.ts';
 
 /** Why the state folder cannot be used. The message is for the person who starts the daemon. */
 export class StoreError extends Error {
@@ -18,6 +18,8 @@ export class StoreError extends Error {
 /** How many revisions and ended jobs are kept. */
 const keepRevisions = 10_000;
 const keepJobs = 1_000;
+/** How many ended jobs of each task are kept even when others had so many more. */
+const keepJobsEach = 10;
 
 /**
  * The configuration on disk: one SQLite file with WAL and full sync, so that what was answered is there after a power
@@ -47,7 +49,7 @@ export class Store implements Keeper {
     const database = openDatabase(file);
     try {
       migrate(database, file);
-      return new Store(database, Seal.at(join(folder, 'secret.key')));
+      return new Store(database, sealOf(database, join(folder, 'secret.key')));
     } catch (error) {
       database.close();
       throw error instanceof StoreError ? error : new StoreError(`The state in ${folder} cannot be used: ${messageOf(error)}`);
@@ -103,23 +105,47 @@ export class Store implements Keeper {
   }
 
   addJob(subject: string, body: string): number {
-    return Number(this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid);
+    const id = Number(this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid);
+    if (id % 100 === 0) this.#pruneJobs();
+    return id;
   }
 
   putJob(id: number, body: string): void {
     this.#database.prepare('UPDATE jobs SET body = ? WHERE id = ?').run(body, id);
   }
 
-  /** The newest jobs, newest first. */
-  jobs(limit: number): readonly { readonly id: number; readonly body: string }[] {
-    const rows = this.#database.prepare('SELECT id, body FROM jobs ORDER BY id DESC LIMIT ?').all(limit);
+  /** The newest jobs, newest first; with `subject`, of that alone. */
+  jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[] {
+    const rows =
+      subject === undefined
+        ? this.#database.prepare('SELECT id, body FROM jobs ORDER BY id DESC LIMIT ?').all(limit)
+        : this.#database.prepare('SELECT id, body FROM jobs WHERE subject = ? ORDER BY id DESC LIMIT ?').all(subject, limit);
     return rows.filter(isObject).map((row) => ({ id: Number(row['id']), body: String(row['body']) }));
   }
 
-  /** Forgets the oldest revisions and jobs, so that the file does not grow for ever. Done at start. */
+  /** Forgets the oldest revisions and jobs, so that the file does not grow for ever. Done at start, for jobs also now and then. */
   prune(): void {
     this.#database.prepare('DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?').run(keepRevisions);
-    this.#database.prepare('DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?').run(keepJobs);
+    this.#pruneJobs();
+  }
+
+  /** A task that runs every minute must not make those of the others forgotten, so the last of each subject stay. */
+  #pruneJobs(): void {
+    this.#database
+      .prepare(
+        `DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?
+         AND id NOT IN (SELECT id FROM jobs AS mine WHERE mine.subject LIKE 'tasks/%' AND
+           (SELECT COUNT(*) FROM jobs AS newer WHERE newer.subject = mine.subject AND newer.id > mine.id) < ?)`,
+      )
+      .run(keepJobs, keepJobsEach);
+  }
+
+  #open(value: Sealed): unknown {
+    try {
+      return this.#seal.open(value);
+    } catch {
+      throw new StoreError('The key in the state folder does not open the secrets kept there: it is not the one they were sealed with. Restore secret.key.');
+    }
   }
 
   #transaction(work: () => void): void {
@@ -139,7 +165,8 @@ export class Store implements Keeper {
     for (const [name, field] of Object.entries(fields)) {
       if (!isKept(field)) continue;
       const value = isObject(body) ? body[name] : undefined;
-      record[name] = isSealed(value) ? this.#seal.open(value) : (value ?? field.initial ?? null);
+      // Only a secret is ever sealed: a client's own object may look like it.
+      record[name] = field.secret && isSealed(value) ? this.#open(value) : (value ?? field.initial ?? null);
     }
     return record;
   }
@@ -154,6 +181,13 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
   const shown = (record: RecordOf<Fields> | undefined) =>
     record && Object.fromEntries(Object.entries(record).map(([name, value]) => [name, resource.fields[name]?.secret && isSecret(value) ? '********' : value]));
   return { resource: resource.path, id, before: shown(before), after: shown(after) };
+}
+
+/** A key is made for a new database only: a new one would not open what is kept. */
+function sealOf(database: Database.Database, key: string): Seal {
+  const isNew = database.prepare('SELECT COUNT(*) FROM documents').pluck().get() === 0;
+  if (!isNew && !existsSync(key)) throw new StoreError(`${key} is missing, and without it the secrets beside it cannot be read. Restore it.`);
+  return Seal.at(key);
 }
 
 /** SQLite takes an empty file for a new database. Beside a key it is one that has lost everything, as after a full disk. */

@@ -73,9 +73,6 @@ const notYet: readonly string[] = [
   'system/tunable',
   'system/update',
   'system/version',
-  'tasks/initshutdown',
-  'tasks/rsync',
-  'tasks/smarttest',
 ];
 
 const router = new Router(routesOf(addressed));

@@ -13,7 +13,7 @@ const project = fileURLToPath(new URL('../..', import.meta.url));
 /** What the test machine needs to run the contract: the tests as one file, the helper beside it, and a Node. */
 async function packed(folder: string): Promise<string> {
   await build({
-    entryPoints: { contract: join(project, 'test/host/contract/linux.test.ts'), helper: join(project, 'src/host/linux/helper.ts') },
+    entryPoints: { contract: join(project, 'test/host/contract/linux.ts'), helper: join(project, 'src/host/linux/helper.ts') },
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,

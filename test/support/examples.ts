@@ -132,6 +132,18 @@ export const examples: Readonly<Record<string, Example>> = {
     create: (n) => ({ cron_user: 'root', cron_command: `echo ${n}`, cron_description: `Job ${n}`, cron_minute: String(n % 60) }),
     update: (n) => ({ cron_command: `echo changed ${n}`, cron_enabled: n % 4 !== 0, cron_hour: '*/2' }),
   },
+  'tasks/initshutdown': {
+    create: (n) => ({ ini_command: `echo ${n}`, ini_when: ['preinit', 'postinit', 'shutdown'][n % 3] ?? 'preinit' }),
+    update: (n) => ({ ini_command: `echo changed ${n}`, ini_enabled: n % 2 === 0 }),
+  },
+  'tasks/rsync': {
+    create: (n) => ({ rsync_path: '/mnt/tank/', rsync_user: 'root', rsync_remotehost: 'backup.example.com', rsync_remotemodule: `store${n}`, rsync_desc: `Copy ${n}` }),
+    update: (n) => ({ rsync_extra: `--bwlimit=${n}`, rsync_direction: n % 2 === 0 ? 'push' : 'pull', rsync_delete: true, rsync_hour: '*/2' }),
+  },
+  'tasks/smarttest': {
+    create: (n) => ({ smarttest_disks: [`{serial}VIRT${String((n % 128) + 1).padStart(4, '0')}`], smarttest_type: ['L', 'S', 'C', 'O'][Math.floor(n / 128) % 4] ?? 'L' }),
+    update: (n) => ({ smarttest_desc: `Changed ${n}`, smarttest_hour: String(n % 24), smarttest_dayweek: '6,7' }),
+  },
   'sharing/cifs': {
     create: (n) => ({ cifs_path: `/mnt/tank/shares/of/share${n}`, cifs_name: `share${n}`, cifs_comment: `Share ${n}`, cifs_hostsallow: '192.0.2.0/24 client.example.com' }),
     update: (n) => ({ cifs_comment: `Changed ${n}`, cifs_ro: n % 2 === 1, cifs_timemachine: n % 2 === 0 }),

@@ -1,10 +1,9 @@
 import { flag, required, text } from '../../engine/fields.ts';
-import { schedule, scheduleProblem, userName } from '../../engine/formats.ts';
+import { schedule, userName } from '../../engine/formats.ts';
+import { keptOutput } from '../../engine/jobs.ts';
 import { action, collection } from '../../engine/resource.ts';
+import { scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
 import { cronTableCommand, longestCronCommand } from '../../lib/cron.ts';
-
-/** How much of a job's output is kept, in bytes of each stream. */
-const keptOutput = 64 * 1024;
 
 export const cronJob = collection(
   'tasks/cronjob',
@@ -22,12 +21,13 @@ export const cronJob = collection(
       cron_enabled: flag(true, { says: 'Whether the job runs by its schedule.' }),
     },
     check({ record, issues }) {
-      const problem = scheduleProblem(record.cron_minute, record.cron_hour, record.cron_daymonth, record.cron_month, record.cron_dayweek);
+      const problem = scheduleProblem(scheduleOf('cron', record));
       if (problem !== undefined) issues.add('__all__', problem);
       const bytes = Buffer.byteLength(cronTableCommand(record.cron_command, { stdout: record.cron_stdout, stderr: record.cron_stderr }));
       if (bytes > longestCronCommand)
         issues.add('cron_command', `In cron's table it would take ${bytes} bytes, and cron reads at most ${longestCronCommand}: put it into a script.`);
     },
+    scheduled: { when: (record) => (record.cron_enabled ? scheduleOf('cron', record) : undefined) },
   },
   [
     action({

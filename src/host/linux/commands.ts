@@ -1,7 +1,7 @@
-import type { Commands, Outcome, UserCommand } from '../ports/commands.ts';
+import type { Commands, Outcome, UserCommand, UserProgram } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
 import { readUsers } from './accounts-read.ts';
-import type { Runner } from './runner.ts';
+import { type Runner, type RunOptions, systemPath } from './runner.ts';
 
 export class LinuxCommands implements Commands {
   readonly #runner: Runner;
@@ -14,7 +14,15 @@ export class LinuxCommands implements Commands {
     return this.#runner.run(words);
   }
 
-  async run({ user, line, signal, keep }: UserCommand): Promise<Outcome> {
+  run({ user, line, signal, keep }: UserCommand): Promise<Outcome> {
+    return this.#runAs(user, ['/bin/sh', '-c', line], { signal, keep, timeout: Number.POSITIVE_INFINITY });
+  }
+
+  runProgram({ user, words, signal, keep, timeout = Number.POSITIVE_INFINITY, heard }: UserProgram): Promise<Outcome> {
+    return this.#runAs(user, words, { signal, keep, timeout, ...(heard === undefined ? {} : { heard }) });
+  }
+
+  async #runAs(user: string, words: readonly string[], options: RunOptions): Promise<Outcome> {
     const { stdout } = await this.#runner.run(['getent', 'passwd', '--', user]);
     const account = readUsers(stdout).find((one) => one.name === user);
     if (account === undefined) throw new HostError(`no account is called ${user}`);
@@ -22,13 +30,13 @@ export class LinuxCommands implements Commands {
     // By name, for several accounts may have one number and each has groups of its own.
     const become = ['setpriv', `--reuid=${user}`, `--regid=${gid}`, '--init-groups', '--'];
     const folder = await this.#runner.run(['test', '-d', home]);
-    return this.#runner.run([...become, '/bin/sh', '-c', line], {
-      signal,
-      keep,
-      timeout: Number.POSITIVE_INFINITY,
+    return this.#runner.run([...become, ...words], {
+      ...options,
       folder: folder.status === 0 ? home : '/',
-      // What cron gives a job.
-      environment: { PATH: '/usr/bin:/bin', HOME: home, USER: user, LOGNAME: user, SHELL: '/bin/sh' },
+      // What a line of the cron table gets too.
+      environment: { PATH: systemPath, HOME: home, USER: user, LOGNAME: user, SHELL: '/bin/sh' },
+      // The daemon's own is narrower; what a person's program makes is for others to read, as if it were started by hand.
+      umask: 0o022,
     });
   }
 }

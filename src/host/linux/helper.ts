@@ -44,14 +44,16 @@ function tell(report: Report): void {
   process.send?.(report);
 }
 
-function start({ id, words, input, folder, environment, timeout, most, tail, lines }: StartOrder): void {
+function start({ id, words, input, folder, environment, timeout, most, tail, lines, umask }: StartOrder): void {
   const [program = '', ...rest] = words;
   let cut: 'time' | 'size' | undefined;
   let status: number | undefined;
   const timers = new Set<NodeJS.Timeout>();
   // A process group of its own: whoever ends the program ends its children too.
+  const own = umask === undefined ? undefined : process.umask(umask);
   // Without input there is none: a pipe of Node's is a socket, and some programs (proftpd) take a socket for a client.
   const child = spawn(program, rest, { cwd: folder, env: environment, detached: true, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+  if (own !== undefined) process.umask(own);
 
   const later = (milliseconds: number, deed: () => void) => {
     const timer = setTimeout(deed, milliseconds);
@@ -94,7 +96,7 @@ function start({ id, words, input, folder, environment, timeout, most, tail, lin
   };
   child.stderr?.on('data', keep(stderr));
   if (lines && child.stdout !== null) createInterface({ input: child.stdout }).on('line', (line) => tell({ kind: 'line', id, text: line }));
-  else child.stdout?.on('data', keep(stdout));
+  child.stdout?.on('data', keep(stdout));
   child.on('error', (error: NodeJS.ErrnoException) => {
     if (child.pid === undefined && settle()) tell({ kind: 'failed', id, code: error.code ?? '', message: error.message });
   });

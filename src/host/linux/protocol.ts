@@ -14,6 +14,8 @@ export interface StartOrder {
   /** With `tail` only the last `most` bytes of each stream are kept; without, more than `most` end the program. */
   readonly most: number;
   readonly tail: boolean;
+  /** Permission bits that the files it makes do not get, or undefined for those of the helper itself. */
+  readonly umask: number | undefined;
   /** Whether each line of standard output is told as it comes. */
   readonly lines: boolean;
 }
@@ -46,7 +48,7 @@ export function readReport(message: unknown): Report | undefined {
 /** The message as an order, or undefined when it is none. */
 export function readOrder(message: unknown): Order | undefined {
   if (!isObject(message)) return undefined;
-  const { kind, id, words, input, folder, environment, timeout, most, tail, lines } = message;
+  const { kind, id, words, input, folder, environment, timeout, most, tail, lines, umask } = message;
   if (typeof id !== 'number') return undefined;
   if (kind === 'end') return { kind, id };
   if (kind !== 'start' || !isTextList(words) || typeof folder !== 'string' || !isTextMap(environment) || typeof most !== 'number') return undefined;
@@ -59,6 +61,7 @@ export function readOrder(message: unknown): Order | undefined {
     most,
     input: typeof input === 'string' ? input : undefined,
     timeout: typeof timeout === 'number' ? timeout : undefined,
+    umask: typeof umask === 'number' ? umask : undefined,
     tail: tail === true,
     lines: lines === true,
   };

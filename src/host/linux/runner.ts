@@ -27,6 +27,10 @@ export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Where it runs, `/` unless told. */
   readonly folder?: string;
+  /** Permission bits that the files it makes do not get; the daemon's own unless told. */
+  readonly umask?: number;
+  /** Told each line of standard output as it comes. */
+  readonly heard?: (line: string) => void;
 }
 
 export interface Listener {
@@ -44,7 +48,13 @@ const mostOutput = 64 * 1024 ** 2;
 export const endedBySignal = 143;
 
 type Waiting =
-  | { readonly words: readonly string[]; readonly timeout: number; resolve(outcome: Outcome): void; reject(error: HostError): void }
+  | {
+      readonly words: readonly string[];
+      readonly timeout: number;
+      readonly heard: ((line: string) => void) | undefined;
+      resolve(outcome: Outcome): void;
+      reject(error: HostError): void;
+    }
   | { readonly words: readonly string[]; readonly listener: Listener };
 
 /** Runs programs by way of a helper process: one that is as big as the daemon stands still whenever it starts a program. */
@@ -61,9 +71,9 @@ export class HelperRunner implements Runner {
 
   run(words: readonly string[], options: RunOptions = {}): Promise<Outcome> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    const { signal, timeout = minute } = options;
+    const { signal, timeout = minute, heard } = options;
     if (signal?.aborted) return Promise.resolve({ status: endedBySignal, stdout: '', stderr: '' });
-    const id = this.#start({ words, timeout, resolve, reject }, options, { lines: false, timeout: Number.isFinite(timeout) ? timeout : undefined });
+    const id = this.#start({ words, timeout, heard, resolve, reject }, options, { lines: heard !== undefined, timeout: Number.isFinite(timeout) ? timeout : undefined });
     const abort = () => this.#send({ kind: 'end', id });
     signal?.addEventListener('abort', abort, { once: true });
     return promise.finally(() => signal?.removeEventListener('abort', abort));
@@ -90,7 +100,7 @@ export class HelperRunner implements Runner {
     await ended;
   }
 
-  #start(waiting: Waiting, { input, keep, environment, folder }: RunOptions, rest: Pick<StartOrder, 'lines' | 'timeout'>): number {
+  #start(waiting: Waiting, { input, keep, environment, folder, umask }: RunOptions, rest: Pick<StartOrder, 'lines' | 'timeout'>): number {
     this.#count += 1;
     const id = this.#count;
     this.#waiting.set(id, waiting);
@@ -99,6 +109,7 @@ export class HelperRunner implements Runner {
       id,
       words: waiting.words,
       input,
+      umask,
       folder: folder ?? '/',
       environment: { PATH: systemPath, LANG: 'C.UTF-8', ...environment },
       most: keep ?? mostOutput,
@@ -147,6 +158,7 @@ export class HelperRunner implements Runner {
     if (report === undefined || waiting === undefined) return;
     if (report.kind === 'line') {
       if ('listener' in waiting) waiting.listener.line(report.text);
+      else waiting.heard?.(report.text);
       return;
     }
     if (report.kind === 'failed') {

@@ -58,6 +58,11 @@ export class LinuxServices implements Services {
     await this.#bringUp('restart', name);
   }
 
+  async reread(): Promise<void> {
+    const words = ['systemctl', '--no-ask-password', '--quiet', 'daemon-reload'];
+    expectSuccess(await this.#run(words), words);
+  }
+
   /** Starts or restarts it, and waits until it is sure to run. */
   async #bringUp(verb: 'start' | 'restart', name: string): Promise<void> {
     const since = Date.now();

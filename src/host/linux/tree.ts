@@ -139,6 +139,15 @@ export class Tree implements Files {
     }
   }
 
+  async mode(path: string): Promise<number | undefined> {
+    try {
+      return (await stat(await this.locate(path))).mode & 0o7777;
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw hostError(`cannot look at ${path}`, error);
+    }
+  }
+
   /**
    * Where the machine's `path` lies for this process. Below another root than `/`, links are followed as the machine
    * itself would, so that neither they nor `..` lead out of it.

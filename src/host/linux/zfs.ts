@@ -99,9 +99,23 @@ export class LinuxZfs implements Zfs {
     await this.#do('zfs', 'create', ...options('-o', settings), '--', name);
   }
 
+  /**
+   * In two steps: space that a volume cannot have is refused only after the volume was made, and OpenZFS 2.3 then
+   * tries in the kernel, without a pause, to destroy it for as long as udev looks at it; a machine with one processor
+   * stands still for ever.
+   */
   async createVolume(name: string, size: number, settings: DatasetSettings = {}): Promise<void> {
-    const { volsize: _, ...properties } = settings.properties ?? {};
-    await this.#do('zfs', 'create', '-V', String(size), ...options('-o', { ...settings, properties }), '--', name);
+    const { volsize: _, reservation, refreservation = 'auto', ...properties } = settings.properties ?? {};
+    await this.#do('zfs', 'create', '-s', '-V', String(size), ...options('-o', { ...settings, properties }), '--', name);
+    try {
+      await this.#set(name, [
+        ...(reservation === undefined || reservation === 'inherit' ? [] : [['reservation', reservation] as const]),
+        ['refreservation', refreservation === 'inherit' ? 'auto' : refreservation],
+      ]);
+    } catch (error) {
+      await this.destroyDataset(name);
+      throw error instanceof HostError ? new HostError(error.message.replace(/^cannot set property for/, 'cannot create'), { cause: error }) : error;
+    }
     await this.#deviceOf(name);
   }
 

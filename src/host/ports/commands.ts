@@ -8,6 +8,9 @@ export interface Commands {
    * fires. A missing account or shell is a failure; the command's own exit status is an answer.
    */
   run(command: UserCommand): Promise<Outcome>;
+
+  /** The same for a program that is a list of words. What it writes into files of its own is for the account. */
+  runProgram(program: UserProgram): Promise<Outcome>;
 }
 
 export interface Outcome {
@@ -16,11 +19,22 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-export interface UserCommand {
+interface AsUser {
   readonly user: string;
-  /** Handed to `/bin/sh -c` as it stands. */
-  readonly line: string;
   readonly signal: AbortSignal;
   /** The last bytes of each stream that are kept. */
   readonly keep: number;
+}
+
+export interface UserCommand extends AsUser {
+  /** Handed to `/bin/sh -c` as it stands. */
+  readonly line: string;
+}
+
+export interface UserProgram extends AsUser {
+  readonly words: readonly string[];
+  /** Milliseconds; without it the program takes as long as it likes. One that takes longer is a failure. */
+  readonly timeout?: number;
+  /** Told each line of standard output as it comes; a carriage return ends one too. */
+  readonly heard?: (line: string) => void;
 }

@@ -29,6 +29,9 @@ export interface Files {
 
   /** What is at `path` itself; links are followed. */
   kind(path: string): Promise<'file' | 'folder' | 'other' | undefined>;
+
+  /** The permission bits of what is at `path`; links are followed. */
+  mode(path: string): Promise<number | undefined>;
 }
 
 export interface FileOptions {

@@ -12,6 +12,9 @@ export interface Services {
   reload(name: string): Promise<void>;
 
   restart(name: string): Promise<void>;
+
+  /** Lets the service manager read the files anew that say what there is to start. What runs goes on running. */
+  reread(): Promise<void>;
 }
 
 export interface ServiceState {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { isWithin } from '../../lib/path.ts';
-import type { Commands, Outcome, UserCommand } from '../ports/commands.ts';
+import type { Commands, Outcome, UserCommand, UserProgram } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
 import { proftpdTest } from './proftpd.ts';
 import { codeOf } from './state.ts';
@@ -35,7 +35,15 @@ export class VirtualCommands implements Commands {
     }
   }
 
-  async run({ user, line, signal, keep }: UserCommand): Promise<Outcome> {
+  run({ user, line, signal, keep }: UserCommand): Promise<Outcome> {
+    return this.#tell(user, line, signal, keep);
+  }
+
+  runProgram({ user, words, signal, keep }: UserProgram): Promise<Outcome> {
+    return this.#tell(user, words.join(' '), signal, keep);
+  }
+
+  async #tell(user: string, line: string, signal: AbortSignal, keep: number): Promise<Outcome> {
     if (!(await this.#userNames()).includes(user)) throw new HostError(`no account is called ${user}`);
     if (signal.aborted) return { status: ended, stdout: '', stderr: '' };
     const told = `The virtual host would run this as ${user}: ${line}\n`;

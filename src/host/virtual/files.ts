@@ -154,6 +154,15 @@ export class VirtualFiles implements Files {
     }
   }
 
+  async mode(path: string): Promise<number | undefined> {
+    try {
+      const found = lookAt(this.#tree.locate(path));
+      return found === undefined ? undefined : found.mode & 0o7777;
+    } catch (error) {
+      throw hostError(`cannot look at ${path}`, error);
+    }
+  }
+
   #aside(path: string): string {
     this.#count += 1;
     return join(this.#staged, `${this.#count}-${lastElement(path).slice(-100)}`);

@@ -1,6 +1,7 @@
 import { HostError } from '../ports/index.ts';
 import type { ServiceState, Services } from '../ports/services.ts';
 import { isFlag, Memory, mapOf, shapeOf } from './state.ts';
+import { lookAt, type Tree } from './tree.ts';
 
 /** What Debian has a package for, by unit name. */
 const installed: ReadonlySet<string> = new Set([
@@ -42,10 +43,13 @@ interface Kept {
 
 export class VirtualServices implements Services {
   readonly #memory: Memory<Readonly<Record<string, Kept>>>;
+  readonly #tree: Tree;
+  #rereads = 0;
   readonly #starts = new Map<string, number>();
   readonly #reloads = new Map<string, number>();
 
-  constructor(path: string) {
+  constructor(path: string, tree: Tree) {
+    this.#tree = tree;
     this.#memory = new Memory(path, mapOf(shapeOf<Kept>({ running: isFlag, enabled: isFlag })), Object.freeze({ cron: runningAtFirst, ssh: runningAtFirst }));
   }
 
@@ -59,8 +63,13 @@ export class VirtualServices implements Services {
     return this.#reloads;
   }
 
+  /** How often the files that define services were read anew since this object was made. For tests. */
+  get rereads(): number {
+    return this.#rereads;
+  }
+
   async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
-    return new Map(names.map((name) => [name, Object.freeze({ ...this.#stateOf(name), installed: installed.has(name) })]));
+    return new Map(names.map((name) => [name, Object.freeze({ ...this.#stateOf(name), installed: this.#isInstalled(name) })]));
   }
 
   async start(name: string): Promise<void> {
@@ -87,12 +96,21 @@ export class VirtualServices implements Services {
     count(this.#starts, name);
   }
 
+  async reread(): Promise<void> {
+    this.#rereads += 1;
+  }
+
+  /** By a package of Debian's, or by a unit file of the machine's own. */
+  #isInstalled(name: string): boolean {
+    return installed.has(name) || (/^[\w.@-]+$/.test(name) && lookAt(this.#tree.locate(`/etc/systemd/system/${name}.service`))?.isFile() === true);
+  }
+
   #stateOf(name: string): Kept {
     return Object.hasOwn(this.#memory.value, name) ? (this.#memory.value[name] ?? stopped) : stopped;
   }
 
   #mustBeInstalled(name: string, verb: string): void {
-    if (!installed.has(name)) throw new HostError(`Failed to ${verb} ${name}.service: Unit ${name}.service not found.`);
+    if (!this.#isInstalled(name)) throw new HostError(`Failed to ${verb} ${name}.service: Unit ${name}.service not found.`);
   }
 
   #keep(name: string, state: Kept): void {

@@ -1,6 +1,7 @@
 import type { cronJob } from '../../areas/tasks/cronjob.ts';
 import type { RecordOf } from '../../engine/resource.ts';
-import { cronTableCommand, cronTableField } from '../../lib/cron.ts';
+import { cronLine, scheduleOf } from '../../engine/schedule.ts';
+import { cronTableCommand } from '../../lib/cron.ts';
 import { lines } from '../../lib/text.ts';
 
 type CronJob = RecordOf<typeof cronJob.fields>;
@@ -11,18 +12,10 @@ export function cronTable(jobs: readonly CronJob[]): string {
     '# Written by Holdfast.',
     'SHELL=/bin/sh',
     'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    jobs.flatMap((job) => [job.cron_description === '' ? undefined : `# ${job.cron_description}`, cronLine(job)]),
+    jobs.flatMap((job) => [job.cron_description === '' ? undefined : `# ${job.cron_description}`, tableLine(job)]),
   );
 }
 
-function cronLine(job: CronJob): string {
-  return [
-    cronTableField(job.cron_minute, 59),
-    cronTableField(job.cron_hour, 23),
-    cronTableField(job.cron_daymonth, 31),
-    cronTableField(job.cron_month, 12),
-    cronTableField(job.cron_dayweek, 7),
-    job.cron_user,
-    cronTableCommand(job.cron_command, { stdout: job.cron_stdout, stderr: job.cron_stderr }),
-  ].join(' ');
+function tableLine(job: CronJob): string {
+  return [cronLine(scheduleOf('cron', job)), job.cron_user, cronTableCommand(job.cron_command, { stdout: job.cron_stdout, stderr: job.cron_stderr })].join(' ');
 }

@@ -68,9 +68,24 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         assert.equal(answer.status, 0);
       });
 
+      test('a program of a person is run as that person, word by word', async (t) => {
+        const { commands } = await start(t);
+        const answer = await commands.runProgram({ user: 'root', words: ['printf', '%s;', 'a b', '$HOME'], signal: new AbortController().signal, keep: 1000 });
+        assert.equal(answer.status, 0);
+        assert.match(answer.stdout, /a b.*\$HOME/);
+      });
+
+      test('a program whose signal has fired ends as one that was ended', async (t) => {
+        const { commands } = await start(t);
+        const answer = await commands.runProgram({ user: 'root', words: ['sleep', '60'], signal: AbortSignal.abort(), keep: 1000 });
+        assert.equal(answer.status, 143);
+      });
+
       test('a person that there is not runs nothing', async (t) => {
         const { commands } = await start(t);
-        await refused(commands.run({ user: 'hf-no-such-user', line: 'true', signal: new AbortController().signal, keep: 1000 }), /hf-no-such-user/);
+        const { signal } = new AbortController();
+        await refused(commands.run({ user: 'hf-no-such-user', line: 'true', signal, keep: 1000 }), /hf-no-such-user/);
+        await refused(commands.runProgram({ user: 'hf-no-such-user', words: ['true'], signal, keep: 1000 }), /hf-no-such-user/);
       });
     });
   }

@@ -38,6 +38,14 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(`${folder}/here/below`), undefined);
       });
 
+      test('the permission bits of a file are those it was written with', async (t) => {
+        const { files, folder } = await place(t);
+        await files.write(`${folder}/a`, 'x', { mode: 0o640 });
+        assert.equal(await files.mode(`${folder}/a`), 0o640);
+        assert.equal(await files.mode(`${folder}/none`), undefined);
+        await files.remove(`${folder}/a`);
+      });
+
       test('writing makes the missing folders', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/deep/down/a`, 'x');

@@ -64,6 +64,25 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         assert.equal((await stateOf(services, 'proftpd'))?.running, true);
       });
 
+      test('a service whose file was written is there once the service manager has read it, and its file may change while it runs', async (t) => {
+        const { files, services } = await start(t);
+        const name = 'holdfast-contract';
+        const path = `/etc/systemd/system/${name}.service`;
+        finallyOf(t, async () => {
+          await files.remove(path);
+          await services.reread();
+        });
+        const unit = (description: string) =>
+          `[Unit]\nDescription=${description}\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n`;
+        await files.write(path, unit('one'));
+        await services.reread();
+        finallyOf(t, () => services.stop(name));
+        await services.start(name);
+        await files.write(path, unit('another'));
+        await services.reread();
+        assert.deepEqual(await stateOf(services, name), { running: true, enabled: true, installed: true });
+      });
+
       test('an unknown one is refused by its name', async (t) => {
         const { services } = await start(t);
         await refused(services.start(unknown), new RegExp(unknown));

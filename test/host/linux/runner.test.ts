@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LinuxCommands } from '../../../src/host/linux/commands.ts';
-import { expectSuccess, HelperRunner } from '../../../src/host/linux/runner.ts';
+import { expectSuccess, HelperRunner, systemPath } from '../../../src/host/linux/runner.ts';
 import { HostError } from '../../../src/host/ports/index.ts';
 import { finallyOf, scratchFolder } from '../../support/hosts.ts';
 import { refused } from '../contract/support.ts';
@@ -162,14 +162,26 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
   const run = (t: TestContext, line: string, user = 'nobody', signal = new AbortController().signal) =>
     new LinuxCommands({ runner: runnerFor(t) }).run({ user, line, signal, keep: 1000 });
 
-  test('runs as that person, with the environment that cron gives', async (t) => {
+  test('runs as that person, with the environment that a line of the cron table gets', async (t) => {
     const { stdout } = await run(t, 'id -un; id -gn; echo "$HOME $SHELL $PATH $LOGNAME"; pwd; cat');
-    assert.deepEqual(stdout.split('\n').slice(0, 4), ['nobody', 'nogroup', '/nonexistent /bin/sh /usr/bin:/bin nobody', '/']);
+    assert.deepEqual(stdout.split('\n').slice(0, 4), ['nobody', 'nogroup', `/nonexistent /bin/sh ${systemPath} nobody`, '/']);
   });
 
   test('runs in the home folder, with all groups of the name', async (t) => {
     const { stdout } = await run(t, 'pwd; id -G', 'root');
     assert.deepEqual(stdout.split('\n')[0], '/root');
+  });
+
+  test('as a program it gets its words as they stand, and tells its lines as they come', async (t) => {
+    const heard: string[] = [];
+    const words = ['printf', '%s\\r%s\\n%s', '$HOME', 'b c', 'end'];
+    const program = { user: 'nobody', words, signal: new AbortController().signal, keep: 1000, heard: (line: string) => void heard.push(line) };
+    assert.deepEqual(await new LinuxCommands({ runner: runnerFor(t) }).runProgram(program), { status: 0, stdout: '$HOME\rb c\nend', stderr: '' });
+    assert.deepEqual(heard, ['$HOME', 'b c', 'end']);
+  });
+
+  test('makes files that others may read, whatever the daemon itself does', async (t) => {
+    assert.equal((await run(t, 'umask')).stdout, '0022\n');
   });
 
   test('is read by the shell as it stands, and its status is an answer', async (t) => {

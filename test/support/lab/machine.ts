@@ -19,6 +19,8 @@ export interface MachineOptions {
   readonly memory?: number;
   /** Networks it is on, one interface each: `vec0` on the first. */
   readonly networks?: readonly number[];
+  /** Whether the system itself lasts over a restart; without, only the disks do. */
+  readonly lasting?: boolean;
   /** A folder that the machine sees, read-only, at /opt/payload. */
   readonly payload?: string;
 }
@@ -85,6 +87,12 @@ export class Machine implements AsyncDisposable {
       await writeFile(file, '');
       await truncate(file, parseSize(options.diskSize ?? '1G') ?? 0);
     }
+    const system = join(folder, 'system');
+    if (options.lasting === true) {
+      await writeFile(system, '');
+      await truncate(system, 2 * 1024 ** 3);
+      await run('mkfs.ext4', '-q', '-F', system);
+    }
     const payload = join(folder, 'payload');
     if (options.payload !== undefined)
       await run('mksquashfs', options.payload, payload, '-noappend', '-comp', 'zstd', '-Xcompression-level', '1', '-no-xattrs', '-quiet', '-no-progress');
@@ -100,6 +108,8 @@ export class Machine implements AsyncDisposable {
       `ubdar=${join(built, 'root.squashfs')}`,
       ...(options.payload === undefined ? [] : [`ubdbr=${payload}`, 'lab.payload=ubdb']),
       ...disks.map(({ file, device }) => `${device}=${file}`),
+      // The last one that the kernel knows, so that the data disks begin where they always do.
+      ...(options.lasting === true ? [`ubdp=${system}`, 'lab.state=ubdp'] : []),
       ...addresses.map((address, index) => `lab.address=vec${index}=${address}/24`),
       `lab.name=${name}`,
       `lab.token=${token}`,

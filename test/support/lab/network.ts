@@ -25,6 +25,8 @@ export function runClient(words: readonly [string, ...string[]], options: { read
       if (error !== null && status === null) reject(error);
       else resolve({ status: status ?? 0, stdout, stderr });
     });
+    // A program that has ended, or closed it, wants no input.
+    child.stdin?.on('error', () => {});
     child.stdin?.end(options.input ?? '');
   });
 }

@@ -2,7 +2,11 @@ import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { serviceSwitch } from '../../../src/areas/services/services.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
+import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
+import { startScript } from '../../../src/areas/tasks/initshutdown.ts';
+import { rsyncTask } from '../../../src/areas/tasks/rsync.ts';
+import { smartTest } from '../../../src/areas/tasks/smarttest.ts';
 import { LayeredDraft } from '../../../src/engine/draft.ts';
 import type { Facts } from '../../../src/engine/facts.ts';
 import { SnapshotIndex } from '../../../src/engine/snapshot-index.ts';
@@ -45,7 +49,7 @@ export const machine: Facts = Object.freeze({
 
 /** The configuration of a fresh system, to be changed. */
 export function freshConfiguration(): LayeredDraft {
-  const draft = new LayeredDraft(new Tables([cifsShare, cifsSettings, ftpSettings, serviceSwitch, cronJob]), machine, new Map());
+  const draft = new LayeredDraft(new Tables([cifsShare, cifsSettings, ftpSettings, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord]), machine, new Map());
   draft.plant(cifsSettings, cifsSettings.seed(machine));
   draft.plant(ftpSettings, ftpSettings.seed(machine));
   for (const first of serviceSwitch.seed(machine)) draft.plant(serviceSwitch, first);

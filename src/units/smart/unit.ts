@@ -1,0 +1,35 @@
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { diskRecord, identifierOf, settingsFor } from '../../areas/storage/disks.ts';
+import { smartTest } from '../../areas/tasks/smarttest.ts';
+import type { Unit } from '../../engine/unit.ts';
+import { quote } from '../../lib/text.ts';
+import { smartdConf, smartdDefaults } from './smartd-conf.ts';
+
+export const smartUnit: Unit = {
+  name: 'smart',
+  says: 'smartd watches the disks and starts their tests.',
+  reads: [smartTest, diskRecord, serviceSwitch],
+  services: ['smartmontools'],
+  uses: ['disks'],
+  render(view, { disks }) {
+    const tests = view.all(smartTest);
+    const known = new Set(disks.map(identifierOf));
+    return {
+      // There is no checker: smartd's own opens every disk to answer, and wakes those that sleep.
+      files: [
+        {
+          path: '/etc/smartd.conf',
+          content: smartdConf(
+            disks.map((disk) => [disk, settingsFor(disk, view)]),
+            tests,
+          ),
+        },
+        { path: '/etc/default/smartmontools', content: smartdDefaults },
+      ],
+      services: [{ name: 'smartmontools', running: isOn(view, 'smartd'), onChange: 'reload', readAtStart: smartdDefaults }],
+      omissions: tests.flatMap(({ id, smarttest_disks }) =>
+        smarttest_disks.filter((one) => !known.has(one)).map((one) => `SMART test ${id}: no disk of this machine is ${quote(one)}`),
+      ),
+    };
+  },
+};

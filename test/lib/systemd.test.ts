@@ -1,0 +1,7 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unitWord } from '../../src/lib/systemd.ts';
+
+test('a word reaches the program as it stands', () => {
+  assert.equal(unitWord(String.raw`echo "100%" $HOME \n 'x'`), String.raw`"echo \"100%%\" $$HOME \\n 'x'"`);
+});
