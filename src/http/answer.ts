@@ -9,6 +9,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   readonly type?: string;
   readonly body?: string;
+  /** The body where it is too much to be made at once: the rest of the daemon goes on between its pieces. */
+  readonly pieces?: Iterable<string>;
 }
 
 export const jsonType = 'application/json';
@@ -22,6 +24,23 @@ export function jsonText(status: number, text: string, headers: Readonly<Record<
 
 export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
   return jsonText(status, sortedJson(value), headers);
+}
+
+/** How many records of a list are put into words at once. */
+const mostAtOnce = 500;
+
+/** A list of records; one that is long is made while it is sent. */
+export function jsonList<T>(items: readonly T[], present: (item: T) => unknown, headers: Readonly<Record<string, string>>): Answer {
+  if (items.length <= 2 * mostAtOnce) return json(200, items.map(present), headers);
+  return { status: 200, type: jsonType, headers, pieces: piecesOf(items, present) };
+}
+
+function* piecesOf<T>(items: readonly T[], present: (item: T) => unknown): Generator<string> {
+  for (let from = 0; from < items.length; from += mostAtOnce) {
+    const texts = items.slice(from, from + mostAtOnce).map((item) => sortedJson(present(item)));
+    yield `${from === 0 ? '[' : ','}${texts.join(',')}`;
+  }
+  yield ']';
 }
 
 export function sentence(status: number, text: string): Answer {

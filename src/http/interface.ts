@@ -6,7 +6,7 @@ import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type 
 import { fieldValue, type Kept } from '../engine/tables.ts';
 import { sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
-import { type Answer, json, jsonText, nothing, sentence } from './answer.ts';
+import { type Answer, json, jsonList, jsonText, nothing, sentence } from './answer.ts';
 import { type Page, readPage, slice, sorted } from './lists.ts';
 import type { Match, Operation } from './routes.ts';
 
@@ -164,11 +164,7 @@ export class Interface {
     // Only what is on the page is put into words, unless the order or a filter asks about every one.
     if (page.sort.length === 0 && page.filters.length === 0) {
       const { items, range } = slice(all, page);
-      return json(
-        200,
-        items.map((item) => of.present(item, scope)),
-        { 'content-range': range },
-      );
+      return jsonList(items, (item) => of.present(item, scope), { 'content-range': range });
     }
     const records = all.map((item) => of.present(item, scope));
     const matching = page.filters.reduce((list, { name, value }) => list.filter((record) => String(fieldValue(record, name)) === value), records);

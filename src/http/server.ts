@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Engine, Log } from '../engine/engine.ts';
 import { Fault, refused } from '../engine/errors.ts';
@@ -206,10 +207,11 @@ function guarded(gate: Gate, handler: Guarded) {
 }
 
 /** Writes an answer exactly as it is: no charset is added to JSON, none of the framework's own types (clients-need H1, H2). */
-function write(reply: FastifyReply, { status, headers, type, body }: Answer): void {
+function write(reply: FastifyReply, { status, headers, type, body, pieces }: Answer): void {
   reply.code(status);
   if (headers !== undefined) reply.headers(headers);
-  if (body === undefined || type === undefined) reply.send();
+  if (pieces !== undefined && type !== undefined) reply.header('vary', 'Accept').header('content-type', type).send(Readable.from(pieces));
+  else if (body === undefined || type === undefined) reply.send();
   else reply.header('vary', 'Accept').header('content-type', type).serializer(asItIs).send(body);
 }
 
