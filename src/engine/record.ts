@@ -1,6 +1,6 @@
 import { isObject } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
-import { IssueList, type Issues } from './errors.ts';
+import { IssueList, type Issues, invalid } from './errors.ts';
 import { type Field, type Fields, isRequired } from './fields.ts';
 import type { RecordOf, SentOf } from './resource.ts';
 
@@ -12,23 +12,20 @@ export interface SentReading<F extends Fields> {
 
 /** Reads a request's body. `null` means unset: the field's blank, or as if it had not been sent. */
 export function readSent<F extends Fields>(fields: F, body: unknown, mode: 'create' | 'update'): SentReading<F> {
+  if (!isObject(body)) throw invalid({ __all__: [`A JSON object is wanted, not ${quote(body)}.`] });
   const issues = new IssueList();
   const sent: Record<string, unknown> = {};
-  if (!isObject(body)) {
-    issues.add('__all__', `A JSON object is wanted, not ${quote(body)}.`);
-  } else {
-    for (const [name, field] of Object.entries(fields)) {
-      if (!maySend(field) || !Object.hasOwn(body, name) || (mode === 'update' && field.createOnly)) continue;
-      const value = body[name];
-      if (value === null || value === undefined) {
-        if (field.required) issues.add(name, isRequired);
-        else if (field.blank !== undefined) sent[name] = field.blank;
-        continue;
-      }
-      const reading = field.read(value);
-      if (reading.ok) sent[name] = reading.value;
-      else issues.add(name, reading.wrong);
+  for (const [name, field] of Object.entries(fields)) {
+    if (!maySend(field) || !Object.hasOwn(body, name) || (mode === 'update' && field.createOnly)) continue;
+    const value = body[name];
+    if (value === null || value === undefined) {
+      if (field.required) issues.add(name, isRequired);
+      else if (field.blank !== undefined) sent[name] = field.blank;
+      continue;
     }
+    const reading = field.read(value);
+    if (reading.ok) sent[name] = reading.value;
+    else issues.add(name, reading.wrong);
   }
   if (!isSentOf(fields, sent)) throw new TypeError('a sent value belongs to no field');
   return { sent: Object.freeze(sent), issues: issues.toIssues() };

@@ -138,6 +138,8 @@ export interface Quirks {
   readonly invalid?: 400 | 409;
   readonly created?: number;
   readonly updated?: number;
+  /** The body of a DELETE is read although nothing in it counts: one that is no JSON is refused. */
+  readonly readsRemoval?: true;
 }
 
 interface Common<F extends Fields, Target> {

@@ -54,7 +54,7 @@ export function faultAnswer(error: unknown, place: Place): Answer | undefined {
     case 'missing': {
       const onRecord = place.operation !== undefined && 'verb' in place.operation;
       if (place.method === 'PUT' && onRecord && !place.byPath) return json(404, 'Object not found');
-      if (place.method === 'DELETE' || place.byPath) return json(404, { error_message: error.message });
+      if (onRecord ? place.method === 'DELETE' || place.byPath : place.byPath) return json(404, { error_message: error.message });
       return nothing(404);
     }
   }

@@ -99,6 +99,7 @@ export class Interface {
       };
     }
     const ids = verb === 'remove' ? [this.#find(call, of).id] : undefined;
+    if (ids !== undefined && of.quirks.readsRemoval) call.body({ needed: false });
     return {
       title: ids ? `remove the ${of.title} ${ids[0]}` : `remove every ${of.title}`,
       make: (draft) => {

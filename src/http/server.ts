@@ -67,10 +67,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   );
 
   // A dry run: the body names the request that would be sent.
-  app.post(
-    `${beyond}/plan`,
-    guarded(gate, (request, reply, caller) => answering(request, reply, () => face.plan(plannedCall(request, router, caller)))),
-  );
+  const planned = guarded(gate, (request, reply, caller) => answering(request, reply, () => face.plan(plannedCall(request, router, caller))));
+  for (const path of [`${beyond}/plan`, `${beyond}/plan/`]) app.post(path, planned);
 
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
     const { path, query } = split(request.url);
@@ -248,5 +246,7 @@ function invalidStatus(place: Place | undefined): 400 | 409 {
 
 /** All resources with their addresses (gaps 1.2). */
 function index(engine: Engine): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(engine.resources.filter(({ path }) => !path.includes('{')).map(({ path }) => [path, { list_endpoint: `${root}/${path}/`, schema: '/openapi.json' }]));
+  return Object.fromEntries(
+    engine.resources.filter(({ path, verbs }) => verbs.length > 0 && !path.includes('{')).map(({ path }) => [path, { list_endpoint: `${root}/${path}/`, schema: '/openapi.json' }]),
+  );
 }

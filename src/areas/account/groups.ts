@@ -1,4 +1,4 @@
-import { refused } from '../../engine/errors.ts';
+import { failed } from '../../engine/errors.ts';
 import { createOnly, flag, hidden, inputOnly, integer, nullable, readOnly, required, text, where } from '../../engine/fields.ts';
 import { collection, type View } from '../../engine/resource.ts';
 import { builtinGroups, madeWhenMissing } from './builtin.ts';
@@ -8,6 +8,8 @@ export const group = collection('account/groups', {
   title: 'group',
   says: 'A group of users.',
   order: ['bsdgrp_builtin', 'bsdgrp_gid'],
+  // Gaps 1.5: the flag that programs send along is not acted upon, but it must be JSON.
+  quirks: { readsRemoval: true },
   unique: [{ fields: ['bsdgrp_group'], says: 'A group of this name exists already.' }],
   fields: {
     bsdgrp_gid: createOnly(nullable(integer({ says: 'Number of the group; the next free one from 1000 on unless sent. It never changes.', min: 0, max: 4_294_967_294 }))),
@@ -41,7 +43,7 @@ export const group = collection('account/groups', {
     }
   },
   onRemove({ record }) {
-    if (record.bsdgrp_builtin) throw refused(`The group ${record.bsdgrp_group} belongs to the system and stays.`);
+    if (record.bsdgrp_builtin) throw failed(`The group ${record.bsdgrp_group} belongs to the system and stays.`);
   },
 });
 

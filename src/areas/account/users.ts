@@ -60,6 +60,8 @@ export const user = collection(
     title: 'user',
     says: 'An account of a person or a service.',
     order: ['bsdusr_builtin', 'bsdusr_uid'],
+    // Gaps 1.5, as with groups.
+    quirks: { readsRemoval: true },
     unique: [{ fields: ['bsdusr_username'], says: 'A user of this name exists already.' }],
     fields,
     seed: ({ accounts }) =>
