@@ -8,8 +8,12 @@ import { serviceSwitch } from './services/services.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
+import { diskRecord } from './storage/disks.ts';
+import { permission } from './storage/permission.ts';
+import { snapshot } from './storage/snapshots.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
+import { zvol } from './storage/zvols.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -31,8 +35,12 @@ export const catalogue: readonly Resource[] = [
   // Part C
   volume,
   volumeDatasets,
+  zvol,
   dataset,
+  snapshot,
   disk,
+  permission,
   // Without an address
   volumeRecord,
+  diskRecord,
 ];

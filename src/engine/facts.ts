@@ -3,6 +3,7 @@ import type { Disk } from '../host/ports/disks.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { ServiceState } from '../host/ports/services.ts';
 import type { Dataset, Pool } from '../host/ports/zfs.ts';
+import { SnapshotIndex } from './snapshot-index.ts';
 
 /** What the host was last seen to be. Frozen; a newer look is a new value. */
 export interface Facts {
@@ -18,6 +19,7 @@ export interface Storage {
   readonly pools: ReadonlyMap<string, Pool>;
   /** By full name, parents before children. */
   readonly datasets: ReadonlyMap<string, Dataset>;
+  readonly snapshots: SnapshotIndex;
 }
 
 /** The part of the facts that one look at the host renews. */
@@ -51,7 +53,7 @@ export class FactKeeper {
       accounts: { users: [], groups: [], shells: [] },
       disks: [],
       services: new Map(),
-      storage: { pools: new Map(), datasets: new Map() },
+      storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
     });
   }
 
@@ -104,7 +106,8 @@ export class FactKeeper {
         return { services: await services.states(this.#serviceNames) };
       case 'storage': {
         const [pools, datasets] = await Promise.all([zfs.pools(), zfs.datasets()]);
-        return { storage: { pools: new Map(pools.map((pool) => [pool.name, pool])), datasets: new Map(datasets.map((one) => [one.name, one])) } };
+        const snapshots = await this.#facts.storage.snapshots.renewed(datasets, (names) => zfs.snapshots(names));
+        return { storage: { pools: new Map(pools.map((pool) => [pool.name, pool])), datasets: new Map(datasets.map((one) => [one.name, one])), snapshots } };
       }
     }
   }

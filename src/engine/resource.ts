@@ -140,6 +140,10 @@ export interface Quirks {
   readonly updated?: number;
   /** The body of a DELETE is read although nothing in it counts: one that is no JSON is refused. */
   readonly readsRemoval?: true;
+  /** The member that tells what was refused, failed or found missing: `{"error": …}` for snapshots (gaps 1.9). */
+  readonly fault?: 'error';
+  /** Names that issues have where they are not the fields' own (gaps 1.9). */
+  readonly issueNames?: Readonly<Record<string, string>>;
 }
 
 interface Common<F extends Fields, Target> {
@@ -226,6 +230,8 @@ export interface Hosted<F extends Fields = Fields, Item = unknown, R extends Fie
   readonly removal: R | undefined;
   list(scope: Scope): readonly Item[];
   find(scope: Scope, key: string): Item | undefined;
+  /** What a DELETE finds, where that is more than what is shown. */
+  findToRemove?(scope: Scope, key: string): Item | undefined;
   present(item: Item, scope: Scope): AnswerOf<F>;
   create?(sent: SentOf<F>, scope: Scope, operations: Operations): Promise<Item>;
   update?(item: Item, sent: SentOf<F>, scope: Scope, operations: Operations): Promise<Item>;
@@ -248,6 +254,8 @@ export interface Action<F extends Fields = Fields, I = unknown, Target = unknown
   /** JSON Schema of the answer, or `text` for a bare sentence. */
   readonly answers: JsonObject | 'text' | 'nothing';
   readonly invalid: 400 | 409;
+  /** Names that issues have where they are not the fields' own. */
+  readonly issueNames: Quirks['issueNames'];
   perform(call: ActionCall<F, I, Target>): Promise<unknown> | unknown;
 }
 
@@ -324,7 +332,7 @@ export function hosted<F extends Fields, Item, R extends Fields>(
   return Object.freeze({ actions, quirks: {}, shows: [], filters: [], removal: undefined, ...spec, verbs, kind: 'hosted' as const, path });
 }
 
-type ActionSpec<F extends Fields, I, Target> = Optional<Action<F, I, Target>, 'fields' | 'items' | 'answers' | 'invalid' | 'method' | 'status' | 'on'>;
+type ActionSpec<F extends Fields, I, Target> = Optional<Action<F, I, Target>, 'fields' | 'items' | 'answers' | 'invalid' | 'issueNames' | 'method' | 'status' | 'on'>;
 
 /** An action: `POST`, answered 202 with a sentence, unless told otherwise (Part A, shared convention 7). */
 export function action<F extends Fields, I, Target>(spec: ActionSpec<F, I, Target>): Action<F, I, Target> {
@@ -336,6 +344,7 @@ export function action<F extends Fields, I, Target>(spec: ActionSpec<F, I, Targe
     items: undefined,
     answers: 'text' as const,
     invalid: 400 as const,
+    issueNames: undefined,
     ...spec,
   });
 }

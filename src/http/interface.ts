@@ -6,7 +6,7 @@ import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type 
 import { fieldValue, type Kept } from '../engine/tables.ts';
 import { sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
-import { type Answer, json, jsonText, nothing, sentence } from './answer.ts';
+import { type Answer, json, jsonList, jsonText, nothing, sentence } from './answer.ts';
 import { type Page, readPage, slice, sorted } from './lists.ts';
 import type { Match, Operation } from './routes.ts';
 
@@ -127,7 +127,7 @@ export class Interface {
 
   #find(call: Call, of: Kept) {
     if (of.kind === 'singleton') return this.#engine.table(of).get(1) ?? gone(of, '1');
-    const key = call.match.params['key'] ?? '';
+    const key = keyOf(call);
     const table = this.#engine.table(of);
     if (/^\d{1,15}$/.test(key)) return table.get(Number(key)) ?? gone(of, key);
     const [id] = of.alias === undefined ? [] : table.ids(of.alias, key);
@@ -165,11 +165,7 @@ export class Interface {
     // Only what is on the page is put into words, unless the order or a filter asks about every one.
     if (page.sort.length === 0 && page.filters.length === 0) {
       const { items, range } = slice(all, page);
-      return json(
-        200,
-        items.map((item) => of.present(item, scope)),
-        { 'content-range': range },
-      );
+      return jsonList(items, (item) => of.present(item, scope), { 'content-range': range });
     }
     const records = all.map((item) => of.present(item, scope));
     const matching = page.filters.reduce((list, { name, value }) => list.filter((record) => String(fieldValue(record, name)) === value), records);
@@ -198,7 +194,7 @@ export class Interface {
 
   async #removeHosted(call: Call, of: Hosted): Promise<Answer> {
     if (of.remove === undefined) throw new Error(`${of.path} cannot be removed`);
-    const item = this.#item(call, of);
+    const item = of.findToRemove === undefined ? this.#item(call, of) : (of.findToRemove(this.#scope(call, of), keyOf(call)) ?? gone(of, keyOf(call)));
     const { sent, issues } = readSent(of.removal ?? {}, of.removal ? call.body({ needed: false }) : {}, 'update');
     throwIssues(issues);
     await of.remove(item, sent, this.#scope(call, of), this.#engine.operations(call.asker));
@@ -206,7 +202,7 @@ export class Interface {
   }
 
   #item(call: Call, of: Hosted): unknown {
-    const key = call.match.params['key'] ?? '';
+    const key = keyOf(call);
     return of.find(this.#scope(call, of), key) ?? gone(of, key);
   }
 
@@ -245,6 +241,10 @@ function readItems(field: Field, body: unknown): readonly unknown[] {
     if (!reading.ok) throw invalid({ __all__: [`Entry ${index + 1}: ${reading.wrong}`] });
     return reading.value;
   });
+}
+
+function keyOf({ match }: Call): string {
+  return match.params['key'] ?? '';
 }
 
 function gone(of: { readonly title: string }, key: string): never {

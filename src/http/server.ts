@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Engine, Log } from '../engine/engine.ts';
 import { Fault, refused } from '../engine/errors.ts';
@@ -118,6 +119,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
         operation: place?.operation,
         invalid: invalidStatus(place),
         byPath: place?.match.route.resource.kind === 'hosted' && place.match.route.resource.key.slashes,
+        fault: place === undefined || 'action' in place.operation ? undefined : place.match.route.resource.quirks.fault,
+        issueNames: place && ('action' in place.operation ? place.operation.action.issueNames : place.match.route.resource.quirks.issueNames),
       });
       if (known === undefined) return unexpected(request, reply, error);
       if (error instanceof Fault && error.kind !== 'missing')
@@ -202,10 +205,11 @@ function guarded(gate: Gate, handler: Guarded) {
 }
 
 /** Writes an answer exactly as it is: no charset is added to JSON, none of the framework's own types (clients-need H1, H2). */
-function write(reply: FastifyReply, { status, headers, type, body }: Answer): void {
+function write(reply: FastifyReply, { status, headers, type, body, pieces }: Answer): void {
   reply.code(status);
   if (headers !== undefined) reply.headers(headers);
-  if (body === undefined || type === undefined) reply.send();
+  if (pieces !== undefined && type !== undefined) reply.header('vary', 'Accept').header('content-type', type).send(Readable.from(pieces));
+  else if (body === undefined || type === undefined) reply.send();
   else reply.header('vary', 'Accept').header('content-type', type).serializer(asItIs).send(body);
 }
 

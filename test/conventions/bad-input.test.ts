@@ -103,7 +103,8 @@ async function tryBody(world: Furnished, target: Target, body: unknown, name: st
   const field = target.resource.fields[name];
   if (field !== undefined && value !== null && !field.read(value).ok) {
     assert.equal(answer.status, target.resource.quirks.invalid ?? 409, `${name} = ${shown(value)}: ${answer.text.slice(0, 300)}`);
-    assert.ok(isObject(answer.json) && Array.isArray(answer.json[name]), `${name} = ${shown(value)} is refused without its name: ${answer.text.slice(0, 300)}`);
+    const told = target.resource.quirks.issueNames?.[name] ?? name;
+    assert.ok(isObject(answer.json) && Array.isArray(answer.json[told]), `${name} = ${shown(value)} is refused without its name: ${answer.text.slice(0, 300)}`);
   }
   return answer;
 }

@@ -17,7 +17,7 @@ import { isObject } from '../../src/lib/json.ts';
 import { addressed, type Furnished, furnished, isHarmless, type Sending, trials } from '../support/catalogue.ts';
 
 /** Calls whose effect cannot be taken back once it is there. */
-const irrevocable = /^(zfs\.(destroyPool|exportPool|extendPool|destroyDataset|startScrub|stopScrub)|files\.setPermissions|commands\.run)$/;
+const irrevocable = /^(zfs\.(destroyPool|exportPool|extendPool|destroyDataset|destroySnapshot|rollback|startScrub|stopScrub)|files\.setPermissions|commands\.run)$/;
 
 /** What is never done: builtin accounts stay, and a dataset is made below another. */
 const refused: readonly string[] = ['DELETE account/users', 'DELETE account/groups', 'POST storage/dataset'];
@@ -135,6 +135,12 @@ async function assertAgreement(world: Furnished, told: string): Promise<void> {
   const datasets = (await world.machine.zfs.datasets()).filter(({ kind }) => kind === 'filesystem').map(({ name }) => name);
   const listed = (await world.api.list('storage/dataset/?limit=0')).map((one) => one['name']);
   assert.deepEqual(listed, datasets, told);
+  const snapshots = (await world.machine.zfs.snapshots()).map(({ dataset, name }) => `${dataset}@${name}`);
+  const shown = (await world.api.list('storage/snapshot/?limit=0')).map((one) => one['id']);
+  assert.deepEqual(shown, snapshots, told);
+  const zvols = (await world.machine.zfs.datasets()).filter(({ kind, name }) => kind === 'volume' && name.startsWith('tank/')).map(({ name }) => name);
+  const listedZvols = pools.some(({ name }) => name === 'tank') ? (await world.api.list('storage/volume/tank/zvols/?limit=0')).map((one) => `tank/${String(one['name'])}`) : [];
+  assert.deepEqual(listedZvols, zvols, told);
   const free = (await world.machine.disks.list()).filter(({ usedBy }) => usedBy === undefined).map(({ name }) => name);
   const known = world.engine.world.facts.disks.filter(({ usedBy }) => usedBy === undefined).map(({ name }) => name);
   assert.deepEqual(known, free, told);

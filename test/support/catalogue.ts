@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogue } from '../../src/areas/index.ts';
 import { type Engine, isKeptResource } from '../../src/engine/engine.ts';
@@ -221,7 +221,7 @@ async function keysOf(api: Api, resource: Resource): Promise<readonly string[]> 
 /** What the interface says of everything: lists and settings. */
 async function answersOf(api: Api): Promise<ReadonlyMap<string, string>> {
   const answers = new Map<string, string>();
-  for (const resource of addressed) {
+  for (const resource of addressed.filter(({ verbs }) => verbs.length > 0)) {
     const answer = await api.get(`${pathOf(resource)}/?limit=0`);
     if (answer.status !== 200) throw new Error(`GET ${pathOf(resource)} answered ${answer.status}: ${answer.text}`);
     answers.set(resource.path, answer.text);
@@ -241,8 +241,14 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     services: Object.fromEntries(await machine.services.states(services)),
     pools: await machine.zfs.pools(),
     datasets: await machine.zfs.datasets(),
-    files: ['root', 'unmounted', 'covered'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
+    snapshots: await machine.zfs.snapshots(),
+    tunings: readIfThere(join(folder, 'disks.json')),
+    files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
+}
+
+function readIfThere(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '{}';
 }
 
 /** A line for everything in a folder: kind, permissions, and what a file holds. */
@@ -259,7 +265,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 }
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
-const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets))$/;
+const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

@@ -68,7 +68,38 @@ export const examples: Readonly<Record<string, Example>> = {
     key: ({ name }) => String(name),
     actions: { 'POST ': { body: (n) => ({ name: `below${n}`, readonly: 'on' }) } },
   },
-  'storage/disk': { standing: '{serial}VIRT0001' },
+  'storage/volume/{vol}/zvols': {
+    params: { vol: 'tank' },
+    create: (n) => ({ name: `vol${n}`, volsize: '1M', sparse: true, comments: `Number ${n}.`, compression: 'lz4' }),
+    // Further than before, whatever the number: a zvol does not shrink.
+    update: (n) => ({ volsize: `${2 + n}M`, comments: `Now ${n}.`, sync: n % 2 === 0 ? 'always' : 'inherit' }),
+    variants: [
+      { title: 'with its space reserved', verb: 'create', body: (n) => ({ name: `thick${n}`, volsize: '64K', blocksize: '4K', force: true }) },
+      { title: 'with all that hangs on it', verb: 'remove', body: () => ({ cascade: true }) },
+    ],
+    key: ({ name }) => String(name),
+  },
+  'storage/snapshot': {
+    create: (n) => ({ dataset: 'tank', name: `snap${n}` }),
+    variants: [{ title: 'of all below', verb: 'create', body: (n) => ({ dataset: 'tank', name: `all${n}`, recursive: true }) }],
+    key: ({ id }) => String(id),
+    actions: { 'POST clone': { body: (n) => ({ name: `tank/clone${n}` }) }, 'POST rollback': { body: () => ({ force: true }) } },
+  },
+  'storage/permission': {
+    actions: {
+      'PUT ': { body: (n) => ({ mp_path: '/mnt/tank/', mp_acl: n % 3 === 0 ? 'windows' : 'unix', mp_mode: '755', mp_user: 'root', mp_group: 'wheel', mp_recursive: n % 2 === 0 }) },
+    },
+  },
+  'storage/disk': {
+    standing: '{serial}VIRT0001',
+    update: (n) => ({
+      disk_description: `Disk ${n}`,
+      disk_hddstandby: n % 2 === 0 ? '30' : 'Always On',
+      disk_advpowermgmt: n % 2 === 0 ? '127' : '1',
+      disk_togglesmart: n % 2 === 0,
+    }),
+    variants: [{ title: 'that only says something', verb: 'update', body: (n) => ({ disk_description: `Only ${n}` }) }],
+  },
   'account/groups': {
     create: (n) => ({ bsdgrp_group: `group${n}`, bsdgrp_sudo: n % 2 === 1 }),
     update: (n) => ({ bsdgrp_group: `renamed${n}`, bsdgrp_sudo: n % 2 === 0 }),

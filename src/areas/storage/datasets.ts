@@ -1,37 +1,16 @@
-import { failed, invalid, refused } from '../../engine/errors.ts';
-import { choice, createOnly, type Field, field, good, inputOnly, integer, list, live, nullable, required, text, type Use } from '../../engine/fields.ts';
+import { invalid, refused } from '../../engine/errors.ts';
+import { choice, createOnly, field, good, inputOnly, integer, list, live, nullable, required, text } from '../../engine/fields.ts';
 import { size } from '../../engine/formats.ts';
 import { ActionAnswer, type AnswerOf, action, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/resource.ts';
+import { HostError } from '../../host/ports/index.ts';
 import type { Dataset, DatasetProperty, DatasetSettings } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
+import { blaming, changeStep, compressions, dedups, gone, newSettings, onOff, open, settingsOf, syncs } from './properties.ts';
 import { poolNameOf } from './volumes.ts';
 
-const onOff = ['inherit', 'on', 'off'] as const;
 const recordSizes = ['inherit', '512', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K', '256K', '512K', '1M'] as const;
-const compressions = [
-  'inherit',
-  'off',
-  'on',
-  'lz4',
-  'gzip',
-  'gzip-1',
-  'gzip-2',
-  'gzip-3',
-  'gzip-4',
-  'gzip-5',
-  'gzip-6',
-  'gzip-7',
-  'gzip-8',
-  'gzip-9',
-  'zle',
-  'lzjb',
-  'zstd',
-] as const;
-
-/** A choice whose answer may be any word: a pool from elsewhere may have values that cannot be chosen here. */
-const open = <U extends Use>(of: Field<string, U>): Field<string, U> => of;
 
 const limit = (says: string) => size({ says: `${says}, in bytes or as 10G; 0 is none.` });
 
@@ -60,12 +39,12 @@ const fields = {
     }),
   ),
   comments: nullable(text({ says: 'What the dataset is for. It is kept in the pool.', max: 1024 })),
-  sync: open(choice(['inherit', 'standard', 'always', 'disabled'], { says: 'How synchronous writes are treated.' })),
+  sync: open(choice(syncs, { says: 'How synchronous writes are treated.' })),
   compression: open(choice(compressions, { says: 'How blocks are compressed.' })),
   atime: open(choice(onOff, { says: 'Whether reading a file notes the time.' })),
   readonly: open(choice(onOff, { says: 'Whether nothing may be changed.' })),
   exec: open(choice(onOff, { says: 'Whether programs in it may be run.' })),
-  dedup: open(choice(['inherit', 'on', 'verify', 'off'], { says: 'Whether equal blocks are kept once.' })),
+  dedup: open(choice(dedups, { says: 'Whether equal blocks are kept once.' })),
   recordsize: recordSize,
   case_sensitivity: createOnly(inputOnly(choice(['sensitive', 'insensitive', 'mixed'], { says: 'Whether names that differ only in letter case differ.' }))),
   quota: limit('Most that it and all below it may use'),
@@ -81,22 +60,6 @@ const fields = {
 };
 
 type Sent = SentOf<typeof fields>;
-
-/** The interface's names for ZFS's properties. */
-const propertyOf: Readonly<Record<string, DatasetProperty>> = {
-  sync: 'sync',
-  compression: 'compression',
-  atime: 'atime',
-  readonly: 'readonly',
-  exec: 'exec',
-  dedup: 'dedup',
-  recordsize: 'recordsize',
-  case_sensitivity: 'casesensitivity',
-  quota: 'quota',
-  refquota: 'refquota',
-  reservation: 'reservation',
-  refreservation: 'refreservation',
-};
 
 const common = {
   title: 'dataset',
@@ -117,6 +80,8 @@ export const volumeDatasets = hosted('storage/volume/{vol}/datasets', {
     return filesystems(scope).filter(({ name }) => name.startsWith(`${pool}/`));
   },
   find: (scope, key) => filesystem(scope, `${poolNameOf(scope, scope.params['vol'] ?? '')}/${key}`),
+  // A zvol of that name goes as well (clients-need B6).
+  findToRemove: ({ facts, ...scope }, key) => facts.storage.datasets.get(`${poolNameOf({ facts, ...scope }, scope.params['vol'] ?? '')}/${key}`),
   present: (dataset, { profile }) => {
     const answer = present(dataset);
     // Programs read the path below the pool, the document shows all of it (clients-need, last section).
@@ -193,25 +158,14 @@ function present({ name, properties, inherited, ...one }: Dataset): AnswerOf<typ
   };
 }
 
-function settingsOf(sent: Sent): DatasetSettings {
-  const properties: Partial<Record<DatasetProperty, string>> = {};
-  for (const [name, value] of Object.entries(sent)) {
-    const property = propertyOf[name];
-    if (property !== undefined && value !== undefined) properties[property] = String(value);
-  }
-  return { properties, ...(sent.comments === undefined ? {} : { comment: sent.comments ?? '' }) };
-}
-
 async function create(parent: string, sent: Sent, operations: Operations): Promise<Dataset> {
   const name = `${parent}/${sent.name ?? ''}`;
-  const { properties, ...settings } = settingsOf(sent);
-  // What is to be inherited is inherited by not being set.
-  const set = Object.fromEntries(Object.entries(properties ?? {}).filter(([, value]) => value !== 'inherit'));
-  await operations.change(`create the dataset ${name}`, (draft) => {
-    if (draft.facts.storage.datasets.has(name)) throw invalid({ name: ['A dataset of this name exists already.'] });
-    draft.plan.first(createDataset(name, { ...settings, properties: set }, draft.facts.storage.datasets.get(parent)?.mountpoint));
+  const change = operations.change(`create the dataset ${name}`, (draft) => {
+    if (draft.facts.storage.datasets.has(name)) throw invalid({ name: [`cannot create '${name}': dataset already exists`] });
+    draft.plan.first(createDataset(name, newSettings(sent), draft.facts.storage.datasets.get(parent)?.mountpoint));
   });
-  return filesystem(operations.world, name) ?? gone(name);
+  await blaming(sent, change);
+  return filesystem(operations.world, name) ?? gone('dataset', name);
 }
 
 /** `above` is where the parent is mounted. */
@@ -220,7 +174,10 @@ function createDataset(name: string, settings: DatasetSettings, above: string | 
   return {
     title: `create the dataset ${name}`,
     async perform({ files, zfs }) {
-      wasFree = above !== undefined && (await files.kind(`${above}/${lastElement(name)}`)) === undefined;
+      const there = above === undefined ? undefined : await files.kind(`${above}/${lastElement(name)}`);
+      // ZFS would mount it over a folder that is there (gaps 12.2).
+      if (there !== undefined) throw new HostError(`cannot create '${name}': dataset already exists, or a file or folder of this name`);
+      wasFree = above !== undefined;
       await zfs.createDataset(name, settings);
     },
     // Whether it is ours: just now neither the facts nor the folder above knew it. With snapshots or children it stays.
@@ -231,28 +188,9 @@ function createDataset(name: string, settings: DatasetSettings, above: string | 
 }
 
 async function update(before: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
-  const settings = settingsOf(sent);
-  const former = Object.fromEntries(Object.keys(settings.properties ?? {}).map((property) => [property, formerValue(before, property)]));
-  await operations.change(`change the dataset ${before.name}`, (draft) =>
-    draft.plan.first({
-      title: `change the dataset ${before.name}`,
-      perform: (host) => host.zfs.changeDataset(before.name, settings),
-      // To set again what is set is no fault, so there is no need to look.
-      left: async () => true,
-      undo: (host) => host.zfs.changeDataset(before.name, { properties: former, comment: before.comment ?? '' }),
-      touches: ['storage'],
-    }),
-  );
-  return filesystem(operations.world, before.name) ?? gone(before.name);
-}
-
-/** Limits and reservations are never inherited: ZFS takes their value only. */
-const limits: readonly string[] = ['quota', 'refquota', 'reservation', 'refreservation'];
-
-/** What gives a property back the value it has now. */
-function formerValue({ properties, inherited }: Dataset, name: string): string {
-  const value = Object.entries(properties).find(([property]) => property === name)?.[1];
-  return value === undefined || (!limits.includes(name) && inherited.some((one) => one === name)) ? 'inherit' : value;
+  const change = operations.change(`change the dataset ${before.name}`, (draft) => draft.plan.first(changeStep(before, settingsOf(sent), 'dataset')));
+  await blaming(sent, change);
+  return filesystem(operations.world, before.name) ?? gone('dataset', before.name);
 }
 
 async function remove({ name }: Dataset, operations: Operations): Promise<void> {
@@ -260,8 +198,4 @@ async function remove({ name }: Dataset, operations: Operations): Promise<void> 
   await operations.change(`destroy the dataset ${name}`, (draft) =>
     draft.plan.last({ title: `destroy the dataset ${name}`, perform: (host) => host.zfs.destroyDataset(name, { recursive: true }), touches: ['storage'] }),
   );
-}
-
-function gone(name: string): never {
-  throw failed(`It was done, but the machine does not show the dataset ${quote(name)}.`);
 }

@@ -3,7 +3,7 @@ import { hourlySchedule } from '../../engine/formats.ts';
 import { collection } from '../../engine/resource.ts';
 import { type Schedule, scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
 import { quote } from '../../lib/text.ts';
-import { identifierOf } from '../storage/disk.ts';
+import { identifierOf } from '../storage/disks.ts';
 import { expressionFor, longestExpression } from './smart-expression.ts';
 
 const types = { L: 'long', S: 'short', C: 'conveyance', O: 'offline' } as const;

@@ -1,6 +1,7 @@
 /** Pure reader of `lsblk --json --bytes`. */
+import { standbyCode } from '../../lib/disk.ts';
 import { isObject } from '../../lib/json.ts';
-import type { Disk } from '../ports/disks.ts';
+import { type Ability, abilities, type Disk, type Tuning } from '../ports/disks.ts';
 
 /** The columns of `lsblk` that a disk is read from. */
 export const diskColumns: readonly string[] = ['NAME', 'TYPE', 'SIZE', 'ROTA', 'RO', 'SERIAL', 'WWN', 'MODEL', 'MOUNTPOINTS', 'FSTYPE', 'LABEL'];
@@ -20,7 +21,7 @@ interface Node {
 }
 
 export interface FoundDisk {
-  readonly disk: Omit<Disk, 'usedBy'>;
+  readonly disk: Omit<Disk, 'usedBy' | 'path' | 'can'>;
   /** Whether the machine runs from it. */
   readonly system: boolean;
   /** What keeps it from being used, by what the kernel does with it. */
@@ -87,4 +88,20 @@ function nodesOf(value: unknown): readonly Node[] {
       children: nodesOf(node['children']),
     };
   });
+}
+
+const feature: Readonly<Record<Ability, string>> = { standby: 'PM', power: 'APM', acoustics: 'AAM', smart: 'SMART' };
+
+/** What an ATA disk told udev of itself when it was plugged in, from udev's database: asking the disk could wake it. */
+export function readAbilities(database: string): readonly Ability[] {
+  return abilities.filter((ability) => new RegExp(`^E:ID_ATA_FEATURE_SET_${feature[ability]}=1$`, 'm').test(database));
+}
+
+/** The words of `hdparm` for what it can tell a disk; none when it has nothing to tell. */
+export function hdparmWords({ standby, power, acoustics }: Tuning): readonly string[] {
+  return [
+    ...(standby === undefined ? [] : ['-S', String(standbyCode(standby))]),
+    ...(power === undefined ? [] : ['-B', String(power)]),
+    ...(acoustics === undefined ? [] : ['-M', String(acoustics)]),
+  ];
 }

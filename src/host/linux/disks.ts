@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { Disk, Disks } from '../ports/disks.ts';
+import type { Disk, Disks, Tuning } from '../ports/disks.ts';
+import { HostError } from '../ports/index.ts';
 import type { Pool } from '../ports/zfs.ts';
-import { diskColumns, type FoundDisk, readDisks } from './disks-read.ts';
-import { expectSuccess, type Runner } from './runner.ts';
+import { stablePaths } from './devices.ts';
+import { diskColumns, type FoundDisk, hdparmWords, readAbilities, readDisks } from './disks-read.ts';
+import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import { readLabel } from './zfs-read.ts';
 
 export class LinuxDisks implements Disks {
@@ -16,10 +18,35 @@ export class LinuxDisks implements Disks {
 
   async list(): Promise<readonly Disk[]> {
     const words = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
-    const [listed, pools, systemPool] = await Promise.all([this.#runner.run(words), this.#pools(), poolOfRoot()]);
+    const [listed, pools, systemPool, paths] = await Promise.all([this.#runner.run(words), this.#pools(), poolOfRoot(), stablePaths()]);
     const poolOf = new Map(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => [device.disk, pool.name] as const))));
     const disks = readDisks(expectSuccess(listed, words).stdout).filter((one) => !one.system && (systemPool === undefined || poolOf.get(one.disk.name) !== systemPool));
-    return Promise.all(disks.map(async (found) => Object.freeze({ ...found.disk, usedBy: await this.#usedBy(found, poolOf.get(found.disk.name)) })));
+    return Promise.all(
+      disks.map(async (found) => {
+        const { name } = found.disk;
+        return Object.freeze({
+          ...found.disk,
+          usedBy: await this.#usedBy(found, poolOf.get(name)),
+          path: paths.get(name) ?? `/dev/${name}`,
+          can: readAbilities(await udevDatabase(name)),
+        });
+      }),
+    );
+  }
+
+  async tune(disk: string, tuning: Tuning): Promise<void> {
+    if (!/^[a-z0-9-]+$/.test(disk)) throw new HostError(`${disk} is no disk`);
+    const words = hdparmWords(tuning);
+    if (words.length > 0) await this.#tell(['hdparm', ...words, `/dev/${disk}`], (status) => status === 0);
+    const { smart } = tuning;
+    // The higher bits tell how the disk is, not how it took this.
+    if (smart !== undefined) await this.#tell(['smartctl', '-s', smart.on ? 'on' : 'off', ...(smart.on ? smart.options : []), `/dev/${disk}`], (status) => (status & 7) === 0);
+  }
+
+  async #tell(words: readonly string[], content: (status: number) => boolean): Promise<void> {
+    const outcome = await this.#runner.run(words);
+    // hdparm tells of some refusals, and ends as if there were none.
+    if (!content(outcome.status) || /failed:/.test(outcome.stderr)) throw new HostError(wordsOf(outcome) || `${words.join(' ')} ended with the status ${outcome.status}`);
   }
 
   async #usedBy({ usedBy, labelled }: FoundDisk, pool: string | undefined): Promise<string | undefined> {
@@ -38,4 +65,10 @@ export class LinuxDisks implements Disks {
 async function poolOfRoot(): Promise<string | undefined> {
   const mounts = await readFile('/proc/self/mounts', 'utf8');
   return /^([^/\s]+)\S* \/ zfs /m.exec(mounts)?.[1];
+}
+
+/** What udev found out about a disk when it was plugged in. */
+async function udevDatabase(disk: string): Promise<string> {
+  const number = await readFile(`/sys/class/block/${disk}/dev`, 'utf8').catch(() => '');
+  return readFile(`/run/udev/data/b${number.trim()}`, 'utf8').catch(() => '');
 }

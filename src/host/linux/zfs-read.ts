@@ -13,12 +13,30 @@ import {
   type PoolDevice,
   type PoolGroup,
   type Scan,
+  type Snapshot,
 } from '../ports/zfs.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** The columns of `zfs list` that a dataset is read from. */
-export const datasetColumns: readonly string[] = ['name', 'type', 'used', 'available', 'referenced', 'mountpoint', 'mounted', ...datasetProperties, commentProperty];
+export const datasetColumns: readonly string[] = [
+  'name',
+  'type',
+  'used',
+  'available',
+  'referenced',
+  'mountpoint',
+  'mounted',
+  ...datasetProperties,
+  commentProperty,
+  'guid',
+  'origin',
+  'snapshots_changed',
+  'usedbysnapshots',
+];
+
+/** The columns of `zfs list -t snapshot` that a snapshot is read from. */
+export const snapshotColumns: readonly string[] = ['name', 'used', 'referenced', 'creation', 'defer_destroy'];
 
 /** The name of the disk that a device path leads to now, or undefined when it leads nowhere. */
 export type DiskOf = (path: string) => string | undefined;
@@ -152,8 +170,12 @@ function readScan(stats: Members): Scan | undefined {
   }
 }
 
-/** The datasets, from `zfs list -jp` with the columns above. */
-export function readDatasets(list: string): readonly Dataset[] {
+/**
+ * The datasets, from `zfs list -jp` with the columns above, as it was printed at a time in seconds. ZFS tells the second
+ * in which a dataset last got or lost a snapshot; while that second is not long past, more may come in it, so its stamp
+ * is one that never comes again.
+ */
+export function readDatasets(list: string, { now, look }: { readonly now: number; readonly look: number } = { now: Number.MAX_SAFE_INTEGER, look: 0 }): readonly Dataset[] {
   return entriesOf(parse(list), 'datasets').map(([name, dataset]) => {
     const properties = memberOf(dataset, 'properties');
     const values: Partial<Record<DatasetProperty, string>> = {};
@@ -166,6 +188,7 @@ export function readDatasets(list: string): readonly Dataset[] {
       if (source === 'DEFAULT' || source === 'INHERITED') inherited.push(property);
     }
     const comment = propertyOf(properties, commentProperty);
+    const text = (property: string) => (propertyOf(properties, property)?.value ?? '-').replace(/^-$/, '');
     return Object.freeze({
       name,
       kind: propertyOf(properties, 'type')?.value === 'volume' ? 'volume' : 'filesystem',
@@ -177,7 +200,34 @@ export function readDatasets(list: string): readonly Dataset[] {
       inherited: Object.freeze(inherited),
       // Of a parent it is not this dataset's.
       comment: comment !== undefined && isOwn(comment) && comment.value !== '-' && comment.value !== '' ? comment.value : undefined,
+      origin: text('origin') === '' ? undefined : text('origin'),
+      // Where other contents leave a snapshot's own, the space that all of them take becomes another.
+      snapshotStamp: [text('guid'), text('origin'), text('snapshots_changed'), text('usedbysnapshots'), bytesOf(properties, 'snapshots_changed') > now - settling ? look : ''].join(
+        ' ',
+      ),
     });
+  });
+}
+
+/** Seconds after which a dataset's last change of snapshots is told for good. */
+const settling = 3;
+
+/** The snapshots, from `zfs list -Hp` with the columns above. */
+export function readSnapshots(list: string): readonly Snapshot[] {
+  return list.split('\n').flatMap((line) => {
+    const [fullName = '', used, referenced, created, deferred] = line.split('\t');
+    const at = fullName.indexOf('@');
+    if (at < 0) return [];
+    return [
+      Object.freeze({
+        dataset: fullName.slice(0, at),
+        name: fullName.slice(at + 1),
+        used: Number(used) || 0,
+        referenced: Number(referenced) || 0,
+        created: Number(created) || 0,
+        deferred: deferred === 'on',
+      }),
+    ];
   });
 }
 

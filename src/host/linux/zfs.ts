@@ -3,11 +3,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Outcome } from '../ports/commands.ts';
 import type { Disk } from '../ports/disks.ts';
 import { HostError } from '../ports/index.ts';
-import { commentProperty, type Dataset, type DatasetSettings, type DiskGroup, type Pool, type PoolSpec, type Zfs } from '../ports/zfs.ts';
+import { commentProperty, type Dataset, type DatasetSettings, type DiskGroup, type Pool, type PoolSpec, type Snapshot, type Zfs } from '../ports/zfs.ts';
 import { diskBehind, stablePaths } from './devices.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import type { Tree } from './tree.ts';
-import { datasetColumns, readComments, readDatasets, readOwnSettings, readPools } from './zfs-read.ts';
+import { datasetColumns, readComments, readDatasets, readOwnSettings, readPools, readSnapshots, snapshotColumns } from './zfs-read.ts';
 
 /** Pools of many disks take their time to make, import and export. */
 const patience = 15 * 60_000;
@@ -18,6 +18,9 @@ const rootSettings = ['-O', 'acltype=posixacl', '-O', 'xattr=sa'];
 /** Milliseconds between the tries at something that is busy, for the probing of new devices and the last client to end. */
 const retries = [100, 200, 400, 800];
 
+/** How many names one call of a program is given. */
+const mostNames = 500;
+
 /** Milliseconds that changes are gathered for before they are told of, and the longest wait before watching again. */
 const gathering = 250;
 const longestPause = 60_000;
@@ -26,6 +29,7 @@ export class LinuxZfs implements Zfs {
   readonly #runner: Runner;
   readonly #tree: Tree;
   readonly #disks: () => Promise<readonly Disk[]>;
+  #looks = 0;
 
   constructor(options: { runner: Runner; tree: Tree; disks: () => Promise<readonly Disk[]> }) {
     this.#runner = options.runner;
@@ -79,8 +83,10 @@ export class LinuxZfs implements Zfs {
   }
 
   async datasets(): Promise<readonly Dataset[]> {
+    const begun = Date.now() / 1000;
     const { stdout } = await this.#do('zfs', 'list', '-jp', '-t', 'filesystem,volume', '-o', datasetColumns.join(','));
-    const datasets = readDatasets(stdout);
+    this.#looks += 1;
+    const datasets = readDatasets(stdout, { now: begun, look: this.#looks });
     const commented = new Set(datasets.filter((one) => one.comment !== undefined).map((one) => one.name));
     if (commented.size === 0) return datasets;
     // The JSON of OpenZFS 2.3 leaves out characters beyond U+FFFF; plain output has them.
@@ -110,8 +116,7 @@ export class LinuxZfs implements Zfs {
       await this.destroyDataset(name);
       throw error instanceof HostError ? new HostError(error.message.replace(/^cannot set property for/, 'cannot create'), { cause: error }) : error;
     }
-    // The device appears when udev has seen it.
-    for (let waited = 0; waited < 10_000 && !existsSync(`/dev/zvol/${name}`); waited += 50) await wait(50);
+    await this.#deviceOf(name);
   }
 
   async changeDataset(name: string, settings: DatasetSettings): Promise<void> {
@@ -131,8 +136,43 @@ export class LinuxZfs implements Zfs {
     }
   }
 
-  async destroyDataset(name: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
-    await this.#patiently('zfs', 'destroy', ...(recursive ? ['-r'] : []), '--', name);
+  async destroyDataset(name: string, { recursive = false, clones = false }: { recursive?: boolean; clones?: boolean } = {}): Promise<void> {
+    // A snapshot would be destroyed as readily.
+    if (name.includes('@')) throw new HostError(`cannot open '${name}': it is no dataset`);
+    await this.#patiently('zfs', 'destroy', ...(clones ? ['-R'] : recursive ? ['-r'] : []), '--', name);
+  }
+
+  async snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]> {
+    const words = ['zfs', 'list', '-Hp', '-t', 'snapshot', '-o', snapshotColumns.join(',')];
+    if (datasets === undefined) return readSnapshots((await this.#do(...words)).stdout);
+    const found: Snapshot[] = [];
+    for (let from = 0; from < datasets.length; from += mostNames) {
+      const some = datasets.slice(from, from + mostNames);
+      const outcome = await this.#run(...words, '-d', '1', '--', ...some);
+      // One that went meanwhile has none; the others are told all the same.
+      if (outcome.status !== 0 && !/does not exist/.test(outcome.stderr)) expectSuccess(outcome, words);
+      found.push(...readSnapshots(outcome.stdout));
+    }
+    return found;
+  }
+
+  async createSnapshot(name: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
+    await this.#do('zfs', 'snapshot', ...(recursive ? ['-r'] : []), '--', name);
+  }
+
+  async destroySnapshot(name: string, { deferred = false, recursive = false }: { deferred?: boolean; recursive?: boolean } = {}): Promise<void> {
+    // Of lists and ranges of snapshots, which zfs would take as well, no name here is one.
+    if (!/^[^@]+@[^@,%]+$/.test(name)) throw new HostError(`cannot destroy '${name}': it is no snapshot`);
+    await this.#patiently('zfs', 'destroy', ...(deferred ? ['-d'] : []), ...(recursive ? ['-r'] : []), '--', name);
+  }
+
+  async cloneSnapshot(snapshot: string, name: string): Promise<void> {
+    await this.#do('zfs', 'clone', '--', snapshot, name);
+    await this.#deviceOf(name);
+  }
+
+  async rollback(snapshot: string, { force = false }: { force?: boolean } = {}): Promise<void> {
+    await this.#patiently('zfs', 'rollback', ...(force ? ['-r'] : []), '--', snapshot);
   }
 
   watch(changed: () => void): () => void {
@@ -189,6 +229,13 @@ export class LinuxZfs implements Zfs {
     if (different.size > 1) throw new HostError(`mismatched replication level: the groups are ${[...different].join(', ')}`);
     const forced = [...program, '-f', ...rest];
     expectSuccess(await this.#runner.run(forced, { timeout: patience }), forced);
+  }
+
+  /** The device of a volume appears when udev has seen it. A filesystem has none. */
+  async #deviceOf(name: string): Promise<void> {
+    const { stdout } = await this.#do('zfs', 'get', '-Hp', '-o', 'value', 'type', name);
+    if (stdout.trim() !== 'volume') return;
+    for (let waited = 0; waited < 10_000 && !existsSync(`/dev/zvol/${name.replaceAll(' ', '+')}`); waited += 50) await wait(50);
   }
 
   async #ownSettings(name: string, properties: readonly string[]): Promise<ReadonlyMap<string, string | undefined>> {

@@ -1,4 +1,4 @@
-/** Pools and what lives in them. Sizes are bytes. Names are full (`tank/media`); snapshots come with the storage area. */
+/** Pools and what lives in them. Sizes are bytes. Names are full (`tank/media`, `tank/media@monday`). */
 export interface Zfs {
   pools(): Promise<readonly Pool[]>;
   createPool(spec: PoolSpec): Promise<void>;
@@ -19,8 +19,19 @@ export interface Zfs {
   /** A volume: a block device of `size` bytes at `/dev/zvol/<name>`. */
   createVolume(name: string, size: number, settings?: DatasetSettings): Promise<void>;
   changeDataset(name: string, settings: DatasetSettings): Promise<void>;
-  /** With `recursive`, children and snapshots go too; without, their presence is a refusal. */
-  destroyDataset(name: string, options?: { recursive?: boolean }): Promise<void>;
+  /** With `recursive`, children and snapshots go too, with `clones` also what was cloned from them; without, their presence is a refusal. */
+  destroyDataset(name: string, options?: { recursive?: boolean; clones?: boolean }): Promise<void>;
+
+  /** The snapshots of these datasets, or of all: dataset by dataset, the oldest of each first. A dataset that is not there has none. */
+  snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]>;
+  /** With `recursive`, everything below the dataset gets a snapshot of this name in the same moment, or nothing does. */
+  createSnapshot(name: string, options?: { recursive?: boolean }): Promise<void>;
+  /** With `deferred`, one that has clones goes when the last of them does; with `recursive`, those of its name below its dataset go too. */
+  destroySnapshot(name: string, options?: { deferred?: boolean; recursive?: boolean }): Promise<void>;
+  /** Makes a dataset or volume that begins with the contents of the snapshot. */
+  cloneSnapshot(snapshot: string, name: string): Promise<void>;
+  /** Gives the dataset back the contents of its snapshot. With `force`, newer snapshots go; without, their presence is a refusal. */
+  rollback(snapshot: string, options?: { force?: boolean }): Promise<void>;
 
   /** Calls `changed` when something about pools or datasets became different by other hands. Returns how to stop. */
   watch(changed: () => void): () => void;
@@ -136,4 +147,21 @@ export interface Dataset {
   /** Names of the properties that come from a parent or a default. */
   readonly inherited: readonly DatasetProperty[];
   readonly comment: string | undefined;
+  /** The snapshot it was cloned from, by its full name. */
+  readonly origin: string | undefined;
+  /** A text that becomes another when something about its snapshots changes. */
+  readonly snapshotStamp: string;
+}
+
+export interface Snapshot {
+  /** The dataset it was made of, and what stands behind the @. */
+  readonly dataset: string;
+  readonly name: string;
+  /** What destroying it would give back. */
+  readonly used: number;
+  readonly referenced: number;
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** Whether it was destroyed and only waits for its last clone to go. */
+  readonly deferred: boolean;
 }

@@ -1,4 +1,6 @@
-import type { Disk, Disks } from '../ports/disks.ts';
+import { abilities, type Disk, type Disks, type Tuning } from '../ports/disks.ts';
+import { HostError } from '../ports/index.ts';
+import { type Guard, isFlag, isNumber, isText, listOf, Memory, mapOf, optional, shapeOf } from './state.ts';
 
 export interface VirtualDisk {
   readonly name: string;
@@ -11,16 +13,41 @@ export function disksOf(sizes: readonly number[]): readonly VirtualDisk[] {
   return Object.freeze(sizes.map((size, index) => Object.freeze({ name: `ada${index}`, serial: `VIRT${String(index + 1).padStart(4, '0')}`, size })));
 }
 
+const isTuning: Guard<Tuning> = shapeOf<Tuning>({
+  standby: optional(isNumber),
+  power: optional(isNumber),
+  acoustics: optional(isNumber),
+  smart: optional(shapeOf<{ on: boolean; options: readonly string[] }>({ on: isFlag, options: listOf(isText) })),
+});
+
+/** What a disk does before anybody told it anything. */
+const factory: Tuning = Object.freeze({ standby: 0, power: 255, acoustics: 0, smart: Object.freeze({ on: true, options: Object.freeze([]) }) });
+
 export class VirtualDisks implements Disks {
+  /** What each disk was told last, by name. */
+  readonly #memory: Memory<Readonly<Record<string, Tuning>>>;
   readonly #disks: readonly VirtualDisk[];
   readonly #usedBy: (disk: string) => string | undefined;
 
-  constructor(disks: readonly VirtualDisk[], usedBy: (disk: string) => string | undefined) {
-    this.#disks = disks;
-    this.#usedBy = usedBy;
+  constructor(path: string, options: { disks: readonly VirtualDisk[]; usedBy: (disk: string) => string | undefined }) {
+    this.#memory = new Memory(path, mapOf(isTuning), Object.freeze({}));
+    this.#memory.keep(Object.freeze({ ...Object.fromEntries(options.disks.map(({ name }) => [name, factory])), ...this.#memory.value }));
+    this.#disks = options.disks;
+    this.#usedBy = options.usedBy;
   }
 
   async list(): Promise<readonly Disk[]> {
-    return this.#disks.map((disk) => Object.freeze({ ...disk, lunid: '', model: 'Virtual disk', rotational: false, usedBy: this.#usedBy(disk.name) }));
+    return this.#disks.map((disk) =>
+      Object.freeze({ ...disk, lunid: '', model: 'Virtual disk', rotational: false, usedBy: this.#usedBy(disk.name), path: `/dev/${disk.name}`, can: abilities }),
+    );
+  }
+
+  async tune(disk: string, tuning: Tuning): Promise<void> {
+    if (!this.#disks.some(({ name }) => name === disk)) throw new HostError(`/dev/${disk}: No such file or directory`);
+    const { smart } = tuning;
+    // The first of the words of smartctl that it would not know.
+    const unknown = smart?.on === true ? smart.options.find((word) => !/^-[dTb]$|^[\w,+]+$/.test(word)) : undefined;
+    if (unknown !== undefined) throw new HostError(`=======> UNRECOGNIZED OPTION: ${unknown}`);
+    this.#memory.keep(Object.freeze({ ...this.#memory.value, [disk]: Object.freeze({ ...this.#memory.value[disk], ...tuning }) }));
   }
 }

@@ -40,7 +40,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     kind: 'virtual',
     accounts,
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
-    disks: new VirtualDisks(disks, (disk) => zfs.usedBy(disk)),
+    disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     services: new VirtualServices(join(folder, 'services.json'), tree),
     zfs,

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { HostError } from '../ports/index.ts';
 import { hostError } from './state.ts';
@@ -15,6 +15,7 @@ export class Mounts {
   readonly #tree: Tree;
   readonly #away: string;
   readonly #covered: string;
+  readonly #snapshots: string;
 
   constructor(tree: Tree, folder: string) {
     this.#tree = tree;
@@ -22,12 +23,70 @@ export class Mounts {
     this.#covered = join(folder, 'covered');
     mkdirSync(this.#away, { recursive: true });
     mkdirSync(this.#covered, { recursive: true });
+    this.#snapshots = join(folder, 'snapshots');
+    mkdirSync(this.#snapshots, { recursive: true });
   }
 
   /** Makes the files true to what is remembered, whatever moment the last process was killed in. */
-  repair(table: MountTable, known: ReadonlySet<string>): void {
+  repair(table: MountTable, known: ReadonlySet<string>, snapshots: ReadonlySet<string>): void {
     for (const [guid, path] of table) if (this.#isAway(guid) || !lookAt(this.#tree.locate(path))?.isDirectory()) this.#mount(guid, path);
     for (const guid of readdirSync(this.#away)) if (!known.has(guid)) this.forget(guid);
+    for (const guid of readdirSync(this.#snapshots)) if (!snapshots.has(guid)) this.forgetSnapshot(guid);
+  }
+
+  /** Keeps a copy of a dataset's files as they are now. */
+  capture(table: MountTable, dataset: string, snapshot: string): void {
+    const from = this.#placeOf(table, dataset);
+    if (from === undefined) return;
+    try {
+      copyInto(from, join(this.#snapshots, snapshot), this.#others(table, dataset));
+    } catch (error) {
+      this.forgetSnapshot(snapshot);
+      throw hostError('cannot keep the files of a snapshot', error);
+    }
+  }
+
+  /** Puts a snapshot's files in place of those of a dataset, around `keep`, which remembers it. What is mounted in them stays. */
+  restore(table: MountTable, dataset: string, snapshot: string, keep: () => void): void {
+    const place = this.#placeOf(table, dataset);
+    const kept = join(this.#snapshots, snapshot);
+    if (place === undefined || lookAt(kept) === undefined) {
+      keep();
+      return;
+    }
+    const others = this.#others(table, dataset);
+    const former = `${kept}.former`;
+    copyInto(place, former, others);
+    try {
+      replaceContents(kept, place, others);
+      keep();
+    } catch (error) {
+      replaceContents(former, place, others);
+      throw hostError('cannot roll back', error);
+    } finally {
+      rmSync(former, { recursive: true, force: true });
+    }
+  }
+
+  /** Lets a dataset that is not mounted yet begin with the files of a snapshot. */
+  seed(dataset: string, snapshot: string): void {
+    const kept = join(this.#snapshots, snapshot);
+    if (lookAt(kept) !== undefined) copyInto(kept, join(this.#away, dataset), new Set());
+  }
+
+  forgetSnapshot(guid: string): void {
+    rmSync(join(this.#snapshots, guid), { recursive: true, force: true });
+  }
+
+  #placeOf(table: MountTable, dataset: string): string | undefined {
+    const path = table.get(dataset);
+    const place = path === undefined ? join(this.#away, dataset) : this.#tree.locate(path);
+    return lookAt(place) === undefined ? undefined : place;
+  }
+
+  /** Where the other datasets are mounted. */
+  #others(table: MountTable, dataset: string): ReadonlySet<string> {
+    return new Set([...table].filter(([guid]) => guid !== dataset).map(([, path]) => this.#tree.locate(path)));
   }
 
   /** Goes from one table to another around `keep`, which remembers it. If anything fails, all is as before. */
@@ -90,5 +149,24 @@ export class Mounts {
     } catch (error) {
       throw hostError(`cannot unmount '${path}'`, error);
     }
+  }
+}
+
+function copyInto(from: string, to: string, without: ReadonlySet<string>): void {
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true, filter: (place) => !without.has(place) });
+}
+
+function replaceContents(from: string, to: string, without: ReadonlySet<string>): void {
+  clear(to, without);
+  copyInto(from, to, new Set());
+}
+
+/** Removes all in a folder, but what is mounted there and the folders on the way to it. */
+function clear(folder: string, without: ReadonlySet<string>): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const place = join(folder, entry.name);
+    if (without.has(place)) continue;
+    if (entry.isDirectory() && [...without].some((other) => other.startsWith(`${place}/`))) clear(place, without);
+    else rmSync(place, { recursive: true, force: true });
   }
 }

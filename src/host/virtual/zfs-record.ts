@@ -37,6 +37,20 @@ export interface DatasetRecord {
   readonly properties: Values;
   readonly comment: string | undefined;
   readonly mountpoint: string | undefined;
+  /** The snapshot it was cloned from. */
+  readonly origin?: string | undefined;
+  /** The oldest first. */
+  readonly snapshots?: readonly SnapshotRecord[] | undefined;
+}
+
+export interface SnapshotRecord {
+  readonly guid: string;
+  readonly name: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** The properties that belong to the contents: the size of a volume, the letter case of a filesystem. */
+  readonly properties: Values;
+  readonly deferred?: boolean | undefined;
 }
 
 /** Times are milliseconds of the machine's clock. */
@@ -70,6 +84,8 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
           properties: isValues,
           comment: optional(isText),
           mountpoint: optional(isText),
+          origin: optional(isText),
+          snapshots: optional(listOf(shapeOf<SnapshotRecord>({ guid: isText, name: isText, created: isNumber, properties: isValues, deferred: optional(isFlag) }))),
         }),
       ),
       scrub: optional(shapeOf<ScrubRecord>({ startedAt: isNumber, duration: isNumber, cancelledAt: optional(isNumber) })),

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { normalPath } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
-import type { Dataset, DatasetSettings, DiskGroup, GroupKind, Health, Pool, PoolDevice, PoolGroup, PoolSpec, Scan, Zfs } from '../ports/zfs.ts';
+import type { Dataset, DatasetSettings, DiskGroup, GroupKind, Health, Pool, PoolDevice, PoolGroup, PoolSpec, Scan, Snapshot, Zfs } from '../ports/zfs.ts';
 import type { VirtualDisk } from './disks.ts';
 import type { Mounts, MountTable } from './mounts.ts';
 import { Memory } from './state.ts';
 import { bytes, inForce, settingsAfterChange, settingsAtCreation, type Values } from './zfs-properties.ts';
-import { type DatasetRecord, type DeviceRecord, type GroupRecord, isZfsRecord, type PoolRecord, type ZfsRecord } from './zfs-record.ts';
+import { type DatasetRecord, type DeviceRecord, type GroupRecord, isZfsRecord, type PoolRecord, type SnapshotRecord, type ZfsRecord } from './zfs-record.ts';
 import { account, type Capacity, capacityOf, emptyFilesystem, emptyVolume, parentOf, parityOf, type Shape, smallestDevice, volumeReservation } from './zfs-space.ts';
 
 const noErrors = Object.freeze({ read: 0, write: 0, checksum: 0 });
@@ -36,7 +36,7 @@ export class VirtualZfs implements Zfs {
     this.#mounts = options.mounts;
     this.#disks = options.disks;
     this.#now = options.now;
-    this.#mounts.repair(this.#mountTable(this.#memory.value), guidsOf(this.#memory.value));
+    this.#mounts.repair(this.#mountTable(this.#memory.value), guidsOf(this.#memory.value), snapshotGuidsOf(this.#memory.value));
   }
 
   /** What keeps a disk from being used, in words. */
@@ -146,15 +146,96 @@ export class VirtualZfs implements Zfs {
     );
   }
 
-  async destroyDataset(name: string, options: { recursive?: boolean } = {}): Promise<void> {
+  async destroyDataset(name: string, { recursive = false, clones = false }: { recursive?: boolean; clones?: boolean } = {}): Promise<void> {
     const { pool } = this.#dataset(name);
     if (parentOf(name) === undefined) throw new HostError(`cannot destroy '${name}': operation does not apply to pools\nuse 'zpool destroy ${name}' to destroy the pool itself`);
-    const children = pool.datasets.filter((one) => one.name.startsWith(`${name}/`)).map((one) => one.name);
-    if (children.length > 0 && options.recursive !== true) {
-      throw new HostError([`cannot destroy '${name}': filesystem has children`, "use '-r' to destroy the following datasets:", ...children].join('\n'));
+    const gone = new Set(pool.datasets.filter((one) => one.name === name || one.name.startsWith(`${name}/`)));
+    const below = [...gone].flatMap((one) => [...(one.name === name ? [] : [one.name]), ...snapshotNames(one)]);
+    if (below.length > 0 && !recursive && !clones) {
+      throw new HostError([`cannot destroy '${name}': filesystem has children`, "use '-r' to destroy the following datasets:", ...below].join('\n'));
     }
-    const gone = new Set([name, ...children]);
-    this.#replace(pool, { ...pool, datasets: pool.datasets.filter((one) => !gone.has(one.name)) }, outOfSpace(name));
+    const dependants = dependantsOf(pool, gone);
+    if (dependants.length > 0 && !clones) {
+      throw new HostError(
+        [`cannot destroy '${name}': filesystem has dependent clones`, "use '-R' to destroy the following datasets:", ...dependants.map((one) => one.name)].join('\n'),
+      );
+    }
+    for (const one of dependants) gone.add(one);
+    this.#replace(pool, { ...pool, datasets: pool.datasets.filter((one) => !gone.has(one)) }, outOfSpace(name));
+  }
+
+  async snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]> {
+    const wanted = datasets && new Set(datasets);
+    return this.#imported().flatMap((pool) => pool.datasets.filter(({ name }) => wanted?.has(name) ?? true).flatMap(snapshotsIn));
+  }
+
+  async createSnapshot(fullName: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
+    const [of, name] = partsOf(fullName, 'cannot create snapshot');
+    const { pool, dataset } = this.#dataset(of);
+    if (!/^[-A-Za-z0-9_.: ]+$/.test(name)) throw new HostError(`cannot create snapshot '${fullName}': invalid character in name`);
+    const chosen = pool.datasets.filter((one) => one === dataset || (recursive && one.name.startsWith(`${of}/`)));
+    const taken = chosen.find((one) => one.snapshots?.some((snapshot) => snapshot.name === name));
+    if (taken !== undefined) throw new HostError(`cannot create snapshot '${taken.name}@${name}': dataset already exists\nno snapshots were created`);
+    const created = Math.floor(this.#now() / 1000);
+    const made = new Map(chosen.map((one) => [one, Object.freeze({ guid: newGuid(), name, created, properties: contentProperties(one) })] as const));
+    const table = this.#mountTable(this.#memory.value);
+    try {
+      for (const [one, snapshot] of made) this.#mounts.capture(table, one.guid, snapshot.guid);
+      const datasets = pool.datasets.map((one) => withSnapshots(one, [...(one.snapshots ?? []), ...[made.get(one) ?? []].flat()]));
+      this.#replace(pool, { ...pool, datasets }, outOfSpace(fullName));
+    } catch (error) {
+      for (const snapshot of made.values()) this.#mounts.forgetSnapshot(snapshot.guid);
+      throw error;
+    }
+  }
+
+  async destroySnapshot(fullName: string, { deferred = false, recursive = false }: { deferred?: boolean; recursive?: boolean } = {}): Promise<void> {
+    const [of, name] = partsOf(fullName, 'cannot destroy');
+    const { pool } = this.#snapshot(fullName);
+    const has = (one: DatasetRecord) => (one.name === of || (recursive && one.name.startsWith(`${of}/`))) && one.snapshots?.some((snapshot) => snapshot.name === name) === true;
+    const clones = pool.datasets.filter((one) => pool.datasets.some((other) => has(other) && one.origin === `${other.name}@${name}`));
+    if (clones.length > 0 && !deferred) {
+      throw new HostError(
+        [`cannot destroy '${fullName}': snapshot has dependent clones`, "use '-R' to destroy the following datasets:", ...clones.map((one) => one.name)].join('\n'),
+      );
+    }
+    const marked = (snapshot: SnapshotRecord) => (snapshot.name === name ? Object.freeze({ ...snapshot, deferred: true }) : snapshot);
+    // Those without clones go at once, as all that waits for nothing.
+    const datasets = pool.datasets.map((one) => (has(one) ? withSnapshots(one, (one.snapshots ?? []).map(marked)) : one));
+    this.#replace(pool, { ...pool, datasets }, outOfSpace(of));
+  }
+
+  async cloneSnapshot(snapshotName: string, name: string): Promise<void> {
+    const { pool, dataset, snapshot } = this.#snapshot(snapshotName, `cannot open '${snapshotName}'`);
+    if (poolNameOf(name) !== pool.name) throw new HostError(`cannot create '${name}': source and target pools differ`);
+    this.#poolForNew(name);
+    const clone = Object.freeze({ ...datasetRecord(name, dataset.kind, snapshot.properties, {}), origin: snapshotName });
+    try {
+      this.#mounts.seed(clone.guid, snapshot.guid);
+      this.#add(pool, clone);
+    } catch (error) {
+      this.#mounts.forget(clone.guid);
+      throw error;
+    }
+  }
+
+  async rollback(snapshotName: string, { force = false }: { force?: boolean } = {}): Promise<void> {
+    const { pool, dataset, snapshot } = this.#snapshot(snapshotName, `cannot open '${snapshotName}'`);
+    const all = dataset.snapshots ?? [];
+    const newer = all.slice(all.indexOf(snapshot) + 1).map((one) => `${dataset.name}@${one.name}`);
+    if (newer.length > 0 && !force) {
+      const words = `cannot rollback to '${snapshotName}': more recent snapshots or bookmarks exist\nuse '-r' to force deletion of the following snapshots and bookmarks:`;
+      throw new HostError([words, ...newer].join('\n'));
+    }
+    const clones = pool.datasets.filter((one) => newer.includes(one.origin ?? '')).map((one) => one.name);
+    if (clones.length > 0) {
+      const words = `cannot rollback to '${snapshotName}': clones of previous snapshots exist\nuse '-R' to force deletion of the following clones and dependents:`;
+      throw new HostError([words, ...clones].join('\n'));
+    }
+    const properties = Object.freeze({ ...dataset.properties, ...snapshot.properties });
+    const back = Object.freeze({ ...withSnapshots(dataset, all.slice(0, all.indexOf(snapshot) + 1)), properties });
+    const next = { ...pool, datasets: pool.datasets.map((one) => (one === dataset ? back : one)) };
+    this.#mounts.restore(this.#mountTable(this.#memory.value), dataset.guid, snapshot.guid, () => this.#replace(pool, next, outOfSpace(dataset.name)));
   }
 
   /** Nobody else's hands reach this machine. */
@@ -179,6 +260,15 @@ export class VirtualZfs implements Zfs {
     return { pool, dataset };
   }
 
+  #snapshot(fullName: string, words = `could not find any snapshots to destroy; '${fullName}'`): { pool: PoolRecord; dataset: DatasetRecord; snapshot: SnapshotRecord } {
+    const [of, name] = partsOf(fullName, words);
+    const pool = this.#imported().find((one) => one.name === poolNameOf(of));
+    const dataset = pool?.datasets.find((one) => one.name === of);
+    const snapshot = dataset?.snapshots?.find((one) => one.name === name);
+    if (pool === undefined || dataset === undefined || snapshot === undefined) throw new HostError(`${words}: dataset does not exist`);
+    return { pool, dataset, snapshot };
+  }
+
   /** The pool that a dataset of this name can be made in. */
   #poolForNew(name: string): PoolRecord {
     mustBeDatasetName(name);
@@ -200,15 +290,18 @@ export class VirtualZfs implements Zfs {
   #replace(before: PoolRecord | undefined, after: PoolRecord | undefined, overfull: () => string): void {
     const old = this.#memory.value;
     const others = old.pools.filter((pool) => pool !== before);
-    const next = Object.freeze({ pools: after === undefined ? others : [...others, Object.freeze(after)].sort((a, b) => (a.name < b.name ? -1 : 1)) });
-    const grown = after !== undefined && after.datasets !== before?.datasets;
-    if (grown && this.#view(after).overfull !== undefined) throw new HostError(overfull());
+    const settled = after && Object.freeze({ ...after, datasets: withoutDeferred(after.datasets) });
+    const next = Object.freeze({ pools: settled === undefined ? others : [...others, settled].sort((a, b) => (a.name < b.name ? -1 : 1)) });
+    const grown = settled !== undefined && settled.datasets !== before?.datasets;
+    if (grown && this.#view(settled).overfull !== undefined) throw new HostError(overfull());
     const table = this.#mountTable(next);
     const taken = firstRepeated([...table.values()]);
     if (taken !== undefined) throw new HostError(`cannot mount '${taken}': another dataset is mounted there`);
     this.#mounts.change(this.#mountTable(old), table, { keep: () => this.#memory.keep(next), restore: () => this.#memory.keep(old) });
     const kept = guidsOf(next);
     for (const dataset of before?.datasets ?? []) if (!kept.has(dataset.guid)) this.#mounts.forget(dataset.guid);
+    const keptSnapshots = settled === undefined ? new Set<string>() : snapshotGuidsOf({ pools: [settled] });
+    for (const guid of before === undefined ? [] : snapshotGuidsOf({ pools: [before] })) if (!keptSnapshots.has(guid)) this.#mounts.forgetSnapshot(guid);
   }
 
   #mountTable(record: ZfsRecord): MountTable {
@@ -310,7 +403,19 @@ function viewOf(pool: PoolRecord): PoolView {
     if (mountpoint !== undefined) mounts.set(record.guid, mountpoint);
     above.set(name, { properties, mountpoint });
     const { used, available } = shares.get(name) ?? { used: 0, available: 0 };
-    return Object.freeze({ name, kind, used, available, referenced: referencedBy(kind), mountpoint, properties, inherited, comment });
+    return Object.freeze({
+      name,
+      kind,
+      used,
+      available,
+      referenced: referencedBy(kind),
+      mountpoint,
+      properties,
+      inherited,
+      comment,
+      origin: record.origin,
+      snapshotStamp: stampOf(record),
+    });
   });
   const referenced = pool.datasets.reduce((sum, dataset) => sum + referencedBy(dataset.kind), 0);
   return { capacity, allocated: Math.min(capacity.size, Math.ceil(referenced * capacity.rawPerByte)), datasets, mounts, overfull };
@@ -438,4 +543,69 @@ function firstRepeated(items: readonly string[]): string | undefined {
 /** 64 bits in decimal digits, never 0. */
 function newGuid(): string {
   return String(randomBytes(8).readBigUInt64BE() | 1n);
+}
+
+function snapshotGuidsOf(record: ZfsRecord): ReadonlySet<string> {
+  return new Set(record.pools.flatMap((pool) => pool.datasets.flatMap((dataset) => (dataset.snapshots ?? []).map((snapshot) => snapshot.guid))));
+}
+
+function snapshotNames({ name, snapshots = [] }: DatasetRecord): readonly string[] {
+  return snapshots.map((snapshot) => `${name}@${snapshot.name}`);
+}
+
+function snapshotsIn({ name: dataset, kind, snapshots = [] }: DatasetRecord): readonly Snapshot[] {
+  return snapshots.map(({ name, created, deferred = false }) => Object.freeze({ dataset, name, created, deferred, used: 0, referenced: referencedBy(kind) }));
+}
+
+function withSnapshots(dataset: DatasetRecord, snapshots: readonly SnapshotRecord[]): DatasetRecord {
+  return snapshots.length === (dataset.snapshots?.length ?? 0) && snapshots.every((one, place) => one === dataset.snapshots?.[place])
+    ? dataset
+    : Object.freeze({ ...dataset, snapshots: Object.freeze(snapshots) });
+}
+
+/** Without the snapshots that were destroyed and have no clone any more. */
+function withoutDeferred(datasets: readonly DatasetRecord[]): readonly DatasetRecord[] {
+  if (!datasets.some(({ snapshots }) => snapshots?.some(({ deferred }) => deferred))) return datasets;
+  const origins = new Set(datasets.map((one) => one.origin));
+  return datasets.map((one) =>
+    one.snapshots?.some(({ deferred }) => deferred) === true
+      ? withSnapshots(
+          one,
+          one.snapshots.filter(({ deferred, name }) => deferred !== true || origins.has(`${one.name}@${name}`)),
+        )
+      : one,
+  );
+}
+
+/** What was cloned from snapshots of these, and from snapshots of the clones, with all that lies below. */
+function dependantsOf(pool: PoolRecord, gone: ReadonlySet<DatasetRecord>): readonly DatasetRecord[] {
+  const all = new Set(gone);
+  for (const one of all) {
+    const names = new Set(snapshotNames(one));
+    for (const other of pool.datasets) if (names.has(other.origin ?? '') || other.name.startsWith(`${one.name}/`)) all.add(other);
+  }
+  return pool.datasets.filter((one) => all.has(one) && !gone.has(one));
+}
+
+/** The properties that belong to the contents of a dataset and come back with them. */
+function contentProperties({ kind, properties: { volsize, volblocksize, casesensitivity } }: DatasetRecord): Values {
+  if (kind === 'volume') return Object.freeze({ ...(volsize === undefined ? {} : { volsize }), ...(volblocksize === undefined ? {} : { volblocksize }) });
+  return Object.freeze(casesensitivity === undefined ? {} : { casesensitivity });
+}
+
+const stamps = new WeakMap<readonly SnapshotRecord[], string>();
+
+function stampOf({ guid, snapshots = [] }: DatasetRecord): string {
+  const known = stamps.get(snapshots);
+  if (known !== undefined) return known;
+  const sum = snapshots.reduce((all, snapshot) => all ^ BigInt(snapshot.guid) ^ (snapshot.deferred === true ? 1n : 0n), 0n);
+  const stamp = `${guid} ${snapshots.length} ${sum}`;
+  stamps.set(snapshots, stamp);
+  return stamp;
+}
+
+function partsOf(fullName: string, words: string): readonly [string, string] {
+  const at = fullName.indexOf('@');
+  if (at < 0 || fullName.indexOf('@', at + 1) >= 0) throw new HostError(`${words}: '${fullName}' is no snapshot`);
+  return [fullName.slice(0, at), fullName.slice(at + 1)];
 }

@@ -1,5 +1,5 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import { identifierOf } from '../../areas/storage/disk.ts';
+import { diskRecord, identifierOf, settingsFor } from '../../areas/storage/disks.ts';
 import { smartTest } from '../../areas/tasks/smarttest.ts';
 import type { Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
@@ -8,7 +8,7 @@ import { smartdConf, smartdDefaults } from './smartd-conf.ts';
 export const smartUnit: Unit = {
   name: 'smart',
   says: 'smartd watches the disks and starts their tests.',
-  reads: [smartTest, serviceSwitch],
+  reads: [smartTest, diskRecord, serviceSwitch],
   services: ['smartmontools'],
   uses: ['disks'],
   render(view, { disks }) {
@@ -17,7 +17,13 @@ export const smartUnit: Unit = {
     return {
       // There is no checker: smartd's own opens every disk to answer, and wakes those that sleep.
       files: [
-        { path: '/etc/smartd.conf', content: smartdConf(disks, tests) },
+        {
+          path: '/etc/smartd.conf',
+          content: smartdConf(
+            disks.map((disk) => [disk, settingsFor(disk, view)]),
+            tests,
+          ),
+        },
         { path: '/etc/default/smartmontools', content: smartdDefaults },
       ],
       services: [{ name: 'smartmontools', running: isOn(view, 'smartd'), onChange: 'reload', readAtStart: smartdDefaults }],

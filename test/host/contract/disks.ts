@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { abilities } from '../../../src/host/ports/disks.ts';
 import type { HostUnderTest } from '../../support/hosts.ts';
-import { freeDisks, poolOn } from './support.ts';
+import { freeDisks, poolOn, refused } from './support.ts';
 
 export function describeDisks(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
@@ -14,6 +15,20 @@ export function describeDisks(hosts: readonly HostUnderTest[]): void {
           assert.match(disk.name, /^[a-z0-9-]+$/);
           assert.ok(Number.isSafeInteger(disk.size) && disk.size > 0, `${disk.name} has a size`);
         }
+      });
+
+      test('each has a path that leads to it, and says what it lets itself be told', async (t) => {
+        for (const disk of await (await start(t)).disks.list()) {
+          assert.match(disk.path, /^\/dev\//);
+          for (const ability of disk.can) assert.ok(abilities.includes(ability), ability);
+        }
+      });
+
+      test('a disk that can takes what it is told, and one that is not there is a failure', async (t) => {
+        const { disks } = await start(t);
+        const able = (await disks.list()).find((disk) => disk.can.includes('standby'));
+        if (able !== undefined) await disks.tune(able.name, { standby: 30 });
+        await refused(disks.tune('hf-none', { standby: 30 }), /No such file|hf-none/);
       });
 
       test('a disk of a pool is in use by it, and free again when the pool is gone', async (t) => {

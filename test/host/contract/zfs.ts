@@ -366,5 +366,186 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await datasetOf(host, `${pool}/v`), undefined);
       });
     });
+
+    describe(`snapshots on the ${title} host`, () => {
+      const namesOf = async ({ zfs }: Host, ...datasets: readonly string[]) => (await zfs.snapshots(datasets)).map((one) => `${one.dataset}@${one.name}`);
+
+      test('a snapshot is listed after the older ones of its dataset, whatever it is called', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        await host.zfs.createSnapshot(`${pool}/a@zz`);
+        await host.zfs.createSnapshot(`${pool}/a@aa b`);
+        await host.zfs.createSnapshot(`${pool}@m`);
+        assert.deepEqual(await namesOf(host, `${pool}/a`), [`${pool}/a@zz`, `${pool}/a@aa b`]);
+        const all = (await host.zfs.snapshots()).filter((one) => one.dataset.startsWith(pool));
+        assert.deepEqual(
+          all.map((one) => one.name),
+          ['m', 'zz', 'aa b'],
+        );
+        for (const one of all) {
+          assert.ok(Number.isSafeInteger(one.used) && one.used >= 0 && one.referenced > 0);
+          assert.ok(Math.abs(one.created - Date.now() / 1000) < 120, `created at ${one.created}`);
+          assert.equal(one.deferred, false);
+        }
+        assert.deepEqual(await namesOf(host, `${pool}/none`), []);
+      });
+
+      test('the stamp of a dataset tells that its snapshots are others', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        const stamp = async () => (await datasetOf(host, `${pool}/a`))?.snapshotStamp;
+        const seen = [await stamp()];
+        for (const name of ['one', 'two']) {
+          await host.zfs.createSnapshot(`${pool}/a@${name}`);
+          seen.push(await stamp());
+        }
+        await host.zfs.destroySnapshot(`${pool}/a@one`);
+        seen.push(await stamp());
+        assert.equal(new Set(seen).size, 4, seen.join('; '));
+      });
+
+      test('a recursive snapshot is one of all below, or of nothing', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        await host.zfs.createDataset(`${pool}/a/b`);
+        await host.zfs.createDataset(`${pool}/ab`);
+        await host.zfs.createVolume(`${pool}/a/v`, 10 * MiB, { properties: { refreservation: '0' } });
+        await host.zfs.createSnapshot(`${pool}/a@s`, { recursive: true });
+        const all = [pool, `${pool}/a`, `${pool}/a/b`, `${pool}/a/v`, `${pool}/ab`];
+        assert.deepEqual(await namesOf(host, ...all), [`${pool}/a@s`, `${pool}/a/b@s`, `${pool}/a/v@s`]);
+        await refused(host.zfs.createSnapshot(`${pool}@s`, { recursive: true }), /dataset already exists/);
+        assert.deepEqual(await namesOf(host, pool), []);
+        await host.zfs.destroySnapshot(`${pool}/a@s`, { recursive: true });
+        assert.deepEqual(await namesOf(host, ...all), []);
+      });
+
+      test('a snapshot that is there, of what is not there, or with a name that cannot be, is refused', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createSnapshot(`${pool}@s`);
+        await refused(host.zfs.createSnapshot(`${pool}@s`), /dataset already exists/);
+        await refused(host.zfs.createSnapshot(`${pool}/none@s`), /does not exist/);
+        await refused(host.zfs.createSnapshot(`${pool}@a$b`), /invalid character/);
+        await refused(host.zfs.destroySnapshot(`${pool}@none`), /could not find any snapshots to destroy/);
+        await refused(host.zfs.destroySnapshot(pool), /no snapshot/);
+        await refused(host.zfs.rollback(`${pool}@none`), /does not exist/);
+        await refused(host.zfs.cloneSnapshot(`${pool}@none`, `${pool}/c`), /does not exist/);
+      });
+
+      test('a rollback gives a dataset its files back, and leaves what lies below alone', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.files.write(`/mnt/${pool}/file`, 'old');
+        await host.zfs.createSnapshot(`${pool}@s`);
+        await host.zfs.createDataset(`${pool}/child`);
+        await host.files.write(`/mnt/${pool}/child/file`, 'of the child');
+        await host.files.write(`/mnt/${pool}/file`, 'new');
+        await host.files.write(`/mnt/${pool}/other`, 'other');
+        await host.zfs.rollback(`${pool}@s`);
+        assert.equal(await host.files.read(`/mnt/${pool}/file`), 'old');
+        assert.equal(await host.files.read(`/mnt/${pool}/other`), undefined);
+        assert.notEqual(await datasetOf(host, `${pool}/child`), undefined);
+        assert.equal(await host.files.read(`/mnt/${pool}/child/file`), 'of the child');
+      });
+
+      test('a rollback past newer snapshots needs force, and they are gone then', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        for (const name of ['a', 'b', 'c']) await host.zfs.createSnapshot(`${pool}@${name}`);
+        await refused(host.zfs.rollback(`${pool}@a`), /more recent snapshots/);
+        assert.equal((await namesOf(host, pool)).length, 3);
+        await host.zfs.rollback(`${pool}@a`, { force: true });
+        assert.deepEqual(await namesOf(host, pool), [`${pool}@a`]);
+      });
+
+      test('a rollback gives a volume its size back', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createVolume(`${pool}/v`, 10 * MiB, { properties: { refreservation: '0' } });
+        await host.zfs.createSnapshot(`${pool}/v@s`);
+        await host.zfs.changeDataset(`${pool}/v`, { properties: { volsize: String(50 * MiB) } });
+        await host.zfs.rollback(`${pool}/v@s`);
+        assert.equal((await datasetOf(host, `${pool}/v`))?.properties.volsize, String(10 * MiB));
+      });
+
+      test('a clone begins with the files of its snapshot and goes its own way', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        await host.files.write(`/mnt/${pool}/a/file`, 'old');
+        await host.zfs.createSnapshot(`${pool}/a@s`);
+        await host.files.write(`/mnt/${pool}/a/file`, 'new');
+        await host.zfs.cloneSnapshot(`${pool}/a@s`, `${pool}/c`);
+        const clone = await datasetOf(host, `${pool}/c`);
+        assert.equal(clone?.origin, `${pool}/a@s`);
+        assert.equal(clone.kind, 'filesystem');
+        assert.equal(await host.files.read(`/mnt/${pool}/c/file`), 'old');
+        await host.files.write(`/mnt/${pool}/c/file`, 'of the clone');
+        assert.equal(await host.files.read(`/mnt/${pool}/a/file`), 'new');
+        await refused(host.zfs.cloneSnapshot(`${pool}/a@s`, `${pool}/c`), /dataset already exists/);
+        await refused(host.zfs.cloneSnapshot(`${pool}/a@s`, `${pool}/x/c`), /parent does not exist/);
+      });
+
+      test('a clone of a volume is a volume of its size', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createVolume(`${pool}/v`, 10 * MiB, { properties: { volblocksize: '8K', refreservation: '0' } });
+        await host.zfs.createSnapshot(`${pool}/v@s`);
+        await host.zfs.cloneSnapshot(`${pool}/v@s`, `${pool}/c`);
+        const clone = await datasetOf(host, `${pool}/c`);
+        assert.equal(clone?.kind, 'volume');
+        assert.equal(clone.properties.volsize, String(10 * MiB));
+        assert.equal(clone.properties.volblocksize, '8192');
+      });
+
+      test('a snapshot with a clone goes when the clone does, if it is told to wait', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        await host.zfs.createSnapshot(`${pool}/a@s`);
+        await host.zfs.cloneSnapshot(`${pool}/a@s`, `${pool}/c`);
+        await refused(host.zfs.destroySnapshot(`${pool}/a@s`), /dependent clones/);
+        const before = (await datasetOf(host, `${pool}/a`))?.snapshotStamp;
+        await host.zfs.destroySnapshot(`${pool}/a@s`, { deferred: true });
+        assert.equal((await host.zfs.snapshots([`${pool}/a`]))[0]?.deferred, true);
+        await host.zfs.destroyDataset(`${pool}/c`);
+        assert.deepEqual(await namesOf(host, `${pool}/a`), []);
+        assert.notEqual((await datasetOf(host, `${pool}/a`))?.snapshotStamp, before);
+        await host.zfs.createSnapshot(`${pool}/a@t`);
+        await host.zfs.destroySnapshot(`${pool}/a@t`, { deferred: true });
+        assert.deepEqual(await namesOf(host, `${pool}/a`), [], 'without a clone it goes at once');
+      });
+
+      test('a dataset with snapshots is destroyed only with them, one with clones elsewhere only with those', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        await host.zfs.createSnapshot(`${pool}/a@s`);
+        await refused(host.zfs.destroyDataset(`${pool}/a`), /has children/);
+        await host.zfs.cloneSnapshot(`${pool}/a@s`, `${pool}/c`);
+        await refused(host.zfs.destroyDataset(`${pool}/a`, { recursive: true }), /dependent clones/);
+        await host.zfs.destroyDataset(`${pool}/a`, { clones: true });
+        assert.equal(await datasetOf(host, `${pool}/a`), undefined);
+        assert.equal(await datasetOf(host, `${pool}/c`), undefined);
+      });
+
+      test('the snapshots of a pool come back with it', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.files.write(`/mnt/${pool}/file`, 'old');
+        await host.zfs.createSnapshot(`${pool}@s`);
+        await host.files.write(`/mnt/${pool}/file`, 'new');
+        const guid = (await poolNamed(host, pool))?.guid ?? '';
+        await host.zfs.exportPool(pool);
+        assert.deepEqual(await namesOf(host, pool), []);
+        await host.zfs.importPool(guid);
+        assert.deepEqual(await namesOf(host, pool), [`${pool}@s`]);
+        await host.zfs.rollback(`${pool}@s`);
+        assert.equal(await host.files.read(`/mnt/${pool}/file`), 'old');
+      });
+    });
   }
 }

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { smartTest } from '../../../src/areas/tasks/smarttest.ts';
 import { cronNumbers } from '../../../src/engine/formats.ts';
 import { nextRun, type Schedule } from '../../../src/engine/schedule.ts';
-import type { Disk } from '../../../src/host/ports/disks.ts';
+import { abilities, type Disk } from '../../../src/host/ports/disks.ts';
 import { smartdPattern } from '../../../src/lib/smartd.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { smartUnit } from '../../../src/units/smart/unit.ts';
 import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 
-const disk = (name: string, serial: string): Disk => ({ name, serial, lunid: '', model: '', size: 1, rotational: true, usedBy: undefined });
+const disk = (name: string, serial: string): Disk => ({ name, serial, lunid: '', model: '', size: 1, rotational: true, usedBy: undefined, path: `/dev/${name}`, can: abilities });
 const facts = { ...machine, disks: [disk('sda', 'A'), disk('sdb', 'B'), disk('sdc', '')] };
 
 test('every disk is watched, with all its tests in one expression', () => {
@@ -42,6 +43,13 @@ test('every disk is watched, with all its tests in one expression', () => {
     desired.services?.map(({ name, running, onChange }) => ({ name, running, onChange })),
     [{ name: 'smartmontools', running: true, onChange: 'reload' }],
   );
+});
+
+test('a disk that nobody wants watched is not, and further words stand in the line of a disk', () => {
+  const draft = freshConfiguration();
+  draft.create(diskRecord, { disk_togglesmart: false }, { disk_identifier: '{serial}A' });
+  draft.create(diskRecord, { disk_smartoptions: '-d sat' }, { disk_identifier: '{serial}B' });
+  assert.equal(fileOf(smartUnit.render(draft, facts), '/etc/smartd.conf'), lines('# Written by Holdfast.', '/dev/sdb -a -d removable -d sat', '/dev/sdc -a -d removable'));
 });
 
 test('a disk that is gone is reported and does not stop the others', () => {

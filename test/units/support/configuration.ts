@@ -2,12 +2,14 @@ import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { serviceSwitch } from '../../../src/areas/services/services.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
+import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
 import { startScript } from '../../../src/areas/tasks/initshutdown.ts';
 import { rsyncTask } from '../../../src/areas/tasks/rsync.ts';
 import { smartTest } from '../../../src/areas/tasks/smarttest.ts';
 import { LayeredDraft } from '../../../src/engine/draft.ts';
 import type { Facts } from '../../../src/engine/facts.ts';
+import { SnapshotIndex } from '../../../src/engine/snapshot-index.ts';
 import { Tables } from '../../../src/engine/tables.ts';
 import type { Desired } from '../../../src/engine/unit.ts';
 import type { Dataset, Pool } from '../../../src/host/ports/zfs.ts';
@@ -24,6 +26,8 @@ const root = (name: string, mountpoint: string | undefined): Dataset => ({
   properties: {},
   inherited: [],
   comment: undefined,
+  origin: undefined,
+  snapshotStamp: '',
 });
 
 /** A machine with the volume tank, the volume locked that is not mounted, and a few accounts. */
@@ -39,12 +43,13 @@ export const machine: Facts = Object.freeze({
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
     datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),
+    snapshots: SnapshotIndex.empty,
   },
 });
 
 /** The configuration of a fresh system, to be changed. */
 export function freshConfiguration(): LayeredDraft {
-  const draft = new LayeredDraft(new Tables([cifsShare, cifsSettings, ftpSettings, serviceSwitch, cronJob, startScript, rsyncTask, smartTest]), machine, new Map());
+  const draft = new LayeredDraft(new Tables([cifsShare, cifsSettings, ftpSettings, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord]), machine, new Map());
   draft.plant(cifsSettings, cifsSettings.seed(machine));
   draft.plant(ftpSettings, ftpSettings.seed(machine));
   for (const first of serviceSwitch.seed(machine)) draft.plant(serviceSwitch, first);

@@ -1,0 +1,72 @@
+import { choice, flag, readOnly, text } from '../../engine/fields.ts';
+import { collection, type RecordOf, type View } from '../../engine/resource.ts';
+import type { Ability, Disk, Tuning } from '../../host/ports/disks.ts';
+import { words } from '../../lib/text.ts';
+
+const standbys = ['Always On', '5', '10', '20', '30', '60', '120', '180', '240', '300', '330'] as const;
+const powerLevels = ['Disabled', '1', '64', '127', '128', '192', '254'] as const;
+const acousticLevels = { Disabled: 0, Minimum: 128, Medium: 192, Maximum: 254 } as const;
+
+/** What people decide about a disk. */
+export const diskSettings = {
+  disk_description: text({ says: 'What people say of it.', max: 120 }),
+  disk_hddstandby: choice(standbys, { says: 'Minutes without use after which the disk stands still.', initial: 'Always On' }),
+  disk_advpowermgmt: choice(powerLevels, { says: 'Level of advanced power management: 1 saves most, 254 least.', initial: 'Disabled' }),
+  disk_acousticlevel: choice(['Disabled', 'Minimum', 'Medium', 'Maximum'], { says: 'How loud, and fast, the disk may be.', initial: 'Disabled' }),
+  disk_togglesmart: flag(true, { says: 'Whether the disk watches itself by SMART.' }),
+  disk_smartoptions: text({
+    says: 'Further arguments for the programs of SMART, as -d sat.',
+    max: 120,
+    pattern: /^[\w ,.:/=+-]+$/,
+    rule: 'Arguments have letters, digits, blanks and , . : / = + - _ only.',
+  }),
+};
+
+/** The disks that people have decided something about. It has no address of its own. */
+export const diskRecord = collection('holdfast/disks', {
+  title: 'disk',
+  says: 'What was decided about disks.',
+  verbs: [],
+  order: ['disk_identifier'],
+  fields: { disk_identifier: readOnly(text({ says: 'What names the disk wherever it is plugged in.' })), ...diskSettings },
+});
+
+export type DiskSettings = Omit<RecordOf<typeof diskRecord.fields>, 'id' | 'disk_identifier'>;
+
+const undecided: DiskSettings = {
+  disk_description: '',
+  disk_hddstandby: 'Always On',
+  disk_advpowermgmt: 'Disabled',
+  disk_acousticlevel: 'Disabled',
+  disk_togglesmart: true,
+  disk_smartoptions: '',
+};
+
+export function settingsFor(disk: Disk, view: View): DiskSettings {
+  return view.find(diskRecord, 'disk_identifier', identifierOf(disk)) ?? undecided;
+}
+
+/** The first of these that applies (gaps 13.2). */
+export function identifierOf({ name, serial, lunid }: Disk): string {
+  if (serial !== '' && lunid !== '') return `{serial_lunid}${serial}_${lunid}`;
+  return serial === '' ? `{devicename}${name}` : `{serial}${serial}`;
+}
+
+/** The settings that a disk must be able to follow, and what it lacks when it cannot. */
+export const needs: readonly (readonly [name: keyof DiskSettings, ability: Ability, lacks: string])[] = [
+  ['disk_hddstandby', 'standby', 'has no standby timer'],
+  ['disk_advpowermgmt', 'power', 'has no advanced power management'],
+  ['disk_acousticlevel', 'acoustics', 'has no acoustic management'],
+  ['disk_smartoptions', 'smart', 'knows no SMART'],
+];
+
+/** What of the settings the disk has to be told: all that `named` names and it can follow. */
+export function tuningOf({ can }: Disk, settings: DiskSettings, named: (name: keyof DiskSettings) => boolean): Tuning {
+  const tells = (ability: Ability, ...names: readonly (keyof DiskSettings)[]) => can.includes(ability) && names.some(named);
+  return {
+    ...(tells('standby', 'disk_hddstandby') ? { standby: settings.disk_hddstandby === 'Always On' ? 0 : Number(settings.disk_hddstandby) } : {}),
+    ...(tells('power', 'disk_advpowermgmt') ? { power: settings.disk_advpowermgmt === 'Disabled' ? 255 : Number(settings.disk_advpowermgmt) } : {}),
+    ...(tells('acoustics', 'disk_acousticlevel') ? { acoustics: acousticLevels[settings.disk_acousticlevel] } : {}),
+    ...(tells('smart', 'disk_togglesmart', 'disk_smartoptions') ? { smart: { on: settings.disk_togglesmart, options: words(settings.disk_smartoptions) } } : {}),
+  };
+}

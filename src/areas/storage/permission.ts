@@ -1,0 +1,76 @@
+import { IssueList } from '../../engine/errors.ts';
+import { choice, type Field, flag, isRequired, required } from '../../engine/fields.ts';
+import { groupName, octal, userName, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
+import { action, collection, type SentOf, type World } from '../../engine/resource.ts';
+import type { Permissions } from '../../host/ports/files.ts';
+
+const fields = {
+  mp_path: required(volumePath({ says: 'The folder or file, on a volume.' })),
+  mp_acl: required(
+    choice(['unix', 'mac', 'windows'], {
+      says: 'What is given: unix and mac give all the permissions of mp_mode, windows lets owner and group do everything and others read, in folders whose new files belong to the group of the folder.',
+    }),
+  ),
+  mp_mode: octal({ says: 'Permissions in octal digits, as 755. Needed for unix and mac.', max: 0o777 }),
+  mp_user: userName({ says: 'The new owner. Needed, unless mp_user_en is false.' }),
+  mp_group: groupName({ says: 'The new group. Needed, unless mp_group_en is false.' }),
+  mp_recursive: flag(false, { says: 'Whether all below the folder is changed too, as far as the dataset goes.' }),
+  mp_user_en: flag(true, { says: 'Whether the owner is changed.' }),
+  mp_group_en: flag(true, { says: 'Whether the group is changed.' }),
+  mp_mode_en: flag(true, { says: 'Whether the permissions are changed.' }),
+};
+
+type Sent = SentOf<typeof fields>;
+
+/** It keeps nothing: the folder itself tells whose it is. */
+export const permission = collection('storage/permission', { title: 'permission', says: 'Owner and permissions of what lies on a volume.', verbs: [], fields: {} }, [
+  action({
+    on: 'resource',
+    method: 'PUT',
+    segment: '',
+    title: 'Gives a folder, and all below it if told so, an owner, a group and permissions. The answer comes when all of it is done.',
+    // The manual says 202, the programs that use it count on 201 (gaps 13.3).
+    status: 201,
+    fields,
+    perform: async ({ sent, operations }) => {
+      throwProblems(sent, operations.world);
+      const path = sent.mp_path ?? '';
+      const permissions = permissionsOf(sent, operations.world);
+      await operations.work(`set the permissions of ${path}`, [`files:${permissions.within}`], (work) =>
+        work.step({ title: `set the permissions of ${path}`, perform: ({ files }) => files.setPermissions(path, permissions) }),
+      );
+      return 'Mount Point permissions successfully updated.';
+    },
+  }),
+]);
+
+function throwProblems(sent: Sent, { facts }: World): void {
+  const issues = new IssueList<keyof Sent>();
+  const agree = <T>(name: keyof Sent, of: Field<T>, value: T | undefined) => {
+    const problem = value === undefined ? undefined : of.agrees?.(value, facts);
+    if (problem !== undefined) issues.add(name, problem);
+  };
+  agree('mp_path', fields.mp_path, sent.mp_path);
+  agree('mp_user', fields.mp_user, sent.mp_user);
+  agree('mp_group', fields.mp_group, sent.mp_group);
+  if (sent.mp_user_en !== false && (sent.mp_user ?? '') === '') issues.add('mp_user', isRequired);
+  if (sent.mp_group_en !== false && (sent.mp_group ?? '') === '') issues.add('mp_group', isRequired);
+  if (sent.mp_mode_en !== false && sent.mp_acl !== 'windows' && (sent.mp_mode ?? '') === '') issues.add('mp_mode', isRequired);
+  issues.throwIfAny();
+}
+
+/** What is asked for as numbers. All that was named is known: it was checked before. */
+function permissionsOf(sent: Sent, { facts: { accounts, ...facts } }: World): Permissions {
+  const uid = sent.mp_user_en === false ? undefined : accounts.users.find(({ name }) => name === sent.mp_user)?.uid;
+  const gid = sent.mp_group_en === false ? undefined : accounts.groups.find(({ name }) => name === sent.mp_group)?.gid;
+  const mode = Number.parseInt(sent.mp_mode ?? '', 8);
+  // The set-group-ID bit of a folder hands its group on to what is made in it.
+  const modes = sent.mp_acl === 'windows' ? { folderMode: 0o2775, fileMode: 0o664 } : { folderMode: mode, fileMode: mode };
+  return {
+    within: `${volumesFolder}/${volumeOf(sent.mp_path ?? '', { accounts, ...facts }) ?? ''}`,
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
+    ...(sent.mp_mode_en === false ? {} : modes),
+    recursive: sent.mp_recursive ?? false,
+  };
+}

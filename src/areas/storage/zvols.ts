@@ -1,0 +1,145 @@
+import { invalid, missing, refused } from '../../engine/errors.ts';
+import { choice, createOnly, flag, inputOnly, integer, live, nullable, required, text, where } from '../../engine/fields.ts';
+import { size } from '../../engine/formats.ts';
+import { type AnswerOf, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/resource.ts';
+import type { Dataset, DatasetSettings } from '../../host/ports/zfs.ts';
+import { quote } from '../../lib/text.ts';
+import { blaming, changeStep, compressions, dedups, gone, newSettings, open, settingsOf, syncs } from './properties.ts';
+import { poolNameOf } from './volumes.ts';
+
+const blockSizes = ['512', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K'] as const;
+const lowerCase = { '1k': '1K', '2k': '2K', '4k': '4K', '8k': '8K', '16k': '16K', '32k': '32K', '64k': '64K', '128k': '128K' } as const;
+
+/** How much of what is free a zvol takes without `force`. */
+const modestShare = 0.8;
+
+const fields = {
+  name: required(
+    createOnly({
+      ...text({
+        says: 'Path of the zvol below the pool.',
+        max: 200,
+        pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:.]*(\/[a-zA-Z0-9][a-zA-Z0-9_\-:.]*)*$/,
+        rule: 'A name begins with a letter or digit; letters, digits and _ - : . may follow. Before a slash stands the dataset that it is made in.',
+      }),
+      schema: { type: 'string' },
+    }),
+  ),
+  comments: nullable(text({ says: 'What the zvol is for. It is kept in the pool.', max: 120 })),
+  volsize: required(
+    where(size({ says: 'Size, as 10G or in bytes, rounded up to whole blocks. It may grow, but not shrink.' }), (bytes) => (bytes === 0 ? 'A zvol has a size.' : undefined)),
+  ),
+  force: inputOnly(flag(false, { says: 'Whether more than 80 % of the free space may be taken.' })),
+  sparse: inputOnly(createOnly(flag(false, { says: 'Whether no space is reserved for it.' }))),
+  blocksize: inputOnly(createOnly(choice(blockSizes, { says: 'Size of its blocks; ZFS chooses it unless sent.', also: lowerCase }))),
+  sync: open(choice(syncs, { says: 'How synchronous writes are treated.' })),
+  compression: open(choice(compressions, { says: 'How blocks are compressed.' })),
+  dedup: open(choice(dedups, { says: 'Whether equal blocks are kept once.' })),
+  used: live(integer({ says: 'Bytes used, with what is reserved.' })),
+  avail: live(integer({ says: 'Bytes that may still be written.' })),
+  refer: live(integer({ says: 'Bytes it refers to.' })),
+};
+
+type Sent = SentOf<typeof fields>;
+
+export const zvol = hosted('storage/volume/{vol}/zvols', {
+  title: 'zvol',
+  says: 'A block device in a volume, at /dev/zvol/<volume>/<name>.',
+  key: { name: 'name', slashes: true },
+  shows: ['storage'],
+  // Part C and clients-need: made with 202, changed with 201.
+  quirks: { invalid: 400, created: 202, updated: 201 },
+  fields,
+  removal: { cascade: flag(false, { says: 'Whether its snapshots go with it, and what was cloned from them.' }) },
+  list: (scope) => {
+    const pool = poolNameOf(scope, scope.params['vol'] ?? '');
+    return [...scope.facts.storage.datasets.values()].filter(({ kind, name }) => kind === 'volume' && name.startsWith(`${pool}/`));
+  },
+  find: (scope, key) => zvolCalled(scope, `${poolNameOf(scope, scope.params['vol'] ?? '')}/${key}`),
+  present,
+  create: (sent, scope, operations) => create(poolNameOf(scope, scope.params['vol'] ?? ''), sent, operations),
+  update: (before, sent, _scope, operations) => update(before, sent, operations),
+  remove: async ({ name }, { cascade = false }, _scope, operations) => {
+    await operations.change(`destroy the zvol ${name}`, (draft) => {
+      const { length } = draft.facts.storage.snapshots.of(name);
+      if (length > 0 && !cascade) throw refused(`cannot destroy '${name}': it has ${length} snapshot${length === 1 ? '' : 's'}; send cascade to destroy them too.`);
+      draft.plan.last({ title: `destroy the zvol ${name}`, perform: (host) => host.zfs.destroyDataset(name, { clones: cascade }), touches: ['storage'] });
+    });
+  },
+});
+
+function zvolCalled({ facts }: Pick<World, 'facts'>, name: string): Dataset | undefined {
+  const found = facts.storage.datasets.get(name);
+  return found?.kind === 'volume' ? found : undefined;
+}
+
+function present({ name, properties, comment, ...one }: Dataset): AnswerOf<typeof fields> {
+  return {
+    name: name.slice(name.indexOf('/') + 1),
+    comments: comment ?? null,
+    volsize: Number(properties.volsize ?? 0),
+    sync: properties.sync ?? 'standard',
+    compression: properties.compression ?? 'off',
+    dedup: properties.dedup ?? 'off',
+    used: one.used,
+    avail: one.available,
+    refer: one.referenced,
+  };
+}
+
+async function create(pool: string, sent: Sent, operations: Operations): Promise<Dataset> {
+  const name = `${pool}/${sent.name ?? ''}`;
+  const bytes = sent.volsize ?? 0;
+  const { properties, ...settings } = newSettings({ ...sent, volsize: undefined });
+  const change = operations.change(`create the zvol ${name}`, (draft) => {
+    const { datasets } = draft.facts.storage;
+    const parent = datasets.get(name.slice(0, name.lastIndexOf('/')));
+    if (datasets.has(name)) draft.issues.add('name', `cannot create '${name}': dataset already exists`);
+    if (parent?.kind !== 'filesystem') draft.issues.add('name', `cannot create '${name}': there is no dataset that it could be made in`);
+    else if (sent.force !== true && bytes > modestShare * parent.available) draft.issues.add('volsize', tooMuch(parent));
+    draft.plan.first(createVolume(name, bytes, { ...settings, properties: { ...properties, ...(sent.sparse === true ? { refreservation: '0' } : {}) } }));
+  });
+  await blaming(sent, change);
+  return zvolCalled(operations.world, name) ?? gone('zvol', name);
+}
+
+function tooMuch({ name, available }: Dataset): string {
+  return `This is more than 80 % of the ${available} bytes that are free in ${quote(name)}; send force to have it all the same.`;
+}
+
+function createVolume(name: string, bytes: number, settings: DatasetSettings): Step {
+  let wasFree = false;
+  return {
+    title: `create the zvol ${name}`,
+    async perform({ zfs }) {
+      wasFree = !(await zfs.datasets()).some((one) => one.name === name);
+      await zfs.createVolume(name, bytes, settings);
+    },
+    left: async ({ zfs }) => wasFree && (await zfs.datasets()).some((one) => one.name === name),
+    undo: ({ zfs }) => zfs.destroyDataset(name),
+    touches: ['storage'],
+  };
+}
+
+async function update({ name }: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
+  const change = operations.change(`change the zvol ${name}`, (draft) => {
+    const before = zvolCalled(draft, name);
+    if (before === undefined) throw missing(`There is no zvol ${quote(name)}: dataset does not exist.`);
+    const volsize = sent.volsize === undefined ? undefined : grown(before, sent.volsize);
+    const parent = draft.facts.storage.datasets.get(name.slice(0, name.lastIndexOf('/')));
+    const more = (volsize ?? 0) - Number(before.properties.volsize ?? 0);
+    if (sent.force !== true && parent !== undefined && more > modestShare * parent.available) throw invalid({ volsize: [tooMuch(parent)] });
+    draft.plan.first(changeStep(before, settingsOf({ ...sent, volsize }), 'zvol'));
+  });
+  await blaming(sent, change);
+  return zvolCalled(operations.world, name) ?? gone('zvol', name);
+}
+
+/** The size in whole blocks, as a new zvol's is rounded. */
+function grown({ properties }: Dataset, wanted: number): number {
+  const now = Number(properties.volsize ?? 0);
+  const block = Number(properties.volblocksize ?? 16_384);
+  const whole = Math.ceil(wanted / block) * block;
+  if (whole < now) throw invalid({ volsize: [`A zvol cannot shrink: it has ${now} bytes now.`] });
+  return whole;
+}
