@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
-import { chmod, lstat, mkdir, open, readFile, readlink, realpath, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { isWithin, lastElement, normalPath } from '../../lib/path.ts';
+import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import type { FileOptions, Files, Permissions } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
@@ -35,6 +35,21 @@ export class Tree implements Files {
     } catch (error) {
       if (isAbsence(error)) return undefined;
       throw hostError(`cannot read ${path}`, error);
+    }
+  }
+
+  async beginning(path: string): Promise<readonly string[]> {
+    const folder = parentOf(path);
+    const name = lastElement(path);
+    try {
+      const entries = await readdir(await this.locate(folder), { withFileTypes: true });
+      return entries
+        .filter((entry) => !entry.isDirectory() && entry.name.startsWith(name))
+        .map((entry) => `${folder}/${entry.name}`)
+        .sort();
+    } catch (error) {
+      if (isAbsence(error)) return [];
+      throw hostError(`cannot list ${path}*`, error);
     }
   }
 

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isWithin, lastElement, normalPath } from '../../lib/path.ts';
+import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import type { FileOptions, Files, Permissions } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, replaceFile } from './state.ts';
@@ -28,6 +28,21 @@ export class VirtualFiles implements Files {
     } catch (error) {
       if (isAbsence(error)) return undefined;
       throw hostError(`cannot read ${path}`, error);
+    }
+  }
+
+  async beginning(path: string): Promise<readonly string[]> {
+    const folder = parentOf(path);
+    const name = lastElement(path);
+    try {
+      const entries = readdirSync(this.#tree.locate(folder), { withFileTypes: true });
+      return entries
+        .filter((entry) => !entry.isDirectory() && entry.name.startsWith(name))
+        .map((entry) => `${folder}/${entry.name}`)
+        .sort();
+    } catch (error) {
+      if (isAbsence(error)) return [];
+      throw hostError(`cannot list ${path}*`, error);
     }
   }
 
