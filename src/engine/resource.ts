@@ -29,6 +29,11 @@ export type AnswerOf<F extends Fields> = { readonly [K in KeysUsed<F, 'plain' | 
 export interface View {
   /** Every record, in the collection's natural order. */
   all<F extends Fields>(of: Collection<F>): readonly RecordOf<F>[];
+  /**
+   * Every record by its id, in groups of neighbours: what is rendered from a group can be kept, for a group in which
+   * nothing changed is the same value. The number of a group is that of its first id over `idsPerGroup`.
+   */
+  groups<F extends Fields>(of: Collection<F>): ReadonlyMap<number, readonly RecordOf<F>[]>;
   get<F extends Fields>(of: Collection<F>, id: number): RecordOf<F> | undefined;
   /** The first record whose field has this value. */
   find<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): RecordOf<F> | undefined;

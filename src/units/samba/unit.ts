@@ -20,7 +20,7 @@ export const sambaUnit: Unit = {
   render(view, { storage }) {
     const settings = view.only(cifsSettings);
     const head = globalSection(settings);
-    const { groups, omissions } = sharesIn(view.all(cifsShare), storage);
+    const { groups, omissions } = sharesIn(view.groups(cifsShare), storage);
     const running = isOn(view, 'cifs');
     const atStart = readAtStart(settings);
     return {
@@ -38,68 +38,59 @@ export const sambaUnit: Unit = {
 
 type Share = RecordOf<typeof cifsShare.fields>;
 
-/** How many ids share a file: a change writes one file of a few KiB, and ten thousand shares are read from 160. */
-const idsPerFile = 64;
-
+/** What becomes of a group of shares: a file, unless none of them can be served, and why some cannot. */
 interface Group {
   readonly path: string;
   readonly sections: readonly string[];
   readonly content: string;
+  readonly omissions: readonly string[];
 }
 
 interface Shares {
   readonly groups: readonly Group[];
-  /** Which shares are not served, and why. */
   readonly omissions: readonly string[];
 }
 
-/** The shares by the files they lie in. A group with the same sections as the last time is the same value. */
-export function sharesIn(shares: readonly Share[], storage: Storage): Shares {
-  const mounted = new Set([...storage.pools.keys()].filter((pool) => storage.datasets.get(pool)?.mountpoint !== undefined));
-  const sections = new Map<number, string[]>();
-  const omissions: string[] = [];
-  for (const share of shares) {
-    const { volume, section, unsayable } = pieceOf(share);
-    const number = Math.floor(share.id / idsPerFile);
-    if (unsayable !== undefined) omissions.push(`CIFS share ${quote(share.cifs_name)}: Samba would read ${quote(unsayable)} in its path as something else`);
-    else if (!mounted.has(volume)) omissions.push(`CIFS share ${quote(share.cifs_name)}: the volume ${volume} is not ${storage.pools.has(volume) ? 'mounted' : 'there'}`);
-    else append(sections, number, section);
-  }
-  return { groups: [...sections].sort(([a], [b]) => a - b).map(([number, of]) => groupOf(number, of)), omissions };
+export function sharesIn(shares: ReadonlyMap<number, readonly Share[]>, storage: Storage): Shares {
+  const groups = [...shares].sort(([a], [b]) => a - b).map(([number, of]) => groupOf(number, of, storage));
+  return { groups: groups.filter(({ sections }) => sections.length > 0), omissions: groups.flatMap(({ omissions }) => omissions) };
 }
 
-function append(sections: Map<number, string[]>, number: number, section: string): void {
-  const group = sections.get(number);
-  if (group === undefined) sections.set(number, [section]);
-  else group.push(section);
-}
+/** Each group as it was rendered last, and the volumes of that time: thousands of shares are rendered when they change. */
+const rendered = new WeakMap<readonly Share[], { readonly volumes: string; readonly group: Group }>();
 
-/** The group of each number as it was made last: most are the same the next time. */
-const made = new Map<number, Group>();
-
-function groupOf(number: number, sections: readonly string[]): Group {
-  const before = made.get(number);
-  if (before !== undefined && before.sections.length === sections.length && before.sections.every((section, index) => section === sections[index])) return before;
-  const group: Group = { path: sharesFile(number), sections, content: sections.join('') };
-  made.set(number, group);
+function groupOf(number: number, shares: readonly Share[], storage: Storage): Group {
+  const volumes = [...storage.pools.keys()].map((pool) => `${pool}${isMounted(pool, storage) ? '' : '-'}`).join();
+  const before = rendered.get(shares);
+  if (before?.volumes === volumes) return before.group;
+  const omissions = new Map(shares.map((share) => [share, omission(share, storage)]));
+  const sections = shares.filter((share) => omissions.get(share) === undefined).map(sectionOf);
+  const group = { path: sharesFile(number), sections, content: sections.join(''), omissions: [...omissions.values()].filter((one) => one !== undefined) };
+  rendered.set(shares, { volumes, group });
   return group;
 }
 
-interface Piece {
-  readonly volume: string;
-  readonly section: string;
-  readonly unsayable: string | undefined;
+/** Why a share cannot be served now. */
+function omission({ cifs_name, cifs_path }: Share, storage: Storage): string | undefined {
+  const unsayable = unsayableInPath(cifs_path);
+  if (unsayable !== undefined) return `CIFS share ${quote(cifs_name)}: Samba would read ${quote(unsayable)} in its path as something else`;
+  const [volume = ''] = cifs_path.slice(volumesFolder.length + 1).split('/');
+  if (isMounted(volume, storage)) return undefined;
+  return `CIFS share ${quote(cifs_name)}: the volume ${volume} is not ${storage.pools.has(volume) ? 'mounted' : 'there'}`;
 }
 
-/** One share's section depends on its record alone, so it is written once, however many shares there are. */
-const pieces = new WeakMap<Share, Piece>();
+function isMounted(pool: string, { pools, datasets }: Storage): boolean {
+  return pools.has(pool) && datasets.get(pool)?.mountpoint !== undefined;
+}
 
-function pieceOf(share: Share): Piece {
-  let piece = pieces.get(share);
-  if (piece === undefined) {
-    const [volume = ''] = share.cifs_path.slice(volumesFolder.length + 1).split('/');
-    piece = { volume, section: shareSection(share), unsayable: unsayableInPath(share.cifs_path) };
-    pieces.set(share, piece);
+/** One share's section depends on its record alone, so it is written once, however often its neighbours change. */
+const sections = new WeakMap<Share, string>();
+
+function sectionOf(share: Share): string {
+  let section = sections.get(share);
+  if (section === undefined) {
+    section = shareSection(share);
+    sections.set(share, section);
   }
-  return piece;
+  return section;
 }
