@@ -98,16 +98,21 @@ export class VirtualFiles implements Files {
     if (!lookAt(border)?.isDirectory()) throw new HostError(`cannot make ${path}: there is no folder ${options.within}`);
     const made: { name: string; place: string }[] = [];
     let name = within;
+    let place = border;
     try {
       for (const part of wanted.slice(within.length).split('/')) {
         if (part === '') continue;
         name = name === '/' ? `/${part}` : `${name}/${part}`;
-        const place = this.#tree.locate(name);
-        if (!isWithin(place, border)) throw new HostError(`${name} is a link that leads out of ${options.within}`);
-        const found = lookAt(place);
+        place = join(place, part);
+        let found = lookAt(place);
+        if (found?.isSymbolicLink()) {
+          place = this.#tree.locate(name);
+          found = lookAt(place);
+          if (!isWithin(place, border)) throw new HostError(`${name} is a link that leads out of ${options.within}`);
+          if (found === undefined) throw new HostError(`${name} is a link that leads nowhere`);
+        }
         if (found?.isDirectory()) continue;
         if (found !== undefined) throw new HostError(`${name} is not a folder`);
-        if (lookAt(this.#tree.locate(name, { follow: false })) !== undefined) throw new HostError(`${name} is a link that leads nowhere`);
         mkdirSync(place);
         made.push({ name, place });
         chmodSync(place, forFolder(options.mode));
