@@ -10,7 +10,9 @@ import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
 import { permission } from './storage/permission.ts';
+import { scrubTask } from './storage/scrub.ts';
 import { snapshot } from './storage/snapshots.ts';
+import { snapshotTask } from './storage/task.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
@@ -40,6 +42,8 @@ export const catalogue: readonly Resource[] = [
   snapshot,
   disk,
   permission,
+  scrubTask,
+  snapshotTask,
   // Without an address
   volumeRecord,
   diskRecord,

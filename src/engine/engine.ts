@@ -10,8 +10,8 @@ import { Jobs } from './jobs.ts';
 import type { Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
 import type { Passwords } from './passwords.ts';
-import type { Collection, Draft, Operations, RecordOf, Resource, Step, Task, Work, World } from './resource.ts';
-import { cronLine, machineZone, nextRun, type Schedule, timeIn } from './schedule.ts';
+import type { Collection, Draft, Due, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './resource.ts';
+import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './schedule.ts';
 import { Scheduler } from './scheduler.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
 import { type Desired, inOrder, type Unit } from './unit.ts';
@@ -124,7 +124,10 @@ export class Engine {
     this.#units = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, retry: undefined }));
     this.#zone = zone;
     this.#scheduler = new Scheduler({
-      entries: () => this.#scheduled().flatMap(({ subject, record, when, task }) => (task === undefined ? [] : [{ subject, record, when, task }])),
+      entries: () =>
+        this.#scheduled().flatMap(({ task, ...entry }) =>
+          task === undefined ? [] : [{ ...entry, task: (at: number) => task({ at, zone: this.#zone(), runs: this.runs, ...this.world }) }],
+        ),
       start: (task) => this.#startByClock(task),
       now,
       zone,
@@ -146,6 +149,15 @@ export class Engine {
   /** Whether the machine is somewhere not what the configuration says, and could not be made so. */
   get isDegraded(): boolean {
     return this.#units.some(({ degraded }) => degraded !== undefined);
+  }
+
+  get runs(): Runs {
+    return this.jobs;
+  }
+
+  /** Starts what has become due. The engine does so by itself every minute. */
+  lookAtClock(): void {
+    this.#scheduler.look();
   }
 
   /** The world for a reader, whose topics are looked at anew in the background when the last look is old. */
@@ -219,10 +231,12 @@ export class Engine {
   /** What is done at its time, whoever looks at the clock, and when that comes next; the nearest first. */
   schedules(): readonly ScheduleReport[] {
     const zone = this.#zone();
-    const reports = this.#scheduled().map(({ resource, record, when }) => ({ resource, record, when, at: nextRun(when, this.#now(), zone) }));
+    const reports = this.#scheduled()
+      .filter(({ quiet }) => !quiet)
+      .map(({ resource, record, when }) => ({ resource, record, when, at: nextRun(when, this.#now(), zone) }));
     return reports
       .toSorted((a, b) => (a.at ?? Number.POSITIVE_INFINITY) - (b.at ?? Number.POSITIVE_INFINITY))
-      .map(({ resource, record, when, at }) => ({ resource, id: record.id, schedule: cronLine(when), zone, next: at === undefined ? null : timeIn(zone, at) }));
+      .map(({ resource, record, when, at }) => ({ resource, id: record.id, schedule: timetableLine(when), zone, next: at === undefined ? null : timeIn(zone, at) }));
   }
 
   /** Finishes what is in hand, then lets go of everything. */
@@ -480,7 +494,16 @@ export class Engine {
   #background(task: Task): void {
     const earlier = task.alone === true ? this.jobs.running(task.subject) : undefined;
     if (earlier !== undefined) throw refused(`It runs already, as the job ${earlier.id}: ${earlier.title}.`);
-    void this.jobs.start(task, this.#host);
+    void this.jobs.start({ ...task, run: (context) => this.#runAndLook(task, context) }, this.#host);
+  }
+
+  /** Before the job counts as ended, the facts are what it made them. */
+  async #runAndLook(task: Task, context: Parameters<Task['run']>[0]): ReturnType<Task['run']> {
+    try {
+      return await task.run(context);
+    } finally {
+      await this.#renewQuietly(new Set(task.touches));
+    }
   }
 
   #startByClock(task: Task): void {
@@ -591,17 +614,21 @@ interface ScheduledRecord {
   readonly subject: string;
   readonly resource: string;
   readonly record: { readonly id: number };
-  readonly when: Schedule;
-  readonly task: (() => Task) | undefined;
+  readonly part: number;
+  readonly when: Timetable;
+  readonly quiet: boolean;
+  readonly task: ((due: Due) => Task | undefined) | undefined;
 }
 
-function scheduledIn<F extends Fields>({ path, scheduled }: Collection<F>, records: readonly RecordOf<F>[]): readonly ScheduledRecord[] {
-  if (scheduled === undefined) return [];
-  const taskOf = scheduled.task?.bind(scheduled);
-  return records.flatMap((record) => {
-    const when = scheduled.when(record);
-    if (when === undefined) return [];
-    return [{ subject: `${path}/${record.id}`, resource: path, record, when, task: taskOf && (() => taskOf(record)) }];
+function scheduledIn<F extends Fields>({ path, scheduled = [] }: Collection<F>, records: readonly RecordOf<F>[]): readonly ScheduledRecord[] {
+  return [scheduled].flat().flatMap((hook, part) => {
+    const taskOf = hook.task?.bind(hook);
+    return records.flatMap((record) => {
+      const when = hook.when(record);
+      if (when === undefined) return [];
+      const subject = `${path}/${record.id}`;
+      return [{ subject, resource: path, record, part, when, quiet: hook.quiet ?? false, task: taskOf && ((due: Due) => taskOf(record, due)) }];
+    });
   });
 }
 

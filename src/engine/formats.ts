@@ -134,6 +134,30 @@ export function size({ says, initial }: Says & { readonly initial?: number }): F
   });
 }
 
+/** A time of the day, kept as `09:00:00`; seconds, and a leading zero, may be left out. */
+export function timeOfDay({ says, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+  const plain = text({ says, initial, max: 8 });
+  return field({
+    ...plain,
+    schema: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$' },
+    read(sent) {
+      const reading = plain.read(sent);
+      if (!reading.ok) return reading;
+      if (reading.value === '') return good(initial);
+      const parts = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(reading.value);
+      const [, hour = '', minute = '', second = '00'] = parts ?? [];
+      if (parts === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return wrong(`${quote(sent)} is no time of the day, as 09:00:00.`);
+      return good(`${hour.padStart(2, '0')}:${minute}:${second}`);
+    },
+  });
+}
+
+/** The minutes from midnight to a time of the day. */
+export function minutesOf(time: string): number {
+  const [hour = 0, minute = 0] = time.split(':').map(Number);
+  return 60 * hour + minute;
+}
+
 // Schedules ----------------------------------------------------------------------------------------------------------
 
 /** The numbers that each field of a schedule may have. */

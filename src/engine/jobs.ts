@@ -68,6 +68,11 @@ export class Jobs {
     return this.list(1000).find((job) => job.id === id);
   }
 
+  /** The newest job of this subject, running or ended. */
+  last(subject: string): Job | undefined {
+    return this.list(1, subject)[0];
+  }
+
   /** The job of this subject that has not ended. */
   running(subject: string): Job | undefined {
     return [...this.#running.values()].map(({ job }) => job).find((job) => job.subject === subject);

@@ -3,8 +3,9 @@ import type { JsonObject } from '../lib/json.ts';
 import type { IssueList, Issues } from './errors.ts';
 import type { Facts, Topic } from './facts.ts';
 import type { Field, Fields } from './fields.ts';
+import type { Job } from './jobs.ts';
 import type { PasswordHashes } from './passwords.ts';
-import type { Schedule } from './schedule.ts';
+import type { Timetable } from './schedule.ts';
 
 // Records ------------------------------------------------------------------------------------------------------------
 
@@ -131,6 +132,8 @@ export interface Task {
   readonly subject: string;
   /** Whether it is not started while another job of the same subject runs. */
   readonly alone?: boolean;
+  /** The facts that are different afterwards. */
+  readonly touches?: readonly Topic[];
   /** Answers what the job leaves as its result. */
   run(context: { readonly host: Host; readonly signal: AbortSignal; progress(sentence: string): void }): Promise<JsonObject>;
 }
@@ -181,7 +184,7 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;
   onRemove?(removing: Removing<F>): void;
-  present?(record: RecordOf<F>, world: World): LiveOf<F>;
+  present?(record: RecordOf<F>, world: World, runs: Runs): LiveOf<F>;
   /** Keeps the records in step with what the host has, whenever the facts of one of the topics were renewed. */
   readonly follows?: { readonly topics: readonly Topic[]; keep(draft: Draft): void };
   /**
@@ -190,15 +193,35 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
    */
   beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F> | undefined): Promise<Partial<RecordOf<F>>>;
   /** The records' times, for the scheduler and for whoever asks what comes next. */
-  readonly scheduled?: Scheduled<F>;
+  readonly scheduled?: Scheduled<F> | readonly Scheduled<F>[];
 }
 
 /** Records that have a time. */
 export interface Scheduled<F extends Fields> {
-  /** When the record's work is done; undefined for one that rests. */
-  when(record: RecordOf<F>): Schedule | undefined;
-  /** What the daemon does then. Without it another program of the machine looks at the clock, as cron does. */
-  task?(record: RecordOf<F>): Task;
+  /** When the record's work is done; of several schedules, whenever one of them says so. Undefined for one that rests. */
+  when(record: RecordOf<F>): Timetable | undefined;
+  /**
+   * What the daemon does then; undefined when there is nothing to do this time. Without it another program of the
+   * machine looks at the clock, as cron does.
+   */
+  task?(record: RecordOf<F>, due: Due): Task | undefined;
+  /** Whether it is housekeeping that nobody asks for when they ask what comes next. */
+  readonly quiet?: boolean;
+}
+
+/** A moment that a schedule named, and the world at that moment. */
+export interface Due extends World {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The machine's time zone. */
+  readonly zone: string;
+  readonly runs: Runs;
+}
+
+/** How the background jobs of records went. */
+export interface Runs {
+  /** The newest job of this subject, running or ended. */
+  last(subject: string): Job | undefined;
 }
 
 export interface Unique<Name extends string = string> {

@@ -1,14 +1,17 @@
 import type { Task } from './resource.ts';
-import { nextRun, type Schedule } from './schedule.ts';
+import { nextRun, type Timetable } from './schedule.ts';
 
 /** A record whose time comes again and again. The entry of an unchanged record may be another object each time. */
 export interface Entry {
   /** As `tasks/rsync/1`. */
   readonly subject: string;
-  readonly when: Schedule;
+  readonly when: Timetable;
   /** Frozen, and another object when it was changed. */
   readonly record: object;
-  task(): Task;
+  /** Which of the record's schedules this is, where it has several. */
+  readonly part: number;
+  /** What is done at that moment, if anything. */
+  task(at: number): Task | undefined;
 }
 
 export interface SchedulerParts {
@@ -19,6 +22,11 @@ export interface SchedulerParts {
   readonly zone: () => string;
 }
 
+interface Next {
+  readonly at: number | undefined;
+  readonly zone: string;
+}
+
 const minute = 60_000;
 
 /** A clock that goes on by more than this between two looks was put forward or stood still; what it passed over is not made up for. */
@@ -27,8 +35,8 @@ const longestGap = 10 * minute;
 /** Looks at the clock every minute, as cron does, and starts what is due. */
 export class Scheduler {
   readonly #parts: SchedulerParts;
-  /** When each record comes next, in the zone it was asked for. A changed record is another object and is asked anew. */
-  #next = new WeakMap<object, { readonly at: number | undefined; readonly zone: string }>();
+  /** When each record comes next, by the part and in the zone it was asked for. A changed record is another object and is asked anew. */
+  #next = new WeakMap<object, Map<number, Next>>();
   #looked: number;
   #timer: NodeJS.Timeout | undefined;
 
@@ -54,19 +62,26 @@ export class Scheduler {
       this.#next = new WeakMap();
       this.#looked = at - (at % minute) - 1;
     }
-    const due = [...entries()].filter((entry) => this.#isDue(entry, at));
+    const due = [...entries()].flatMap((entry) => {
+      const next = this.#nextOf(entry);
+      return next !== undefined && next <= at ? [{ entry, next }] : [];
+    });
     this.#looked = at;
-    for (const entry of due) start(entry.task());
+    for (const { entry, next } of due) {
+      const task = entry.task(next);
+      if (task !== undefined) start(task);
+    }
   }
 
-  #isDue({ record, when }: Entry, at: number): boolean {
+  #nextOf({ record, part, when }: Entry): number | undefined {
     const zone = this.#parts.zone();
-    let next = this.#next.get(record);
+    const parts = this.#next.get(record) ?? new Map<number, Next>();
+    let next = parts.get(part);
     if (next === undefined || next.zone !== zone || (next.at !== undefined && next.at <= this.#looked)) {
       next = { at: nextRun(when, this.#looked, zone), zone };
-      this.#next.set(record, next);
+      this.#next.set(record, parts.set(part, next));
     }
-    return next.at !== undefined && next.at <= at;
+    return next.at;
   }
 
   #wait(): void {

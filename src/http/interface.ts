@@ -137,7 +137,7 @@ export class Interface {
   /** The record as JSON text: as it is kept, or put together anew when it shows something of the machine. */
   #text(of: Kept, record: Parameters<NonNullable<Kept['present']>>[0]): string {
     if (of.present === undefined) return this.#engine.table(of).text(record);
-    return sortedJson({ ...answered(of.fields, record), ...of.present(record, this.#engine.glance(of.shows)) });
+    return sortedJson({ ...answered(of.fields, record), ...of.present(record, this.#engine.glance(of.shows), this.#engine.runs) });
   }
 
   // Records the host owns --------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ export class Store implements Keeper {
     this.#database
       .prepare(
         `DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?
-         AND id NOT IN (SELECT id FROM jobs AS mine WHERE mine.subject LIKE 'tasks/%' AND
+         AND id NOT IN (SELECT id FROM jobs AS mine WHERE (mine.subject LIKE 'tasks/%' OR mine.subject LIKE 'storage/%') AND
            (SELECT COUNT(*) FROM jobs AS newer WHERE newer.subject = mine.subject AND newer.id > mine.id) < ?)`,
       )
       .run(keepJobs, keepJobsEach);

@@ -54,8 +54,6 @@ const notYet: readonly string[] = [
   'sharing/afp',
   'sharing/nfs',
   'storage/replication',
-  'storage/scrub',
-  'storage/task',
   'storage/volume',
   'storage/volume_import',
   'system/advanced',

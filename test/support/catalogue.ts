@@ -133,10 +133,17 @@ export class Maker {
     const example = exampleOf(resource);
     const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
     if (maker === undefined) throw new Error(`${example.madeBy} is not in the catalogue`);
+    await this.makeRoom(maker);
     const body = exampleOf(maker).create?.(this.next(maker.path));
     const answer = await this.api.post(`${pathOf(maker)}/`, body);
     if (answer.status >= 300 || !isObject(answer.json)) throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
     return recordPath(resource, answer.json);
+  }
+
+  /** Sends what has to come before another record of this kind. */
+  async makeRoom(resource: Resource): Promise<void> {
+    const { first } = exampleOf(resource);
+    if (first !== undefined) await this.api.send(first.method, first.path);
   }
 
   /** The path of a record: one that stands there, or a new one. */
@@ -174,6 +181,7 @@ function trialsOf(route: Route, maker: Maker): readonly Trial[] {
         resource,
         operation,
         async prepare() {
+          if (verb === 'create') await maker.makeRoom(resource);
           const path = verb === 'create' || verb === 'clear' ? pathOf(resource) : await maker.record(resource);
           return { method, path: `${path}/`, ...(body === undefined ? {} : { body: body(maker.next(resource.path)) }) };
         },

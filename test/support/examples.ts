@@ -8,6 +8,8 @@ export interface Example {
   /** What the names in the resource's own path stand for. */
   readonly params?: Readonly<Record<string, string>>;
   readonly create?: (n: number) => JsonObject;
+  /** What is sent before one can be made. */
+  readonly first?: { readonly method: 'DELETE'; readonly path: string };
   /** Accepted for any record that was made from these examples, and different for each number. */
   readonly update?: (n: number) => JsonObject;
   /** What a record is called in paths, from its answer; its id unless told. */
@@ -84,6 +86,16 @@ export const examples: Readonly<Record<string, Example>> = {
     variants: [{ title: 'of all below', verb: 'create', body: (n) => ({ dataset: 'tank', name: `all${n}`, recursive: true }) }],
     key: ({ id }) => String(id),
     actions: { 'POST clone': { body: (n) => ({ name: `tank/clone${n}` }) }, 'POST rollback': { body: () => ({ force: true }) } },
+  },
+  // Each volume has one from the beginning, which makes room for the next.
+  'storage/scrub': {
+    first: { method: 'DELETE', path: 'storage/scrub/tank/' },
+    create: (n) => ({ scrub_volume: 'tank', scrub_threshold: n }),
+    update: (n) => ({ scrub_threshold: 10 + n, scrub_hour: '*/2', scrub_enabled: n % 2 === 0 }),
+  },
+  'storage/task': {
+    create: (n) => ({ task_filesystem: 'tank', task_recursive: n % 2 === 0, task_ret_count: 1 + n, task_ret_unit: 'day' }),
+    update: (n) => ({ task_ret_count: 2 + n, task_interval: n % 2 === 0 ? 15 : 1440, task_byweekday: '6,7', task_begin: '08:30:00' }),
   },
   'storage/permission': {
     actions: {

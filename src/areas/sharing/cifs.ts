@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { choice, flag, list, nullable, readOnly, reference, required, text, where } from '../../engine/fields.ts';
 import { configLines, hostList, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
 import { collection } from '../../engine/resource.ts';
-import { lastElement } from '../../lib/path.ts';
+import { isWithin, lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
+import { covers, snapshotTask } from '../storage/task.ts';
 import { makeShareFolder } from './folder.ts';
 import { vfsModules } from './vfs-modules.ts';
 
@@ -53,11 +54,16 @@ export const cifsShare = collection('sharing/cifs', {
       cifs_vuid: record.cifs_timemachine ? record.cifs_vuid || randomUUID() : (record.cifs_vuid ?? ''),
     };
   },
-  check({ record, view, issues }) {
+  check({ record, view, facts, issues }) {
     const problem = shareNameProblem(record.cifs_name);
     if (problem !== undefined) issues.add('cifs_name', problem);
     if (record.cifs_name.toLowerCase() === 'homes' && !record.cifs_home) issues.add('cifs_name', 'Only the home share may be called homes.');
     if (record.cifs_guestonly && !record.cifs_guestok) issues.add('cifs_guestonly', 'It needs cifs_guestok: as it is, nobody could connect.');
+    const task = record.cifs_storage_task === null ? undefined : view.get(snapshotTask, record.cifs_storage_task);
+    // The dataset that the share lies in: the one that is mounted deepest on the way to it.
+    const dataset = [...facts.storage.datasets.values()].findLast(({ mountpoint }) => mountpoint !== undefined && isWithin(record.cifs_path, mountpoint));
+    if (task !== undefined && dataset !== undefined && !covers(task, dataset.name))
+      issues.add('cifs_storage_task', `It makes snapshots of ${task.task_filesystem}, and the share lies in ${dataset.name}.`);
     const home = view.find(cifsShare, 'cifs_home', true);
     if (record.cifs_home && home !== undefined && home.id !== record.id) issues.add('cifs_home', `One share at most holds the homes, and ${quote(home.cifs_name)} does.`);
   },

@@ -11,8 +11,10 @@ import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { cifsShare } from '../sharing/cifs.ts';
 import { layoutProblems } from './layout.ts';
+import { giveScrubTask } from './scrub.ts';
 import { statusTree } from './status.ts';
 import { childTree } from './tree.ts';
+import { removeTasksOf } from './volume-tasks.ts';
 import { findVolume, type Volume, volumeFrom, volumeRecord } from './volumes.ts';
 
 const nameRule = "A volume name begins with a letter; letters, digits and - _ . may follow. log, mirror…, spare…, raidz… and c0… are ZFS's own words.";
@@ -127,7 +129,11 @@ export const volume = hosted(
             await work.step(createPool(spec));
             const guid = operations.world.facts.storage.pools.get(name)?.guid;
             if (guid === undefined) throw failed(`The pool ${name} was made, but the machine does not show it, so it is taken back.`);
-            const record = await work.change((draft) => draft.find(volumeRecord, 'vol_guid', guid) ?? draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid }));
+            const record = await work.change((draft) => {
+              const made = draft.find(volumeRecord, 'vol_guid', guid) ?? draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid });
+              giveScrubTask(draft, name);
+              return made;
+            });
             return volumeFrom(record, operations.world);
           }
           // What joins a pool cannot leave it again, so this is the last thing that can fail.
@@ -141,6 +147,7 @@ export const volume = hosted(
       const destroy = sent.destroy ?? true;
       await operations.change(`remove the volume ${name}`, (draft) => {
         draft.remove(volumeRecord, record.id);
+        removeTasksOf(draft, name);
         if (sent.cascade ?? true) {
           for (const share of [...draft.all(cifsShare)]) if (isWithin(share.cifs_path, `${volumesFolder}/${name}`)) draft.remove(cifsShare, share.id);
         }

@@ -14,6 +14,7 @@ import {
   type PoolGroup,
   type Scan,
   type Snapshot,
+  taskProperty,
 } from '../ports/zfs.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -36,7 +37,7 @@ export const datasetColumns: readonly string[] = [
 ];
 
 /** The columns of `zfs list -t snapshot` that a snapshot is read from. */
-export const snapshotColumns: readonly string[] = ['name', 'used', 'referenced', 'creation', 'defer_destroy'];
+export const snapshotColumns: readonly string[] = ['name', 'used', 'referenced', 'creation', 'defer_destroy', taskProperty];
 
 /** The name of the disk that a device path leads to now, or undefined when it leads nowhere. */
 export type DiskOf = (path: string) => string | undefined;
@@ -160,7 +161,7 @@ function readScan(stats: Members): Scan | undefined {
   const errors = number('errors');
   switch (textOf(stats, 'state')) {
     case 'FINISHED':
-      return Object.freeze({ kind, state: 'finished', percent: 100, errors });
+      return Object.freeze({ kind, state: 'finished', percent: 100, errors, ended: number('end_time') });
     case 'CANCELED':
       return Object.freeze({ kind, state: 'cancelled', percent: part, errors });
     case 'SCANNING':
@@ -215,7 +216,7 @@ const settling = 3;
 /** The snapshots, from `zfs list -Hp` with the columns above. */
 export function readSnapshots(list: string): readonly Snapshot[] {
   return list.split('\n').flatMap((line) => {
-    const [fullName = '', used, referenced, created, deferred] = line.split('\t');
+    const [fullName = '', used, referenced, created, deferred, task = ''] = line.split('\t');
     const at = fullName.indexOf('@');
     if (at < 0) return [];
     return [
@@ -226,6 +227,7 @@ export function readSnapshots(list: string): readonly Snapshot[] {
         referenced: Number(referenced) || 0,
         created: Number(created) || 0,
         deferred: deferred === 'on',
+        ...(/^\d+$/.test(task) ? { task: Number(task) } : {}),
       }),
     ];
   });

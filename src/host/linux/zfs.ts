@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Outcome } from '../ports/commands.ts';
 import type { Disk } from '../ports/disks.ts';
 import { HostError } from '../ports/index.ts';
-import { commentProperty, type Dataset, type DatasetSettings, type DiskGroup, type Pool, type PoolSpec, type Snapshot, type Zfs } from '../ports/zfs.ts';
+import { commentProperty, type Dataset, type DatasetSettings, type DiskGroup, type Pool, type PoolSpec, type Snapshot, taskProperty, type Zfs } from '../ports/zfs.ts';
 import { diskBehind, stablePaths } from './devices.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import type { Tree } from './tree.ts';
@@ -156,8 +156,8 @@ export class LinuxZfs implements Zfs {
     return found;
   }
 
-  async createSnapshot(name: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
-    await this.#do('zfs', 'snapshot', ...(recursive ? ['-r'] : []), '--', name);
+  async createSnapshot(name: string, { recursive = false, task }: { recursive?: boolean; task?: number } = {}): Promise<void> {
+    await this.#do('zfs', 'snapshot', ...(recursive ? ['-r'] : []), ...(task === undefined ? [] : ['-o', `${taskProperty}=${task}`]), '--', name);
   }
 
   async destroySnapshot(name: string, { deferred = false, recursive = false }: { deferred?: boolean; recursive?: boolean } = {}): Promise<void> {

@@ -24,8 +24,11 @@ export interface Zfs {
 
   /** The snapshots of these datasets, or of all: dataset by dataset, the oldest of each first. A dataset that is not there has none. */
   snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]>;
-  /** With `recursive`, everything below the dataset gets a snapshot of this name in the same moment, or nothing does. */
-  createSnapshot(name: string, options?: { recursive?: boolean }): Promise<void>;
+  /**
+   * With `recursive`, everything below the dataset gets a snapshot of this name in the same moment, or nothing does.
+   * `task` is the number of the periodic task that makes it, and stays with the snapshot.
+   */
+  createSnapshot(name: string, options?: { recursive?: boolean; task?: number }): Promise<void>;
   /** With `deferred`, one that has clones goes when the last of them does; with `recursive`, those of its name below its dataset go too. */
   destroySnapshot(name: string, options?: { deferred?: boolean; recursive?: boolean }): Promise<void>;
   /** Makes a dataset or volume that begins with the contents of the snapshot. */
@@ -77,6 +80,8 @@ export interface Scan {
   /** 0 to 100. */
   readonly percent: number;
   readonly errors: number;
+  /** Of one that has finished: when, in seconds since 1970. */
+  readonly ended?: number;
 }
 
 export interface PoolGroup {
@@ -126,6 +131,9 @@ export type DatasetProperty = (typeof datasetProperties)[number];
 /** The user property that carries a dataset's comment, so that it travels with the pool. */
 export const commentProperty = 'holdfast:comment';
 
+/** The user property that says which periodic task made a snapshot. */
+export const taskProperty = 'holdfast:task';
+
 export interface DatasetSettings {
   /** `'inherit'` gives the property back to the parent. */
   readonly properties?: Readonly<Partial<Record<DatasetProperty, string>>>;
@@ -164,4 +172,6 @@ export interface Snapshot {
   readonly created: number;
   /** Whether it was destroyed and only waits for its last clone to go. */
   readonly deferred: boolean;
+  /** The number of the periodic task that made it. */
+  readonly task?: number;
 }

@@ -51,6 +51,7 @@ export interface SnapshotRecord {
   /** The properties that belong to the contents: the size of a volume, the letter case of a filesystem. */
   readonly properties: Values;
   readonly deferred?: boolean | undefined;
+  readonly task?: number | undefined;
 }
 
 /** Times are milliseconds of the machine's clock. */
@@ -85,7 +86,9 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
           comment: optional(isText),
           mountpoint: optional(isText),
           origin: optional(isText),
-          snapshots: optional(listOf(shapeOf<SnapshotRecord>({ guid: isText, name: isText, created: isNumber, properties: isValues, deferred: optional(isFlag) }))),
+          snapshots: optional(
+            listOf(shapeOf<SnapshotRecord>({ guid: isText, name: isText, created: isNumber, properties: isValues, deferred: optional(isFlag), task: optional(isNumber) })),
+          ),
         }),
       ),
       scrub: optional(shapeOf<ScrubRecord>({ startedAt: isNumber, duration: isNumber, cancelledAt: optional(isNumber) })),

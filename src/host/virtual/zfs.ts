@@ -169,7 +169,7 @@ export class VirtualZfs implements Zfs {
     return this.#imported().flatMap((pool) => pool.datasets.filter(({ name }) => wanted?.has(name) ?? true).flatMap(snapshotsIn));
   }
 
-  async createSnapshot(fullName: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
+  async createSnapshot(fullName: string, { recursive = false, task }: { recursive?: boolean; task?: number } = {}): Promise<void> {
     const [of, name] = partsOf(fullName, 'cannot create snapshot');
     const { pool, dataset } = this.#dataset(of);
     if (!/^[-A-Za-z0-9_.: ]+$/.test(name)) throw new HostError(`cannot create snapshot '${fullName}': invalid character in name`);
@@ -177,7 +177,9 @@ export class VirtualZfs implements Zfs {
     const taken = chosen.find((one) => one.snapshots?.some((snapshot) => snapshot.name === name));
     if (taken !== undefined) throw new HostError(`cannot create snapshot '${taken.name}@${name}': dataset already exists\nno snapshots were created`);
     const created = Math.floor(this.#now() / 1000);
-    const made = new Map(chosen.map((one) => [one, Object.freeze({ guid: newGuid(), name, created, properties: contentProperties(one) })] as const));
+    const made = new Map(
+      chosen.map((one) => [one, Object.freeze({ guid: newGuid(), name, created, properties: contentProperties(one), ...(task === undefined ? {} : { task }) })] as const),
+    );
     const table = this.#mountTable(this.#memory.value);
     try {
       for (const [one, snapshot] of made) this.#mounts.capture(table, one.guid, snapshot.guid);
@@ -344,7 +346,8 @@ export class VirtualZfs implements Zfs {
     const elapsed = (scrub.cancelledAt ?? this.#now()) - scrub.startedAt;
     const percent = Math.min(100, Math.max(0, (elapsed / scrub.duration) * 100));
     const state = scrub.cancelledAt !== undefined ? 'cancelled' : percent >= 100 ? 'finished' : 'running';
-    return Object.freeze({ kind: 'scrub', state, percent, errors: 0 });
+    const ended = state === 'finished' ? { ended: Math.floor((scrub.startedAt + scrub.duration) / 1000) } : {};
+    return Object.freeze({ kind: 'scrub', state, percent, errors: 0, ...ended });
   }
 
   /** The groups as the pool will have them, after what `zpool` would object to. */
@@ -554,7 +557,9 @@ function snapshotNames({ name, snapshots = [] }: DatasetRecord): readonly string
 }
 
 function snapshotsIn({ name: dataset, kind, snapshots = [] }: DatasetRecord): readonly Snapshot[] {
-  return snapshots.map(({ name, created, deferred = false }) => Object.freeze({ dataset, name, created, deferred, used: 0, referenced: referencedBy(kind) }));
+  return snapshots.map(({ name, created, deferred = false, task }) =>
+    Object.freeze({ dataset, name, created, deferred, used: 0, referenced: referencedBy(kind), ...(task === undefined ? {} : { task }) }),
+  );
 }
 
 function withSnapshots(dataset: DatasetRecord, snapshots: readonly SnapshotRecord[]): DatasetRecord {

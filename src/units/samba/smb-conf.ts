@@ -119,7 +119,8 @@ export function announcedAtStart(settings: Settings): string {
 
 // Shares -------------------------------------------------------------------------------------------------------------
 
-export function shareSection(share: Share): string {
+/** `versions` is how the names of the snapshots tell their time that clients see as previous versions. */
+export function shareSection(share: Share, versions?: string): string {
   const modules = modulesOf(share);
   return lines(
     '',
@@ -137,7 +138,7 @@ export function shareSection(share: Share): string {
     set('hide unreadable', share.cifs_abe),
     set('vfs objects', modules.join(' ')),
     modules.includes('recycle') ? recycleLines : [],
-    modules.includes('shadow_copy2') ? shadowLines : [],
+    modules.includes('shadow_copy2') ? [...shadowLines, set('shadow:format', versions)] : [],
     share.cifs_timemachine ? timeMachineLines : [],
     asWritten(share.cifs_auxsmbconf),
   );
@@ -163,7 +164,7 @@ const recycleLines = [
   set('recycle:subdir_mode', '0777'),
 ];
 
-/** Where ZFS shows snapshots. What their names say of their time (`shadow:format`) is for the snapshot tasks to settle. */
+/** Where ZFS shows snapshots, whose names tell local time. */
 const shadowLines = [set('shadow:snapdir', '.zfs/snapshot'), set('shadow:localtime', true), set('shadow:sort', 'desc')];
 
 /** Time Machine relies on handles that outlive a connection, which need locks that only Samba knows of. */

@@ -1,6 +1,8 @@
 import { cifsSettings } from '../../areas/services/cifs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { cifsShare, unsayableInPath } from '../../areas/sharing/cifs.ts';
+import { snapshotFormat } from '../../areas/storage/snapshot-times.ts';
+import { snapshotTask } from '../../areas/storage/task.ts';
 import type { Storage } from '../../engine/facts.ts';
 import { volumesFolder } from '../../engine/formats.ts';
 import type { RecordOf } from '../../engine/resource.ts';
@@ -13,14 +15,14 @@ import { testparm } from './testparm.ts';
 export const sambaUnit: Unit = {
   name: 'samba',
   says: 'Samba serves the CIFS shares.',
-  reads: [cifsShare, cifsSettings, serviceSwitch],
+  reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask],
   services: ['smbd', 'nmbd'],
   uses: ['storage'],
   after: ['accounts'],
   render(view, { storage }) {
     const settings = view.only(cifsSettings);
     const head = globalSection(settings);
-    const { groups, omissions } = sharesIn(view.groups(cifsShare), storage);
+    const { groups, omissions } = sharesIn(view.groups(cifsShare), storage, new Map(view.all(snapshotTask).map((task) => [task.id, snapshotFormat(task)])));
     const running = isOn(view, 'cifs');
     const atStart = readAtStart(settings);
     return {
@@ -51,22 +53,26 @@ interface Shares {
   readonly omissions: readonly string[];
 }
 
-export function sharesIn(shares: ReadonlyMap<number, readonly Share[]>, storage: Storage): Shares {
-  const groups = [...shares].sort(([a], [b]) => a - b).map(([number, of]) => groupOf(number, of, storage));
+/** How the names of a periodic task's snapshots tell their time, by the number of the task. */
+type Formats = ReadonlyMap<number, string>;
+
+export function sharesIn(shares: ReadonlyMap<number, readonly Share[]>, storage: Storage, formats: Formats = new Map()): Shares {
+  const groups = [...shares].sort(([a], [b]) => a - b).map(([number, of]) => groupOf(number, of, storage, formats));
   return { groups: groups.filter(({ sections }) => sections.length > 0), omissions: groups.flatMap(({ omissions }) => omissions) };
 }
 
-/** Each group as it was rendered last, and the volumes of that time: thousands of shares are rendered when they change. */
-const rendered = new WeakMap<readonly Share[], { readonly volumes: string; readonly group: Group }>();
+/** Each group as it was rendered last, and the volumes and snapshot tasks of that time: thousands of shares are rendered when they change. */
+const rendered = new WeakMap<readonly Share[], { readonly world: string; readonly group: Group }>();
 
-function groupOf(number: number, shares: readonly Share[], storage: Storage): Group {
+function groupOf(number: number, shares: readonly Share[], storage: Storage, formats: Formats): Group {
   const volumes = [...storage.pools.keys()].map((pool) => `${pool}${isMounted(pool, storage) ? '' : '-'}`).join();
+  const world = [volumes, ...formats].join('\n');
   const before = rendered.get(shares);
-  if (before?.volumes === volumes) return before.group;
+  if (before?.world === world) return before.group;
   const omissions = new Map(shares.map((share) => [share, omission(share, storage)]));
-  const sections = shares.filter((share) => omissions.get(share) === undefined).map(sectionOf);
+  const sections = shares.filter((share) => omissions.get(share) === undefined).map((share) => sectionOf(share, formats.get(share.cifs_storage_task ?? 0)));
   const group = { path: sharesFile(number), sections, content: sections.join(''), omissions: [...omissions.values()].filter((one) => one !== undefined) };
-  rendered.set(shares, { volumes, group });
+  rendered.set(shares, { world, group });
   return group;
 }
 
@@ -83,14 +89,13 @@ function isMounted(pool: string, { pools, datasets }: Storage): boolean {
   return pools.has(pool) && datasets.get(pool)?.mountpoint !== undefined;
 }
 
-/** One share's section depends on its record alone, so it is written once, however often its neighbours change. */
-const sections = new WeakMap<Share, string>();
+/** One share's section depends on its record and its snapshot task alone, so it is written once, however often its neighbours change. */
+const sections = new WeakMap<Share, { readonly format: string | undefined; readonly section: string }>();
 
-function sectionOf(share: Share): string {
-  let section = sections.get(share);
-  if (section === undefined) {
-    section = shareSection(share);
-    sections.set(share, section);
-  }
+function sectionOf(share: Share, format: string | undefined): string {
+  const before = sections.get(share);
+  if (before !== undefined && before.format === format) return before.section;
+  const section = shareSection(share, format);
+  sections.set(share, { format, section });
   return section;
 }

@@ -422,6 +422,23 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await namesOf(host, ...all), []);
       });
 
+      test('a snapshot bears the number of the task that made it, those below as well', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`);
+        await host.zfs.createSnapshot(`${pool}@first`, { recursive: true, task: 12 });
+        await host.zfs.createSnapshot(`${pool}@second`);
+        const told = await host.zfs.snapshots([pool, `${pool}/a`]);
+        assert.deepEqual(
+          told.map((one) => [one.dataset, one.name, one.task]),
+          [
+            [pool, 'first', 12],
+            [pool, 'second', undefined],
+            [`${pool}/a`, 'first', 12],
+          ],
+        );
+      });
+
       test('a snapshot that is there, of what is not there, or with a name that cannot be, is refused', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);

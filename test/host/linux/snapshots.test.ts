@@ -6,9 +6,9 @@ import { standbyCode } from '../../../src/lib/disk.ts';
 
 describe('snapshots', () => {
   test('each line is one, and a name may have blanks', () => {
-    const [first, second, ...others] = readSnapshots('tank/a@first\t0\t98304\t1763707283\toff\ntank/a@second one\t57344\t98304\t1763707290\ton\n');
+    const [first, second, ...others] = readSnapshots('tank/a@first\t0\t98304\t1763707283\toff\t-\ntank/a@second one\t57344\t98304\t1763707290\ton\t12\n');
     assert.deepEqual(first, { dataset: 'tank/a', name: 'first', used: 0, referenced: 98304, created: 1763707283, deferred: false });
-    assert.deepEqual(second, { dataset: 'tank/a', name: 'second one', used: 57344, referenced: 98304, created: 1763707290, deferred: true });
+    assert.deepEqual(second, { dataset: 'tank/a', name: 'second one', used: 57344, referenced: 98304, created: 1763707290, deferred: true, task: 12 });
     assert.deepEqual(others, []);
     assert.deepEqual(readSnapshots(''), []);
   });

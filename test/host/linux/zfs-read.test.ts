@@ -69,7 +69,7 @@ describe('pools', () => {
       ['ubdc', 'disk/by-id/lab-ubdd', 'ubdh'],
     );
     assert.equal(pool.groups.at(-1)?.devices[0]?.health, 'INUSE');
-    assert.deepEqual(pool.scan, { kind: 'resilver', state: 'finished', percent: 100, errors: 0 });
+    assert.deepEqual(pool.scan, { kind: 'resilver', state: 'finished', percent: 100, errors: 0, ended: 1_795_241_902 });
   });
 
   test('raidz groups are known by their name', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
+import { snapshotTask } from '../../../src/areas/storage/task.ts';
 import type { SentOf } from '../../../src/engine/resource.ts';
 import type { Desired } from '../../../src/engine/unit.ts';
 import { lines } from '../../../src/lib/text.ts';
@@ -253,6 +254,15 @@ test("modules of the BSD builds are replaced or left out, and shadow copies look
     '  shadow:localtime = yes',
     '  shadow:sort = desc',
   ]);
+});
+
+test('previous versions are told by the names that the snapshot task gives, and written anew when it gives others', () => {
+  const draft = freshConfiguration();
+  const { id } = draft.create(snapshotTask, { task_filesystem: 'tank', task_ret_count: 3, task_ret_unit: 'month' });
+  draft.create(cifsShare, { cifs_name: 'a', cifs_path: '/mnt/tank/a', cifs_storage_task: id });
+  assert.match(read(sambaUnit.render(draft, machine)), /^ {2}shadow:sort = desc\n {2}shadow:format = auto-%Y%m%d\.%H%M-3m$/m);
+  draft.update(snapshotTask, id, { task_ret_unit: 'day' });
+  assert.match(read(sambaUnit.render(draft, machine)), /shadow:format = auto-%Y%m%d\.%H%M-3d$/m);
 });
 
 test('a home share is a folder for each account, made when it first comes', () => {

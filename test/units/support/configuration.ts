@@ -3,6 +3,7 @@ import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { serviceSwitch } from '../../../src/areas/services/services.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
 import { diskRecord } from '../../../src/areas/storage/disks.ts';
+import { snapshotTask } from '../../../src/areas/storage/task.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
 import { startScript } from '../../../src/areas/tasks/initshutdown.ts';
 import { rsyncTask } from '../../../src/areas/tasks/rsync.ts';
@@ -49,7 +50,11 @@ export const machine: Facts = Object.freeze({
 
 /** The configuration of a fresh system, to be changed. */
 export function freshConfiguration(): LayeredDraft {
-  const draft = new LayeredDraft(new Tables([cifsShare, cifsSettings, ftpSettings, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord]), machine, new Map());
+  const draft = new LayeredDraft(
+    new Tables([cifsShare, cifsSettings, ftpSettings, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord, snapshotTask]),
+    machine,
+    new Map(),
+  );
   draft.plant(cifsSettings, cifsSettings.seed(machine));
   draft.plant(ftpSettings, ftpSettings.seed(machine));
   for (const first of serviceSwitch.seed(machine)) draft.plant(serviceSwitch, first);

@@ -1,0 +1,73 @@
+import { field, flag, good, integer, required, text } from '../../engine/fields.ts';
+import { cronField, schedule } from '../../engine/formats.ts';
+import { collection, type Draft, type RecordOf, type Task } from '../../engine/resource.ts';
+import { scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
+import { quote } from '../../lib/text.ts';
+import { volumeRecord } from './volumes.ts';
+
+/** A request names a volume by its number or its name; a record shows the name (gaps 13.6). */
+const volume = field<string | number>({
+  says: 'The volume: its id in requests, its name in records.',
+  schema: { type: 'string', maxLength: 50 },
+  accepts: { type: ['integer', 'string'] },
+  read(sent) {
+    const reading = text({ says: '', max: 50 }).read(sent);
+    return reading.ok && /^\d{1,15}$/.test(reading.value) ? good(Number(reading.value)) : reading;
+  },
+});
+
+const fields = {
+  scrub_volume: required(volume),
+  scrub_threshold: integer({ says: 'Days that must have passed since the last scrub.', min: 0, max: 36_500, initial: 35 }),
+  scrub_description: text({ says: 'What the task is for.', max: 200 }),
+  ...schedule('scrub'),
+  scrub_hour: cronField('hour', { says: "Hours in cron's notation.", initial: '00' }),
+  scrub_dayweek: cronField('dayweek', { says: "Days of the week in cron's notation; 0 and 7 are Sunday.", initial: '7' }),
+  scrub_enabled: flag(true, { says: 'Whether the volume is scrubbed by the schedule.' }),
+};
+
+type ScrubTask = RecordOf<typeof fields>;
+
+export const scrubTask = collection('storage/scrub', {
+  title: 'scrub task',
+  says: 'A volume that is read and checked by a schedule.',
+  order: ['scrub_volume'],
+  alias: 'scrub_volume',
+  unique: [{ fields: ['scrub_volume'], says: 'This volume has a scrub task already.' }],
+  fields,
+  complete: ({ record, view }) => ({
+    scrub_volume: typeof record.scrub_volume === 'number' ? (view.get(volumeRecord, record.scrub_volume)?.vol_name ?? record.scrub_volume) : record.scrub_volume,
+  }),
+  check({ record, view, issues }) {
+    if (view.find(volumeRecord, 'vol_name', record.scrub_volume) === undefined) issues.add('scrub_volume', `There is no volume ${quote(record.scrub_volume)}.`);
+    const problem = scheduleProblem(scheduleOf('scrub', record));
+    if (problem !== undefined) issues.add('__all__', problem);
+  },
+  scheduled: { when: (record) => (record.scrub_enabled ? scheduleOf('scrub', record) : undefined), task: (record, { at }) => scrubWhenDue(record, at) },
+});
+
+/** Every new volume is scrubbed by a task of its own (gaps 13.6). */
+export function giveScrubTask(draft: Draft, name: string): void {
+  if (draft.find(scrubTask, 'scrub_volume', name) === undefined) draft.create(scrubTask, { scrub_volume: name });
+}
+
+function scrubWhenDue({ id, scrub_volume, scrub_threshold }: ScrubTask, at: number): Task {
+  const name = String(scrub_volume);
+  return {
+    title: `scrub ${name} if its last scrub is ${scrub_threshold} days ago`,
+    subject: `storage/scrub/${id}`,
+    alone: true,
+    touches: ['storage'],
+    async run({ host: { zfs } }) {
+      const pool = (await zfs.pools()).find((one) => one.name === name);
+      if (pool === undefined) throw new Error(`There is no volume ${quote(name)} now, so nothing was scrubbed.`);
+      const { scan } = pool;
+      if (scan?.state === 'running' || scan?.state === 'paused') return { started: false, reason: `A ${scan.kind} is ${scan.state}.` };
+      // A resilver read only what was missing: it counts for nothing here, but hides when the last scrub was.
+      const days = scan?.kind === 'scrub' && scan.ended !== undefined ? Math.floor((at / 1000 - scan.ended) / 86_400) : undefined;
+      if (days !== undefined && days < scrub_threshold) return { started: false, reason: `The last scrub ended ${days} days ago.` };
+      await zfs.startScrub(name);
+      return { started: true };
+    },
+  };
+}
