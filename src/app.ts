@@ -53,10 +53,14 @@ export async function buildApp(parts: AppParts): Promise<App> {
   }
 
   // Only the account with uid 0 may use the interface (gaps 1.1); locked or without a password, nobody may.
-  const gate = new Gate(passwords, (name) => {
-    const record = root();
-    return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
-  });
+  const gate = new Gate(
+    passwords,
+    (name) => {
+      const record = root();
+      return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
+    },
+    now,
+  );
   const server = buildServer({ engine, gate, log, profile, version });
   return {
     server,

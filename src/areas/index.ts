@@ -10,6 +10,8 @@ import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
 import { permission } from './storage/permission.ts';
+import { replicationTask } from './storage/replication.ts';
+import { replicationKey } from './storage/replication-keys.ts';
 import { scrubTask } from './storage/scrub.ts';
 import { snapshot } from './storage/snapshots.ts';
 import { snapshotTask } from './storage/task.ts';
@@ -42,9 +44,11 @@ export const catalogue: readonly Resource[] = [
   snapshot,
   disk,
   permission,
+  replicationTask,
   scrubTask,
   snapshotTask,
   // Without an address
   volumeRecord,
   diskRecord,
+  replicationKey,
 ];

@@ -21,9 +21,32 @@ export class Gate {
   readonly #known = new Map<string, { readonly caller: Caller; readonly against: string }>();
   readonly #checking = new Map<string, Promise<Caller | undefined>>();
 
-  constructor(passwords: Passwords, hashOf: HashOf) {
+  /** Digests of the tokens that were given out, and until when each is good. */
+  readonly #tokens = new Map<string, number>();
+  readonly #now: () => number;
+
+  constructor(passwords: Passwords, hashOf: HashOf, now: () => number = Date.now) {
     this.#passwords = passwords;
     this.#hashOf = hashOf;
+    this.#now = now;
+  }
+
+  /** A word that lets another machine pair itself with this one, once and within ten minutes (`repl_remote_token`). */
+  issueToken(): { readonly token: string; readonly until: string } {
+    const token = randomBytes(24).toString('base64url');
+    const until = this.#now() + tokenLife;
+    this.#tokens.set(hash('sha256', this.#key + token), until);
+    return { token, until: new Date(until).toISOString() };
+  }
+
+  /** Who comes with a token instead of a password; the token is good for that one address and is used up. */
+  admitToken(header: string | undefined, path: string): Caller | undefined {
+    const [, token] = /^Token +([\w-]+)\s*$/i.exec(header ?? '') ?? [];
+    if (token === undefined || path.replace(/\?.*$/, '').replace(/\/$/, '') !== tokenPath) return undefined;
+    const digest = hash('sha256', this.#key + token);
+    const until = this.#tokens.get(digest) ?? 0;
+    this.#tokens.delete(digest);
+    return until > this.#now() ? Object.freeze({ name: 'replication token' }) : undefined;
   }
 
   /** The caller at once when the header is known, a promise while it is being checked, undefined for a stranger. */
@@ -55,6 +78,12 @@ export class Gate {
     return caller;
   }
 }
+
+/** The one address that a token opens. */
+const tokenPath = '/api/v1.0/storage/replication/pair';
+
+/** Milliseconds. */
+const tokenLife = 10 * 60_000;
 
 const nobodysHash = `$6$${'.'.repeat(16)}$${'.'.repeat(86)}`;
 

@@ -3,17 +3,19 @@ import type { Engine } from '../engine/engine.ts';
 import { missing } from '../engine/errors.ts';
 import type { AnyEvent } from '../engine/events.ts';
 import { type Answer, json, nothing, sentence } from './answer.ts';
-import type { Caller } from './auth.ts';
+import type { Caller, Gate } from './auth.ts';
 
-/** What Holdfast offers beyond the document: jobs, schedules, events, drift and revisions. */
+/** What Holdfast offers beyond the document: jobs, schedules, events, drift, revisions, and tokens for machines that pair. */
 export class BeyondDocument {
   readonly #engine: Engine;
+  readonly #gate: Gate;
   readonly #root: string;
   /** Answers that go on until someone ends them. */
   readonly #listeners = new Set<FastifyReply['raw']>();
 
-  constructor(engine: Engine, root: string) {
+  constructor(engine: Engine, gate: Gate, root: string) {
     this.#engine = engine;
+    this.#gate = gate;
     this.#root = root;
   }
 
@@ -35,6 +37,8 @@ export class BeyondDocument {
         return this.#stream(request, reply);
       case 'GET schedules':
         return json(200, this.#engine.schedules());
+      case 'POST tokens':
+        return json(201, this.#gate.issueToken());
       case 'GET drift':
         return json(200, await this.#engine.report());
       case 'GET revisions':

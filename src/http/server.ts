@@ -32,7 +32,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const routes = routesOf(engine.resources);
   const router = new Router(routes);
   const face = new Interface(engine, { profile, root });
-  const extras = new BeyondDocument(engine, beyond);
+  const extras = new BeyondDocument(engine, gate, beyond);
   const description = JSON.stringify(openApi(routes, { version, root, profile }));
   const prefix = randomBytes(4).toString('hex');
   let count = 0;
@@ -198,7 +198,7 @@ function guarded(gate: Gate, handler: Guarded) {
     // A page that asks by script handles the refusal itself and wants no browser prompt (gaps 1.1).
     write(reply, nothing(401, request.headers['x-requested-from'] === 'WebUI' ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' }));
   return (request: FastifyRequest, reply: FastifyReply) => {
-    const admitted = gate.admit(request.headers.authorization);
+    const admitted = gate.admitToken(request.headers.authorization, request.url) ?? gate.admit(request.headers.authorization);
     if (!(admitted instanceof Promise)) return admitted === undefined ? refuse(request, reply) : handler(request, reply, admitted);
     return admitted.then((caller) => (caller === undefined ? refuse(request, reply) : handler(request, reply, caller)));
   };

@@ -53,7 +53,6 @@ const notYet: readonly string[] = [
   'services/ups',
   'sharing/afp',
   'sharing/nfs',
-  'storage/replication',
   'storage/volume',
   'storage/volume_import',
   'system/advanced',

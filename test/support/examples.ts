@@ -97,6 +97,29 @@ export const examples: Readonly<Record<string, Example>> = {
     create: (n) => ({ task_filesystem: 'tank', task_recursive: n % 2 === 0, task_ret_count: 1 + n, task_ret_unit: 'day' }),
     update: (n) => ({ task_ret_count: 2 + n, task_interval: n % 2 === 0 ? 15 : 1440, task_byweekday: '6,7', task_begin: '08:30:00' }),
   },
+  'storage/replication': {
+    create: (n) => ({
+      repl_filesystem: 'tank',
+      repl_zfs: `backup/copy${n}`,
+      repl_remote_hostname: `backup${n}.example.com`,
+      repl_remote_hostkey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0',
+    }),
+    update: (n) => ({ repl_limit: n, repl_compression: n % 2 === 0 ? 'off' : 'pigz', repl_userepl: true, repl_remote_hostname: `other${n}.example.com` }),
+    variants: [
+      {
+        title: 'that asks the other machine',
+        verb: 'create',
+        body: (n) => ({
+          repl_filesystem: 'tank',
+          repl_zfs: `backup/asked${n}`,
+          repl_remote_hostname: `asked${n}.example.com`,
+          repl_remote_mode: 'SEMIAUTOMATIC',
+          repl_remote_token: `given out ${n}`,
+        }),
+      },
+    ],
+    actions: { 'POST pair': { body: (n) => ({ key: `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh${n}`, user: 'root' }) } },
+  },
   'storage/permission': {
     actions: {
       'PUT ': { body: (n) => ({ mp_path: '/mnt/tank/', mp_acl: n % 3 === 0 ? 'windows' : 'unix', mp_mode: '755', mp_user: 'root', mp_group: 'wheel', mp_recursive: n % 2 === 0 }) },

@@ -79,6 +79,11 @@ function suffix({ task_ret_count, task_ret_unit }: Retention): string {
   return `${task_ret_count}${units[task_ret_unit].letter}`;
 }
 
+/** Whether a name is one that periodic tasks give. */
+export function isPeriodic(name: string): boolean {
+  return /^auto-\d{8}\.\d{4}-\d{1,9}[hdwmy]$/.test(name);
+}
+
 /** How many seconds a snapshot is kept, by its name; undefined when no periodic task gave it, and for one that is kept for good. */
 export function lifetimeOf(name: string): number | undefined {
   const [, count, letter] = /^auto-\d{8}\.\d{4}-(\d{1,9})([hdwmy])$/.exec(name) ?? [];

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { isPermissionOrder, permissionsWord, setPermissionsBelow } from './permissions.ts';
 import { type Report, readOrder, type StartOrder } from './protocol.ts';
+import { carry, isTransferOrder, transferWord } from './transfer.ts';
 
 /** Milliseconds from asking a program to end to ending it. */
 const patience = 3000;
@@ -17,11 +18,17 @@ const afterglow = 1000;
 
 const running = new Map<number, (cut?: 'time' | 'size') => void>();
 
-if (process.argv[2] === permissionsWord) {
+/** Work that is a program of its own, by the word that asks for it: told its order, it counts what it has done. */
+const deeds: Readonly<Record<string, (order: unknown, told: (count: number) => void) => Promise<void>>> = {
+  [permissionsWord]: async (order, told) => (isPermissionOrder(order) ? setPermissionsBelow(order, told) : noOrder()),
+  [transferWord]: async (order, told) => (isTransferOrder(order) ? carry(order, told) : noOrder()),
+};
+
+const deed = deeds[process.argv[2] ?? ''];
+
+if (deed !== undefined) {
   try {
-    const order: unknown = JSON.parse(await text(process.stdin));
-    if (!isPermissionOrder(order)) throw new Error('this is no order');
-    await setPermissionsBelow(order, (changed) => process.stdout.write(`${changed}\n`));
+    await deed(JSON.parse(await text(process.stdin)), (count) => process.stdout.write(`${count}\n`));
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
@@ -38,6 +45,10 @@ if (process.argv[2] === permissionsWord) {
   });
   // The daemon decides when it is time; a signal to the whole group must not end this process before its own work.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+}
+
+function noOrder(): never {
+  throw new Error('this is no order');
 }
 
 function tell(report: Report): void {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { normalPath } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
+import type { Replica } from '../ports/replication.ts';
 import type { Dataset, DatasetSettings, DiskGroup, GroupKind, Health, Pool, PoolDevice, PoolGroup, PoolSpec, Scan, Snapshot, Zfs } from '../ports/zfs.ts';
 import type { VirtualDisk } from './disks.ts';
 import type { Mounts, MountTable } from './mounts.ts';
@@ -238,6 +239,14 @@ export class VirtualZfs implements Zfs {
     const back = Object.freeze({ ...withSnapshots(dataset, all.slice(0, all.indexOf(snapshot) + 1)), properties });
     const next = { ...pool, datasets: pool.datasets.map((one) => (one === dataset ? back : one)) };
     this.#mounts.restore(this.#mountTable(this.#memory.value), dataset.guid, snapshot.guid, () => this.#replace(pool, next, outOfSpace(dataset.name)));
+  }
+
+  /** A dataset, and with `recursive` all below it, with the numbers of their snapshots. */
+  replicas(name: string, recursive: boolean): readonly Omit<Replica, 'marks' | 'resumeToken'>[] {
+    const { pool } = this.#dataset(name);
+    return pool.datasets
+      .filter((one) => one.name === name || (recursive && one.name.startsWith(`${name}/`)))
+      .map((one) => ({ name: one.name, referenced: referencedBy(one.kind), snapshots: (one.snapshots ?? []).map((snapshot) => ({ name: snapshot.name, guid: snapshot.guid })) }));
   }
 
   /** Nobody else's hands reach this machine. */
