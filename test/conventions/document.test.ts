@@ -60,7 +60,6 @@ const notYet: readonly string[] = [
   'storage/volume_import',
   'system/advanced',
   'system/alert',
-  'system/bootenv',
   'system/certificate',
   'system/certificateauthority',
   'system/config',
