@@ -215,6 +215,8 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
   readonly kind: 'singleton';
   /** Values of a fresh system that depend on the machine. */
   seed(facts: Facts): Partial<RecordOf<F>>;
+  /** Those that the machine has in its own files and that are made where it has none, such as keys. Asked once. */
+  adopt?(host: Host): Promise<Partial<RecordOf<F>>>;
   complete?(saving: Saving<F>): Partial<RecordOf<F>>;
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;
