@@ -1,24 +1,18 @@
 import { refused } from '../../engine/errors.ts';
 import type { Operations, Step } from '../../engine/resource.ts';
+import { quote } from '../../lib/text.ts';
+import { sshSettings } from '../services/ssh.ts';
 
-const hostKeyFile = '/etc/ssh/ssh_host_ed25519_key.pub';
-
-/** Lets another machine's key in, and answers by what key this one is known. */
+/** Lets another machine's key in, and answers by what key this one is known and where its SSH server listens. */
 export async function letIn({ key, user }: { readonly key: string; readonly user: string }, operations: Operations): Promise<{ readonly hostkey: string; readonly port: number }> {
-  const account = operations.world.facts.accounts.users.find((one) => one.name === user);
-  if (account === undefined) throw refused(`No user is called ${user}.`);
-  const keys: (string | undefined)[] = [];
-  await operations.change(`let the key of another machine into ${user}`, (draft) => {
-    draft.plan.first({
-      title: `read ${hostKeyFile}`,
-      async perform({ files }) {
-        keys.push(await files.read(hostKeyFile));
-        if (keys.at(-1) === undefined) throw refused('This machine has no SSH server, so there is nothing to let others into.');
-      },
-    });
-    draft.plan.first(addKey(key, account));
-  });
-  return { hostkey: (keys.at(-1) ?? '').split(' ').slice(0, 2).join(' ').trim(), port: 22 };
+  const { view, facts } = operations.world;
+  const { ssh_host_ed25519_key_pub: own, ssh_tcpport: port } = view.only(sshSettings);
+  const account = facts.accounts.users.find((one) => one.name === user);
+  if (account === undefined) throw refused(`No user is called ${quote(user)}.`);
+  if (own === null) throw refused('This machine has no SSH server, so there is nothing to let others into.');
+  await operations.change(`let the key of another machine into ${user}`, (draft) => draft.plan.first(addKey(key, account)));
+  const [type, hostkey] = Buffer.from(own, 'base64').toString().split(' ');
+  return { hostkey: `${type} ${hostkey}`, port };
 }
 
 function addKey(key: string, { home, uid, gid }: { readonly home: string; readonly uid: number; readonly gid: number }): Step {

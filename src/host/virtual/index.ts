@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Host } from '../ports/index.ts';
 import { VirtualAccounts } from './accounts.ts';
+import { VirtualBootEnvironments } from './boot-environments.ts';
 import { VirtualCommands } from './commands.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualFiles } from './files.ts';
@@ -35,13 +35,13 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   mkdirSync(folder, { recursive: true });
   const staged = join(folder, 'staged');
   const tree = new Tree(join(folder, 'root'));
-  keepHostKey(tree);
   const disks = disksOf(sizes);
   const zfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now });
   const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
   return Object.freeze({
     kind: 'virtual',
     accounts,
+    bootEnvironments: new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now),
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
@@ -50,12 +50,4 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     zfs,
     close: async () => {},
   });
-}
-
-/** Debian's SSH server makes its key when it is installed. */
-function keepHostKey(tree: Tree): void {
-  const place = tree.locate('/etc/ssh/ssh_host_ed25519_key.pub');
-  if (existsSync(place)) return;
-  mkdirSync(dirname(place), { recursive: true });
-  writeFileSync(place, `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${randomBytes(32).toString('base64').slice(0, 43)} root@virtual\n`);
 }
