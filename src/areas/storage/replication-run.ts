@@ -50,7 +50,8 @@ export async function replicate(run: Run): Promise<JsonObject> {
       await take(next, run, { sent, destroyed });
     }
   } catch (error) {
-    throw new UnhappyEnd(error instanceof Error ? error.message : String(error), result());
+    // Programs write several lines; the status is one.
+    throw new UnhappyEnd((error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, ' '), result());
   }
   if (stuck.size > 0) throw new UnhappyEnd([...stuck.values()].join(' '), result());
   return result();

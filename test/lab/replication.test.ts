@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { apiOf, eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+import { run } from '../support/lab/network.ts';
+
+/** An appliance, and another that copies go to. Each statement stands on the earlier ones. */
+let nas: Nas;
+let far: Nas;
+
+/** The cable of the other machine: machines are numbered as they start. */
+const farCable = 'tap1-0';
+
+before(async () => {
+  nas = await startNas({ name: 'near', disks: 2, memory: 1024 });
+  far = await startNas({ name: 'far', disks: 1, memory: 1024 });
+  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'papers' });
+  await far.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'backup', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await far.api.expect(200, 'PUT', 'services/services/ssh/', { srv_enable: true });
+});
+
+after(async () => {
+  await nas?.[Symbol.asyncDispose]();
+  await far?.[Symbol.asyncDispose]();
+});
+
+const statusOf = async (id: unknown) => String((await nas.api.expect(200, 'GET', `storage/replication/${id}/`))['repl_status']);
+
+/** Waits until the status says so; every status on the way is told. */
+async function status(id: unknown, wanted: RegExp, seconds: number): Promise<ReadonlySet<string>> {
+  const seen = new Set<string>();
+  const end = Date.now() + seconds * 1000;
+  while (Date.now() < end) {
+    const now = await statusOf(id);
+    seen.add(now);
+    if (wanted.test(now)) return seen;
+    await pause(200);
+  }
+  throw new Error(`no ${wanted} in ${seconds} s, but ${[...seen].join(' | ')}\n${await journal(nas.machine)}`);
+}
+
+const snapshotsOn = async (machine: Nas, dataset: string) =>
+  (await machine.machine.run(`zfs list -H -o name -t snapshot -s createtxg -d 1 ${dataset} 2>/dev/null || true`)).split('\n').filter((line) => line !== '');
+
+/** A snapshot under a name that tasks give. */
+const periodic = (dataset: string, time: string) => nas.machine.run(`zfs snapshot -r ${dataset}@auto-20260105.${time}-9y`);
+
+test('a task makes snapshots when the clock that was put forward comes to its time', async () => {
+  await nas.api.expect(201, 'POST', 'storage/task/', {
+    task_filesystem: 'tank/papers',
+    task_begin: '00:00',
+    task_end: '23:59',
+    task_interval: 5,
+    task_repeat_unit: 'daily',
+  });
+  await nas.machine.run('echo draft >/mnt/tank/papers/one');
+  const hour = (await nas.machine.run(`date -s "$(date +%F) 10:04:30" >/dev/null; date +%Y%m%d`)).trim();
+  await eventually(150, async () => assert.deepEqual(await snapshotsOn(nas, 'tank/papers'), [`tank/papers@auto-${hour}.1005-2w`]));
+  assert.equal((await nas.machine.run(`zfs get -H -o value holdfast:task tank/papers@auto-${hour}.1005-2w`)).trim(), '1');
+  // Another time, for which it need not be waited.
+  await nas.api.expect(200, 'PUT', 'storage/task/1/', { task_interval: 10_080 });
+});
+
+test('retention deletes a snapshot whose time is over, and only one that the task made', async () => {
+  await nas.machine.run(`
+    zfs snapshot -o holdfast:task=1 tank/papers@auto-20200101.0000-1h
+    zfs snapshot tank/papers@auto-20200101.0001-1h
+    date -s "$(date -d '+1 day' +%F) 11:01:30" >/dev/null`);
+  await eventually(200, async () => {
+    const names = await snapshotsOn(nas, 'tank/papers');
+    assert.ok(!names.some((name) => name.endsWith('0000-1h')), names.join());
+  });
+  assert.equal((await snapshotsOn(nas, 'tank/papers')).length, 2);
+  await nas.machine.run('zfs destroy tank/papers@auto-20200101.0001-1h');
+});
+
+test('two appliances pair by a token that is good once, and what is new goes over', async () => {
+  await nas.api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank', task_recursive: true, task_interval: 10_080, task_byweekday: '1' });
+  await periodic('tank', '0900');
+  const { token } = await far.api.expect(201, 'POST', '/api/holdfast/v1/tokens/');
+  const body = {
+    repl_filesystem: 'tank',
+    repl_zfs: 'backup/near',
+    repl_userepl: true,
+    repl_followdelete: true,
+    repl_remote_hostname: far.machine.address,
+    repl_remote_mode: 'SEMIAUTOMATIC',
+    repl_remote_http_port: 8080,
+    repl_remote_token: token,
+  };
+  const task = await nas.api.expect(201, 'POST', 'storage/replication/', body);
+  assert.match(String(task['repl_remote_hostkey']), /^ssh-ed25519 AAAA/);
+  const again = await nas.api.post('storage/replication/', body);
+  assert.match(again.text, /did not let this machine's key in: it answered 401/);
+  await status(task['id'], /^Succeeded$/, 150);
+  const names = (await snapshotsOn(nas, 'tank/papers')).map((name) => name.replace('tank', 'backup/near'));
+  assert.deepEqual(await snapshotsOn(far, 'backup/near/papers'), names);
+  await far.machine.run('zfs mount backup/near; zfs mount backup/near/papers');
+  assert.equal(await far.machine.run('cat "$(zfs get -H -o value mountpoint backup/near/papers)/one"'), 'draft\n');
+  assert.equal((await far.machine.run('zfs get -H -o value readonly backup/near/papers')).trim(), 'on');
+});
+
+test('the next one is sent as what changed, also when the last is gone here, and deletions are followed', async () => {
+  await nas.machine.run('echo second >/mnt/tank/papers/two');
+  await periodic('tank', '0910');
+  await status(1, /^Succeeded$/, 20).catch(() => {});
+  await eventually(150, async () => assert.equal((await snapshotsOn(far, 'backup/near')).at(-1), 'backup/near@auto-20260105.0910-9y'));
+  await status(1, /^Succeeded$/, 60);
+  for (const time of ['0900', '0910']) await nas.machine.run(`zfs destroy -r tank@auto-20260105.${time}-9y`);
+  await periodic('tank', '0920');
+  await eventually(150, async () => assert.deepEqual(await snapshotsOn(far, 'backup/near'), ['backup/near@auto-20260105.0920-9y']));
+  await status(1, /^Succeeded$/, 60);
+});
+
+test('a cable that is pulled in the middle is told, and what arrived is gone on with when it is back', async () => {
+  await nas.api.expect(200, 'PUT', 'storage/replication/1/', { repl_limit: 1500, repl_compression: 'off' });
+  await status(1, /^Succeeded$/, 150);
+  await nas.machine.run('head -c 60000000 /dev/urandom >/mnt/tank/papers/large');
+  await periodic('tank', '0930');
+  await status(1, /^Sending tank\/papers@auto-20260105\.0930-9y, (1[0-9]|2[0-9])\.\d MiB of \d+\.\d MiB \(\d+%\)$/, 150);
+  await run('ip', 'link', 'set', farCable, 'down');
+  const seen = await status(1, /^Failed: /, 150);
+  const last = [...seen].at(-1) ?? '';
+  assert.match(last, /tank\/papers@auto-20260105\.0930-9y was not sent to its end, \d+\.\d MiB went out; what arrived is kept, and the next run goes on from there\./);
+  assert.match(last, /Timeout, server .* not responding/);
+  // While the cable is out, each try says why.
+  await status(1, /^Failed: ssh: connect to host .*(timed out|No route to host)/, 150);
+  await run('ip', 'link', 'set', farCable, 'up');
+  const after = await status(1, /^Succeeded$/, 300);
+  assert.ok(
+    [...after].some((said) => said.startsWith('Going on sending tank/papers@auto-20260105.0930-9y')),
+    [...after].join(' | '),
+  );
+  const sum = 'sha256sum <"$(zfs get -H -o value mountpoint';
+  await far.machine.run('zfs unmount backup/near/papers; zfs mount backup/near/papers');
+  assert.equal(await far.machine.run(`${sum} backup/near/papers)/large"`), await nas.machine.run(`${sum} tank/papers)/large"`));
+  assert.equal((await far.machine.run('zfs get -H -o value receive_resume_token backup/near/papers')).trim(), '-');
+});
+
+test('keys exchanged by hand, a dedicated user with sudo, and each way to pack', async () => {
+  await far.machine.run(`
+    useradd --create-home --shell /bin/sh copier
+    printf 'copier ALL=(root) NOPASSWD: /usr/sbin/zfs, /usr/bin/pkill\\n' >/etc/sudoers.d/copier
+    mkdir -m 700 ~copier/.ssh`);
+  const key = (await nas.api.get('storage/replication/key/')).text.replaceAll('"', '').trim();
+  await far.machine.run(`echo '${key}' >~copier/.ssh/authorized_keys; chown -R copier: ~copier/.ssh`);
+  await nas.api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'copier',
+    bsdusr_full_name: 'Copier',
+    bsdusr_password_disabled: true,
+    bsdusr_creategroup: true,
+  });
+  const hostkey = await nas.machine.run(`ssh-keyscan -t ed25519 ${far.machine.address} 2>/dev/null`);
+  for (const compression of ['pigz', 'plzip', 'lz4']) {
+    const task = await nas.api.expect(201, 'POST', 'storage/replication/', {
+      repl_filesystem: 'tank/papers',
+      repl_zfs: `backup/${compression}`,
+      repl_remote_hostname: far.machine.address,
+      repl_remote_hostkey: hostkey,
+      repl_remote_dedicateduser_enabled: true,
+      repl_remote_dedicateduser: 'copier',
+      repl_remote_cipher: 'fast',
+      repl_compression: compression,
+    });
+    await status(task['id'], /^Succeeded$/, 200);
+    assert.equal((await snapshotsOn(far, `backup/${compression}/papers`)).length, (await snapshotsOn(nas, 'tank/papers')).length);
+  }
+});
+
+test('a machine that is not the one that was known is not spoken to', async () => {
+  const other = (await nas.machine.run('cut -d" " -f1,2 /etc/ssh/ssh_host_ed25519_key.pub')).trim();
+  await nas.api.expect(200, 'PUT', 'storage/replication/1/', { repl_remote_hostkey: other });
+  await status(1, /^Failed: [\s\S]*Host key verification failed/, 150);
+});
+
+test('the machine is what the configuration says', async () => {
+  const reports = await apiOf(nas.machine).list('/api/holdfast/v1/drift');
+  assert.deepEqual(
+    reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),
+    [],
+    await journal(nas.machine),
+  );
+});
