@@ -111,7 +111,7 @@ test('ssh has a key of this machine that it can read, and the key of the other, 
   t.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'key'), (await key()) ?? '', { mode: 0o600 });
   const shown = execFileSync('ssh-keygen', ['-y', '-f', join(folder, 'key')], { encoding: 'utf8' });
-  const told = (await one.api.get('storage/replication/key/')).text;
+  const told = (await one.api.get('storage/replication/publickey/')).text;
   assert.equal(told.trim().replaceAll('"', ''), shown.trim());
   assert.doesNotMatch(JSON.stringify(one.log), /PRIVATE KEY/);
   assert.equal((await one.api.delete('storage/replication/1/')).status, 204);

@@ -143,7 +143,7 @@ test('keys exchanged by hand, a dedicated user with sudo, and each way to pack',
     useradd --create-home --shell /bin/sh copier
     printf 'copier ALL=(root) NOPASSWD: /usr/sbin/zfs, /usr/bin/pkill\\n' >/etc/sudoers.d/copier
     mkdir -m 700 ~copier/.ssh`);
-  const key = (await nas.api.get('storage/replication/key/')).text.replaceAll('"', '').trim();
+  const key = (await nas.api.get('storage/replication/publickey/')).text.replaceAll('"', '').trim();
   await far.machine.run(`echo '${key}' >~copier/.ssh/authorized_keys; chown -R copier: ~copier/.ssh`);
   await nas.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'copier',

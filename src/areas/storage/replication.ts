@@ -86,7 +86,7 @@ export const replicationTask = collection(
     action({
       method: 'GET',
       on: 'resource',
-      segment: 'key',
+      segment: 'publickey',
       title: 'Shows the public key of this machine, for authorized_keys on the others.',
       status: 200,
       perform: ({ scope }) => ownKey(scope),
