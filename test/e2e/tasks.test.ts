@@ -162,6 +162,8 @@ test('the next run of every task is told, the nearest first', async (t) => {
     [
       ['tasks/cronjob', 1, '*/1 * * * *'],
       ['tasks/smarttest', 1, '0 * * * *'],
+      // The volume's own.
+      ['storage/scrub', 1, '00 00 * * 7'],
       ['tasks/rsync', 1, '00 4 29 2 *'],
     ],
   );

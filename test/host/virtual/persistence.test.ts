@@ -175,7 +175,7 @@ describe('a scrub on the virtual host', () => {
     assert.equal((await scan())?.state, 'running');
     assert.ok(((await scan())?.percent ?? 0) > 40);
     clock.advance(3000);
-    assert.deepEqual(await scan(), { kind: 'scrub', state: 'finished', percent: 100, errors: 0 });
+    assert.deepEqual(await scan(), { kind: 'scrub', state: 'finished', percent: 100, errors: 0, ended: 1_767_225_602 });
     await zfs.startScrub('tank');
     clock.advance(500);
     await zfs.stopScrub('tank');
