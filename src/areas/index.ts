@@ -13,6 +13,7 @@ import { smartSettings } from './services/smart.ts';
 import { snmpSettings } from './services/snmp.ts';
 import { sshSettings } from './services/ssh.ts';
 import { tftpSettings } from './services/tftp.ts';
+import { upsSettings } from './services/ups.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
@@ -46,6 +47,7 @@ export const catalogue: readonly Resource[] = [
   snmpSettings,
   sshSettings,
   tftpSettings,
+  upsSettings,
   user,
   group,
   // Part C

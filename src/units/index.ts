@@ -14,6 +14,7 @@ import { smartUnit } from './smart/unit.ts';
 import { snmpUnit } from './snmp/unit.ts';
 import { sshUnit } from './ssh/unit.ts';
 import { tftpUnit } from './tftp/unit.ts';
+import { upsUnit } from './ups/unit.ts';
 
 export const units: readonly Unit[] = [
   accountsUnit,
@@ -25,6 +26,7 @@ export const units: readonly Unit[] = [
   snmpUnit,
   sshUnit,
   tftpUnit,
+  upsUnit,
   cronUnit,
   scriptsUnit,
   disksUnit,

@@ -42,7 +42,6 @@ const notYet: readonly string[] = [
   'services/domaincontroller',
   'services/iscsi',
   'services/nfs',
-  'services/ups',
   'sharing/afp',
   'sharing/nfs',
   'storage/replication',

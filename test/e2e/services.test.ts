@@ -26,7 +26,7 @@ test('every service has a switch, found by id, by name and by a filter', async (
 
 test('a switch is what the machine does, and a body without it changes nothing', async () => {
   await using nas = await appliance();
-  for (const service of ['cifs', 'ftp', 'lldp', 'rsync', 'smartd', 'snmp', 'ssh', 'tftp']) {
+  for (const service of ['cifs', 'ftp', 'lldp', 'rsync', 'smartd', 'snmp', 'ssh', 'tftp', 'ups']) {
     for (const on of [true, false]) {
       const record = await nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable: on, srv_service: 'renamed', ups_mode: 'master' });
       assert.deepEqual([record['srv_service'], record['srv_enable'], record['srv_state']], [service, on, on ? 'RUNNING' : 'STOPPED']);

@@ -7,6 +7,7 @@ import { isOn, serviceSwitch } from './services.ts';
 import { snmpSettings } from './snmp.ts';
 import { sshSettings } from './ssh.ts';
 import { tftpSettings } from './tftp.ts';
+import { upsSettings } from './ups.ts';
 
 /** A place where a program waits for clients. */
 export interface Place {
@@ -51,7 +52,13 @@ const listening: Partial<Readonly<Record<SwitchName, Listening>>> = {
       return [{ ...udp(tftp_port, 'tftp_port'), address: specific(tftp_host) }];
     },
   },
-  ups: always(tcp(3493)),
+  ups: {
+    settings: upsSettings,
+    places(view) {
+      const { ups_mode, ups_rmonitor, ups_remoteport } = view.only(upsSettings);
+      return ups_mode === 'slave' ? [] : [{ ...tcp(ups_remoteport, 'ups_remoteport'), address: ups_rmonitor ? undefined : '127.0.0.1' }];
+    },
+  },
 };
 
 /** No two programs may wait at one place. `own` is where Holdfast itself does. */
