@@ -3,6 +3,7 @@ import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
 import { cifsSettings } from './services/cifs.ts';
+import { domainControllerSettings } from './services/domaincontroller.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
 import { lldpSettings } from './services/lldp.ts';
@@ -38,6 +39,7 @@ export const catalogue: readonly Resource[] = [
   cifsShare,
   serviceSwitch,
   cifsSettings,
+  domainControllerSettings,
   dynamicDnsSettings,
   ftpSettings,
   lldpSettings,

@@ -3,6 +3,7 @@ import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { disksUnit } from './disks/unit.ts';
+import { domainControllerUnit } from './domaincontroller/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
@@ -19,6 +20,7 @@ import { upsUnit } from './ups/unit.ts';
 export const units: readonly Unit[] = [
   accountsUnit,
   sambaUnit,
+  domainControllerUnit,
   dynamicDnsUnit,
   ftpUnit,
   lldpUnit,

@@ -39,7 +39,6 @@ const notYet: readonly string[] = [
   'network/vlan',
   'plugins/plugins',
   'services/afp',
-  'services/domaincontroller',
   'services/iscsi',
   'services/nfs',
   'sharing/afp',

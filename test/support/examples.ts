@@ -166,6 +166,9 @@ export const examples: Readonly<Record<string, Example>> = {
     create: (n) => ({ rsyncmod_name: `module${n}`, rsyncmod_path: '/mnt/tank', rsyncmod_comment: `Module ${n}`, rsyncmod_maxconn: n, rsyncmod_hostsallow: '192.0.2.0/24' }),
     update: (n) => ({ rsyncmod_mode: n % 2 === 0 ? 'ro' : 'rw', rsyncmod_hostsdeny: '192.0.2.1, 192.0.2.2', rsyncmod_auxiliary: `timeout = ${n}` }),
   },
+  'services/domaincontroller': {
+    update: (n) => ({ dc_realm: `corp${n}.example.com`, dc_domain: `CORP${n}`, dc_dns_forwarder: '192.0.2.53', dc_passwd: `Secret ${n}`, dc_forest_level: '2012_R2' }),
+  },
   'services/dynamicdns': {
     update: (n) => ({
       ddns_provider: 'default@no-ip.com',

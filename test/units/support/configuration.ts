@@ -1,4 +1,5 @@
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
+import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
 import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { lldpSettings } from '../../../src/areas/services/lldp.ts';
@@ -60,6 +61,7 @@ export const machine: Facts = Object.freeze({
 const collections: readonly Collection[] = [cifsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord];
 const settings: readonly Singleton[] = [
   cifsSettings,
+  domainControllerSettings,
   dynamicDnsSettings,
   ftpSettings,
   lldpSettings,
