@@ -24,6 +24,7 @@ import { snapshot } from './storage/snapshots.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
+import { bootEnvironment } from './system/bootenv.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -60,6 +61,7 @@ export const catalogue: readonly Resource[] = [
   snapshot,
   disk,
   permission,
+  bootEnvironment,
   // Without an address
   volumeRecord,
   diskRecord,

@@ -149,6 +149,8 @@ export interface Quirks {
   readonly readsRemoval?: true;
   /** The member that tells what was refused, failed or found missing: `{"error": …}` for snapshots (gaps 1.9). */
   readonly fault?: 'error';
+  /** Whether a missing record's absence is told in a sentence, as it is of datasets (gaps 1.9). */
+  readonly missing?: 'told';
   /** Names that issues have where they are not the fields' own (gaps 1.9). */
   readonly issueNames?: Readonly<Record<string, string>>;
 }

@@ -50,7 +50,6 @@ const notYet: readonly string[] = [
   'storage/volume_import',
   'system/advanced',
   'system/alert',
-  'system/bootenv',
   'system/certificate',
   'system/certificateauthority',
   'system/config',

@@ -80,6 +80,11 @@ export const examples: Readonly<Record<string, Example>> = {
     ],
     key: ({ name }) => String(name),
   },
+  'system/bootenv': {
+    create: (n) => ({ name: `be${n}`, source: 'default' }),
+    key: (record) => String(record['name']),
+    actions: { 'POST rename': { body: (n) => ({ name: `renamed${n}` }) }, 'POST rename/{name}': { body: (n) => ({ name: `first${n}` }) } },
+  },
   'storage/snapshot': {
     create: (n) => ({ dataset: 'tank', name: `snap${n}` }),
     variants: [{ title: 'of all below', verb: 'create', body: (n) => ({ dataset: 'tank', name: `all${n}`, recursive: true }) }],

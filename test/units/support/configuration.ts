@@ -49,6 +49,7 @@ export const machine: Facts = Object.freeze({
     groups: [{ name: 'media', gid: 7 }],
     shells: ['/bin/sh'],
   },
+  bootEnvironments: undefined,
   disks: [],
   services: new Map(),
   storage: {
