@@ -12,8 +12,21 @@ const tree = `${root}/dist/package`;
 const home = `${tree}/usr/lib/holdfast`;
 
 /** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
-const depends = ['adduser', 'iproute2', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
-const recommends = ['cron', 'hdparm', 'openssh-client', 'proftpd-core', 'proftpd-mod-crypto', 'rsync', 'samba', 'samba-vfs-modules', 'smartmontools', 'sudo', 'zfs-zed'];
+const depends = ['adduser', 'hostname', 'iproute2', 'iputils-ping', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
+const recommends = [
+  'cron',
+  'hdparm',
+  'openssh-client',
+  'proftpd-core',
+  'proftpd-mod-crypto',
+  'rsync',
+  'samba',
+  'samba-vfs-modules',
+  'smartmontools',
+  'sudo',
+  'systemd-resolved',
+  'zfs-zed',
+];
 
 function run(program: string, ...words: string[]): void {
   const { status, error } = spawnSync(program, words, { stdio: ['ignore', 'ignore', 'inherit'] });

@@ -1,12 +1,19 @@
 /** The contents page of the units. Their order follows from what each comes after. */
+import type { Access } from '../engine/confirm.ts';
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { disksUnit } from './disks/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
+import { namesUnit } from './names/unit.ts';
+import { networkAccess } from './network/access.ts';
+import { networkUnit } from './network/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { scriptsUnit } from './scripts/unit.ts';
 import { switchUnit } from './services/unit.ts';
 import { smartUnit } from './smart/unit.ts';
 
-export const units: readonly Unit[] = [accountsUnit, sambaUnit, ftpUnit, cronUnit, scriptsUnit, disksUnit, smartUnit, switchUnit];
+export const units: readonly Unit[] = [networkUnit, namesUnit, accountsUnit, sambaUnit, ftpUnit, cronUnit, scriptsUnit, disksUnit, smartUnit, switchUnit];
+
+/** What a caller's way in depends on: a change of it has to be confirmed. */
+export const accesses: readonly Access[] = [networkAccess];

@@ -9,7 +9,7 @@ import { isObject } from '../../src/lib/json.ts';
 import { units } from '../../src/units/index.ts';
 import type { Api } from './api.ts';
 import { type Appliance, appliance } from './appliance.ts';
-import { type Example, exampleDisks, examples, type Variant } from './examples.ts';
+import { type Example, exampleDisks, exampleNics, examples, type Variant } from './examples.ts';
 import { type FaultyHost, withFaults } from './faults.ts';
 import { standingClock } from './hosts.ts';
 
@@ -68,7 +68,7 @@ export async function furnished(): Promise<Furnished> {
     return beneath.faults.host;
   };
   const hosts = () => beneath ?? nothingBeneath();
-  let one = await appliance({ disks: exampleDisks, now: clock.now, around });
+  let one = await appliance({ disks: exampleDisks, nics: exampleNics, now: clock.now, around });
   const maker = new Maker(() => one.api);
   for (const path of Object.keys(examples)) {
     const resource = addressed.find((candidate) => candidate.path === path);
@@ -242,6 +242,7 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     pools: await machine.zfs.pools(),
     datasets: await machine.zfs.datasets(),
     snapshots: await machine.zfs.snapshots(),
+    network: await machine.network.look(),
     tunings: readIfThere(join(folder, 'disks.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
@@ -265,7 +266,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 }
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
-const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots))$/;
+const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|network\.look|services\.states|zfs\.(pools|datasets|snapshots))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

@@ -38,6 +38,9 @@ export interface Variant {
 export const exampleDisks: readonly number[] = Array<number>(128).fill(GiB);
 const extensionDisks = 64;
 
+/** Network interfaces for the examples: each takes those of its number from a range of its own. */
+export const exampleNics = 1000;
+
 const home = (n: number) => `/mnt/tank/homes/user${n}`;
 
 /** One entry a resource, in an order in which each finds what it needs. Number 0 is made first, in this order. */
@@ -127,6 +130,55 @@ export const examples: Readonly<Record<string, Example>> = {
       { title: 'that puts it into groups', verb: 'update', body: () => ({ bsdusr_to_group: [35, 34] }) },
     ],
     actions: { 'POST password': { body: (n) => ({ bsdusr_password: `changed ${n}` }) }, 'POST groups': { body: (n) => (n % 2 === 0 ? ['media', 'www'] : ['webdav']) } },
+  },
+  'network/interface': {
+    create: (n) => ({
+      int_name: `Interface ${n}`,
+      int_interface: `em${n}`,
+      int_ipv4address: `10.${n}.0.1`,
+      int_v4netmaskbit: '16',
+      int_aliases: [`10.${n}.0.2/32`, `2001:db8:${n}::2/64`],
+      int_options: 'up mtu 9000',
+    }),
+    update: (n) => ({
+      int_name: `Renamed ${n}`,
+      int_ipv6address: `2001:db8:ffff:${n}::1`,
+      int_v6netmaskbit: '64',
+      int_aliases: [`172.16.${n}.1/24`],
+      int_options: n % 2 === 0 ? 'promisc' : '',
+    }),
+    variants: [{ title: 'that loses its aliases', verb: 'update', body: (n) => ({ int_name: `Alone ${n}` }) }],
+  },
+  'network/globalconfiguration': {
+    update: (n) => ({
+      gc_hostname: `nas${n}`,
+      gc_domain: 'example.com',
+      gc_domains: 'a.example.com b.example.com',
+      gc_ipv4gateway: n % 2 === 0 ? '10.0.0.254' : '',
+      gc_nameserver1: `192.0.2.${n % 250}`.replace(/\.0$/, '.250'),
+      gc_netwait_enabled: n % 2 === 0,
+      gc_hosts: `192.0.2.9 other${n}`,
+      gc_httpproxy: n % 2 === 0 ? 'proxy.example.com:3128' : '',
+    }),
+  },
+  'network/vlan': {
+    create: (n) => ({ vlan_vint: `vlan${n}`, vlan_pint: `em${200 + n}`, vlan_tag: 1 + n, vlan_description: `Number ${n}` }),
+    update: (n) => ({ vlan_description: `Changed ${n}`, vlan_tag: 2000 + n, vlan_pcp: n % 8 }),
+    variants: [
+      { title: 'on an interface that has a record', verb: 'create', body: (n) => ({ vlan_vint: `vlan${n}`, vlan_pint: 'em0', vlan_tag: 1 + n }) },
+      { title: 'that renames it and moves it', verb: 'update', body: (n) => ({ vlan_vint: `vlan${1000 + n}`, vlan_pint: `em${500 + n}` }) },
+    ],
+  },
+  'network/lagg': {
+    create: (n) => ({ lagg_protocol: ['failover', 'lacp', 'loadbalance', 'roundrobin', 'fec'][n % 5] ?? 'lacp', lagg_interfaces: [`em${600 + 2 * n}`, `em${601 + 2 * n}`] }),
+  },
+  'network/lagginterfacemembers': {
+    create: (n) => ({ lagg_interfacegroup: 1, lagg_ordernum: 10 + n, lagg_physnic: `em${800 + n}`, lagg_deviceoptions: n % 2 === 0 ? 'up' : 'up mtu 9000' }),
+    update: (n) => ({ lagg_ordernum: n, lagg_deviceoptions: n % 2 === 0 ? 'up promisc' : 'up mtu 4000' }),
+  },
+  'network/staticroute': {
+    create: (n) => ({ sr_destination: `10.${100 + (n % 100)}.${Math.floor(n / 100)}.0/24`, sr_gateway: '10.0.0.253', sr_description: `Route ${n}` }),
+    update: (n) => ({ sr_gateway: `10.0.1.${1 + (n % 200)}`, sr_description: `Changed ${n}` }),
   },
   'tasks/cronjob': {
     create: (n) => ({ cron_user: 'root', cron_command: `echo ${n}`, cron_description: `Job ${n}`, cron_minute: String(n % 60) }),

@@ -2,6 +2,7 @@ import type { Host } from '../ports/index.ts';
 import { LinuxAccounts } from './accounts.ts';
 import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
+import { LinuxNetwork } from './network.ts';
 import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
 import { Tree } from './tree.ts';
@@ -27,6 +28,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     commands: new LinuxCommands({ runner }),
     disks,
     files: tree,
+    network: new LinuxNetwork({ runner, files: tree }),
     services: new LinuxServices({ runner }),
     zfs,
     close: () => runner.close(),

@@ -2,6 +2,7 @@ import type { Accounts } from './accounts.ts';
 import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
 import type { Files } from './files.ts';
+import type { Network } from './network.ts';
 import type { Services } from './services.ts';
 import type { Zfs } from './zfs.ts';
 
@@ -12,6 +13,7 @@ export interface Host {
   readonly commands: Commands;
   readonly disks: Disks;
   readonly files: Files;
+  readonly network: Network;
   readonly services: Services;
   readonly zfs: Zfs;
   /** Lets go of what it holds. Nothing may be asked of it afterwards. */

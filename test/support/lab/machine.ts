@@ -19,6 +19,8 @@ export interface MachineOptions {
   readonly memory?: number;
   /** Networks it is on, one interface each: `vec0` on the first. */
   readonly networks?: readonly number[];
+  /** Those of them on which the machine is given no address: somebody else configures the interface. */
+  readonly bare?: readonly number[];
   /** Whether the system itself lasts over a restart; without, only the disks do. */
   readonly lasting?: boolean;
   /** A folder that the machine sees, read-only, at /opt/payload. */
@@ -110,7 +112,7 @@ export class Machine implements AsyncDisposable {
       ...disks.map(({ file, device }) => `${device}=${file}`),
       // The last one that the kernel knows, so that the data disks begin where they always do.
       ...(options.lasting === true ? [`ubdp=${system}`, 'lab.state=ubdp'] : []),
-      ...addresses.map((address, index) => `lab.address=vec${index}=${address}/24`),
+      ...addresses.flatMap((address, index) => (options.bare?.includes(networks[index] ?? 0) === true ? [] : [`lab.address=vec${index}=${address}/24`])),
       `lab.name=${name}`,
       `lab.token=${token}`,
       'quiet',

@@ -39,6 +39,7 @@ export const machine: Facts = Object.freeze({
     shells: ['/bin/sh'],
   },
   disks: [],
+  network: { hostname: 'nas', hosts: '', nameServers: [], links: [] },
   services: new Map(),
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),

@@ -1,0 +1,56 @@
+/** The machine's links, as they are and as their files say. The files are written by others; here they come into force. */
+export interface Network {
+  /** Waits for nothing: what is being negotiated is not there yet. */
+  look(): Promise<NetworkState>;
+
+  /**
+   * Makes the links true to their files and returns when they are. `changed` are the paths of files that were written
+   * or removed: only links that these concern are touched. `again` are links whose files are as before and that became
+   * something else by other hands.
+   */
+  apply(order: LinkOrder): Promise<void>;
+
+  /** Gives the running machine another name. */
+  rename(name: string): Promise<void>;
+
+  /** Calls `changed` when links or addresses became others, by whatever hands. Returns how to stop. */
+  watch(changed: () => void): () => void;
+}
+
+export interface LinkOrder {
+  readonly changed: readonly string[];
+  readonly again: readonly string[];
+  /** What must be there afterwards. */
+  readonly links: readonly LinkGoal[];
+}
+
+export interface LinkGoal {
+  readonly name: string;
+  /** Fixed addresses as `address/bits`, in the usual spelling. */
+  readonly addresses: readonly string[];
+}
+
+export interface NetworkState {
+  readonly hostname: string;
+  /** What the machine's own table of hosts says besides the lines that every machine has. */
+  readonly hosts: string;
+  /** The name servers that its own file names, without those on the machine itself. */
+  readonly nameServers: readonly string[];
+  /** Without the loopback. */
+  readonly links: readonly Link[];
+}
+
+export interface Link {
+  readonly name: string;
+  /** What made it: `vlan`, `bond`, `bridge` …; empty for what was plugged in. */
+  readonly kind: string;
+  /** Whether it is switched on. */
+  readonly up: boolean;
+  /** Whether the other side is there; undefined when nobody can tell. */
+  readonly carrier: boolean | undefined;
+  readonly mtu: number;
+  /** The aggregate or bridge that it belongs to. */
+  readonly master: string | undefined;
+  /** As `address/bits`, in the usual spelling, without those that hold on this link alone. */
+  readonly addresses: readonly string[];
+}
