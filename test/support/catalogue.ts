@@ -9,7 +9,7 @@ import { isObject } from '../../src/lib/json.ts';
 import { units } from '../../src/units/index.ts';
 import type { Api } from './api.ts';
 import { type Appliance, appliance } from './appliance.ts';
-import { type Example, exampleDisks, exampleNics, examples, type Variant } from './examples.ts';
+import { type Body, type Example, exampleDisks, exampleNics, examples, type Variant } from './examples.ts';
 import { type FaultyHost, withFaults } from './faults.ts';
 import { standingClock } from './hosts.ts';
 
@@ -133,10 +133,20 @@ export class Maker {
     const example = exampleOf(resource);
     const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
     if (maker === undefined) throw new Error(`${example.madeBy} is not in the catalogue`);
-    const body = exampleOf(maker).create?.(this.next(maker.path));
+    const body = await this.body(maker, exampleOf(maker).create);
     const answer = await this.api.post(`${pathOf(maker)}/`, body);
     if (answer.status >= 300 || !isObject(answer.json)) throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
     return recordPath(resource, answer.json);
+  }
+
+  /** A body for one more record, once what it needs has been made. */
+  async body(resource: Resource, from: Body | undefined): Promise<unknown> {
+    const ids: number[] = [];
+    for (const path of (from && exampleOf(resource).needs) ?? []) {
+      const needed = addressed.find((one) => one.path === path);
+      if (needed !== undefined) ids.push(Number((await this.make(needed)).split('/').at(-1)));
+    }
+    return from?.(this.next(resource.path), ids);
   }
 
   /** The path of a record: one that stands there, or a new one. */
@@ -175,7 +185,7 @@ function trialsOf(route: Route, maker: Maker): readonly Trial[] {
         operation,
         async prepare() {
           const path = verb === 'create' || verb === 'clear' ? pathOf(resource) : await maker.record(resource);
-          return { method, path: `${path}/`, ...(body === undefined ? {} : { body: body(maker.next(resource.path)) }) };
+          return { method, path: `${path}/`, ...(body === undefined ? {} : { body: verb === 'create' ? await maker.body(resource, body) : body(maker.next(resource.path), []) }) };
         },
       });
       const plain = verb === 'create' ? example.create : verb === 'update' ? example.update : undefined;

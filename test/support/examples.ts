@@ -7,9 +7,11 @@ type Record_ = Readonly<Record<string, unknown>>;
 export interface Example {
   /** What the names in the resource's own path stand for. */
   readonly params?: Readonly<Record<string, string>>;
-  readonly create?: (n: number) => JsonObject;
+  readonly create?: Body;
+  /** The resources of which a record is made first for each body; `ids` are theirs. */
+  readonly needs?: readonly string[];
   /** Accepted for any record that was made from these examples, and different for each number. */
-  readonly update?: (n: number) => JsonObject;
+  readonly update?: Body;
   /** What a record is called in paths, from its answer; its id unless told. */
   readonly key?: (record: Record_) => string;
   /** The record that every fresh system has, where none can be made here. */
@@ -22,6 +24,8 @@ export interface Example {
   readonly variants?: readonly Variant[];
 }
 
+export type Body = (n: number, ids: readonly number[]) => JsonObject;
+
 export interface ActionExample {
   readonly body?: (n: number) => JsonObject | readonly string[];
   /** What is sent to the same record first, for an action that needs a certain state. */
@@ -31,7 +35,7 @@ export interface ActionExample {
 export interface Variant {
   readonly title: string;
   readonly verb: 'create' | 'update' | 'remove';
-  readonly body: (n: number) => JsonObject;
+  readonly body: Body;
 }
 
 /** Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second half. */
@@ -173,7 +177,8 @@ export const examples: Readonly<Record<string, Example>> = {
     create: (n) => ({ lagg_protocol: ['failover', 'lacp', 'loadbalance', 'roundrobin', 'fec'][n % 5] ?? 'lacp', lagg_interfaces: [`em${600 + 2 * n}`, `em${601 + 2 * n}`] }),
   },
   'network/lagginterfacemembers': {
-    create: (n) => ({ lagg_interfacegroup: 1, lagg_ordernum: 10 + n, lagg_physnic: `em${800 + n}`, lagg_deviceoptions: n % 2 === 0 ? 'up' : 'up mtu 9000' }),
+    needs: ['network/lagg'],
+    create: (n, [lagg = 1]) => ({ lagg_interfacegroup: lagg, lagg_ordernum: 10 + n, lagg_physnic: `em${800 + n}`, lagg_deviceoptions: n % 2 === 0 ? 'up' : 'up mtu 9000' }),
     update: (n) => ({ lagg_ordernum: n, lagg_deviceoptions: n % 2 === 0 ? 'up promisc' : 'up mtu 4000' }),
   },
   'network/staticroute': {
@@ -215,6 +220,6 @@ export const examples: Readonly<Record<string, Example>> = {
 
 /** The body as an object to add to; a list has no members. */
 export function exampleBody(path: string, verb: 'create' | 'update', n: number): Record_ {
-  const body = examples[path]?.[verb]?.(n);
+  const body = examples[path]?.[verb]?.(n, []);
   return isObject(body) ? body : {};
 }

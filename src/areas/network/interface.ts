@@ -78,8 +78,20 @@ function aliasesAfter(before: readonly string[], sent: readonly string[]): reado
   return Object.freeze([...before.filter((alias) => sent.includes(alias)), ...sent.filter((alias) => !before.includes(alias))]);
 }
 
+/** A record stays the same value until it changes, so its addresses are read once, however many records there are. */
+const read = new WeakMap<Interface, readonly Network[]>();
+
 /** The fixed addresses of an interface. */
-export function addressesOf({ int_ipv4address, int_v4netmaskbit, int_ipv6address, int_v6netmaskbit, int_aliases }: Omit<Interface, 'id'>): readonly Network[] {
+export function addressesOf(record: Interface): readonly Network[] {
+  let addresses = read.get(record);
+  if (addresses === undefined) {
+    addresses = readAddresses(record);
+    read.set(record, addresses);
+  }
+  return addresses;
+}
+
+function readAddresses({ int_ipv4address, int_v4netmaskbit, int_ipv6address, int_v6netmaskbit, int_aliases }: Interface): readonly Network[] {
   return [`${int_ipv4address}/${int_v4netmaskbit}`, `${int_ipv6address}/${int_v6netmaskbit}`, ...int_aliases].map(parseNetwork).filter((one) => one !== undefined);
 }
 

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseNetwork, showNetwork } from '../../lib/ip.ts';
+import { isWithin, lastElement } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
 import type { Link, LinkOrder, Network, NetworkState } from '../ports/network.ts';
 import { codeOf, isFlag, isNumber, isText, listOf, Memory, optional, shapeOf } from './state.ts';
@@ -19,11 +20,14 @@ export class VirtualNetwork implements Network {
   readonly #memory: Memory<Kept>;
   readonly #tree: Tree;
   readonly #nics: number;
+  /** What the files said when they last came into force, by name. */
+  readonly #files = new Map<string, File>();
 
   /** The interfaces are `em0` and on: the names that existing clients look for. */
   constructor(path: string, tree: Tree, nics: number) {
     this.#tree = tree;
     this.#nics = nics;
+    this.#read(namesIn(tree.locate(folder)).map((name) => `${folder}/${name}`));
     this.#memory = new Memory(path, shapeOf<Kept>({ hostname: isText, links: listOf(isLink) }), Object.freeze({ hostname: 'nas', links: this.#links() }));
   }
 
@@ -41,7 +45,8 @@ export class VirtualNetwork implements Network {
     return () => {};
   }
 
-  async apply({ links }: LinkOrder): Promise<void> {
+  async apply({ changed, links }: LinkOrder): Promise<void> {
+    this.#read(changed);
     const now = this.#links();
     const there = new Map(now.map((link) => [link.name, link]));
     for (const { name, addresses } of links) {
@@ -55,24 +60,26 @@ export class VirtualNetwork implements Network {
 
   /** All links as the files say. */
   #links(): readonly Link[] {
-    const files = this.#files();
-    const settings = new Map(files.filter(({ name }) => name.endsWith('.network')).map(({ sections }) => [valuesOf(sections, 'Match', 'Name')[0] ?? '', sections]));
+    const files = [...this.#files];
+    const settings = new Map(files.filter(([name]) => name.endsWith('.network')).map(([, file]) => [valuesOf(file, 'Match', 'Name')[0] ?? '', file]));
+    const stacked = new Set([...settings.values()].flatMap((file) => valuesOf(file, 'Network', 'VLAN')));
     const physical = Array.from({ length: this.#nics }, (_, index) => this.#link(`em${index}`, '', settings));
     const made = files
-      .filter(({ name }) => name.endsWith('.netdev'))
-      .map(({ sections }) => ({ name: valuesOf(sections, 'NetDev', 'Name')[0] ?? '', kind: valuesOf(sections, 'NetDev', 'Kind')[0] ?? '' }))
+      .filter(([name]) => name.endsWith('.netdev'))
+      .map(([, file]) => ({ name: valuesOf(file, 'NetDev', 'Name')[0] ?? '', kind: valuesOf(file, 'NetDev', 'Kind')[0] ?? '' }))
       // networkd makes a VLAN on the link whose file asks for it, and an aggregate by itself.
-      .filter(({ name, kind }) => kind !== 'vlan' || [...settings.values()].some((sections) => valuesOf(sections, 'Network', 'VLAN').includes(name)))
+      .filter(({ name, kind }) => kind !== 'vlan' || stacked.has(name))
       .map(({ name, kind }) => this.#link(name, kind, settings));
     return Object.freeze([...physical, ...made]);
   }
 
-  #link(name: string, kind: string, settings: ReadonlyMap<string, readonly Section[]>): Link {
-    const sections = settings.get(name) ?? [];
-    const first = (section: string, key: string) => valuesOf(sections, section, key)[0];
+  #link(name: string, kind: string, settings: ReadonlyMap<string, File>): Link {
+    const file = settings.get(name);
+    const values = (section: string, key: string) => (file === undefined ? [] : valuesOf(file, section, key));
+    const first = (section: string, key: string) => values(section, key)[0];
     const number = Number(/\d+$/.exec(name)?.[0] ?? 0);
-    const up = sections.length > 0 && first('Link', 'ActivationPolicy') !== 'always-down';
-    const fixed = valuesOf(sections, 'Address', 'Address').map((text) => {
+    const up = file !== undefined && first('Link', 'ActivationPolicy') !== 'always-down';
+    const fixed = values('Address', 'Address').map((text) => {
       const network = parseNetwork(text);
       if (network === undefined) throw new HostError(`${name}: ${text} is no address`);
       return showNetwork(network);
@@ -90,37 +97,54 @@ export class VirtualNetwork implements Network {
     });
   }
 
-  #files(): readonly { readonly name: string; readonly sections: readonly Section[] }[] {
+  /** Reads again the files of these paths. */
+  #read(changed: readonly string[]): void {
     const place = this.#tree.locate(folder);
-    let names: readonly string[];
-    try {
-      names = readdirSync(place).sort();
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return [];
-      throw error;
+    for (const path of changed.filter((one) => isWithin(one, folder))) {
+      const name = lastElement(path);
+      const text = readIfThere(`${place}/${name}`);
+      if (text === undefined) this.#files.delete(name);
+      else this.#files.set(name, sectionsOf(text));
     }
-    return names.filter((name) => /\.(network|netdev)$/.test(name)).map((name) => ({ name, sections: sectionsOf(readFileSync(`${place}/${name}`, 'utf8')) }));
   }
 }
 
-interface Section {
-  readonly title: string;
-  readonly entries: readonly (readonly [key: string, value: string])[];
+function namesIn(place: string): readonly string[] {
+  try {
+    return readdirSync(place);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
 }
 
-function sectionsOf(text: string): readonly Section[] {
-  return text
-    .split(/^\[/m)
-    .slice(1)
-    .map((part) => {
-      const [head = '', ...lines] = part.split('\n');
-      return {
-        title: head.replace(/\].*$/, ''),
-        entries: lines.filter((line) => /^\w+=/.test(line)).map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)] as const),
-      };
-    });
+function readIfThere(place: string): string | undefined {
+  try {
+    return readFileSync(place, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
-function valuesOf(sections: readonly Section[], title: string, key: string): readonly string[] {
-  return sections.filter((section) => section.title === title).flatMap(({ entries }) => entries.filter(([name]) => name === key).map(([, value]) => value));
+/** The values of each key, by section: `Network/VLAN`. Sections of one title are as one. */
+type File = ReadonlyMap<string, readonly string[]>;
+
+function sectionsOf(text: string): File {
+  const values = new Map<string, string[]>();
+  let title = '';
+  for (const line of text.split('\n')) {
+    title = /^\[(.*)\]$/.exec(line)?.[1] ?? title;
+    const entry = /^(\w+)=(.*)$/.exec(line);
+    if (entry === null) continue;
+    const key = `${title}/${entry[1]}`;
+    const known = values.get(key);
+    if (known === undefined) values.set(key, [entry[2] ?? '']);
+    else known.push(entry[2] ?? '');
+  }
+  return values;
+}
+
+function valuesOf(file: File, title: string, key: string): readonly string[] {
+  return file.get(`${title}/${key}`) ?? [];
 }
