@@ -172,14 +172,16 @@ export class Engine {
 
   operations(asker: Asker): Operations {
     const engine = this;
+    // Records are a part of what is done there, and would go back alone.
+    const { confirmWithin: _, ...inWork } = asker;
     return {
       get world() {
         return engine.world;
       },
       now: this.#now,
       hashPassword: (password) => this.#passwords.hash(password),
-      change: (title, make) => this.change(title, asker, make),
-      work: (title, locks, run) => this.#work(title, locks, asker, run),
+      change: (title, make) => this.change(title, inWork, make),
+      work: (title, locks, run) => this.#work(title, locks, inWork, run),
       background: (task) => this.#background(task),
       perform: (step) => this.#perform(step, asker),
     };
@@ -464,6 +466,9 @@ export class Engine {
       throw refused(`An earlier change waits to be confirmed until ${new Date(it.until).toISOString()}: ${it.title}. Until then nothing is built upon it.`);
     const { way, confirmWithin: asked } = item.asker;
     if (asked === 0 || item.changes.length === 0) return;
+    const step = draft.firstSteps[mark.first] ?? draft.lastSteps[mark.last];
+    if (asked !== undefined && step !== undefined)
+      throw refused(`Only a change of the configuration alone can go back by itself, and this one does more: ${step.title}. Leave out confirm_within.`);
     const cuts = way !== undefined && cutsOff(this.#accesses, item.changes, way, this.#tables, draft, this.#facts.facts);
     if (!cuts && asked === undefined) return;
     if (it !== undefined) throw refused(`An earlier change waits to be confirmed until ${new Date(it.until).toISOString()}, and only one can: ${it.title}.`);

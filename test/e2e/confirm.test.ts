@@ -57,6 +57,16 @@ test('without the word, a change from this machine itself needs no confirmation,
   assert.deepEqual([refused.status, refused.json], [400, { error: 'confirm_within is a number of seconds from 0 to 3600.' }]);
 });
 
+test('a change that does more than the configuration says cannot be told to go back', async () => {
+  await using nas = await appliance();
+  await nas.api.expect(201, 'POST', 'storage/volume/?confirm_within=1', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  assert.equal(nas.engine.provisional, undefined, 'a volume is more than its record');
+  const refused = await nas.api.post('sharing/cifs/?confirm_within=1', { cifs_path: '/mnt/tank/media', cifs_name: 'media' });
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /Only a change of the configuration alone can go back by itself, and this one does more: .*media.*Leave out confirm_within/);
+  assert.equal(await nas.host.files.kind('/mnt/tank/media'), undefined);
+});
+
 test('after an end of the daemon in between, the change is gone before anything else happens', async () => {
   let nas = await appliance();
   try {

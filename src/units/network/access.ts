@@ -14,9 +14,12 @@ export const networkAccess: Access = {
   name: 'network',
   reads: [networkSettings, networkInterface, vlan, lagg, laggMember, staticRoute],
   of(view, facts, { local, remote }) {
+    const plans = new Map(planLinks(view).links.map((plan) => [plan.name, plan]));
+    // An address that holds on one link alone names that link, and needs no route.
+    const zone = /%(.+)$/.exec(local)?.[1];
+    if (zone !== undefined) return JSON.stringify(ofLink(zone, plans, true));
     const [here, there] = [parseIp(local), parseIp(remote)];
     if (here === undefined || there === undefined) return `${local} ${remote}`;
-    const plans = new Map(planLinks(view).links.map((plan) => [plan.name, plan]));
     return JSON.stringify([endOf(here, plans, facts), routeTo(there, plans, facts)]);
   },
 };
@@ -29,10 +32,13 @@ function endOf(here: Ip, plans: Plans, { network }: Facts): unknown {
   const fixed = [...plans.values()].find(({ addresses }) => addresses.some(has));
   if (fixed !== undefined) return [fixed.addresses.filter(has).map(showNetwork), linkOf(fixed, plans)];
   const name = network.links.find(({ addresses }) => addresses.map(parseNetwork).some((one) => one !== undefined && has(one)))?.name;
-  const plan = name === undefined ? undefined : plans.get(name);
-  // A link without a record is left as it is, whatever else changes.
-  if (plan === undefined) return name ?? null;
-  return [here.family === 4 ? plan.dhcp : plan.ipv6auto, linkOf(plan, plans)];
+  return name === undefined ? null : ofLink(name, plans, here.family === 4 ? plans.get(name)?.dhcp : plans.get(name)?.ipv6auto);
+}
+
+/** A link whose address is not fixed, and what gives it one. A link without a record is left as it is, whatever else changes. */
+function ofLink(name: string, plans: Plans, source: boolean | undefined): unknown {
+  const plan = plans.get(name);
+  return plan === undefined ? name : [source, linkOf(plan, plans)];
 }
 
 /** What a link is made of, down to the cables. */
