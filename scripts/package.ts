@@ -15,6 +15,7 @@ const home = `${tree}/usr/lib/holdfast`;
 const depends = ['adduser', 'hostname', 'iproute2', 'iputils-ping', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
 const recommends = [
   'cron',
+  'ethtool',
   'hdparm',
   'openssh-client',
   'proftpd-core',

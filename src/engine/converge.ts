@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OwnedAccounts, UserSpec } from '../host/ports/accounts.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
+import type { Medium } from '../host/ports/network.ts';
 import { sentenceList } from '../lib/text.ts';
 import { failed } from './errors.ts';
 import type { Topic } from './facts.ts';
@@ -147,10 +149,20 @@ async function convergeLinks(host: Host, desired: readonly DesiredLink[], applie
   const before = new Map(applied?.map((link) => [link.name, link]));
   const wanted = new Set(desired.map(({ name }) => name));
   const gone = [...before.keys()].filter((name) => !wanted.has(name));
+  for (const { name, medium } of desired) if (medium !== undefined) await convergeMedium(host, name, medium, before.get(name)?.medium, act);
+  for (const { name, medium } of before.values()) if (!wanted.has(name) && medium !== undefined) await convergeMedium(host, name, 'auto', medium, act);
   const names = [...concerned, ...amiss].map(({ name }) => name).concat(gone);
   if (names.length === 0 && written.length === 0) return;
   const order = { changed: written, again: amiss.map(({ name }) => name), links: [...concerned, ...amiss].map(({ name, addresses }) => ({ name, addresses })) };
   await act(`configure ${named(names)}`, () => host.network.apply(order), 'network');
+}
+
+/** A card that has no notion of media works by itself. One that was just told has to be told no more. */
+async function convergeMedium(host: Host, name: string, medium: Medium, before: Medium | undefined, act: Act): Promise<void> {
+  if (isDeepStrictEqual(before, medium)) return;
+  if (isDeepStrictEqual((await host.network.medium(name)) ?? 'auto', medium)) return;
+  const how = medium === 'auto' ? 'agree on its medium with the other side' : `work with ${medium.speed} Mbit/s and ${medium.duplex} duplex`;
+  await act(`let ${name} ${how}`, () => host.network.setMedium(name, medium), 'network');
 }
 
 /** The first few names, and how many more there are. */

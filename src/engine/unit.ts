@@ -1,6 +1,6 @@
 import type { GroupSpec, UserSpec } from '../host/ports/accounts.ts';
 import type { Outcome } from '../host/ports/commands.ts';
-import type { LinkGoal } from '../host/ports/network.ts';
+import type { LinkGoal, Medium } from '../host/ports/network.ts';
 import type { Facts, Topic } from './facts.ts';
 import type { View } from './resource.ts';
 import type { Kept } from './tables.ts';
@@ -78,6 +78,8 @@ export interface Checker {
 export interface DesiredLink extends LinkGoal {
   /** Paths among the unit's files. */
   readonly files: readonly string[];
+  /** How its card is to work; undefined for a link without one. */
+  readonly medium?: Medium;
 }
 
 export interface DesiredService {

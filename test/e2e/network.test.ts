@@ -76,8 +76,23 @@ test('the words of ifconfig are a closed set', async () => {
   const refused = async (int_options: string) => JSON.stringify(await issues(nas.api.post('network/interface/', nic(1, { int_options }))));
   assert.match(await refused('polling'), /"\\"polling\\" is none of the words that can be carried over from ifconfig: up, down, mtu N/);
   assert.match(await refused('mtu'), /After mtu comes a number/);
-  assert.match(await refused('media 10baseT'), /autoselect/);
+  assert.match(await refused('media carrier-pigeon'), /After media comes autoselect, or a name like 100baseTX/);
+  assert.match(await refused('mediaopt half-duplex'), /mediaopt needs a medium with a speed/);
   assert.match(await refused('ether 01:00:00:00:00:01'), /one card/);
+});
+
+test('a card is held to a medium, and let go when the record says nothing of it', async () => {
+  await using nas = await appliance();
+  const medium = () => nas.host.network.medium('em0');
+  const { id } = await nas.api.expect(201, 'POST', 'network/interface/', nic(0, { int_options: 'media 100baseTX mediaopt half-duplex' }));
+  assert.deepEqual(await medium(), { speed: 100, duplex: 'half' });
+  await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_options: 'media 1000baseT' });
+  assert.deepEqual(await medium(), { speed: 1000, duplex: 'full' });
+  const refused = await nas.api.put(`network/interface/${id}/`, { int_options: 'media 10Gbase-T' });
+  assert.deepEqual([refused.status, refused.json], [400, { error_message: 'em0 knows no medium with 10000 Mbit/s and full duplex.' }]);
+  assert.deepEqual(await medium(), { speed: 1000, duplex: 'full' });
+  await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_options: '' });
+  assert.equal(await medium(), 'auto');
 });
 
 test('a VLAN brings records for itself and its parent, and goes with its own', async () => {

@@ -142,7 +142,7 @@ export const examples: Readonly<Record<string, Example>> = {
       int_ipv4address: `10.${n}.0.1`,
       int_v4netmaskbit: '16',
       int_aliases: [`10.${n}.0.2/32`, `2001:db8:${n}::2/64`],
-      int_options: 'up mtu 9000',
+      int_options: n % 2 === 0 ? 'up mtu 9000 media 100baseTX mediaopt half-duplex' : 'up',
     }),
     update: (n) => ({
       int_name: `Renamed ${n}`,

@@ -3,6 +3,7 @@ import { addressOf } from '../../engine/formats.ts';
 import { collection, type RecordOf, type Saving, type View } from '../../engine/resource.ts';
 import { contains, isLinkLocal, type Network, networkOf, overlap, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
 import { laggMember } from './lagginterfacemembers.ts';
+import { planMedium } from './media.ts';
 import { laggName, noSuchNic, plugged } from './nics.ts';
 import { optionWords, readOptions } from './options.ts';
 
@@ -58,7 +59,14 @@ export const networkInterface = collection('network/interface', {
       issues.add(record.int_ipv6address === '' ? 'int_ipv6address' : 'int_v6netmaskbit', 'An IPv6 address needs its prefix length, and a prefix length an address.');
     if (laggName.test(record.int_interface) && /(^|\s)mtu(\s|$)/.test(record.int_options))
       issues.add('int_options', 'The MTU of an aggregate is set at its members, by the word mtu in their lagg_deviceoptions.');
+    if (/^(lagg|vlan)\d+$/.test(record.int_interface) && /(^|\s)media/.test(record.int_options)) issues.add('int_options', 'Media are for cards: this one is made of others.');
     checkAddresses(saving);
+  },
+  onSave({ draft, record, before, facts }) {
+    planMedium(draft.plan, facts, record.int_interface, before?.int_options, record.int_options);
+  },
+  onRemove({ draft, record, facts }) {
+    planMedium(draft.plan, facts, record.int_interface, record.int_options, undefined);
   },
   present({ int_interface }, { facts }) {
     const link = facts.network.links.find(({ name }) => name === int_interface);

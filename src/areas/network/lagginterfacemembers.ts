@@ -1,5 +1,6 @@
 import { integer, onMachine, reference, required, text, where } from '../../engine/fields.ts';
 import { collection } from '../../engine/resource.ts';
+import { planMedium } from './media.ts';
 import { noSuchNic, plugged } from './nics.ts';
 import { readOptions } from './options.ts';
 
@@ -16,7 +17,7 @@ export const laggMember = collection('network/lagginterfacemembers', {
       onMachine(text({ says: 'Name of the network interface.', max: 120 }), (name, facts) => (plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name))),
     ),
     lagg_deviceoptions: where(
-      text({ says: 'Words of ifconfig for this member: up, promisc, -promisc, and mtu N, which holds for the whole aggregate.', max: 120, initial: 'up' }),
+      text({ says: 'Words of ifconfig for this member: up, promisc, -promisc, media and mediaopt, and mtu N, which holds for the whole aggregate.', max: 120, initial: 'up' }),
       (value) => {
         const reading = readOptions(value);
         if ('wrong' in reading) return reading.wrong;
@@ -25,6 +26,14 @@ export const laggMember = collection('network/lagginterfacemembers', {
         return options.mac !== undefined || options.arp !== undefined ? 'Hardware address and ARP are those of the aggregate, not of a member.' : undefined;
       },
     ),
+  },
+  onSave({ draft, record, before, facts }) {
+    const same = before?.lagg_physnic === record.lagg_physnic;
+    if (before !== undefined && !same) planMedium(draft.plan, facts, before.lagg_physnic, before.lagg_deviceoptions, undefined);
+    planMedium(draft.plan, facts, record.lagg_physnic, same ? before?.lagg_deviceoptions : undefined, record.lagg_deviceoptions);
+  },
+  onRemove({ draft, record, facts }) {
+    planMedium(draft.plan, facts, record.lagg_physnic, record.lagg_deviceoptions, undefined);
   },
   unique: [{ fields: ['lagg_physnic'], says: 'This interface is a member of an aggregate already.' }],
 });

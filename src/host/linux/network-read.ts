@@ -1,7 +1,7 @@
 /** Pure readers of what iproute2 prints and of the files about names. */
 import { parseNetwork, showNetwork } from '../../lib/ip.ts';
 import { isObject } from '../../lib/json.ts';
-import type { Link } from '../ports/network.ts';
+import type { Link, Medium } from '../ports/network.ts';
 
 /** What `ip -json -details address show` prints. */
 export function readLinks(text: string): readonly Link[] {
@@ -42,4 +42,23 @@ export function readOtherHosts(text: string): string {
 export function readNameServers(text: string): readonly string[] {
   const named = [...text.matchAll(/^nameserver\s+(\S+)/gm)].map(([, address = '']) => address);
   return named.filter((address) => !/^(127\.|::1$|fe80:|169\.254\.)/i.test(address)).slice(0, 3);
+}
+
+/** What `ethtool` prints of a card; undefined for one that says nothing of negotiation. */
+export function readMedium(text: string): Medium | undefined {
+  const negotiates = /^\s*Auto-negotiation: (on|off)/m.exec(text)?.[1];
+  if (negotiates === undefined) return undefined;
+  if (negotiates === 'off') {
+    const [speed, duplex] = [/^\s*Speed: (\d+)Mb\/s/m.exec(text)?.[1], /^\s*Duplex: (Full|Half)/m.exec(text)?.[1]];
+    return speed === undefined ? undefined : { speed: Number(speed), duplex: duplex === 'Half' ? 'half' : 'full' };
+  }
+  const [supported, advertised] = [modesIn(text, 'Supported'), modesIn(text, 'Advertised')];
+  const [only] = advertised;
+  return only !== undefined && advertised.every((mode) => mode.speed === only.speed && mode.duplex === only.duplex) && supported.length > advertised.length ? only : 'auto';
+}
+
+/** The modes that stand behind a title, over several lines: `10baseT/Half 10baseT/Full`. */
+function modesIn(text: string, title: string): readonly Exclude<Medium, 'auto'>[] {
+  const block = new RegExp(`^\\s*${title} link modes:((?:\\s+\\d+base\\S+)+)`, 'm').exec(text)?.[1] ?? '';
+  return [...block.matchAll(/(\d+)base\S*\/(Full|Half)/g)].map(([, speed, duplex]) => ({ speed: Number(speed), duplex: duplex === 'Half' ? 'half' : 'full' }));
 }

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Files } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
-import type { Link, LinkGoal, LinkOrder, Network, NetworkState } from '../ports/network.ts';
-import { readLinks, readNameServers, readOtherHosts } from './network-read.ts';
-import { expectSuccess, type Runner } from './runner.ts';
+import type { Link, LinkGoal, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
+import { readLinks, readMedium, readNameServers, readOtherHosts } from './network-read.ts';
+import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import { readLastWords } from './services-read.ts';
 import { watchProgram } from './watch.ts';
 
@@ -35,6 +35,26 @@ export class LinuxNetwork implements Network {
   async rename(name: string): Promise<void> {
     const words = ['hostname', name];
     expectSuccess(await this.#runner.run(words), words);
+  }
+
+  async medium(link: string): Promise<Medium | undefined> {
+    const { status, stdout } = await this.#runner.run(['ethtool', link]).catch((error: unknown) => {
+      // Without the program nobody held a card to anything.
+      if (error instanceof HostError) return { status: 1, stdout: '' };
+      throw error;
+    });
+    return status === 0 ? readMedium(stdout) : undefined;
+  }
+
+  async setMedium(link: string, medium: Medium): Promise<void> {
+    const how =
+      medium === 'auto'
+        ? ['autoneg', 'on']
+        : // From gigabit on, copper has to negotiate: then only this speed is offered.
+          ['speed', String(medium.speed), 'duplex', medium.duplex, 'autoneg', medium.speed < 1000 ? 'off' : 'on'];
+    const outcome = await this.#runner.run(['ethtool', '-s', link, ...how]);
+    if (outcome.status !== 0 || /not setting|Cannot set/i.test(outcome.stderr))
+      throw new HostError(`${link} cannot be told its medium: ${wordsOf(outcome).replaceAll(/\s*\n\s*/g, ' ')}`);
   }
 
   watch(changed: () => void): () => void {

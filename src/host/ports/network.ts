@@ -10,6 +10,12 @@ export interface Network {
    */
   apply(order: LinkOrder): Promise<void>;
 
+  /** How a card works; undefined for one that has no notion of it. */
+  medium(link: string): Promise<Medium | undefined>;
+
+  /** Tells a card how to work. What it has no notion of is a failure, in its own words. */
+  setMedium(link: string, medium: Medium): Promise<void>;
+
   /** Gives the running machine another name. */
   rename(name: string): Promise<void>;
 
@@ -29,6 +35,9 @@ export interface LinkGoal {
   /** Fixed addresses as `address/bits`, in the usual spelling. */
   readonly addresses: readonly string[];
 }
+
+/** What a card agrees on with the other side by itself, or the one speed, in Mbit/s, and duplex that it is held to. */
+export type Medium = 'auto' | { readonly speed: number; readonly duplex: 'full' | 'half' };
 
 export interface NetworkState {
   readonly hostname: string;

@@ -2,17 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { parseNetwork, showNetwork } from '../../lib/ip.ts';
 import { isWithin, lastElement } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
-import type { Link, LinkOrder, Network, NetworkState } from '../ports/network.ts';
-import { codeOf, isFlag, isNumber, isText, listOf, Memory, optional, shapeOf } from './state.ts';
+import type { Link, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
+import { codeOf, isFlag, isNumber, isText, listOf, Memory, mapOf, oneOf, optional, shapeOf } from './state.ts';
 import type { Tree } from './tree.ts';
 
 const folder = '/etc/systemd/network';
 
 interface Kept {
   readonly hostname: string;
+  /** The cards that are held to a speed. */
+  readonly media: Readonly<Record<string, Exclude<Medium, 'auto'>>>;
   readonly links: readonly Link[];
 }
 
+const isFixed = shapeOf<Exclude<Medium, 'auto'>>({ speed: isNumber, duplex: oneOf(['full', 'half']) });
 const isLink = shapeOf<Link>({ name: isText, kind: isText, up: isFlag, carrier: optional(isFlag), mtu: isNumber, master: optional(isText), addresses: listOf(isText) });
 
 /** The kernel's links and a model of systemd-networkd: what its files say becomes true when they come into force. */
@@ -28,16 +31,34 @@ export class VirtualNetwork implements Network {
     this.#tree = tree;
     this.#nics = nics;
     this.#read(namesIn(tree.locate(folder)).map((name) => `${folder}/${name}`));
-    this.#memory = new Memory(path, shapeOf<Kept>({ hostname: isText, links: listOf(isLink) }), Object.freeze({ hostname: 'nas', links: this.#links() }));
+    this.#memory = new Memory(
+      path,
+      shapeOf<Kept>({ hostname: isText, media: mapOf(isFixed), links: listOf(isLink) }),
+      Object.freeze({ hostname: 'nas', media: {}, links: this.#links() }),
+    );
   }
 
   async look(): Promise<NetworkState> {
-    return Object.freeze({ ...this.#memory.value, hosts: '', nameServers: [] });
+    const { hostname, links } = this.#memory.value;
+    return Object.freeze({ hostname, links, hosts: '', nameServers: [] });
   }
 
   async rename(hostname: string): Promise<void> {
     if (hostname === '' || hostname.length > 64) throw new HostError('sethostname: Invalid argument');
     this.#memory.keep(Object.freeze({ ...this.#memory.value, hostname }));
+  }
+
+  async medium(link: string): Promise<Medium | undefined> {
+    return /^em\d+$/.test(link) ? (this.#memory.value.media[link] ?? 'auto') : undefined;
+  }
+
+  /** A card of copper as most are: it knows 10, 100 and 1000 Mbit/s, the last one with both directions at once. */
+  async setMedium(link: string, medium: Medium): Promise<void> {
+    if (!this.#memory.value.links.some(({ name, kind }) => name === link && kind === '')) throw new HostError(`netlink error: No such device`);
+    if (medium !== 'auto' && (![10, 100, 1000].includes(medium.speed) || (medium.speed === 1000 && medium.duplex === 'half')))
+      throw new HostError(`${link} knows no medium with ${medium.speed} Mbit/s and ${medium.duplex} duplex.`);
+    const { [link]: _, ...others } = this.#memory.value.media;
+    this.#memory.keep(Object.freeze({ ...this.#memory.value, media: Object.freeze(medium === 'auto' ? others : { ...others, [link]: medium }) }));
   }
 
   /** Other hands do not reach in here. */

@@ -65,7 +65,9 @@ export function planLinks(view: View): NetworkPlan {
     for (const [place, { lagg_physnic }] of members.entries()) {
       const member = link(lagg_physnic);
       member.member = { of: lagg_interface, preferred: lagg_protocol === 'failover' && place === 0 };
-      member.options = { ...(options[place]?.promisc === undefined ? {} : { promisc: options[place].promisc }) };
+      // The MTU is the aggregate's.
+      const { mtu: _, ...own } = options[place] ?? {};
+      member.options = own;
     }
     const mtu = options.find((one) => one.mtu !== undefined)?.mtu;
     if (mtu !== undefined) aggregate.options = { mtu };

@@ -55,6 +55,7 @@ function goalOf({ name, device, options, addresses, vlans, member }: LinkPlan): 
     files: [networkPath(name), ...[...(device.kind === 'plugged' ? [] : [name]), ...vlans, ...(member === undefined ? [] : [member.of])].map(netdevPath)],
     // One that is down has them when it is up again.
     addresses: options.up === false ? [] : addresses.map(showNetwork),
+    ...(device.kind === 'plugged' ? { medium: options.medium ?? 'auto' } : {}),
   };
 }
 
