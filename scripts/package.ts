@@ -17,15 +17,20 @@ const recommends = [
   'cron',
   'ethtool',
   'hdparm',
+  'inadyn',
+  'lldpd',
   'openssh-client',
+  'openssh-server',
   'proftpd-core',
   'proftpd-mod-crypto',
   'rsync',
   'samba',
   'samba-vfs-modules',
   'smartmontools',
+  'snmpd',
   'sudo',
   'systemd-resolved',
+  'tftpd-hpa',
   'zfs-zed',
 ];
 
@@ -62,6 +67,7 @@ await copyFile(`${root}/node_modules/better-sqlite3/package.json`, `${database}/
 await copyFile(`${root}/node_modules/better-sqlite3/prebuilds/linux-x64.node`, `${database}/prebuilds/linux-x64.node`);
 await put('/usr/sbin/holdfast', lines('#!/bin/sh', 'exec /usr/lib/holdfast/bin/node /usr/lib/holdfast/dist/holdfast.mjs "$@"'), 0o755);
 await put('/usr/lib/systemd/system/holdfast.service', await readFile(`${root}/packaging/holdfast.service`, 'utf8'));
+await put('/usr/lib/holdfast/snmp-pools', await readFile(`${root}/packaging/snmp-pools`, 'utf8'), 0o755);
 await put('/etc/holdfast/holdfast.conf', await readFile(`${root}/packaging/holdfast.conf`, 'utf8'), 0o600);
 await put(
   '/DEBIAN/control',

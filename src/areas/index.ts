@@ -9,8 +9,16 @@ import { laggMember } from './network/lagginterfacemembers.ts';
 import { staticRoute } from './network/staticroute.ts';
 import { vlan } from './network/vlan.ts';
 import { cifsSettings } from './services/cifs.ts';
+import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
+import { lldpSettings } from './services/lldp.ts';
+import { rsyncdSettings } from './services/rsyncd.ts';
+import { rsyncModule } from './services/rsyncmod.ts';
 import { serviceSwitch } from './services/services.ts';
+import { smartSettings } from './services/smart.ts';
+import { snmpSettings } from './services/snmp.ts';
+import { sshSettings } from './services/ssh.ts';
+import { tftpSettings } from './services/tftp.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
@@ -20,6 +28,7 @@ import { snapshot } from './storage/snapshots.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
+import { bootEnvironment } from './system/bootenv.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -41,7 +50,15 @@ export const catalogue: readonly Resource[] = [
   cifsShare,
   serviceSwitch,
   cifsSettings,
+  dynamicDnsSettings,
   ftpSettings,
+  lldpSettings,
+  rsyncdSettings,
+  rsyncModule,
+  smartSettings,
+  snmpSettings,
+  sshSettings,
+  tftpSettings,
   user,
   group,
   // Part C
@@ -52,6 +69,7 @@ export const catalogue: readonly Resource[] = [
   snapshot,
   disk,
   permission,
+  bootEnvironment,
   // Without an address
   volumeRecord,
   diskRecord,
