@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OwnedAccounts, UserSpec } from '../host/ports/accounts.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
-import type { Medium } from '../host/ports/network.ts';
+import type { FixedRoute, Medium } from '../host/ports/network.ts';
 import { sentenceList } from '../lib/text.ts';
 import { failed } from './errors.ts';
 import type { Topic } from './facts.ts';
@@ -145,8 +145,7 @@ async function convergeServices(host: Host, desired: readonly DesiredService[], 
 async function convergeLinks(host: Host, desired: readonly DesiredLink[], applied: readonly DesiredLink[] | undefined, written: readonly string[], act: Act): Promise<void> {
   const changed = new Set(written);
   const concerned = new Set(desired.filter(({ files }) => files.some((path) => changed.has(path))));
-  const there = applied === undefined ? new Map((await host.network.look()).links.map((link) => [link.name, new Set(link.addresses)])) : undefined;
-  const amiss = desired.filter((link) => there !== undefined && !concerned.has(link) && !link.addresses.every((address) => there.get(link.name)?.has(address)));
+  const amiss = applied === undefined ? (await linksAmiss(host, desired)).filter((link) => !concerned.has(link)) : [];
   const before = new Map(applied?.map((link) => [link.name, link]));
   const wanted = new Set(desired.map(({ name }) => name));
   const gone = [...before.keys()].filter((name) => !wanted.has(name));
@@ -154,9 +153,21 @@ async function convergeLinks(host: Host, desired: readonly DesiredLink[], applie
   for (const { name, medium } of before.values()) if (!wanted.has(name) && medium !== undefined) await convergeMedium(host, name, 'auto', medium, act);
   const names = [...concerned, ...amiss].map(({ name }) => name).concat(gone);
   if (names.length === 0 && written.length === 0) return;
-  const order = { changed: written, again: amiss.map(({ name }) => name), links: [...concerned, ...amiss].map(({ name, addresses }) => ({ name, addresses })) };
+  const order = { changed: written, again: amiss.map(({ name }) => name), links: [...concerned, ...amiss].map(({ name, addresses, routes }) => ({ name, addresses, routes })) };
   await act(`configure ${named(names)}`, () => host.network.apply(order), 'network');
 }
+
+/** The links that are not there, or lack a fixed address or a route. */
+async function linksAmiss(host: Host, desired: readonly DesiredLink[]): Promise<readonly DesiredLink[]> {
+  const there = new Map((await host.network.look()).links.map((link) => [link.name, new Set(link.addresses)]));
+  const routed = new Set((desired.some(({ routes }) => routes.length > 0) ? await host.network.routes() : []).map(routeText));
+  return desired.filter(({ name, addresses, routes }) => {
+    const has = there.get(name);
+    return has === undefined || !addresses.every((address) => has.has(address)) || !routes.every((route) => routed.has(routeText(route)));
+  });
+}
+
+const routeText = ({ destination, gateway }: FixedRoute) => `${destination} ${gateway}`;
 
 /** A card that has no notion of media works by itself. One that was just told has to be told no more. */
 async function convergeMedium(host: Host, name: string, medium: Medium, before: Medium | undefined, act: Act): Promise<void> {

@@ -313,4 +313,7 @@ test('the machine is what the configuration says', async () => {
   await nas.machine.run(`ip address delete ${fixed}/24 dev vec1`);
   const drift = (await nas.api.list('/api/holdfast/v1/drift')).find((report) => report['unit'] === 'network');
   assert.deepEqual(drift?.['drift'], ['configure vec1']);
+  await nas.machine.run('systemctl restart holdfast');
+  await eventually(30, async () => assert.equal((await nas.api.get('network/vlan/')).status, 200));
+  assert.match(await nas.machine.run('ip address show dev vec1; ip route'), new RegExp(`${fixed}/24.*10\\.78\\.0\\.0/16 via 10\\.0\\.3\\.2`, 's'));
 });

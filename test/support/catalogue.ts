@@ -283,7 +283,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
 const harmless =
-  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|stage|discard)|network\.(look|medium)|services\.states|zfs\.(pools|datasets|snapshots))$/;
+  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|stage|discard)|network\.(look|medium|routes)|services\.states|zfs\.(pools|datasets|snapshots))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

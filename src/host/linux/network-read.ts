@@ -1,7 +1,7 @@
 /** Pure readers of what iproute2 prints and of the files about names. */
-import { parseNetwork, showNetwork } from '../../lib/ip.ts';
+import { parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { isObject } from '../../lib/json.ts';
-import type { Link, Medium } from '../ports/network.ts';
+import type { FixedRoute, Link, Medium } from '../ports/network.ts';
 
 /** What `ip -json -details address show` prints. */
 export function readLinks(text: string): readonly Link[] {
@@ -30,6 +30,18 @@ export function readLinks(text: string): readonly Link[] {
 function readAddress({ local, prefixlen, scope }: Readonly<Record<string, unknown>>): readonly string[] {
   const network = scope === 'link' || scope === 'host' ? undefined : parseNetwork(`${String(local)}/${String(prefixlen)}`);
   return network === undefined ? [] : [showNetwork(network)];
+}
+
+/** What `ip -json route show` prints of one family: those that have a gateway. */
+export function readRoutes(text: string, family: 4 | 6): readonly FixedRoute[] {
+  const entries: unknown = JSON.parse(text.trim() === '' ? '[]' : text);
+  return (Array.isArray(entries) ? entries : []).filter(isObject).flatMap(({ dst, gateway }) => {
+    if (typeof dst !== 'string' || typeof gateway !== 'string') return [];
+    const whole = family === 4 ? '0.0.0.0/0' : '::/0';
+    const network = parseNetwork(dst === 'default' ? whole : dst.includes('/') ? dst : `${dst}/${family === 4 ? 32 : 128}`);
+    const ip = parseIp(gateway);
+    return network === undefined || ip === undefined ? [] : [{ destination: showNetwork(network), gateway: showIp(ip) }];
+  });
 }
 
 /** The lines of a table of hosts that not every machine has. */

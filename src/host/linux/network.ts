@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Files } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
-import type { Link, LinkGoal, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
-import { readLinks, readMedium, readNameServers, readOtherHosts } from './network-read.ts';
+import type { FixedRoute, Link, LinkGoal, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
+import { readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from './network-read.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import { readLastWords } from './services-read.ts';
 import { watchProgram } from './watch.ts';
@@ -30,6 +30,14 @@ export class LinuxNetwork implements Network {
       this.#files.read('/etc/resolv.conf'),
     ]);
     return Object.freeze({ hostname: (name ?? '').trim(), hosts: readOtherHosts(hosts ?? ''), nameServers: readNameServers(resolv ?? ''), links });
+  }
+
+  async routes(): Promise<readonly FixedRoute[]> {
+    const show = async (family: '-4' | '-6') => {
+      const words = ['ip', '-json', family, 'route', 'show', 'proto', 'static'];
+      return readRoutes(expectSuccess(await this.#runner.run(words), words).stdout, family === '-4' ? 4 : 6);
+    };
+    return (await Promise.all([show('-4'), show('-6')])).flat();
   }
 
   async rename(name: string): Promise<void> {
@@ -84,15 +92,24 @@ export class LinuxNetwork implements Network {
     await this.#batch(released.flatMap((name) => [`address flush dev ${name} scope global`, `link set dev ${name} nomaster`, `link set dev ${name} down`]));
   }
 
-  /** Waits until every link is there and has its addresses. */
+  /** Waits until every link is there and has its addresses and routes. */
   async #reached(goals: readonly LinkGoal[], since: number): Promise<void> {
     const end = since + patience.once + patience.each * goals.length;
+    const routed = goals.some(({ routes }) => routes.length > 0);
     for (;;) {
-      const there = new Map((await this.#links()).map(({ name, addresses }) => [name, addresses]));
-      const amiss = goals.find(({ name, addresses }) => addresses.some((address) => there.get(name)?.includes(address) !== true) || !there.has(name));
+      const there = new Map((await this.#links()).map(({ name, addresses }) => [name, new Set(addresses)]));
+      const known = new Set((routed ? await this.routes() : []).map(({ destination, gateway }) => `${destination} ${gateway}`));
+      const lacks = ({ name, addresses, routes }: LinkGoal): string | undefined => {
+        const has = there.get(name);
+        if (has === undefined) return `${name} is not there`;
+        const address = addresses.find((one) => !has.has(one));
+        if (address !== undefined) return `${name} did not get the address ${address}`;
+        const route = routes.find(({ destination, gateway }) => !known.has(`${destination} ${gateway}`));
+        return route && `${name} did not get the route to ${route.destination} by way of ${route.gateway}`;
+      };
+      const amiss = goals.map(lacks).find((sentence) => sentence !== undefined);
       if (amiss === undefined) return;
-      if (Date.now() > end)
-        throw new HostError(`${amiss.name} did not become what it should be${there.has(amiss.name) ? '' : ': it is not there'}: ${await this.#lastWords(since)}`);
+      if (Date.now() > end) throw new HostError(`${amiss}: ${await this.#lastWords(since)}`);
       await wait(patience.step);
     }
   }

@@ -3,6 +3,9 @@ export interface Network {
   /** Waits for nothing: what is being negotiated is not there yet. */
   look(): Promise<NetworkState>;
 
+  /** The fixed routes by way of a gateway that are in force, of whichever link. */
+  routes(): Promise<readonly FixedRoute[]>;
+
   /**
    * Makes the links true to their files and returns when they are. `changed` are the paths of files that were written
    * or removed: only links that these concern are touched. `again` are links whose files are as before and that became
@@ -34,6 +37,14 @@ export interface LinkGoal {
   readonly name: string;
   /** Fixed addresses as `address/bits`, in the usual spelling. */
   readonly addresses: readonly string[];
+  /** Those by way of a gateway that its fixed addresses reach. */
+  readonly routes: readonly FixedRoute[];
+}
+
+export interface FixedRoute {
+  /** As `address/bits`, in the usual spelling; no bits for everything else. */
+  readonly destination: string;
+  readonly gateway: string;
 }
 
 /** What a card agrees on with the other side by itself, or the one speed, in Mbit/s, and duplex that it is held to. */

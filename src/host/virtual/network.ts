@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { parseNetwork, showNetwork } from '../../lib/ip.ts';
 import { isWithin, lastElement } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
-import type { Link, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
+import type { FixedRoute, Link, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
 import { codeOf, isFlag, isNumber, isText, listOf, Memory, mapOf, oneOf, optional, shapeOf } from './state.ts';
 import type { Tree } from './tree.ts';
 
@@ -12,9 +12,11 @@ interface Kept {
   readonly hostname: string;
   /** The cards that are held to a speed. */
   readonly media: Readonly<Record<string, Exclude<Medium, 'auto'>>>;
+  readonly routes: readonly FixedRoute[];
   readonly links: readonly Link[];
 }
 
+const isRoute = shapeOf<FixedRoute>({ destination: isText, gateway: isText });
 const isFixed = shapeOf<Exclude<Medium, 'auto'>>({ speed: isNumber, duplex: oneOf(['full', 'half']) });
 const isLink = shapeOf<Link>({ name: isText, kind: isText, up: isFlag, carrier: optional(isFlag), mtu: isNumber, master: optional(isText), addresses: listOf(isText) });
 
@@ -33,14 +35,18 @@ export class VirtualNetwork implements Network {
     this.#read(namesIn(tree.locate(folder)).map((name) => `${folder}/${name}`));
     this.#memory = new Memory(
       path,
-      shapeOf<Kept>({ hostname: isText, media: mapOf(isFixed), links: listOf(isLink) }),
-      Object.freeze({ hostname: 'nas', media: {}, links: this.#links() }),
+      shapeOf<Kept>({ hostname: isText, media: mapOf(isFixed), routes: listOf(isRoute), links: listOf(isLink) }),
+      Object.freeze({ hostname: 'nas', media: {}, routes: [], links: this.#links() }),
     );
   }
 
   async look(): Promise<NetworkState> {
     const { hostname, links } = this.#memory.value;
     return Object.freeze({ hostname, links, hosts: '', nameServers: [] });
+  }
+
+  async routes(): Promise<readonly FixedRoute[]> {
+    return this.#memory.value.routes;
   }
 
   async rename(hostname: string): Promise<void> {
@@ -70,13 +76,18 @@ export class VirtualNetwork implements Network {
     this.#read(changed);
     const now = this.#links();
     const there = new Map(now.map((link) => [link.name, link]));
-    for (const { name, addresses } of links) {
-      const link = there.get(name);
-      if (link === undefined) throw new HostError(`${name} did not come up: there is no such link`);
-      const missing = addresses.find((address) => !link.addresses.includes(address));
-      if (missing !== undefined) throw new HostError(`${name} did not get the address ${missing}`);
+    const up = new Set(now.filter((link) => link.up).map(({ name }) => name));
+    const routes = [...this.#files.values()].filter((file) => up.has(valuesOf(file, 'Match', 'Name')[0] ?? '')).flatMap((file) => file.routes);
+    const routed = new Set(routes.map(({ destination, gateway }) => `${destination} ${gateway}`));
+    for (const goal of links) {
+      const link = there.get(goal.name);
+      if (link === undefined) throw new HostError(`${goal.name} is not there`);
+      const missing = goal.addresses.find((address) => !link.addresses.includes(address));
+      if (missing !== undefined) throw new HostError(`${goal.name} did not get the address ${missing}`);
+      const route = goal.routes.find(({ destination, gateway }) => !routed.has(`${destination} ${gateway}`));
+      if (route !== undefined) throw new HostError(`${goal.name} did not get the route to ${route.destination} by way of ${route.gateway}`);
     }
-    this.#memory.keep(Object.freeze({ ...this.#memory.value, links: now }));
+    this.#memory.keep(Object.freeze({ ...this.#memory.value, routes: Object.freeze(routes), links: now }));
   }
 
   /** All links as the files say. */
@@ -148,8 +159,11 @@ function readIfThere(place: string): string | undefined {
   }
 }
 
-/** The values of each key, by section: `Network/VLAN`. Sections of one title are as one. */
-type File = ReadonlyMap<string, readonly string[]>;
+interface File {
+  /** The values of each key, by section: `Network/VLAN`. Sections of one title are as one. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly routes: readonly FixedRoute[];
+}
 
 function sectionsOf(text: string): File {
   const values = new Map<string, string[]>();
@@ -163,9 +177,13 @@ function sectionsOf(text: string): File {
     if (known === undefined) values.set(key, [entry[2] ?? '']);
     else known.push(entry[2] ?? '');
   }
-  return values;
+  const routes = [...text.matchAll(/^\[Route\]\n(?:Destination=(.*)\n)?Gateway=(.*)$/gm)].map(([, to, gateway = '']) => ({
+    destination: to ?? (gateway.includes(':') ? '::/0' : '0.0.0.0/0'),
+    gateway,
+  }));
+  return { values, routes };
 }
 
-function valuesOf(file: File, title: string, key: string): readonly string[] {
-  return file.get(`${title}/${key}`) ?? [];
+function valuesOf({ values }: File, title: string, key: string): readonly string[] {
+  return values.get(`${title}/${key}`) ?? [];
 }

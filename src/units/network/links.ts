@@ -6,7 +6,7 @@ import { type LinkOptions, optionsOf } from '../../areas/network/options.ts';
 import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
 import type { RecordOf, View } from '../../engine/resource.ts';
-import { isLinkLocal, type Network, networkOf, parseIp, parseNetwork, showNetwork } from '../../lib/ip.ts';
+import { isLinkLocal, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { Towards } from './towards.ts';
 
 export type Protocol = RecordOf<typeof lagg.fields>['lagg_protocol'];
@@ -33,6 +33,8 @@ export interface Route {
   /** Undefined for everything that no other route names. */
   readonly destination: Network | undefined;
   readonly gateway: string;
+  /** Whether a fixed address reaches the gateway: otherwise the route waits for a lease or a router. */
+  readonly within: boolean;
 }
 
 export interface NetworkPlan {
@@ -109,9 +111,10 @@ function placeRoutes(view: View, links: ReadonlyMap<string, Building>, omissions
     const ip = parseIp(address);
     if (ip === undefined) return;
     const fallback = ip.family === 4 ? leased : isLinkLocal(ip) || announced?.ipv6auto ? announced : undefined;
-    const through = links.get(zone ?? towards.find(ip) ?? fallback?.name ?? '');
+    const near = towards.find(ip);
+    const through = links.get(zone ?? near ?? fallback?.name ?? '');
     if (through === undefined) omissions.push(`${what}: no interface that has a record reaches ${gateway}`);
-    else through.routes.push({ destination, gateway: address });
+    else through.routes.push({ destination, gateway: showIp(ip), within: zone === undefined && near !== undefined });
   };
   const { gc_ipv4gateway, gc_ipv6gateway } = view.only(networkSettings);
   if (gc_ipv4gateway !== '') place('IPv4 gateway', gc_ipv4gateway, undefined);

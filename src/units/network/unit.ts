@@ -6,7 +6,7 @@ import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
 import { daemonsOf, switchNames } from '../../areas/services/daemons.ts';
 import type { DesiredFile, DesiredLink, Unit } from '../../engine/unit.ts';
-import { showNetwork } from '../../lib/ip.ts';
+import { type Network, showNetwork } from '../../lib/ip.ts';
 import { words } from '../../lib/text.ts';
 import { type LinkPlan, planLinks } from './links.ts';
 import { netwaitDropIn, netwaitUnit, waitOnlineDropIn } from './netwait.ts';
@@ -48,15 +48,22 @@ function filesOf(plan: LinkPlan): readonly DesiredFile[] {
   return [...(device === undefined ? [] : [{ path: netdevPath(plan.name), content: device }]), { path: networkPath(plan.name), content: networkFile(plan) }];
 }
 
-function goalOf({ name, device, options, addresses, vlans, member }: LinkPlan): DesiredLink {
+function goalOf({ name, device, options, addresses, vlans, member, routes }: LinkPlan): DesiredLink {
+  const isUp = options.up !== false;
   return {
     name,
     // A device that is made anew is taken up by those that are joined to it.
     files: [networkPath(name), ...[...(device.kind === 'plugged' ? [] : [name]), ...vlans, ...(member === undefined ? [] : [member.of])].map(netdevPath)],
     // One that is down has them when it is up again.
-    addresses: options.up === false ? [] : addresses.map(showNetwork),
+    addresses: isUp ? addresses.map(showNetwork) : [],
+    routes: isUp ? routes.filter(({ within }) => within).map(({ destination, gateway }) => ({ destination: destinationText(destination, gateway), gateway })) : [],
     ...(device.kind === 'plugged' ? { medium: options.medium ?? 'auto' } : {}),
   };
+}
+
+function destinationText(destination: Network | undefined, gateway: string): string {
+  if (destination !== undefined) return showNetwork(destination);
+  return gateway.includes(':') ? '::/0' : '0.0.0.0/0';
 }
 
 /** The names of the links that can be there: plugged in, aggregates, and VLANs of those. */

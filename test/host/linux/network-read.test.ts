@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readLinks, readMedium, readNameServers, readOtherHosts } from '../../../src/host/linux/network-read.ts';
+import { readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from '../../../src/host/linux/network-read.ts';
 
 test('links as iproute2 prints them', () => {
   const text = JSON.stringify([
@@ -43,6 +43,15 @@ test('how a card works, as ethtool prints it', () => {
   assert.deepEqual(readMedium(card('1000baseT/Full', 'Auto-negotiation: on')), { speed: 1000, duplex: 'full' });
   assert.deepEqual(readMedium(card('Not reported', 'Speed: 100Mb/s\n\tDuplex: Half\n\tAuto-negotiation: off')), { speed: 100, duplex: 'half' });
   assert.equal(readMedium('Settings for vec0:\n\tLink detected: yes\n'), undefined);
+});
+
+test('routes as iproute2 prints them', () => {
+  assert.deepEqual(readRoutes('[{"dst":"default","gateway":"192.0.2.254"},{"dst":"10.1.1.1","gateway":"192.0.2.1"},{"dst":"192.0.2.0/24"}]', 4), [
+    { destination: '0.0.0.0/0', gateway: '192.0.2.254' },
+    { destination: '10.1.1.1/32', gateway: '192.0.2.1' },
+  ]);
+  assert.deepEqual(readRoutes('[{"dst":"2001:db8::/32","gateway":"2001:DB8::1"}]', 6), [{ destination: '2001:db8::/32', gateway: '2001:db8::1' }]);
+  assert.deepEqual(readRoutes('', 6), []);
 });
 
 test('hosts and name servers that are the machine’s own are not taken for its owner’s', () => {
