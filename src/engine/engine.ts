@@ -53,7 +53,7 @@ export interface Asker {
 interface Change {
   readonly title: string;
   readonly asker: Asker;
-  readonly make: (draft: Draft) => void;
+  readonly make: (draft: LayeredDraft) => void;
   /** The records it changed, told apart from those of its companions in the group. */
   changes: readonly RecordChange[];
   /** That it has to be confirmed, or that it takes back what was not. */
@@ -495,7 +495,10 @@ export class Engine {
 
   /** Going back is a change like any other: checked, applied, kept. One that fails is tried again. */
   async #goBack(it: Provisional): Promise<void> {
-    if (this.#closing) return;
+    const waiting = this.#provisional;
+    if (this.#closing || waiting?.it !== it) return;
+    // It is too late to confirm it.
+    this.#provisional = { ...waiting, since: Number.POSITIVE_INFINITY };
     const asker = { actor: 'holdfast', request: it.request };
     try {
       await this.#lane.enter({
@@ -504,14 +507,14 @@ export class Engine {
         changes: [],
         provisional: 'none',
         make: (draft) => {
-          if (this.#provisional?.it === it && draft instanceof LayeredDraft) draft.restore(it.changes);
+          draft.restore(it.changes);
         },
       });
       this.events.emit('change.reverted', { title: it.title, request: it.request, reason: 'nobody confirmed it in time' });
     } catch (error) {
       this.#log.error({ ...asker, error: messageOf(error) }, `could not be taken back: ${it.title}`);
       this.events.emit('undo.failed', { title: it.title, reason: messageOf(error) });
-      if (this.#provisional?.it === it) this.#rest(it, 5000);
+      this.#rest(it, 5000);
     }
   }
 

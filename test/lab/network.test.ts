@@ -79,6 +79,16 @@ test('a fixed address takes the place of the lease, and the interface that has n
   assert.equal(await nas.machine.run('ip address show dev vec0'), before);
 });
 
+test('a medium that the card does not know is refused in its own words, and nothing changes', async () => {
+  const { id, int_options } = await interfaceOf('vec1');
+  const before = await nas.machine.run('ip address show dev vec1');
+  const refused = await nas.api.put(`network/interface/${id}/`, { int_options: 'media 100baseTX', int_aliases: ['2001:db8:3::50/64'] });
+  assert.equal(refused.status, 400, refused.text);
+  assert.match(refused.text, /vec1 cannot be told its medium: .*not supported/i);
+  assert.equal((await interfaceOf('vec1'))['int_options'], int_options);
+  assert.equal(await nas.machine.run('ip address show dev vec1'), before);
+});
+
 /** A connection that sends and hears again, as a client's does. */
 async function echoing(address: string): Promise<{ readonly socket: Socket; ask(): Promise<void> }> {
   await nas.machine.run('systemd-run --quiet --unit=echo --collect systemd-socket-activate --inetd -a -l 0.0.0.0:7007 cat || true');
