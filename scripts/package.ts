@@ -12,9 +12,10 @@ const tree = `${root}/dist/package`;
 const home = `${tree}/usr/lib/holdfast`;
 
 /** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
-const depends = ['adduser', 'iproute2', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
+const depends = ['adduser', 'hostname', 'iproute2', 'iputils-ping', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
 const recommends = [
   'cron',
+  'ethtool',
   'hdparm',
   'inadyn',
   'lldpd',
@@ -32,6 +33,7 @@ const recommends = [
   'smartmontools',
   'snmpd',
   'sudo',
+  'systemd-resolved',
   'tftpd-hpa',
   'zfs-zed',
 ];

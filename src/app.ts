@@ -12,7 +12,7 @@ import type { Host } from './host/ports/index.ts';
 import { Gate } from './http/auth.ts';
 import { buildServer } from './http/server.ts';
 import type { Store } from './store/store.ts';
-import { units } from './units/index.ts';
+import { accesses, units } from './units/index.ts';
 
 /** The parts that tests replace. */
 export interface AppParts {
@@ -43,7 +43,17 @@ export interface App {
 export async function buildApp(parts: AppParts): Promise<App> {
   const { host, store, log, now, profile, version } = parts;
   const passwords = new Passwords();
-  const engine = await Engine.start({ resources: parts.resources ?? catalogue, units: parts.units ?? units, rules: [portRule(parts.listen)], host, store, log, now, passwords });
+  const engine = await Engine.start({
+    resources: parts.resources ?? catalogue,
+    units: parts.units ?? units,
+    rules: [portRule(parts.listen)],
+    accesses,
+    host,
+    store,
+    log,
+    now,
+    passwords,
+  });
   const start = { actor: 'holdfast', request: 'start' };
 
   const root = () => engine.table(user).get(1);

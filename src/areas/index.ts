@@ -2,6 +2,12 @@
 import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
+import { networkSettings } from './network/globalconfiguration.ts';
+import { networkInterface } from './network/interface.ts';
+import { lagg } from './network/lagg.ts';
+import { laggMember } from './network/lagginterfacemembers.ts';
+import { staticRoute } from './network/staticroute.ts';
+import { vlan } from './network/vlan.ts';
 import { cifsSettings } from './services/cifs.ts';
 import { domainControllerSettings } from './services/domaincontroller.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
@@ -32,6 +38,12 @@ import { smartTest } from './tasks/smarttest.ts';
 
 export const catalogue: readonly Resource[] = [
   // Part A
+  networkSettings,
+  networkInterface,
+  vlan,
+  lagg,
+  laggMember,
+  staticRoute,
   cronJob,
   startScript,
   rsyncTask,

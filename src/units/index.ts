@@ -1,4 +1,5 @@
 /** The contents page of the units. Their order follows from what each comes after. */
+import type { Access } from '../engine/confirm.ts';
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
 import { cronUnit } from './cron/unit.ts';
@@ -7,6 +8,9 @@ import { domainControllerUnit } from './domaincontroller/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
+import { namesUnit } from './names/unit.ts';
+import { networkAccess } from './network/access.ts';
+import { networkUnit } from './network/unit.ts';
 import { rsyncdUnit } from './rsyncd/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { scriptsUnit } from './scripts/unit.ts';
@@ -18,6 +22,8 @@ import { tftpUnit } from './tftp/unit.ts';
 import { upsUnit } from './ups/unit.ts';
 
 export const units: readonly Unit[] = [
+  networkUnit,
+  namesUnit,
   accountsUnit,
   sambaUnit,
   domainControllerUnit,
@@ -35,3 +41,6 @@ export const units: readonly Unit[] = [
   smartUnit,
   switchUnit,
 ];
+
+/** What a caller's way in depends on: a change of it has to be confirmed. */
+export const accesses: readonly Access[] = [networkAccess];

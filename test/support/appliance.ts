@@ -35,6 +35,7 @@ export interface ApplianceOptions {
   /** A state folder to go on with; a fresh one otherwise. */
   readonly folder?: string;
   readonly disks?: readonly number[];
+  readonly nics?: number;
   /** Milliseconds since 1970; the true time unless told. With a clock that stands still, nothing is looked at anew by itself. */
   readonly now?: () => number;
   /** Where it is told that it will listen; it listens on a free port all the same. */
@@ -47,7 +48,12 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'holdfast-test-')));
   const log: LogLine[] = [];
   const now = options.now ?? Date.now;
-  const virtual = await openVirtualHost({ folder: join(folder, 'virtual'), disks: options.disks ?? Array<number>(8).fill(2 * GiB), now });
+  const virtual = await openVirtualHost({
+    folder: join(folder, 'virtual'),
+    disks: options.disks ?? Array<number>(8).fill(2 * GiB),
+    now,
+    ...(options.nics === undefined ? {} : { nics: options.nics }),
+  });
   const host = options.around?.(virtual) ?? virtual;
   const store = Store.open(folder);
   const app = await buildApp({

@@ -8,9 +8,11 @@ type Record_ = Readonly<Record<string, unknown>>;
 export interface Example {
   /** What the names in the resource's own path stand for. */
   readonly params?: Readonly<Record<string, string>>;
-  readonly create?: (n: number) => JsonObject;
+  readonly create?: Body;
+  /** The resources of which a record is made first for each body; `ids` are theirs. */
+  readonly needs?: readonly string[];
   /** Accepted for any record that was made from these examples, and different for each number. */
-  readonly update?: (n: number) => JsonObject;
+  readonly update?: Body;
   /** What a record is called in paths, from its answer; its id unless told. */
   readonly key?: (record: Record_) => string;
   /** The record that every fresh system has, where none can be made here. */
@@ -23,6 +25,8 @@ export interface Example {
   readonly variants?: readonly Variant[];
 }
 
+export type Body = (n: number, ids: readonly number[]) => JsonObject;
+
 export interface ActionExample {
   readonly body?: (n: number) => JsonObject | readonly string[];
   /** What is sent to the same record first, for an action that needs a certain state. */
@@ -32,12 +36,15 @@ export interface ActionExample {
 export interface Variant {
   readonly title: string;
   readonly verb: 'create' | 'update' | 'remove';
-  readonly body: (n: number) => JsonObject;
+  readonly body: Body;
 }
 
 /** Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second half. */
 export const exampleDisks: readonly number[] = Array<number>(128).fill(GiB);
 const extensionDisks = 64;
+
+/** Network interfaces for the examples: each takes those of its number from a range of its own. */
+export const exampleNics = 1000;
 
 const home = (n: number) => `/mnt/tank/homes/user${n}`;
 
@@ -134,6 +141,56 @@ export const examples: Readonly<Record<string, Example>> = {
     ],
     actions: { 'POST password': { body: (n) => ({ bsdusr_password: `changed ${n}` }) }, 'POST groups': { body: (n) => (n % 2 === 0 ? ['media', 'www'] : ['webdav']) } },
   },
+  'network/interface': {
+    create: (n) => ({
+      int_name: `Interface ${n}`,
+      int_interface: `em${n}`,
+      int_ipv4address: `10.${n}.0.1`,
+      int_v4netmaskbit: '16',
+      int_aliases: [`10.${n}.0.2/32`, `2001:db8:${n}::2/64`],
+      int_options: n % 2 === 0 ? 'up mtu 9000 media 100baseTX mediaopt half-duplex' : 'up',
+    }),
+    update: (n) => ({
+      int_name: `Renamed ${n}`,
+      int_ipv6address: `2001:db8:ffff:${n}::1`,
+      int_v6netmaskbit: '64',
+      int_aliases: [`172.16.${n}.1/24`],
+      int_options: n % 2 === 0 ? 'promisc' : '',
+    }),
+    variants: [{ title: 'that loses its aliases', verb: 'update', body: (n) => ({ int_name: `Alone ${n}` }) }],
+  },
+  'network/globalconfiguration': {
+    update: (n) => ({
+      gc_hostname: `nas${n}`,
+      gc_domain: 'example.com',
+      gc_domains: 'a.example.com b.example.com',
+      gc_ipv4gateway: n % 2 === 0 ? '10.0.0.254' : '',
+      gc_nameserver1: `192.0.2.${n % 250}`.replace(/\.0$/, '.250'),
+      gc_netwait_enabled: n % 2 === 0,
+      gc_hosts: `192.0.2.9 other${n}`,
+      gc_httpproxy: n % 2 === 0 ? 'proxy.example.com:3128' : '',
+    }),
+  },
+  'network/vlan': {
+    create: (n) => ({ vlan_vint: `vlan${n}`, vlan_pint: `em${200 + n}`, vlan_tag: 1 + n, vlan_description: `Number ${n}` }),
+    update: (n) => ({ vlan_description: `Changed ${n}`, vlan_tag: 2000 + n, vlan_pcp: n % 8 }),
+    variants: [
+      { title: 'on an interface that has a record', verb: 'create', body: (n) => ({ vlan_vint: `vlan${n}`, vlan_pint: 'em0', vlan_tag: 1 + n }) },
+      { title: 'that renames it and moves it', verb: 'update', body: (n) => ({ vlan_vint: `vlan${1000 + n}`, vlan_pint: `em${500 + n}` }) },
+    ],
+  },
+  'network/lagg': {
+    create: (n) => ({ lagg_protocol: ['failover', 'lacp', 'loadbalance', 'roundrobin', 'fec'][n % 5] ?? 'lacp', lagg_interfaces: [`em${600 + 2 * n}`, `em${601 + 2 * n}`] }),
+  },
+  'network/lagginterfacemembers': {
+    needs: ['network/lagg'],
+    create: (n, [lagg = 1]) => ({ lagg_interfacegroup: lagg, lagg_ordernum: 10 + n, lagg_physnic: `em${800 + n}`, lagg_deviceoptions: n % 2 === 0 ? 'up' : 'up mtu 9000' }),
+    update: (n) => ({ lagg_ordernum: n, lagg_deviceoptions: n % 2 === 0 ? 'up promisc' : 'up mtu 4000' }),
+  },
+  'network/staticroute': {
+    create: (n) => ({ sr_destination: `10.${100 + (n % 100)}.${Math.floor(n / 100)}.0/24`, sr_gateway: '10.0.0.253', sr_description: `Route ${n}` }),
+    update: (n) => ({ sr_gateway: `10.0.1.${1 + (n % 200)}`, sr_description: `Changed ${n}` }),
+  },
   'tasks/cronjob': {
     create: (n) => ({ cron_user: 'root', cron_command: `echo ${n}`, cron_description: `Job ${n}`, cron_minute: String(n % 60) }),
     update: (n) => ({ cron_command: `echo changed ${n}`, cron_enabled: n % 4 !== 0, cron_hour: '*/2' }),
@@ -216,6 +273,6 @@ export const examples: Readonly<Record<string, Example>> = {
 
 /** The body as an object to add to; a list has no members. */
 export function exampleBody(path: string, verb: 'create' | 'update', n: number): Record_ {
-  const body = examples[path]?.[verb]?.(n);
+  const body = examples[path]?.[verb]?.(n, []);
   return isObject(body) ? body : {};
 }

@@ -51,6 +51,7 @@ export const machine: Facts = Object.freeze({
   },
   bootEnvironments: undefined,
   disks: [],
+  network: { hostname: 'nas', hosts: '', nameServers: [], links: [] },
   services: new Map(),
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
