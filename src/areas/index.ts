@@ -14,6 +14,8 @@ import { snapshot } from './storage/snapshots.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
+import { certificate } from './system/certificate.ts';
+import { certificateAuthority } from './system/certificateauthority.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -40,6 +42,8 @@ export const catalogue: readonly Resource[] = [
   snapshot,
   disk,
   permission,
+  certificateAuthority,
+  certificate,
   // Without an address
   volumeRecord,
   diskRecord,

@@ -61,8 +61,6 @@ const notYet: readonly string[] = [
   'system/advanced',
   'system/alert',
   'system/bootenv',
-  'system/certificate',
-  'system/certificateauthority',
   'system/config',
   'system/debug',
   'system/email',
