@@ -31,6 +31,8 @@ import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
 import { bootEnvironment } from './system/bootenv.ts';
+import { certificate } from './system/certificate.ts';
+import { certificateAuthority } from './system/certificateauthority.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -74,6 +76,8 @@ export const catalogue: readonly Resource[] = [
   disk,
   permission,
   bootEnvironment,
+  certificateAuthority,
+  certificate,
   // Without an address
   volumeRecord,
   diskRecord,

@@ -44,8 +44,6 @@ const notYet: readonly string[] = [
   'storage/volume_import',
   'system/advanced',
   'system/alert',
-  'system/certificate',
-  'system/certificateauthority',
   'system/config',
   'system/debug',
   'system/email',
