@@ -6,6 +6,7 @@ import { cifsSettings } from './services/cifs.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
 import { lldpSettings } from './services/lldp.ts';
+import { nfsSettings } from './services/nfs.ts';
 import { rsyncdSettings } from './services/rsyncd.ts';
 import { rsyncModule } from './services/rsyncmod.ts';
 import { serviceSwitch } from './services/services.ts';
@@ -14,6 +15,7 @@ import { snmpSettings } from './services/snmp.ts';
 import { sshSettings } from './services/ssh.ts';
 import { tftpSettings } from './services/tftp.ts';
 import { cifsShare } from './sharing/cifs.ts';
+import { nfsShare } from './sharing/nfs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
@@ -36,11 +38,13 @@ export const catalogue: readonly Resource[] = [
   smartTest,
   // Part B
   cifsShare,
+  nfsShare,
   serviceSwitch,
   cifsSettings,
   dynamicDnsSettings,
   ftpSettings,
   lldpSettings,
+  nfsSettings,
   rsyncdSettings,
   rsyncModule,
   smartSettings,

@@ -6,6 +6,7 @@ import { disksUnit } from './disks/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
+import { nfsUnit } from './nfs/unit.ts';
 import { rsyncdUnit } from './rsyncd/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { scriptsUnit } from './scripts/unit.ts';
@@ -21,6 +22,7 @@ export const units: readonly Unit[] = [
   dynamicDnsUnit,
   ftpUnit,
   lldpUnit,
+  nfsUnit,
   rsyncdUnit,
   snmpUnit,
   sshUnit,

@@ -2,6 +2,7 @@ import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { lldpSettings } from '../../../src/areas/services/lldp.ts';
+import { nfsSettings } from '../../../src/areas/services/nfs.ts';
 import { rsyncdSettings } from '../../../src/areas/services/rsyncd.ts';
 import { rsyncModule } from '../../../src/areas/services/rsyncmod.ts';
 import { serviceSwitch } from '../../../src/areas/services/services.ts';
@@ -10,6 +11,7 @@ import { snmpSettings } from '../../../src/areas/services/snmp.ts';
 import { sshSettings } from '../../../src/areas/services/ssh.ts';
 import { tftpSettings } from '../../../src/areas/services/tftp.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
+import { nfsShare } from '../../../src/areas/sharing/nfs.ts';
 import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
 import { startScript } from '../../../src/areas/tasks/initshutdown.ts';
@@ -57,8 +59,19 @@ export const machine: Facts = Object.freeze({
   },
 });
 
-const collections: readonly Collection[] = [cifsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord];
-const settings: readonly Singleton[] = [cifsSettings, dynamicDnsSettings, ftpSettings, lldpSettings, rsyncdSettings, smartSettings, snmpSettings, sshSettings, tftpSettings];
+const collections: readonly Collection[] = [cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord];
+const settings: readonly Singleton[] = [
+  cifsSettings,
+  dynamicDnsSettings,
+  ftpSettings,
+  lldpSettings,
+  nfsSettings,
+  rsyncdSettings,
+  smartSettings,
+  snmpSettings,
+  sshSettings,
+  tftpSettings,
+];
 
 /** The configuration of a fresh system, to be changed. */
 export function freshConfiguration(facts = machine): LayeredDraft {
