@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { apiOf, eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
-import { run } from '../support/lab/network.ts';
+import { run, runClient } from '../support/lab/network.ts';
 
 /** An appliance, and another that copies go to. Each statement stands on the earlier ones. */
 let nas: Nas;
@@ -62,6 +62,22 @@ test('a task makes snapshots when the clock that was put forward comes to its ti
   await nas.api.expect(200, 'PUT', 'storage/task/1/', { task_interval: 10_080 });
 });
 
+test('a client sees the snapshots of the task as previous versions of a file', async () => {
+  await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/papers', cifs_name: 'papers', cifs_guestok: true, cifs_storage_task: 1 });
+  await nas.machine.run('echo final >/mnt/tank/papers/one');
+  const smb = (command: string) => runClient(['smbclient', '-N', `//${nas.machine.address}/papers`, '-c', command]);
+  const told = await eventually(30, async () => {
+    const { stdout } = await smb('allinfo one');
+    assert.match(stdout, /@GMT-/);
+    return stdout;
+  });
+  const versions = [...told.matchAll(/@GMT-\d{4}\.\d\d\.\d\d-\d\d\.\d\d\.\d\d/g)].map(([version]) => version);
+  assert.deepEqual([...new Set(versions)].length, 1, told);
+  assert.equal((await smb(`get ${versions[0]}\\one -`)).stdout, 'draft\n');
+  assert.equal((await smb('get one -')).stdout, 'final\n');
+});
+
 test('retention deletes a snapshot whose time is over, and only one that the task made', async () => {
   await nas.machine.run(`
     zfs snapshot -o holdfast:task=1 tank/papers@auto-20200101.0000-1h
@@ -97,7 +113,7 @@ test('two appliances pair by a token that is good once, and what is new goes ove
   const names = (await snapshotsOn(nas, 'tank/papers')).map((name) => name.replace('tank', 'backup/near'));
   assert.deepEqual(await snapshotsOn(far, 'backup/near/papers'), names);
   await far.machine.run('zfs mount backup/near; zfs mount backup/near/papers');
-  assert.equal(await far.machine.run('cat "$(zfs get -H -o value mountpoint backup/near/papers)/one"'), 'draft\n');
+  assert.equal(await far.machine.run('cat "$(zfs get -H -o value mountpoint backup/near/papers)/one"'), 'final\n');
   assert.equal((await far.machine.run('zfs get -H -o value readonly backup/near/papers')).trim(), 'on');
 });
 
