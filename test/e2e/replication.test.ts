@@ -206,3 +206,25 @@ test('in the mode SEMIAUTOMATIC the other machine is asked for its key', async (
   await pass(2);
   assert.equal((await status())[0], 'Succeeded');
 });
+
+test('a token lets another machine pair itself, once, for ten minutes, and opens nothing else', async (t) => {
+  const { one, pass } = await withTask(t);
+  const issue = async () => ({ authorization: `Token ${(await one.api.expect(201, 'POST', '/api/holdfast/v1/tokens/'))['token']}` });
+  const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh0 holdfast-replication-1';
+  const pairing = (headers: Readonly<Record<string, string>>) => one.api.send('POST', 'storage/replication/pair/', { key, user: 'root' }, headers);
+  const token = await issue();
+  assert.equal((await one.api.get('storage/volume/', token)).status, 401);
+  assert.equal((await one.api.send('POST', '/api/holdfast/v1/tokens/', undefined, token)).status, 401);
+  const answer = await pairing(token);
+  assert.equal(answer.status, 200, answer.text);
+  assert.match(answer.text, /^\{"hostkey":"ssh-ed25519 AAAA[^" ]+","port":22\}$/);
+  assert.equal(await one.host.files.read('/root/.ssh/authorized_keys'), `${key}\n`);
+  assert.equal(await one.host.files.mode('/root/.ssh/authorized_keys'), 0o600);
+  assert.equal((await pairing(token)).status, 401);
+  const late = await issue();
+  await pass(11);
+  assert.equal((await pairing(late)).status, 401);
+  // One that is there is not added again.
+  assert.equal((await pairing(await issue())).status, 200);
+  assert.equal(await one.host.files.read('/root/.ssh/authorized_keys'), `${key}\n`);
+});
