@@ -9,9 +9,11 @@ import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
+import { machineKey } from './storage/keys.ts';
 import { permission } from './storage/permission.ts';
 import { snapshot } from './storage/snapshots.ts';
 import { volume } from './storage/volume.ts';
+import { volumeImport } from './storage/volume_import.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
 import { cronJob } from './tasks/cronjob.ts';
@@ -34,6 +36,7 @@ export const catalogue: readonly Resource[] = [
   group,
   // Part C
   volume,
+  volumeImport,
   volumeDatasets,
   zvol,
   dataset,
@@ -42,5 +45,6 @@ export const catalogue: readonly Resource[] = [
   permission,
   // Without an address
   volumeRecord,
+  machineKey,
   diskRecord,
 ];

@@ -166,6 +166,7 @@ export class Engine {
       },
       now: this.#now,
       hashPassword: (password) => this.#passwords.hash(password),
+      verifyPassword: (password, against) => this.#passwords.verify(password, against),
       change: (title, make) => this.change(title, asker, make),
       work: (title, locks, run) => this.#work(title, locks, asker, run),
       background: (task) => this.#background(task),
@@ -246,12 +247,23 @@ export class Engine {
       this.#tables.table(resource).load(records, lastId);
     }
     this.#seed();
+    for (const resource of this.resources.filter(isKeptResource)) if (resource.kind === 'collection') await this.#begin(resource);
     for (const topic of topics) await this.#followAll(topic);
     for (const state of this.#units) await this.#repair(state, 'at start');
     await this.#facts.renew(...topics);
     this.#started = true;
     this.#scheduler.begin();
     this.#stopWatching.push(this.#host.zfs.watch(() => void this.#facts.renew('storage').catch(() => {})));
+  }
+
+  /** What a resource does at the start. That it cannot be done keeps nothing else from starting. */
+  async #begin(resource: Collection): Promise<void> {
+    try {
+      await resource.atStart?.(this.operations({ actor: 'holdfast', request: 'start' }));
+    } catch (error) {
+      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
+      this.#log.error({ error: messageOf(error) }, `could not begin: ${resource.title}`);
+    }
   }
 
   /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
@@ -331,7 +343,7 @@ export class Engine {
       }
       for (const step of draft.lastSteps) {
         for (const topic of step.touches ?? []) touched.add(topic);
-        await step.perform(this.#host);
+        await this.#take(step, done);
       }
       const at = this.#time();
       const revisions = accepted.map(({ item }) => ({ at, ...item.asker, title: item.title, changes: item.changes }));

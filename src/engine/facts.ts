@@ -2,7 +2,7 @@ import type { KnownAccounts } from '../host/ports/accounts.ts';
 import type { Disk } from '../host/ports/disks.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { ServiceState } from '../host/ports/services.ts';
-import type { Dataset, Pool } from '../host/ports/zfs.ts';
+import type { Dataset, ImportablePool, Pool } from '../host/ports/zfs.ts';
 import { SnapshotIndex } from './snapshot-index.ts';
 
 /** What the host was last seen to be. Frozen; a newer look is a new value. */
@@ -10,6 +10,8 @@ export interface Facts {
   readonly host: Host['kind'];
   readonly accounts: KnownAccounts;
   readonly disks: readonly Disk[];
+  /** Pools on disks that nobody has taken up; looked at with the disks. */
+  readonly importable: readonly ImportablePool[];
   /** By the service manager's name. */
   readonly services: ReadonlyMap<string, ServiceState>;
   readonly storage: Storage;
@@ -23,7 +25,7 @@ export interface Storage {
 }
 
 /** The part of the facts that one look at the host renews. */
-export type Topic = Exclude<keyof Facts, 'host'>;
+export type Topic = Exclude<keyof Facts, 'host' | 'importable'>;
 
 export const topics: readonly Topic[] = ['accounts', 'disks', 'services', 'storage'];
 
@@ -52,6 +54,7 @@ export class FactKeeper {
       host: host.kind,
       accounts: { users: [], groups: [], shells: [] },
       disks: [],
+      importable: [],
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
     });
@@ -101,7 +104,7 @@ export class FactKeeper {
       case 'accounts':
         return { accounts: await accounts.known() };
       case 'disks':
-        return { disks: await disks.list() };
+        return { disks: await disks.list(), importable: await zfs.importable() };
       case 'services':
         return { services: await services.states(this.#serviceNames) };
       case 'storage': {

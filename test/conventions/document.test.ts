@@ -56,8 +56,6 @@ const notYet: readonly string[] = [
   'storage/replication',
   'storage/scrub',
   'storage/task',
-  'storage/volume',
-  'storage/volume_import',
   'system/advanced',
   'system/alert',
   'system/bootenv',

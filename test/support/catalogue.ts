@@ -128,15 +128,29 @@ export class Maker {
     return number;
   }
 
+  /** The number of the record that was made last of a resource's examples. */
+  lastOf(path: string): number {
+    return (this.#numbers.get(path) ?? 1) - 1;
+  }
+
   /** Makes a record and answers its path. */
-  async make(resource: Resource): Promise<string> {
-    const example = exampleOf(resource);
-    const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
-    if (maker === undefined) throw new Error(`${example.madeBy} is not in the catalogue`);
-    const body = exampleOf(maker).create?.(this.next(maker.path));
+  async make(resource: Resource, create = this.#exampleFor(resource)): Promise<string> {
+    const maker = this.#makerOf(resource);
+    const body = create?.(this.next(maker.path));
     const answer = await this.api.post(`${pathOf(maker)}/`, body);
     if (answer.status >= 300 || !isObject(answer.json)) throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
     return recordPath(resource, answer.json);
+  }
+
+  #makerOf(resource: Resource): Resource {
+    const { madeBy } = exampleOf(resource);
+    const maker = madeBy === undefined ? resource : addressed.find(({ path }) => path === madeBy);
+    if (maker === undefined) throw new Error(`${madeBy} is not in the catalogue`);
+    return maker;
+  }
+
+  #exampleFor(resource: Resource): Example['create'] {
+    return exampleOf(this.#makerOf(resource)).create;
   }
 
   /** The path of a record: one that stands there, or a new one. */
@@ -189,12 +203,15 @@ function isActionRoute(route: Route): boolean {
 
 async function prepareAction(method: Method, { segment, on }: Resource['actions'][number], resource: Resource, maker: Maker): Promise<Sending> {
   const example = exampleOf(resource).actions?.[`${method} ${segment}`];
-  const path = on === 'resource' ? pathOf(resource) : await maker.record(resource);
-  if (example?.after !== undefined) {
-    const [firstMethod = '', firstSegment = ''] = example.after.split(' ');
-    await maker.api.send(firstMethod, `${path}/${firstSegment}/`);
+  const path = on === 'resource' ? pathOf(resource) : await (example?.record === undefined ? maker.record(resource) : maker.make(resource, example.record));
+  const record = maker.lastOf(resource.path);
+  for (const first of typeof example?.after === 'string' ? [{ send: example.after }] : (example?.after ?? [])) {
+    const [firstMethod = '', firstSegment = ''] = first.send.split(' ');
+    await maker.api.send(firstMethod, `${path}/${firstSegment}/`, 'body' in first ? first.body?.(record) : undefined);
   }
-  return { method, path: segment === '' ? `${path}/` : `${path}/${segment}/`, ...(example?.body === undefined ? {} : { body: example.body(maker.next(resource.path)) }) };
+  const whole = segment === '' ? `${path}/` : `${path}/${segment}/`;
+  if (example?.make !== undefined) return { method, path: whole, body: await example.make(maker.api, maker.next(resource.path)) };
+  return { method, path: whole, ...(example?.body === undefined ? {} : { body: example.body(example.record === undefined ? maker.next(resource.path) : record, record) }) };
 }
 
 /** Every address that can be read, of everything there is now. */
@@ -265,7 +282,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 }
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
-const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots))$/;
+const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

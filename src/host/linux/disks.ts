@@ -5,7 +5,7 @@ import type { Pool } from '../ports/zfs.ts';
 import { stablePaths } from './devices.ts';
 import { diskColumns, type FoundDisk, hdparmWords, readAbilities, readDisks } from './disks-read.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
-import { readLabel } from './zfs-read.ts';
+import { type FoundLabel, type Label, readLabel } from './zfs-read.ts';
 
 export class LinuxDisks implements Disks {
   readonly #runner: Runner;
@@ -26,12 +26,29 @@ export class LinuxDisks implements Disks {
         const { name } = found.disk;
         return Object.freeze({
           ...found.disk,
-          usedBy: await this.#usedBy(found, poolOf.get(name)),
+          usedBy: await this.#usedBy(found, poolOf.get(name), pools),
           path: paths.get(name) ?? `/dev/${name}`,
           can: readAbilities(await udevDatabase(name)),
         });
       }),
     );
+  }
+
+  /** The labels of pools that nobody has taken up. */
+  async labels(): Promise<readonly FoundLabel[]> {
+    const words = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
+    const [listed, pools] = await Promise.all([this.#runner.run(words), this.#pools()]);
+    const used = new Set(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => device.disk))));
+    const free = readDisks(expectSuccess(listed, words).stdout).filter(({ disk, system, usedBy }) => !system && usedBy === undefined && !used.has(disk.name));
+    const found = await Promise.all(free.flatMap(({ labelled }) => labelled).map(async (device) => ({ device, label: await this.#labelOf(device, pools) })));
+    return found.flatMap(({ device, label }) => (label === undefined ? [] : [{ ...label, device }]));
+  }
+
+  async scramble(disk: string): Promise<void> {
+    const usedBy = (await this.list()).find(({ name }) => name === disk)?.usedBy;
+    if (!/^[a-z0-9-]+$/.test(disk) || usedBy !== undefined) throw new HostError(`cannot write to the disk ${disk}: ${usedBy ?? 'there is no such disk'}`);
+    const words = ['shred', '--iterations=1', `/dev/${disk}`];
+    expectSuccess(await this.#runner.run(words, { timeout: Number.POSITIVE_INFINITY }), words);
   }
 
   async tune(disk: string, tuning: Tuning): Promise<void> {
@@ -43,18 +60,24 @@ export class LinuxDisks implements Disks {
     if (smart !== undefined) await this.#tell(['smartctl', '-s', smart.on ? 'on' : 'off', ...(smart.on ? smart.options : []), `/dev/${disk}`], (status) => (status & 7) === 0);
   }
 
+  /** The label of a pool that may come back. A device that left a pool which is here keeps the label of it, and is free. */
+  async #labelOf(device: string, pools: readonly Pool[]): Promise<Label | undefined> {
+    const label = readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout);
+    return pools.some(({ guid }) => guid === label?.guid) ? undefined : label;
+  }
+
   async #tell(words: readonly string[], content: (status: number) => boolean): Promise<void> {
     const outcome = await this.#runner.run(words);
     // hdparm tells of some refusals, and ends as if there were none.
     if (!content(outcome.status) || /failed:/.test(outcome.stderr)) throw new HostError(wordsOf(outcome) || `${words.join(' ')} ended with the status ${outcome.status}`);
   }
 
-  async #usedBy({ usedBy, labelled }: FoundDisk, pool: string | undefined): Promise<string | undefined> {
+  async #usedBy({ usedBy, labelled }: FoundDisk, pool: string | undefined, pools: readonly Pool[]): Promise<string | undefined> {
     if (pool !== undefined) return `it is part of the pool ${pool}`;
     if (usedBy !== undefined) return usedBy;
     // udev tells that there is a label, not whether its pool was destroyed.
     for (const device of labelled) {
-      const label = readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout);
+      const label = await this.#labelOf(device, pools);
       if (label !== undefined) return `it is part of the exported pool ${label.pool}`;
     }
     return undefined;

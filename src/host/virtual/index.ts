@@ -11,10 +11,12 @@ import { Tree } from './tree.ts';
 import { VirtualZfs } from './zfs.ts';
 
 export type { VirtualServices } from './services.ts';
+export type { VirtualZfs } from './zfs.ts';
 
 export interface VirtualHost extends Host {
   readonly kind: 'virtual';
   readonly services: VirtualServices;
+  readonly zfs: VirtualZfs;
 }
 
 export interface VirtualHostOptions {
@@ -40,7 +42,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     kind: 'virtual',
     accounts,
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
-    disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk) }),
+    disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk), isBroken: (disk) => zfs.isBroken(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     services: new VirtualServices(join(folder, 'services.json'), tree),
     zfs,

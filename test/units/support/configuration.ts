@@ -40,6 +40,7 @@ export const machine: Facts = Object.freeze({
   },
   disks: [],
   services: new Map(),
+  importable: [],
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
     datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),
