@@ -3,8 +3,16 @@ import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
 import { cifsSettings } from './services/cifs.ts';
+import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
+import { lldpSettings } from './services/lldp.ts';
+import { rsyncdSettings } from './services/rsyncd.ts';
+import { rsyncModule } from './services/rsyncmod.ts';
 import { serviceSwitch } from './services/services.ts';
+import { smartSettings } from './services/smart.ts';
+import { snmpSettings } from './services/snmp.ts';
+import { sshSettings } from './services/ssh.ts';
+import { tftpSettings } from './services/tftp.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
@@ -16,6 +24,7 @@ import { volume } from './storage/volume.ts';
 import { volumeImport } from './storage/volume_import.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
+import { bootEnvironment } from './system/bootenv.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -31,7 +40,15 @@ export const catalogue: readonly Resource[] = [
   cifsShare,
   serviceSwitch,
   cifsSettings,
+  dynamicDnsSettings,
   ftpSettings,
+  lldpSettings,
+  rsyncdSettings,
+  rsyncModule,
+  smartSettings,
+  snmpSettings,
+  sshSettings,
+  tftpSettings,
   user,
   group,
   // Part C
@@ -43,6 +60,7 @@ export const catalogue: readonly Resource[] = [
   snapshot,
   disk,
   permission,
+  bootEnvironment,
   // Without an address
   volumeRecord,
   machineKey,

@@ -6,6 +6,7 @@ import type { Resource } from '../../src/engine/resource.ts';
 import type { Host } from '../../src/host/ports/index.ts';
 import { type Method, type Operation, type Route, routesOf } from '../../src/http/routes.ts';
 import { isObject } from '../../src/lib/json.ts';
+import { lastElement } from '../../src/lib/path.ts';
 import { units } from '../../src/units/index.ts';
 import type { Api } from './api.ts';
 import { type Appliance, appliance } from './appliance.ts';
@@ -209,7 +210,9 @@ async function prepareAction(method: Method, { segment, on }: Resource['actions'
     const [firstMethod = '', firstSegment = ''] = first.send.split(' ');
     await maker.api.send(firstMethod, `${path}/${firstSegment}/`, 'body' in first ? first.body?.(record) : undefined);
   }
-  const whole = segment === '' ? `${path}/` : `${path}/${segment}/`;
+  // A record that the segment itself names, as in `rename/{name}`.
+  const named = segment.includes('{') ? lastElement(await maker.record(resource)) : '';
+  const whole = segment === '' ? `${path}/` : `${path}/${segment.replace(/\{\w+\}/, named)}/`;
   if (example?.make !== undefined) return { method, path: whole, body: await example.make(maker.api, maker.next(resource.path)) };
   return { method, path: whole, ...(example?.body === undefined ? {} : { body: example.body(example.record === undefined ? maker.next(resource.path) : record, record) }) };
 }
@@ -259,6 +262,7 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     pools: await machine.zfs.pools(),
     datasets: await machine.zfs.datasets(),
     snapshots: await machine.zfs.snapshots(),
+    bootEnvironments: await machine.bootEnvironments.list(),
     tunings: readIfThere(join(folder, 'disks.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
@@ -282,7 +286,8 @@ function filesIn(folder: string, name: string): readonly string[] {
 }
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
-const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
+const harmless =
+  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

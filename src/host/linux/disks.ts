@@ -10,6 +10,10 @@ import { type FoundLabel, type Label, readLabel } from './zfs-read.ts';
 export class LinuxDisks implements Disks {
   readonly #runner: Runner;
   readonly #pools: () => Promise<readonly Pool[]>;
+  /** Labels by what udev knew of their devices when they were read: to read one again could wake a sleeping disk. */
+  readonly #known = new Map<string, { readonly known: string; readonly label: Label | undefined }>();
+  /** The pools of that time. The kernel writes labels without udev's knowledge when a pool comes or goes. */
+  #labelsUnder = '';
 
   constructor(options: { runner: Runner; pools: () => Promise<readonly Pool[]> }) {
     this.#runner = options.runner;
@@ -20,6 +24,7 @@ export class LinuxDisks implements Disks {
     const words = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
     const [listed, pools, systemPool, paths] = await Promise.all([this.#runner.run(words), this.#pools(), poolOfRoot(), stablePaths()]);
     const poolOf = new Map(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => [device.disk, pool.name] as const))));
+    this.#forgetUnless(pools);
     const disks = readDisks(expectSuccess(listed, words).stdout).filter((one) => !one.system && (systemPool === undefined || poolOf.get(one.disk.name) !== systemPool));
     return Promise.all(
       disks.map(async (found) => {
@@ -38,9 +43,10 @@ export class LinuxDisks implements Disks {
   async labels(): Promise<readonly FoundLabel[]> {
     const words = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
     const [listed, pools] = await Promise.all([this.#runner.run(words), this.#pools()]);
+    this.#forgetUnless(pools);
     const used = new Set(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => device.disk))));
     const free = readDisks(expectSuccess(listed, words).stdout).filter(({ disk, system, usedBy }) => !system && usedBy === undefined && !used.has(disk.name));
-    const found = await Promise.all(free.flatMap(({ labelled }) => labelled).map(async (device) => ({ device, label: await this.#labelOf(device, pools) })));
+    const found = await Promise.all(free.flatMap(({ labelled }) => labelled).map(async (device) => ({ device, label: await this.#labelOn(device, pools) })));
     return found.flatMap(({ device, label }) => (label === undefined ? [] : [{ ...label, device }]));
   }
 
@@ -60,10 +66,11 @@ export class LinuxDisks implements Disks {
     if (smart !== undefined) await this.#tell(['smartctl', '-s', smart.on ? 'on' : 'off', ...(smart.on ? smart.options : []), `/dev/${disk}`], (status) => (status & 7) === 0);
   }
 
-  /** The label of a pool that may come back. A device that left a pool which is here keeps the label of it, and is free. */
-  async #labelOf(device: string, pools: readonly Pool[]): Promise<Label | undefined> {
-    const label = readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout);
-    return pools.some(({ guid }) => guid === label?.guid) ? undefined : label;
+  /** Forgets the labels that were read when there were other pools. */
+  #forgetUnless(pools: readonly Pool[]): void {
+    const under = pools.map(({ name }) => name).join();
+    if (under !== this.#labelsUnder) this.#known.clear();
+    this.#labelsUnder = under;
   }
 
   async #tell(words: readonly string[], content: (status: number) => boolean): Promise<void> {
@@ -77,10 +84,23 @@ export class LinuxDisks implements Disks {
     if (usedBy !== undefined) return usedBy;
     // udev tells that there is a label, not whether its pool was destroyed.
     for (const device of labelled) {
-      const label = await this.#labelOf(device, pools);
+      const label = await this.#labelOn(device, pools);
       if (label !== undefined) return `it is part of the exported pool ${label.pool}`;
     }
     return undefined;
+  }
+
+  /**
+   * The label on a device of a pool that may come back: one that left a pool which is here keeps the label of it, and is
+   * free. udev looks at a device again when somebody has written to it.
+   */
+  async #labelOn(device: string, pools: readonly Pool[]): Promise<Label | undefined> {
+    const known = await udevDatabase(device);
+    const before = this.#known.get(device);
+    const isKnown = before?.known === known && known !== '';
+    const label = isKnown ? before.label : readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout);
+    if (!isKnown) this.#known.set(device, { known, label });
+    return pools.some(({ guid }) => guid === label?.guid) ? undefined : label;
   }
 }
 

@@ -43,6 +43,8 @@ export class LinuxZfs implements Zfs {
   readonly #disks: () => Promise<readonly Disk[]>;
   readonly #labels: () => Promise<readonly FoundLabel[]>;
   #looks = 0;
+  /** What was found importable, and the labels it was found by. */
+  #found: { readonly by: string; readonly pools: readonly ImportablePool[] } = { by: '[]', pools: [] };
 
   constructor(options: { runner: Runner; tree: Tree; disks: () => Promise<readonly Disk[]>; labels: () => Promise<readonly FoundLabel[]> }) {
     this.#runner = options.runner;
@@ -85,12 +87,16 @@ export class LinuxZfs implements Zfs {
 
   async importable(): Promise<readonly ImportablePool[]> {
     const labels = await this.#labels();
-    // `zpool import` would wake every disk there is to look at it.
-    if (labels.length === 0) return [];
+    const by = JSON.stringify(labels);
+    // To look again would wake the disks.
+    if (by === this.#found.by) return this.#found.pools;
     const words = ['zpool', 'import', ...labels.flatMap(({ device }) => ['-d', `/dev/${device}`])];
-    const outcome = await this.#run(...words);
+    const outcome = labels.length === 0 ? nothing : await this.#run(...words);
     if (outcome.status !== 0 && !/no pools available/.test(outcome.stderr)) expectSuccess(outcome, words);
-    return readImportable(outcome.stdout).map((pool) => Object.freeze({ ...pool, hostname: labels.find(({ guid }) => guid === pool.guid)?.hostname ?? '' }));
+    const hostnameOf = (guid: string) => labels.find((label) => label.guid === guid)?.hostname ?? '';
+    const pools = readImportable(outcome.stdout).map((pool) => Object.freeze({ ...pool, hostname: hostnameOf(pool.guid) }));
+    this.#found = { by, pools };
+    return pools;
   }
 
   async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
@@ -420,6 +426,8 @@ function options(flag: '-o' | '-O', settings: Omit<DatasetSettings, 'mountpoint'
   const { mountpoint, ...others } = settings;
   return wantedOf(mountpoint === undefined ? others : { ...others, mountpoint }).flatMap(([name, value]) => (value === undefined ? [] : [flag, `${name}=${value}`]));
 }
+
+const nothing: Outcome = { status: 0, stdout: '', stderr: '' };
 
 function encryptionWords(encryption: PoolSpec['encryption']): readonly string[] {
   if (encryption === undefined) return [];
