@@ -2,6 +2,7 @@ import type { KnownAccounts } from '../host/ports/accounts.ts';
 import type { BootEnvironment } from '../host/ports/boot-environments.ts';
 import type { Disk } from '../host/ports/disks.ts';
 import type { Host } from '../host/ports/index.ts';
+import type { NetworkState } from '../host/ports/network.ts';
 import type { ServiceState } from '../host/ports/services.ts';
 import type { Dataset, ImportablePool, Pool } from '../host/ports/zfs.ts';
 import { SnapshotIndex } from './snapshot-index.ts';
@@ -15,6 +16,7 @@ export interface Facts {
   readonly disks: readonly Disk[];
   /** Pools on disks that nobody has taken up; looked at with the disks. */
   readonly importable: readonly ImportablePool[];
+  readonly network: NetworkState;
   /** By the service manager's name. */
   readonly services: ReadonlyMap<string, ServiceState>;
   readonly storage: Storage;
@@ -30,10 +32,10 @@ export interface Storage {
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host' | 'importable'>;
 
-export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'disks', 'services', 'storage'];
+export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'disks', 'network', 'services', 'storage'];
 
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
-const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, bootEnvironments: 60_000, disks: 60_000, services: 5_000, storage: 5_000 };
+const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, bootEnvironments: 60_000, disks: 60_000, network: 5_000, services: 5_000, storage: 5_000 };
 
 /**
  * Keeps the facts. Reading them costs nothing and waits for nothing: a stale topic is renewed behind the reader's
@@ -59,6 +61,7 @@ export class FactKeeper {
       bootEnvironments: undefined,
       disks: [],
       importable: [],
+      network: { hostname: '', hosts: '', nameServers: [], links: [] },
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
     });
@@ -103,7 +106,7 @@ export class FactKeeper {
   }
 
   async #gather(topic: Topic): Promise<Partial<Facts>> {
-    const { accounts, bootEnvironments, disks, services, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, network, services, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
@@ -111,6 +114,8 @@ export class FactKeeper {
         return { bootEnvironments: await bootEnvironments.list() };
       case 'disks':
         return { disks: await disks.list(), importable: await zfs.importable() };
+      case 'network':
+        return { network: await network.look() };
       case 'services':
         return { services: await services.states(this.#serviceNames) };
       case 'storage': {
