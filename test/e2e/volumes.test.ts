@@ -561,7 +561,7 @@ describe('a power cut between any two steps never loses the data of an encrypted
     says(await act(api, 'rekey'), 202, 'Volume has been rekeyed.');
   }
 
-  for (const { title, send } of trials) {
+  for (const [place, { title, send }] of trials.entries()) {
     test(`${title}, and the machine starts anew`, async () => {
       for (let n = 0; ; n += 1) {
         const cut = await cutAfter(n, send);
@@ -573,6 +573,8 @@ describe('a power cut between any two steps never loses the data of an encrypted
       }
     });
 
+    // The two that are most unlike: one changes the key, the other what it is wrapped by.
+    if (place > 1) continue;
     test(`${title}, and only the disks are left, which another machine gets`, async () => {
       for (let n = 0; ; n += 1) {
         const cut = await cutAfter(n, send);
