@@ -27,6 +27,7 @@ import { nfsShare } from './sharing/nfs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
+import { machineKey } from './storage/keys.ts';
 import { permission } from './storage/permission.ts';
 import { replicationTask } from './storage/replication.ts';
 import { replicationKey } from './storage/replication-keys.ts';
@@ -34,6 +35,7 @@ import { scrubTask } from './storage/scrub.ts';
 import { snapshot } from './storage/snapshots.ts';
 import { snapshotTask } from './storage/task.ts';
 import { volume } from './storage/volume.ts';
+import { volumeImport } from './storage/volume_import.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
 import { bootEnvironment } from './system/bootenv.ts';
@@ -77,6 +79,7 @@ export const catalogue: readonly Resource[] = [
   group,
   // Part C
   volume,
+  volumeImport,
   volumeDatasets,
   zvol,
   dataset,
@@ -91,6 +94,7 @@ export const catalogue: readonly Resource[] = [
   certificate,
   // Without an address
   volumeRecord,
+  machineKey,
   diskRecord,
   replicationKey,
 ];

@@ -196,6 +196,7 @@ export class Engine {
       },
       now: this.#now,
       hashPassword: (password) => this.#passwords.hash(password),
+      verifyPassword: (password, against) => this.#passwords.verify(password, against),
       change: (title, make) => this.change(title, inWork, make),
       work: (title, locks, run) => this.#work(title, locks, inWork, run),
       background: (task) => this.#background(task),
@@ -281,6 +282,7 @@ export class Engine {
     }
     this.#takeBackAtStart();
     await this.#seed();
+    for (const resource of this.resources.filter(isKeptResource)) if (resource.kind === 'collection') await this.#begin(resource);
     for (const topic of topics) await this.#followAll(topic);
     for (const state of this.#units) await this.#repair(state, 'at start');
     await this.#facts.renew(...topics);
@@ -288,6 +290,16 @@ export class Engine {
     this.#scheduler.begin();
     this.#stopWatching.push(this.#host.zfs.watch(() => void this.#facts.renew('storage').catch(() => {})));
     this.#stopWatching.push(this.#host.network.watch(() => void this.#facts.renew('network').catch(() => {})));
+  }
+
+  /** What a resource does at the start. That it cannot be done keeps nothing else from starting. */
+  async #begin(resource: Collection): Promise<void> {
+    try {
+      await resource.atStart?.(this.operations({ actor: 'holdfast', request: 'start' }));
+    } catch (error) {
+      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
+      this.#log.error({ error: messageOf(error) }, `could not begin: ${resource.title}`);
+    }
   }
 
   /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
@@ -377,7 +389,7 @@ export class Engine {
       }
       for (const step of draft.lastSteps) {
         for (const topic of step.touches ?? []) touched.add(topic);
-        await step.perform(this.#host);
+        await this.#take(step, done);
       }
       const at = this.#time();
       const revisions = accepted.map(({ item }) => ({ at, ...item.asker, title: item.title, changes: item.changes }));

@@ -4,7 +4,7 @@ import type { Disk } from '../host/ports/disks.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { NetworkState } from '../host/ports/network.ts';
 import type { ServiceState } from '../host/ports/services.ts';
-import type { Dataset, Pool } from '../host/ports/zfs.ts';
+import type { Dataset, ImportablePool, Pool } from '../host/ports/zfs.ts';
 import { SnapshotIndex } from './snapshot-index.ts';
 
 /** What the host was last seen to be. Frozen; a newer look is a new value. */
@@ -14,6 +14,8 @@ export interface Facts {
   /** Undefined where the machine does not run from ZFS. */
   readonly bootEnvironments: readonly BootEnvironment[] | undefined;
   readonly disks: readonly Disk[];
+  /** Pools on disks that nobody has taken up; looked at with the disks. */
+  readonly importable: readonly ImportablePool[];
   readonly network: NetworkState;
   /** By the service manager's name. */
   readonly services: ReadonlyMap<string, ServiceState>;
@@ -28,7 +30,7 @@ export interface Storage {
 }
 
 /** The part of the facts that one look at the host renews. */
-export type Topic = Exclude<keyof Facts, 'host'>;
+export type Topic = Exclude<keyof Facts, 'host' | 'importable'>;
 
 export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'disks', 'network', 'services', 'storage'];
 
@@ -58,6 +60,7 @@ export class FactKeeper {
       accounts: { users: [], groups: [], shells: [] },
       bootEnvironments: undefined,
       disks: [],
+      importable: [],
       network: { hostname: '', hosts: '', nameServers: [], links: [] },
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
@@ -110,7 +113,7 @@ export class FactKeeper {
       case 'bootEnvironments':
         return { bootEnvironments: await bootEnvironments.list() };
       case 'disks':
-        return { disks: await disks.list() };
+        return { disks: await disks.list(), importable: await zfs.importable() };
       case 'network':
         return { network: await network.look() };
       case 'services':

@@ -31,6 +31,8 @@ export interface Field<out T = unknown, out U extends Use = Use> {
   readonly schema: JsonObject;
   /** JSON Schema of what may be sent, where that is more than what is answered. */
   readonly accepts: JsonObject;
+  /** Left out of answers where it has no value: some are not answered in every profile. */
+  readonly sometimes?: true;
   /** The path of the collection whose id this is, if it is one. */
   readonly refers: Reference | undefined;
   read(sent: unknown): Reading<T>;
@@ -104,6 +106,10 @@ export function live<T>(of: Field<T>): Field<T, 'live'> {
 
 export function inputOnly<T>(of: Field<T>): Field<T, 'inputOnly'> {
   return Object.freeze({ ...of, use: 'inputOnly' as const });
+}
+
+export function sometimes<T>(of: Field<T, 'live'>): Field<T | undefined, 'live'> {
+  return Object.freeze({ ...of, sometimes: true as const });
 }
 
 export function createOnly<T, U extends Use>(of: Field<T, U>): Field<T, U> {

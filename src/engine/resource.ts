@@ -79,7 +79,7 @@ export interface Step {
 export interface Plan {
   /** Before the units converge; must have a way back when it changes anything. */
   first(step: Step): void;
-  /** After the units converged: for what cannot be taken back. */
+  /** After the units converged: for what cannot be taken back, or not with ease. */
   last(step: Step): void;
 }
 
@@ -106,6 +106,8 @@ export interface Operations {
   /** Milliseconds since 1970. */
   now(): number;
   hashPassword(password: string): Promise<PasswordHashes>;
+  /** Whether the password is the one that this hash was made of. */
+  verifyPassword(password: string, against: string): Promise<boolean>;
   /** One change through the lane: checked, applied to the machine, kept. */
   change<T>(title: string, make: (draft: Draft) => T): Promise<T>;
   /**
@@ -187,6 +189,8 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   onSave?(saving: Saving<F>): void;
   onRemove?(removing: Removing<F>): void;
   present?(record: RecordOf<F>, world: World, runs: Runs): LiveOf<F>;
+  /** What has to be done when the daemon starts, before the machine is made true to the records. */
+  atStart?(operations: Operations): Promise<void>;
   /** Keeps the records in step with what the host has, whenever the facts of one of the topics were renewed. */
   readonly follows?: { readonly topics: readonly Topic[]; keep(draft: Draft): void };
   /**

@@ -51,7 +51,8 @@ function recordSchema(resource: Resource): JsonObject {
   const answered = Object.entries(resource.fields).filter(([, field]) => isAnswered(field));
   const id: readonly [string, JsonObject][] = resource.kind === 'hosted' ? [] : [['id', { type: 'integer', description: 'Number of the record.' }]];
   const properties = [...id, ...answered.map(([name, field]) => [name, described(field, field.schema)] as const)];
-  return { type: 'object', title: resource.title, properties: Object.fromEntries(properties), required: properties.map(([name]) => name) };
+  const always = [...id, ...answered.filter(([, field]) => field.sometimes !== true)].map(([name]) => name);
+  return { type: 'object', title: resource.title, properties: Object.fromEntries(properties), required: always };
 }
 
 function described(field: Field, schema: JsonObject): JsonObject {

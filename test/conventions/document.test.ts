@@ -35,8 +35,6 @@ const notYet: readonly string[] = [
   'services/afp',
   'services/iscsi',
   'sharing/afp',
-  'storage/volume',
-  'storage/volume_import',
   'system/advanced',
   'system/alert',
   'system/config',

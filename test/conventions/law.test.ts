@@ -18,7 +18,7 @@ import { addressed, type Furnished, furnished, isHarmless, type Sending, trials 
 
 /** Calls whose effect cannot be taken back once it is there. */
 const irrevocable =
-  /^(bootEnvironments\.destroy|zfs\.(destroyPool|exportPool|extendPool|destroyDataset|destroySnapshot|rollback|startScrub|stopScrub)|files\.setPermissions|commands\.run)$/;
+  /^(bootEnvironments\.destroy|zfs\.(destroyPool|extendPool|destroyDataset|destroySnapshot|rollback|startScrub|stopScrub|upgradePool|replaceDevice|detachDevice|removeDevice|importPool)|files\.setPermissions|commands\.run)$/;
 
 /** What is never done: builtin accounts stay, and a dataset is made below another. */
 const refused: readonly string[] = ['DELETE account/users', 'DELETE account/groups', 'POST storage/dataset'];
@@ -124,7 +124,7 @@ async function assertAgreement(world: Furnished, told: string): Promise<void> {
   const volumes = await world.api.list('storage/volume/?limit=0');
   for (const pool of pools)
     assert.ok(
-      volumes.some((volume) => volume['vol_guid'] === pool.guid && volume['status'] === 'HEALTHY'),
+      volumes.some((volume) => volume['vol_guid'] === pool.guid && [pool.health === 'ONLINE' ? 'HEALTHY' : pool.health, 'LOCKED'].includes(String(volume['status']))),
       `${told}: the pool ${pool.name} is not a volume`,
     );
   for (const volume of volumes)

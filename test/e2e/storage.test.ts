@@ -338,7 +338,14 @@ describe('disks', () => {
 
   test('a disk that cannot follow says so, and everything else of it may be changed', async () => {
     await using box = await appliance({
-      around: (host) => ({ ...host, disks: { tune: (...words) => host.disks.tune(...words), list: async () => (await host.disks.list()).map((disk) => ({ ...disk, can: [] })) } }),
+      around: (host) => ({
+        ...host,
+        disks: {
+          scramble: (disk: string) => host.disks.scramble(disk),
+          tune: (...words) => host.disks.tune(...words),
+          list: async () => (await host.disks.list()).map((disk) => ({ ...disk, can: [] })),
+        },
+      }),
     });
     const answer = await box.api.put(one, { disk_hddstandby: '5', disk_acousticlevel: 'Minimum', disk_description: 'quiet' });
     assert.equal(answer.status, 409);

@@ -5,7 +5,7 @@ import { type App, buildApp } from '../../src/app.ts';
 import type { Engine, Log } from '../../src/engine/engine.ts';
 import type { Profile } from '../../src/engine/resource.ts';
 import type { Host } from '../../src/host/ports/index.ts';
-import { openVirtualHost } from '../../src/host/virtual/index.ts';
+import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
 import { Store } from '../../src/store/store.ts';
 import { Api } from './api.ts';
 
@@ -24,6 +24,8 @@ export interface Appliance extends AsyncDisposable {
   readonly app: App;
   readonly engine: Engine;
   readonly host: Host;
+  /** The machine beneath, to which things can happen. */
+  readonly machine: VirtualHost;
   readonly folder: string;
   readonly log: readonly LogLine[];
   /** Ends it and starts it anew on the same state. */
@@ -77,6 +79,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     app,
     engine: app.engine,
     host,
+    machine: virtual,
     folder,
     log,
     async restart() {

@@ -129,15 +129,20 @@ export class Maker {
     return number;
   }
 
+  /** The number of the record that was made last of a resource's examples. */
+  lastOf(path: string): number {
+    return (this.#numbers.get(path) ?? 1) - 1;
+  }
+
   /** Makes a record and answers its path. */
-  async make(resource: Resource): Promise<string> {
+  async make(resource: Resource, create?: Body): Promise<string> {
     const example = exampleOf(resource);
     const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
     if (maker === undefined) throw new Error(`${example.madeBy} is not in the catalogue`);
     await this.makeRoom(maker);
     const { madeAt } = exampleOf(maker);
     if (madeAt !== undefined) return this.#makeBy(maker, madeAt);
-    const body = await this.body(maker, exampleOf(maker).create);
+    const body = await this.body(maker, create ?? exampleOf(maker).create);
     const answer = await this.api.post(`${pathOf(maker)}/`, body);
     if (answer.status >= 300 || !isObject(answer.json)) throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
     return recordPath(resource, answer.json);
@@ -161,7 +166,7 @@ export class Maker {
 
   /** An action answers a sentence; the record it made is the one with the highest id. */
   async #makeBy(resource: Resource, segment: string): Promise<string> {
-    const body = exampleOf(resource).actions?.[`POST ${segment}`]?.body?.(this.next(resource.path));
+    const body = exampleOf(resource).actions?.[`POST ${segment}`]?.body?.(this.next(resource.path), 0);
     const answer = await this.api.post(`${pathOf(resource)}/${segment}/`, body);
     if (answer.status >= 300) throw new Error(`POST ${pathOf(resource)}/${segment} answered ${answer.status}: ${answer.text}`);
     const ids = (await this.api.list(`${pathOf(resource)}/?limit=0`)).map(({ id }) => Number(id));
@@ -219,15 +224,17 @@ function isActionRoute(route: Route): boolean {
 
 async function prepareAction(method: Method, { segment, on }: Resource['actions'][number], resource: Resource, maker: Maker): Promise<Sending> {
   const example = exampleOf(resource).actions?.[`${method} ${segment}`];
-  const path = on === 'resource' ? pathOf(resource) : await maker.record(resource);
-  if (example?.after !== undefined) {
-    const [firstMethod = '', firstSegment = ''] = example.after.split(' ');
-    await maker.api.send(firstMethod, `${path}/${firstSegment}/`);
+  const path = on === 'resource' ? pathOf(resource) : await (example?.record === undefined ? maker.record(resource) : maker.make(resource, example.record));
+  const record = maker.lastOf(resource.path);
+  for (const first of typeof example?.after === 'string' ? [{ send: example.after }] : (example?.after ?? [])) {
+    const [firstMethod = '', firstSegment = ''] = first.send.split(' ');
+    await maker.api.send(firstMethod, `${path}/${firstSegment}/`, 'body' in first ? first.body?.(record) : undefined);
   }
   // A record that the segment itself names, as in `rename/{name}`.
   const named = segment.includes('{') ? lastElement(await maker.record(resource)) : '';
-  const below = segment.replace(/\{\w+\}/, named);
-  return { method, path: segment === '' ? `${path}/` : `${path}/${below}/`, ...(example?.body === undefined ? {} : { body: example.body(maker.next(resource.path)) }) };
+  const whole = segment === '' ? `${path}/` : `${path}/${segment.replace(/\{\w+\}/, named)}/`;
+  if (example?.make !== undefined) return { method, path: whole, body: await example.make(maker.api, maker.next(resource.path)) };
+  return { method, path: whole, ...(example?.body === undefined ? {} : { body: example.body(example.record === undefined ? maker.next(resource.path) : record, record) }) };
 }
 
 /** Every address that can be read, of everything there is now. */
@@ -302,7 +309,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
 const harmless =
-  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|stage|discard)|network\.(look|medium|routes)|services\.states|zfs\.(pools|datasets|snapshots))$/;
+  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|stage|discard)|network\.(look|medium|routes)|services\.states|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

@@ -1,6 +1,7 @@
 import { newKeyFiles } from '../../src/areas/services/openssh.ts';
 import { isObject, type JsonObject } from '../../src/lib/json.ts';
-import { GiB } from './appliance.ts';
+import type { Api } from './api.ts';
+import { GiB, rootPassword } from './appliance.ts';
 import { exampleCertificate, exampleKey } from './certificates.ts';
 
 type Record_ = Readonly<Record<string, unknown>>;
@@ -33,9 +34,19 @@ export interface Example {
 export type Body = (n: number, ids: readonly number[]) => JsonObject;
 
 export interface ActionExample {
-  readonly body?: (n: number) => JsonObject | readonly string[];
+  readonly body?: (n: number, record: number) => JsonObject | readonly string[];
+  /** Makes what the body is about, where that is not a record, and answers the body. */
+  readonly make?: (api: Api, n: number) => Promise<JsonObject>;
+  /** The record that it is done to, where not any will do; `n` is the record's number. */
+  readonly record?: (n: number) => JsonObject;
   /** What is sent to the same record first, for an action that needs a certain state. */
-  readonly after?: string;
+  readonly after?: string | readonly Preparation[];
+}
+
+/** A request to the record, as `POST scrub`. */
+export interface Preparation {
+  readonly send: string;
+  readonly body?: (record: number) => JsonObject;
 }
 
 export interface Variant {
@@ -45,8 +56,19 @@ export interface Variant {
 }
 
 /** Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second half. */
-export const exampleDisks: readonly number[] = Array<number>(128).fill(GiB);
-const extensionDisks = 64;
+export const exampleDisks: readonly number[] = Array<number>(640).fill(GiB);
+const extensionDisks = 256;
+const importedDisks = 512;
+const mirrored = (n: number): JsonObject => ({ volume_name: `pool${n}`, layout: [{ vdevtype: 'mirror', disks: [`ada${n}`, `ada${extensionDisks + n}`] }] });
+const encrypted = (n: number): JsonObject => ({ volume_name: `pool${n}`, encryption: true, layout: [{ vdevtype: 'stripe', disks: [`ada${n}`] }] });
+const withPassphrase: Preparation = { send: 'POST keypassphrase', body: () => ({ passphrase: 'open sesame', passphrase2: 'open sesame' }) };
+const cached = (n: number): JsonObject => ({
+  volume_name: `pool${n}`,
+  layout: [
+    { vdevtype: 'stripe', disks: [`ada${n}`] },
+    { vdevtype: 'cache', disks: [`ada${extensionDisks + n}`] },
+  ],
+});
 
 /** Network interfaces for the examples: each takes those of its number from a range of its own. */
 export const exampleNics = 1000;
@@ -73,9 +95,41 @@ export const examples: Readonly<Record<string, Example>> = {
     create: (n) => ({ volume_name: n === 0 ? 'tank' : `pool${n}`, layout: [{ vdevtype: 'stripe', disks: [`ada${n}`] }] }),
     variants: [
       { title: 'that extends one', verb: 'create', body: (n) => ({ volume_add: 'tank', layout: [{ vdevtype: 'stripe', disks: [`ada${extensionDisks + n}`] }] }) },
+      { title: 'that is encrypted', verb: 'create', body: (n) => ({ ...encrypted(n), encryption_inirand: true }) },
       { title: 'that only lets it go', verb: 'remove', body: () => ({ destroy: false }) },
     ],
-    actions: { 'DELETE scrub': { after: 'POST scrub' } },
+    actions: {
+      'DELETE scrub': { after: 'POST scrub' },
+      'POST replace': { body: (n, record) => ({ label: `ada${record}`, replace_disk: `ada${extensionDisks + n}` }) },
+      'POST offline': { record: mirrored, body: (_, record) => ({ label: `ada${record}` }) },
+      'POST online': {
+        record: mirrored,
+        after: [{ send: 'POST offline', body: (record) => ({ label: `ada${record}` }) }],
+        body: (_, record) => ({ label: `ada${record}` }),
+      },
+      'POST detach': { record: mirrored, body: (_, record) => ({ label: `ada${record}` }) },
+      'POST lock': { record: encrypted },
+      'POST unlock': { record: encrypted, after: [withPassphrase, { send: 'POST lock' }], body: () => ({ passphrase: 'open sesame', services: ['cifs'] }) },
+      'POST keypassphrase': { record: encrypted, body: (n) => ({ passphrase: `words ${n}`, passphrase2: `words ${n}` }) },
+      'PUT keypassphrase': { record: encrypted, after: [withPassphrase], body: () => ({ adminpw: rootPassword, remove: true }) },
+      'POST recoverykey': { record: encrypted, after: [withPassphrase] },
+      'DELETE recoverykey': { record: encrypted, after: [{ send: 'POST recoverykey' }] },
+      'POST rekey': { record: encrypted, after: [withPassphrase] },
+      'POST remove': { record: cached, body: (_, record) => ({ label: `ada${extensionDisks + record}` }) },
+    },
+  },
+  'storage/volume_import': {
+    actions: {
+      'POST ': {
+        make: async (api, n) => {
+          const name = `away${n}`;
+          const { id } = await api.expect(201, 'POST', 'storage/volume/', { volume_name: name, layout: [{ vdevtype: 'stripe', disks: [`ada${importedDisks + n}`] }] });
+          await api.expect(204, 'DELETE', `storage/volume/${String(id)}/`, { destroy: false });
+          const found = (await api.list('storage/volume_import/?limit=0')).find(({ label }) => label === name);
+          return { volume_id: String(found?.['id']) };
+        },
+      },
+    },
   },
   'storage/volume/{vol}/datasets': {
     params: { vol: 'tank' },

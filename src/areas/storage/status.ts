@@ -1,4 +1,4 @@
-import type { ErrorCounts, PoolGroup } from '../../host/ports/zfs.ts';
+import type { ErrorCounts, PoolGroup, Scan } from '../../host/ports/zfs.ts';
 import { isData } from './layout.ts';
 import type { Volume } from './volumes.ts';
 
@@ -12,13 +12,17 @@ interface Node {
   readonly write: string;
   readonly cksum: string;
   readonly pk?: string;
+  /** The scrub or resilver that runs or was the last; not in the document. */
+  readonly scan?: Scan;
   readonly label?: string;
   readonly children?: readonly Node[];
 }
 
 /** The pool as a tree: data groups under the root, then the groups beside them as roots of their own. */
-export function statusTree({ record, pool }: Volume): unknown {
-  if (pool === undefined) return { id: record.id, pk: String(record.id), name: record.vol_name, status: 'UNKNOWN' };
+export function statusTree({ record, pool, root: dataset }: Volume, pk: string): unknown {
+  const about = { id: record.id, pk, name: record.vol_name };
+  if (pool === undefined) return { ...about, status: 'UNKNOWN' };
+  if (dataset?.key === 'unavailable') return { ...about, status: 'LOCKED' };
   let last = record.id * 100;
   const nextId = () => {
     last += 1;
@@ -37,12 +41,11 @@ export function statusTree({ record, pool }: Volume): unknown {
     return groups.length === 0 ? [] : [{ id: nextId(), name, type: 'root', status: 'ONLINE', ...counts(noErrors), children: groups.map(groupNode) }];
   };
   const root: Node = {
-    id: record.id,
-    pk: String(record.id),
-    name: record.vol_name,
+    ...about,
     type: 'root',
     status: pool.health,
     ...counts(noErrors),
+    ...(pool.scan === undefined ? {} : { scan: pool.scan }),
     children: [...pool.groups.filter(isData).map(groupNode), ...besideNode('cache', 'cache'), ...besideNode('spares', 'spare'), ...besideNode('logs', 'log')],
   };
   return root;

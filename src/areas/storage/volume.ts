@@ -1,16 +1,19 @@
 import { failed, IssueList } from '../../engine/errors.ts';
-import { choice, field, flag, good, inputOnly, integer, list, live, text, where, wrong } from '../../engine/fields.ts';
+import { choice, field, flag, good, inputOnly, integer, list, live, sometimes, text, where, wrong } from '../../engine/fields.ts';
 import { volumesFolder } from '../../engine/formats.ts';
-import { action, hosted, type Operations, type Scope, type Step, type World } from '../../engine/resource.ts';
+import { action, hosted, type Profile, type Scope, type Step, type World } from '../../engine/resource.ts';
 import type { Host } from '../../host/ports/index.ts';
-import type { DiskGroup, Pool, PoolSpec } from '../../host/ports/zfs.ts';
+import type { DiskGroup, PoolSpec } from '../../host/ports/zfs.ts';
 import { groupKinds } from '../../host/ports/zfs.ts';
 import { isObject } from '../../lib/json.ts';
 import { isWithin } from '../../lib/path.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { cifsShare } from '../sharing/cifs.ts';
+import { encryption, encryptionFields, newEncryption } from './encryption.ts';
+import { forgetKey } from './keys.ts';
 import { layoutProblems } from './layout.ts';
+import { maintenance } from './maintenance.ts';
 import { giveScrubTask } from './scrub.ts';
 import { statusTree } from './status.ts';
 import { childTree } from './tree.ts';
@@ -46,11 +49,17 @@ const fields = {
       read: () => wrong('It is never sent.'),
     }),
   ),
-  used_si: live(text({ says: 'Space in use, with unit.' })),
+  used_si: sometimes(live(text({ says: 'Space in use, with unit. Not in the profile clients.' }))),
   used_pct: live(text({ says: 'Share of the space in use, as 3%.' })),
-  avail: live(integer({ says: 'Bytes that may still be written.' })),
-  avail_si: live(text({ says: 'Space that may still be written, with unit.' })),
-  total_si: live(text({ says: 'All space, with unit.' })),
+  avail: live(
+    field<number | string>({
+      says: 'Bytes that may still be written; Locked while it is locked.',
+      schema: { type: ['integer', 'string'] },
+      read: () => wrong('It is never sent.'),
+    }),
+  ),
+  avail_si: sometimes(live(text({ says: 'Space that may still be written, with unit. Not in the profile clients.' }))),
+  total_si: sometimes(live(text({ says: 'All space, with unit. Not in the profile clients.' }))),
   vol_encrypt: live(integer({ says: '0 plain, 1 encrypted, 2 encrypted with a passphrase.' })),
   vol_encryptkey: live(text({ says: 'What the key is called; empty when there is none.' })),
   is_decrypted: live(flag(true, { says: 'Whether it can be read now.' })),
@@ -66,7 +75,7 @@ const fields = {
     ),
   ),
   volume_add: inputOnly(text({ says: 'Name of a volume to extend.', max: 30 })),
-  encryption: inputOnly(where(flag(false, { says: 'Whether the volume is encrypted.' }), (on) => (on ? 'Encrypted volumes cannot be made yet.' : undefined))),
+  encryption: inputOnly(flag(false, { says: 'Whether the volume is encrypted.' })),
   encryption_inirand: inputOnly(flag(false, { says: 'Whether the disks of an encrypted volume are filled with random data first.' })),
   dedup: inputOnly(choice(['off', 'on', 'verify'], { says: 'Whether equal blocks are kept once.', initial: 'off' })),
   layout: inputOnly(list(layoutGroup, { says: 'Groups of disks. The data groups have one type; log, cache and spare come beside them.', max: 256 })),
@@ -87,28 +96,19 @@ export const volume = hosted(
     },
     list: (scope) => scope.view.all(volumeRecord).map((record) => volumeFrom(record, scope)),
     find: findVolume,
-    present: ({ record, pool, root }, scope) => {
-      const used = root?.used ?? 0;
-      const available = root?.available ?? 0;
-      const percent = `${Math.round((100 * used) / Math.max(1, used + available))}%`;
+    present: (one, scope) => {
+      const { record, pool, root } = one;
       return {
         id: record.id,
         name: record.vol_name,
         vol_name: record.vol_name,
         vol_guid: record.vol_guid,
         mountpoint: `${volumesFolder}/${record.vol_name}`,
-        status: statusWord(pool),
-        used: scope.profile === 'clients' ? used : `${showSize(used)} (${percent})`,
-        used_si: showSize(used),
-        used_pct: pool === undefined ? 'Error' : percent,
-        avail: available,
-        avail_si: showSize(available),
-        total_si: showSize(used + available),
-        vol_encrypt: 0,
-        vol_encryptkey: '',
-        is_decrypted: true,
+        status: statusWord(one),
+        ...space(one, scope.profile),
+        ...encryptionFields(one),
         is_upgraded: pool?.upgraded ?? true,
-        children: root === undefined ? [] : [childTree(root, scope.facts)],
+        children: root === undefined || root.key === 'unavailable' ? [] : [childTree(root, scope.facts)],
       };
     },
     create: (sent, _scope, operations) => {
@@ -124,8 +124,12 @@ export const volume = hosted(
               name,
               groups,
               mountpoint: `${volumesFolder}/${name}`,
+              ...(sent.encryption === true ? { encryption: newEncryption(operations.world) } : {}),
               settings: { properties: { compression: 'lz4', ...(sent.dedup ? { dedup: sent.dedup } : {}) } },
             };
+            if (sent.encryption === true && sent.encryption_inirand === true) {
+              for (const disk of groups.flatMap(({ disks }) => disks)) await work.step({ title: `fill ${disk} with random data`, perform: ({ disks }) => disks.scramble(disk) });
+            }
             await work.step(createPool(spec));
             const guid = operations.world.facts.storage.pools.get(name)?.guid;
             if (guid === undefined) throw failed(`The pool ${name} was made, but the machine does not show it, so it is taken back.`);
@@ -142,7 +146,7 @@ export const volume = hosted(
         },
       );
     },
-    remove: async ({ record, pool }, sent, _scope, operations) => {
+    remove: async ({ record, pool, root }, sent, _scope, operations) => {
       const name = record.vol_name;
       const destroy = sent.destroy ?? true;
       await operations.change(`remove the volume ${name}`, (draft) => {
@@ -152,11 +156,8 @@ export const volume = hosted(
           for (const share of [...draft.all(cifsShare)]) if (isWithin(share.cifs_path, `${volumesFolder}/${name}`)) draft.remove(cifsShare, share.id);
         }
         if (pool === undefined) return;
-        draft.plan.last({
-          title: `${destroy ? 'destroy' : 'export'} the pool ${name}`,
-          perform: (host) => (destroy ? host.zfs.destroyPool(name) : host.zfs.exportPool(name)),
-          touches: ['storage', 'disks'],
-        });
+        if (root?.key !== undefined) draft.plan.first(forgetKey(record.vol_guid));
+        draft.plan.last(destroy ? { title: `destroy the pool ${name}`, perform: ({ zfs }) => zfs.destroyPool(name), touches: ['storage', 'disks'] } : exportPool(name, pool.guid));
       });
     },
   },
@@ -167,19 +168,10 @@ export const volume = hosted(
       title: 'Shows the pool as a tree of groups and devices.',
       status: 200,
       answers: { type: 'object' },
-      perform: ({ target, scope }) => asProfile(statusTree(target), scope),
+      perform: ({ target, scope }) => asProfile(statusTree(target, scope.params['key'] ?? ''), scope),
     }),
-    action({
-      segment: 'scrub',
-      title: 'Starts reading and checking all data.',
-      perform: ({ target, operations }) => scrub(target, operations, 'start'),
-    }),
-    action({
-      method: 'DELETE',
-      segment: 'scrub',
-      title: 'Stops the scrub.',
-      perform: ({ target, operations }) => scrub(target, operations, 'stop'),
-    }),
+    ...maintenance,
+    ...encryption,
   ],
 );
 
@@ -199,24 +191,44 @@ function createPool(spec: PoolSpec): Step {
   };
 }
 
-function statusWord(pool: Pool | undefined): string {
+function exportPool(name: string, guid: string): Step {
+  return {
+    title: `export the pool ${name}`,
+    perform: ({ zfs }) => zfs.exportPool(name),
+    left: async ({ zfs }) => !(await zfs.pools()).some((pool) => pool.guid === guid),
+    undo: ({ zfs }) => zfs.importPool(guid),
+    touches: ['storage', 'disks'],
+  };
+}
+
+function statusWord({ pool, root }: Volume): string {
   if (pool === undefined) return 'UNKNOWN';
+  if (root?.key === 'unavailable') return 'LOCKED';
   return pool.health === 'ONLINE' ? 'HEALTHY' : pool.health;
+}
+
+/** How full it is, in the forms that the document and, in the profile clients, that programs know (gaps 11.1). */
+function space({ pool, root }: Volume, profile: Profile) {
+  if (root?.key === 'unavailable') return { used: 'Locked', avail: 'Locked', used_pct: 'Locked', ...inWords(profile, 'Locked', 'Locked', 'Locked') };
+  const used = root?.used ?? 0;
+  const available = root?.available ?? 0;
+  const percent = `${Math.round((100 * used) / Math.max(1, used + available))}%`;
+  return {
+    used: profile === 'clients' ? used : `${showSize(used)} (${percent})`,
+    avail: available,
+    used_pct: pool === undefined ? 'Error' : percent,
+    ...inWords(profile, showSize(used), showSize(available), showSize(used + available)),
+  };
+}
+
+function inWords(profile: Profile, used: string, available: string, total: string) {
+  const absent = profile === 'clients';
+  return { used_si: absent ? undefined : used, avail_si: absent ? undefined : available, total_si: absent ? undefined : total };
 }
 
 /** The document shows the tree itself; most clients read a list of one (clients-need, last section). */
 function asProfile(tree: unknown, { profile }: Scope): unknown {
   return profile === 'clients' ? [tree] : tree;
-}
-
-async function scrub({ record }: Volume, operations: Operations, what: 'start' | 'stop'): Promise<string> {
-  const name = record.vol_name;
-  await operations.perform({
-    title: `${what} the scrub of ${name}`,
-    perform: (host) => (what === 'start' ? host.zfs.startScrub(name) : host.zfs.stopScrub(name)),
-    touches: ['storage'],
-  });
-  return what === 'start' ? 'Volume scrub started.' : 'Volume scrub stopped.';
 }
 
 /** Asked again once the pool and its disks are locked, for another request may have come first. */

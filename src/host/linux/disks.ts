@@ -5,13 +5,13 @@ import type { Pool } from '../ports/zfs.ts';
 import { stablePaths } from './devices.ts';
 import { diskColumns, type FoundDisk, hdparmWords, readAbilities, readDisks } from './disks-read.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
-import { readLabel } from './zfs-read.ts';
+import { type FoundLabel, type Label, readLabel } from './zfs-read.ts';
 
 export class LinuxDisks implements Disks {
   readonly #runner: Runner;
   readonly #pools: () => Promise<readonly Pool[]>;
   /** Labels by what udev knew of their devices when they were read: to read one again could wake a sleeping disk. */
-  readonly #labels = new Map<string, { readonly known: string; readonly pool: string | undefined }>();
+  readonly #known = new Map<string, { readonly known: string; readonly label: Label | undefined }>();
   /** The pools of that time. The kernel writes labels without udev's knowledge when a pool comes or goes. */
   #labelsUnder = '';
 
@@ -24,21 +24,37 @@ export class LinuxDisks implements Disks {
     const words = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
     const [listed, pools, systemPool, paths] = await Promise.all([this.#runner.run(words), this.#pools(), poolOfRoot(), stablePaths()]);
     const poolOf = new Map(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => [device.disk, pool.name] as const))));
-    const under = pools.map(({ name }) => name).join();
-    if (under !== this.#labelsUnder) this.#labels.clear();
-    this.#labelsUnder = under;
+    this.#forgetUnless(pools);
     const disks = readDisks(expectSuccess(listed, words).stdout).filter((one) => !one.system && (systemPool === undefined || poolOf.get(one.disk.name) !== systemPool));
     return Promise.all(
       disks.map(async (found) => {
         const { name } = found.disk;
         return Object.freeze({
           ...found.disk,
-          usedBy: await this.#usedBy(found, poolOf.get(name)),
+          usedBy: await this.#usedBy(found, poolOf.get(name), pools),
           path: paths.get(name) ?? `/dev/${name}`,
           can: readAbilities(await udevDatabase(name)),
         });
       }),
     );
+  }
+
+  /** The labels of pools that nobody has taken up. */
+  async labels(): Promise<readonly FoundLabel[]> {
+    const words = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
+    const [listed, pools] = await Promise.all([this.#runner.run(words), this.#pools()]);
+    this.#forgetUnless(pools);
+    const used = new Set(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => device.disk))));
+    const free = readDisks(expectSuccess(listed, words).stdout).filter(({ disk, system, usedBy }) => !system && usedBy === undefined && !used.has(disk.name));
+    const found = await Promise.all(free.flatMap(({ labelled }) => labelled).map(async (device) => ({ device, label: await this.#labelOn(device, pools) })));
+    return found.flatMap(({ device, label }) => (label === undefined ? [] : [{ ...label, device }]));
+  }
+
+  async scramble(disk: string): Promise<void> {
+    const usedBy = (await this.list()).find(({ name }) => name === disk)?.usedBy;
+    if (!/^[a-z0-9-]+$/.test(disk) || usedBy !== undefined) throw new HostError(`cannot write to the disk ${disk}: ${usedBy ?? 'there is no such disk'}`);
+    const words = ['shred', '--iterations=1', `/dev/${disk}`];
+    expectSuccess(await this.#runner.run(words, { timeout: Number.POSITIVE_INFINITY }), words);
   }
 
   async tune(disk: string, tuning: Tuning): Promise<void> {
@@ -50,31 +66,41 @@ export class LinuxDisks implements Disks {
     if (smart !== undefined) await this.#tell(['smartctl', '-s', smart.on ? 'on' : 'off', ...(smart.on ? smart.options : []), `/dev/${disk}`], (status) => (status & 7) === 0);
   }
 
+  /** Forgets the labels that were read when there were other pools. */
+  #forgetUnless(pools: readonly Pool[]): void {
+    const under = pools.map(({ name }) => name).join();
+    if (under !== this.#labelsUnder) this.#known.clear();
+    this.#labelsUnder = under;
+  }
+
   async #tell(words: readonly string[], content: (status: number) => boolean): Promise<void> {
     const outcome = await this.#runner.run(words);
     // hdparm tells of some refusals, and ends as if there were none.
     if (!content(outcome.status) || /failed:/.test(outcome.stderr)) throw new HostError(wordsOf(outcome) || `${words.join(' ')} ended with the status ${outcome.status}`);
   }
 
-  async #usedBy({ usedBy, labelled }: FoundDisk, pool: string | undefined): Promise<string | undefined> {
+  async #usedBy({ usedBy, labelled }: FoundDisk, pool: string | undefined, pools: readonly Pool[]): Promise<string | undefined> {
     if (pool !== undefined) return `it is part of the pool ${pool}`;
     if (usedBy !== undefined) return usedBy;
     // udev tells that there is a label, not whether its pool was destroyed.
     for (const device of labelled) {
-      const label = await this.#labelOn(device);
-      if (label !== undefined) return `it is part of the exported pool ${label}`;
+      const label = await this.#labelOn(device, pools);
+      if (label !== undefined) return `it is part of the exported pool ${label.pool}`;
     }
     return undefined;
   }
 
-  /** The pool that the label on a device names. udev looks at a device again when somebody has written to it. */
-  async #labelOn(device: string): Promise<string | undefined> {
+  /**
+   * The label on a device of a pool that may come back: one that left a pool which is here keeps the label of it, and is
+   * free. udev looks at a device again when somebody has written to it.
+   */
+  async #labelOn(device: string, pools: readonly Pool[]): Promise<Label | undefined> {
     const known = await udevDatabase(device);
-    const before = this.#labels.get(device);
-    if (before?.known === known && known !== '') return before.pool;
-    const pool = readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout)?.pool;
-    this.#labels.set(device, { known, pool });
-    return pool;
+    const before = this.#known.get(device);
+    const isKnown = before?.known === known && known !== '';
+    const label = isKnown ? before.label : readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout);
+    if (!isKnown) this.#known.set(device, { known, label });
+    return pools.some(({ guid }) => guid === label?.guid) ? undefined : label;
   }
 }
 

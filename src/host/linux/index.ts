@@ -22,7 +22,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
   const runner = new HelperRunner();
   const tree = new Tree({ root, runner });
   // Each looks at the other: a disk is taken by a pool, and a pool takes only disks that are free.
-  const zfs: LinuxZfs = new LinuxZfs({ runner, tree, disks: () => disks.list() });
+  const zfs: LinuxZfs = new LinuxZfs({ runner, tree, disks: () => disks.list(), labels: () => disks.labels() });
   const disks: LinuxDisks = new LinuxDisks({ runner, pools: () => zfs.pools() });
   return Object.freeze({
     kind: 'linux' as const,

@@ -9,6 +9,9 @@ import {
   type ErrorCounts,
   type GroupKind,
   type Health,
+  type ImportableGroup,
+  type ImportablePool,
+  keySlotsProperty,
   type Pool,
   type PoolDevice,
   type PoolGroup,
@@ -30,6 +33,8 @@ export const datasetColumns: readonly string[] = [
   'mounted',
   ...datasetProperties,
   commentProperty,
+  'keystatus',
+  keySlotsProperty,
   'guid',
   'origin',
   'snapshots_changed',
@@ -201,6 +206,9 @@ export function readDatasets(list: string, { now, look }: { readonly now: number
       inherited: Object.freeze(inherited),
       // Of a parent it is not this dataset's.
       comment: comment !== undefined && isOwn(comment) && comment.value !== '-' && comment.value !== '' ? comment.value : undefined,
+      key: text('keystatus') === 'available' ? 'available' : text('keystatus') === 'unavailable' ? 'unavailable' : undefined,
+      // Of the pool's root, from which all below inherit it.
+      keySlots: name.includes('/') || text(keySlotsProperty) === '' ? undefined : text(keySlotsProperty),
       origin: text('origin') === '' ? undefined : text('origin'),
       // Where other contents leave a snapshot's own, the space that all of them take becomes another.
       snapshotStamp: [text('guid'), text('origin'), text('snapshots_changed'), text('usedbysnapshots'), bytesOf(properties, 'snapshots_changed') > now - settling ? look : ''].join(
@@ -268,12 +276,61 @@ export function readComments(text: string, names: ReadonlySet<string>): Readonly
   return comments;
 }
 
+/** A label of a pool that is not taken up here. */
+export interface Label {
+  readonly pool: string;
+  readonly guid: string;
+  /** Of the machine that had it last. */
+  readonly hostname: string;
+}
+
+export interface FoundLabel extends Label {
+  /** Below /dev. */
+  readonly device: string;
+}
+
 /** What `zdb -l` finds on a device: a pool that may come back, or undefined for none and for one that was destroyed. */
-export function readLabel(text: string): { readonly pool: string } | undefined {
+export function readLabel(text: string): Label | undefined {
   const state = /^ {4}state: (\d)$/m.exec(text)?.[1];
   const pool = /^ {4}name: '(.*)'$/m.exec(text)?.[1];
   // 0 is a pool in use, here or elsewhere, 1 an exported one; then come destroyed ones, spares and caches.
-  return pool !== undefined && (state === '0' || state === '1') ? { pool } : undefined;
+  if (pool === undefined || (state !== '0' && state !== '1')) return undefined;
+  return { pool, guid: /^ {4}pool_guid: (\d+)$/m.exec(text)?.[1] ?? '', hostname: /^ {4}hostname: '(.*)'$/m.exec(text)?.[1] ?? '' };
+}
+
+/** What `zpool import` says of the pools that it finds. There is no JSON of it. */
+export function readImportable(text: string): readonly Omit<ImportablePool, 'hostname'>[] {
+  return text.split(/^ {2,3}pool: /m).flatMap((part) => {
+    const name = part.split('\n', 1)[0] ?? '';
+    const guid = /^ {2,5}id: (\d+)$/m.exec(part)?.[1];
+    const health = /^ {1,2}state: (\w+)/m.exec(part)?.[1];
+    if (guid === undefined || health === undefined) return [];
+    return [Object.freeze({ name, guid, health: healthOf(health), groups: importableGroups(part) })];
+  });
+}
+
+const sections: Readonly<Record<string, GroupKind>> = { logs: 'log', cache: 'cache', spares: 'spare' };
+
+/** The tree of a pool, each line two blanks further in than the one above it: pool or section, group, device. */
+function importableGroups(part: string): readonly ImportableGroup[] {
+  const groups: { kind: GroupKind; name: string; health: Health; devices: { name: string; health: Health }[] }[] = [];
+  let section: GroupKind | undefined;
+  for (const line of part.slice(part.indexOf('config:')).split('\n')) {
+    const [, blanks = '', name = '', state] = /^\t( *)(\S+)(?: +(\S+))?/.exec(line) ?? [];
+    if (name === '') continue;
+    // Spares and caches are told without a state, as long as nothing is wrong with them.
+    const health = state === undefined ? 'ONLINE' : healthOf(state);
+    const depth = blanks.length / 2;
+    if (depth === 0) section = sections[name];
+    else if (depth === 1) {
+      const isGroup = /^(mirror|d?raidz[123]?)-\d/.test(name);
+      const kind = section ?? kindOf(name.startsWith('mirror') ? 'mirror' : '', name);
+      groups.push({ kind, name, health, devices: isGroup ? [] : [{ name, health }] });
+    }
+    // Both disks of a replacement stand below the word for it.
+    else if (!/^(replacing|spare)-\d/.test(name)) groups.at(-1)?.devices.push({ name, health });
+  }
+  return Object.freeze(groups.map((group) => Object.freeze({ ...group, devices: Object.freeze(group.devices) })));
 }
 
 function parse(text: string): Members {

@@ -1,14 +1,27 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isWithin } from '../../lib/path.ts';
 import type { Outcome } from '../ports/commands.ts';
 import type { Disk } from '../ports/disks.ts';
 import { HostError } from '../ports/index.ts';
-import { commentProperty, type Dataset, type DatasetSettings, type DiskGroup, type Pool, type PoolSpec, type Snapshot, taskProperty, type Zfs } from '../ports/zfs.ts';
+import {
+  commentProperty,
+  type Dataset,
+  type DatasetSettings,
+  type DiskGroup,
+  type ImportablePool,
+  keySlotsProperty,
+  type Pool,
+  type PoolSpec,
+  type Snapshot,
+  taskProperty,
+  type Zfs,
+} from '../ports/zfs.ts';
 import { diskBehind, stablePaths } from './devices.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import type { Tree } from './tree.ts';
 import { watchProgram } from './watch.ts';
-import { datasetColumns, readComments, readDatasets, readOwnSettings, readPools, readSnapshots, snapshotColumns } from './zfs-read.ts';
+import { datasetColumns, type FoundLabel, readComments, readDatasets, readImportable, readOwnSettings, readPools, readSnapshots, snapshotColumns } from './zfs-read.ts';
 
 /** Pools of many disks take their time to make, import and export. */
 const patience = 15 * 60_000;
@@ -26,12 +39,16 @@ export class LinuxZfs implements Zfs {
   readonly #runner: Runner;
   readonly #tree: Tree;
   readonly #disks: () => Promise<readonly Disk[]>;
+  readonly #labels: () => Promise<readonly FoundLabel[]>;
   #looks = 0;
+  /** What was found importable, and the labels it was found by. */
+  #found: { readonly by: string; readonly pools: readonly ImportablePool[] } = { by: '[]', pools: [] };
 
-  constructor(options: { runner: Runner; tree: Tree; disks: () => Promise<readonly Disk[]> }) {
+  constructor(options: { runner: Runner; tree: Tree; disks: () => Promise<readonly Disk[]>; labels: () => Promise<readonly FoundLabel[]> }) {
     this.#runner = options.runner;
     this.#tree = options.tree;
     this.#disks = options.disks;
+    this.#labels = options.labels;
   }
 
   async pools(): Promise<readonly Pool[]> {
@@ -41,10 +58,11 @@ export class LinuxZfs implements Zfs {
     return readPools(status.stdout, properties.stdout, (path) => disks.get(path));
   }
 
-  async createPool({ name, groups, mountpoint, settings = {} }: PoolSpec): Promise<void> {
+  async createPool({ name, groups, mountpoint, settings = {}, encryption }: PoolSpec): Promise<void> {
     const base = ['zpool', 'create'];
-    const rest = ['-o', 'ashift=12', '-m', settings.mountpoint ?? mountpoint, ...rootSettings, ...options('-O', { ...settings, mountpoint: undefined }), '--', name];
-    await this.#useDisks(base, [...rest, ...(await vdevWords(groups))], groups);
+    const root = [...rootSettings, ...options('-O', { ...settings, mountpoint: undefined }), ...encryptionWords(encryption)];
+    const rest = ['-o', 'ashift=12', '-m', settings.mountpoint ?? mountpoint, ...root, '--', name];
+    await this.#useDisks(base, [...rest, ...(await vdevWords(groups))], groups, encryption?.key);
   }
 
   async extendPool(name: string, groups: readonly DiskGroup[]): Promise<void> {
@@ -65,10 +83,97 @@ export class LinuxZfs implements Zfs {
     await this.#patiently('zpool', 'export', '--', name);
   }
 
-  async importPool(guid: string): Promise<void> {
+  async importable(): Promise<readonly ImportablePool[]> {
+    const labels = await this.#labels();
+    const by = JSON.stringify(labels);
+    // To look again would wake the disks.
+    if (by === this.#found.by) return this.#found.pools;
+    const words = ['zpool', 'import', ...labels.flatMap(({ device }) => ['-d', `/dev/${device}`])];
+    const outcome = labels.length === 0 ? nothing : await this.#run(...words);
+    if (outcome.status !== 0 && !/no pools available/.test(outcome.stderr)) expectSuccess(outcome, words);
+    const hostnameOf = (guid: string) => labels.find((label) => label.guid === guid)?.hostname ?? '';
+    const pools = readImportable(outcome.stdout).map((pool) => Object.freeze({ ...pool, hostname: hostnameOf(pool.guid) }));
+    this.#found = { by, pools };
+    return pools;
+  }
+
+  async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
     if (!/^\d+$/.test(guid)) throw new HostError(`cannot import '${guid}': no such pool available`);
     // By force: a pool of a machine that died was never exported, and its disks are here now.
-    await this.#do('zpool', 'import', '-f', guid);
+    await this.#do('zpool', 'import', '-f', ...(mountpoint === undefined ? [] : ['-N']), guid);
+    if (mountpoint === undefined) return;
+    const name = (await this.pools()).find((pool) => pool.guid === guid)?.name ?? '';
+    try {
+      if ((await this.#mountpoints(name)).get(name) !== mountpoint) await this.#set(name, [['mountpoint', mountpoint]]);
+      await this.#mountAll(name, mountpoint);
+    } catch (error) {
+      await this.exportPool(name);
+      throw error;
+    }
+  }
+
+  async upgradePool(name: string): Promise<void> {
+    await this.#do('zpool', 'upgrade', '--', name);
+  }
+
+  async replaceDevice(pool: string, device: string, disk: string, { force = false }: { force?: boolean } = {}): Promise<void> {
+    const path = (await stablePaths()).get(disk) ?? `/dev/${disk}`;
+    await this.#do('zpool', 'replace', ...(force ? ['-f'] : []), '--', pool, device, path);
+  }
+
+  async offlineDevice(pool: string, device: string): Promise<void> {
+    await this.#do('zpool', 'offline', '--', pool, device);
+  }
+
+  async onlineDevice(pool: string, device: string): Promise<void> {
+    const { stdout } = await this.#do('zpool', 'online', '--', pool, device);
+    if (/but remains in/.test(stdout)) throw new HostError(stdout.trim());
+  }
+
+  async detachDevice(pool: string, device: string): Promise<void> {
+    await this.#do('zpool', 'detach', '--', pool, device);
+  }
+
+  async removeDevice(pool: string, device: string): Promise<void> {
+    await this.#do('zpool', 'remove', '--', pool, device);
+  }
+
+  async loadKey(pool: string, key: string): Promise<void> {
+    const words = ['zfs', 'load-key', pool];
+    expectSuccess(await this.#runner.run(words, { input: `${key}\n` }), words);
+    try {
+      await this.#mountAll(pool);
+    } catch (error) {
+      await this.unloadKey(pool);
+      throw error;
+    }
+  }
+
+  async unloadKey(pool: string): Promise<void> {
+    try {
+      for (const name of [...(await this.#mounted(pool))].reverse()) await this.#patiently('zfs', 'unmount', name);
+      await this.#patiently('zfs', 'unload-key', pool);
+    } catch (error) {
+      // Those that were not in use are there again.
+      await this.#mountAll(pool).catch(() => {});
+      throw error;
+    }
+  }
+
+  async isKey(pool: string, key: string): Promise<boolean> {
+    const words = ['zfs', 'load-key', '-n', pool];
+    const outcome = await this.#runner.run(words, { input: `${key}\n` });
+    if (outcome.status !== 0 && !/Incorrect key/.test(wordsOf(outcome))) expectSuccess(outcome, words);
+    return outcome.status === 0;
+  }
+
+  async changeKey(pool: string, key: string): Promise<void> {
+    const words = ['zfs', 'change-key', '-o', 'keyformat=hex', '-o', 'keylocation=prompt', pool];
+    expectSuccess(await this.#runner.run(words, { input: `${key}\n` }), words);
+  }
+
+  async setKeySlots(pool: string, slots: string): Promise<void> {
+    await this.#set(pool, [[keySlotsProperty, slots]]);
   }
 
   async startScrub(name: string): Promise<void> {
@@ -180,9 +285,10 @@ export class LinuxZfs implements Zfs {
    * Makes or extends a pool. zpool objects to disks with old contents and of different sizes, which an appliance takes:
    * what is free is free for whatever is on it. Its other objections stand.
    */
-  async #useDisks(program: readonly string[], rest: readonly string[], groups: readonly DiskGroup[]): Promise<void> {
+  async #useDisks(program: readonly string[], rest: readonly string[], groups: readonly DiskGroup[], key?: string): Promise<void> {
     const words = [...program, ...rest];
-    const outcome = await this.#runner.run(words, { timeout: patience });
+    const options = { timeout: patience, ...(key === undefined ? {} : { input: `${key}\n` }) };
+    const outcome = await this.#runner.run(words, options);
     if (outcome.status === 0) return;
     const overridable =
       /use '-f' to override/.test(outcome.stderr) && /contains a|does not contain an EFI label|different sizes|is part of potentially active pool/.test(outcome.stderr);
@@ -196,7 +302,32 @@ export class LinuxZfs implements Zfs {
     // By force zpool would not look at this any more.
     if (different.size > 1) throw new HostError(`mismatched replication level: the groups are ${[...different].join(', ')}`);
     const forced = [...program, '-f', ...rest];
-    expectSuccess(await this.#runner.run(forced, { timeout: patience }), forced);
+    expectSuccess(await this.#runner.run(forced, options), forced);
+  }
+
+  /** Where the filesystems of a pool want to be mounted, parents before children; those that mount nothing by themselves are left out. */
+  async #mountpoints(pool: string): Promise<ReadonlyMap<string, string>> {
+    const { stdout } = await this.#do('zfs', 'list', '-H', '-r', '-t', 'filesystem', '-o', 'name,canmount,mounted,mountpoint', pool);
+    return new Map(
+      stdout.split('\n').flatMap((line) => {
+        const [name = '', canmount, mounted, mountpoint = ''] = line.split('\t');
+        return canmount === 'on' && mounted === 'no' && mountpoint.startsWith('/') ? [[name, mountpoint] as const] : [];
+      }),
+    );
+  }
+
+  async #mounted(pool: string): Promise<readonly string[]> {
+    const { stdout } = await this.#do('zfs', 'list', '-H', '-r', '-t', 'filesystem', '-o', 'mounted,name', pool);
+    return stdout.split('\n').flatMap((line) => (line.startsWith('yes\t') ? [line.slice('yes\t'.length)] : []));
+  }
+
+  /** Mounts what in the pool is not mounted, as far as its key is there; with `within` only what belongs there. */
+  async #mountAll(pool: string, within?: string): Promise<void> {
+    const { stdout } = await this.#do('zfs', 'get', '-H', '-r', '-t', 'filesystem', '-o', 'name,value', 'keystatus', pool);
+    const locked = new Set(stdout.split('\n').flatMap((line) => (line.endsWith('\tunavailable') ? [line.slice(0, line.indexOf('\t'))] : [])));
+    for (const [name, mountpoint] of await this.#mountpoints(pool)) {
+      if (!locked.has(name) && (within === undefined || isWithin(mountpoint, within))) await this.#do('zfs', 'mount', name);
+    }
   }
 
   /** The device of a volume appears when udev has seen it. A filesystem has none. */
@@ -263,6 +394,14 @@ function wantedOf({ properties = {}, comment, mountpoint }: DatasetSettings): re
 function options(flag: '-o' | '-O', settings: Omit<DatasetSettings, 'mountpoint'> & { readonly mountpoint?: string | undefined }): readonly string[] {
   const { mountpoint, ...others } = settings;
   return wantedOf(mountpoint === undefined ? others : { ...others, mountpoint }).flatMap(([name, value]) => (value === undefined ? [] : [flag, `${name}=${value}`]));
+}
+
+const nothing: Outcome = { status: 0, stdout: '', stderr: '' };
+
+function encryptionWords(encryption: PoolSpec['encryption']): readonly string[] {
+  if (encryption === undefined) return [];
+  const settings = ['encryption=aes-256-gcm', 'keyformat=hex', 'keylocation=prompt', `${keySlotsProperty}=${encryption.slots}`];
+  return settings.flatMap((setting) => ['-O', setting]);
 }
 
 function isData({ kind }: DiskGroup): boolean {

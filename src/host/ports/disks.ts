@@ -3,6 +3,9 @@ export interface Disks {
   /** Wakes no disk that sleeps. */
   list(): Promise<readonly Disk[]>;
 
+  /** Fills a disk that nobody uses with random data. It takes as long as writing all of it does. */
+  scramble(disk: string): Promise<void>;
+
   /** Gives a disk other habits, until it is without power. What it has no notion of is a failure, in its own words. */
   tune(disk: string, tuning: Tuning): Promise<void>;
 }

@@ -8,10 +8,42 @@ export interface Zfs {
   destroyPool(name: string): Promise<void>;
   /** Lets the pool go with its data, to be imported here or elsewhere. */
   exportPool(name: string): Promise<void>;
-  /** Takes up a pool that lies on attached disks. */
-  importPool(guid: string): Promise<void>;
+  /** The pools on attached disks that nobody has taken up, as far as the disks tell. It wakes none that a pool here uses. */
+  importable(): Promise<readonly ImportablePool[]>;
+  /**
+   * Takes up a pool that lies on attached disks. With `mountpoint` its root dataset belongs there from then on, and what
+   * would be mounted elsewhere stays unmounted.
+   */
+  importPool(guid: string, options?: { mountpoint?: string }): Promise<void>;
+  /** Switches on every feature that this machine's ZFS knows. Older machines cannot read the pool any more. */
+  upgradePool(name: string): Promise<void>;
+
+  // Devices are named by their guid.
+
+  /** Begins to copy what a device holds to a disk that takes its place. With `force`, whatever is on that disk is given up. */
+  replaceDevice(pool: string, device: string, disk: string, options?: { force?: boolean }): Promise<void>;
+  offlineDevice(pool: string, device: string): Promise<void>;
+  onlineDevice(pool: string, device: string): Promise<void>;
+  /** Takes a device out of a mirror, or one side out of a replacement. */
+  detachDevice(pool: string, device: string): Promise<void>;
+  /** Takes a log, cache or spare out of the pool; a mirrored log by the name of its group. */
+  removeDevice(pool: string, device: string): Promise<void>;
+
   startScrub(name: string): Promise<void>;
   stopScrub(name: string): Promise<void>;
+
+  // Keys are 64 hex digits. That of a pool's root dataset is its children's too.
+
+  /** Gives an encrypted pool its key, and mounts what it holds. */
+  loadKey(pool: string, key: string): Promise<void>;
+  /** Unmounts everything in the pool and forgets its key. What is in use is a refusal. */
+  unloadKey(pool: string): Promise<void>;
+  /** Whether this is the pool's key, loaded or not. */
+  isKey(pool: string, key: string): Promise<boolean>;
+  /** Gives a pool whose key is loaded another one. */
+  changeKey(pool: string, key: string): Promise<void>;
+  /** Keeps a text without blanks with the pool, loaded key or not. */
+  setKeySlots(pool: string, slots: string): Promise<void>;
 
   /** Every filesystem and volume of every pool, parents before children. */
   datasets(): Promise<readonly Dataset[]>;
@@ -55,6 +87,8 @@ export interface PoolSpec {
   readonly mountpoint: string;
   /** Properties of the root dataset. */
   readonly settings?: DatasetSettings;
+  /** With it everything in the pool is encrypted (AES-256-GCM). */
+  readonly encryption?: { readonly key: string; readonly slots: string };
 }
 
 export type Health = 'ONLINE' | 'DEGRADED' | 'FAULTED' | 'OFFLINE' | 'UNAVAIL' | 'REMOVED' | 'SUSPENDED';
@@ -103,6 +137,25 @@ export interface PoolDevice {
   readonly errors: ErrorCounts;
 }
 
+/** A pool as its disks describe it. */
+export interface ImportablePool {
+  readonly name: string;
+  readonly guid: string;
+  readonly health: Health;
+  /** The machine that had it last; empty when that is not known. */
+  readonly hostname: string;
+  /** The data groups first, then logs, cache and spares. */
+  readonly groups: readonly ImportableGroup[];
+}
+
+export interface ImportableGroup {
+  readonly kind: GroupKind;
+  /** As ZFS names it; for a stripe the disk's own name. */
+  readonly name: string;
+  readonly health: Health;
+  readonly devices: readonly { readonly name: string; readonly health: Health }[];
+}
+
 export interface ErrorCounts {
   readonly read: number;
   readonly write: number;
@@ -134,6 +187,9 @@ export const commentProperty = 'holdfast:comment';
 /** The user property that says which periodic task made a snapshot. */
 export const taskProperty = 'holdfast:task';
 
+/** The user property of a pool's root dataset that carries the slots its key is wrapped in. */
+export const keySlotsProperty = 'holdfast:keyslots';
+
 export interface DatasetSettings {
   /** `'inherit'` gives the property back to the parent. */
   readonly properties?: Readonly<Partial<Record<DatasetProperty, string>>>;
@@ -155,6 +211,10 @@ export interface Dataset {
   /** Names of the properties that come from a parent or a default. */
   readonly inherited: readonly DatasetProperty[];
   readonly comment: string | undefined;
+  /** Of what is encrypted: whether the key is loaded. */
+  readonly key?: 'available' | 'unavailable' | undefined;
+  /** What is kept with a pool's root dataset for its key. */
+  readonly keySlots?: string | undefined;
   /** The snapshot it was cloned from, by its full name. */
   readonly origin: string | undefined;
   /** A text that becomes another when something about its snapshots changes. */

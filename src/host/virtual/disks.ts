@@ -28,18 +28,26 @@ export class VirtualDisks implements Disks {
   readonly #memory: Memory<Readonly<Record<string, Tuning>>>;
   readonly #disks: readonly VirtualDisk[];
   readonly #usedBy: (disk: string) => string | undefined;
+  readonly #isBroken: (disk: string) => boolean;
 
-  constructor(path: string, options: { disks: readonly VirtualDisk[]; usedBy: (disk: string) => string | undefined }) {
+  constructor(path: string, options: { disks: readonly VirtualDisk[]; usedBy: (disk: string) => string | undefined; isBroken: (disk: string) => boolean }) {
     this.#memory = new Memory(path, mapOf(isTuning), Object.freeze({}));
     this.#memory.keep(Object.freeze({ ...Object.fromEntries(options.disks.map(({ name }) => [name, factory])), ...this.#memory.value }));
     this.#disks = options.disks;
     this.#usedBy = options.usedBy;
+    this.#isBroken = options.isBroken;
   }
 
   async list(): Promise<readonly Disk[]> {
-    return this.#disks.map((disk) =>
-      Object.freeze({ ...disk, lunid: '', model: 'Virtual disk', rotational: false, usedBy: this.#usedBy(disk.name), path: `/dev/${disk.name}`, can: abilities }),
-    );
+    return this.#disks
+      .filter(({ name }) => !this.#isBroken(name))
+      .map((disk) => Object.freeze({ ...disk, lunid: '', model: 'Virtual disk', rotational: false, usedBy: this.#usedBy(disk.name), path: `/dev/${disk.name}`, can: abilities }));
+  }
+
+  async scramble(disk: string): Promise<void> {
+    const usedBy = this.#usedBy(disk);
+    if (usedBy !== undefined || !(await this.list()).some(({ name }) => name === disk))
+      throw new HostError(`cannot write to the disk ${disk}: ${usedBy ?? 'there is no such disk'}`);
   }
 
   async tune(disk: string, tuning: Tuning): Promise<void> {

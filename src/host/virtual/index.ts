@@ -14,10 +14,12 @@ import { Tree } from './tree.ts';
 import { VirtualZfs } from './zfs.ts';
 
 export type { VirtualServices } from './services.ts';
+export type { VirtualZfs } from './zfs.ts';
 
 export interface VirtualHost extends Host {
   readonly kind: 'virtual';
   readonly services: VirtualServices;
+  readonly zfs: VirtualZfs;
 }
 
 export interface VirtualHostOptions {
@@ -46,7 +48,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     accounts,
     bootEnvironments: new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now),
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
-    disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk) }),
+    disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk), isBroken: (disk) => zfs.isBroken(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
     replication: new VirtualReplication(join(folder, 'peers.json'), { tree, near: (dataset, recursive) => zfs.replicas(dataset, recursive) }),

@@ -1,11 +1,17 @@
 import { type Dataset, datasetProperties, type GroupKind, groupKinds } from '../ports/zfs.ts';
-import { isFlag, isNumber, isText, listOf, oneOf, optional, shapeOf } from './state.ts';
+import { isFlag, isNumber, isText, listOf, mapOf, oneOf, optional, shapeOf } from './state.ts';
 import type { Values } from './zfs-properties.ts';
 
 /** What is remembered of pools, imported and exported. Everything else is worked out from it. */
 export interface ZfsRecord {
   readonly pools: readonly PoolRecord[];
+  /** What became of disks, by name. */
+  readonly disks?: Readonly<Record<string, DiskCondition>> | undefined;
 }
+
+/** `broken` answers nothing any more; `partitioned` has somebody's partitions on it. */
+const diskConditions = ['broken', 'partitioned'] as const;
+export type DiskCondition = (typeof diskConditions)[number];
 
 export interface PoolRecord {
   readonly name: string;
@@ -14,7 +20,18 @@ export interface PoolRecord {
   readonly groups: readonly GroupRecord[];
   /** Parents before children, the root dataset first. */
   readonly datasets: readonly DatasetRecord[];
+  /** The last one, of either kind. */
   readonly scrub: ScrubRecord | undefined;
+  /** Whether it lacks features that this ZFS knows. */
+  readonly outdated?: boolean | undefined;
+  readonly encryption?: EncryptionRecord | undefined;
+  readonly keySlots?: string | undefined;
+}
+
+export interface EncryptionRecord {
+  /** Of its key. */
+  readonly digest: string;
+  readonly locked: boolean;
 }
 
 export interface GroupRecord {
@@ -27,6 +44,9 @@ export interface DeviceRecord {
   readonly disk: string;
   readonly guid: string;
   readonly size: number;
+  readonly offline?: boolean | undefined;
+  /** The guid of the device whose place it takes when the resilver is through. */
+  readonly replaces?: string | undefined;
 }
 
 export interface DatasetRecord {
@@ -56,6 +76,7 @@ export interface SnapshotRecord {
 
 /** Times are milliseconds of the machine's clock. */
 export interface ScrubRecord {
+  readonly kind?: 'scrub' | 'resilver' | undefined;
   readonly startedAt: number;
   readonly duration: number;
   readonly cancelledAt: number | undefined;
@@ -74,7 +95,7 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
         shapeOf<GroupRecord>({
           kind: oneOf(groupKinds),
           name: isText,
-          devices: listOf(shapeOf<DeviceRecord>({ disk: isText, guid: isText, size: isNumber })),
+          devices: listOf(shapeOf<DeviceRecord>({ disk: isText, guid: isText, size: isNumber, offline: optional(isFlag), replaces: optional(isText) })),
         }),
       ),
       datasets: listOf(
@@ -91,7 +112,11 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
           ),
         }),
       ),
-      scrub: optional(shapeOf<ScrubRecord>({ startedAt: isNumber, duration: isNumber, cancelledAt: optional(isNumber) })),
+      scrub: optional(shapeOf<ScrubRecord>({ kind: optional(oneOf(['scrub', 'resilver'])), startedAt: isNumber, duration: isNumber, cancelledAt: optional(isNumber) })),
+      outdated: optional(isFlag),
+      encryption: optional(shapeOf<EncryptionRecord>({ digest: isText, locked: isFlag })),
+      keySlots: optional(isText),
     }),
   ),
+  disks: optional(mapOf(oneOf(diskConditions))),
 });

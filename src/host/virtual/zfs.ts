@@ -1,13 +1,23 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { normalPath } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
 import type { Replica } from '../ports/replication.ts';
-import type { Dataset, DatasetSettings, DiskGroup, GroupKind, Health, Pool, PoolDevice, PoolGroup, PoolSpec, Scan, Snapshot, Zfs } from '../ports/zfs.ts';
+import type { Dataset, DatasetSettings, DiskGroup, GroupKind, Health, ImportablePool, Pool, PoolDevice, PoolGroup, PoolSpec, Scan, Snapshot, Zfs } from '../ports/zfs.ts';
 import type { VirtualDisk } from './disks.ts';
 import type { Mounts, MountTable } from './mounts.ts';
 import { Memory } from './state.ts';
 import { bytes, inForce, settingsAfterChange, settingsAtCreation, type Values } from './zfs-properties.ts';
-import { type DatasetRecord, type DeviceRecord, type GroupRecord, isZfsRecord, type PoolRecord, type SnapshotRecord, type ZfsRecord } from './zfs-record.ts';
+import {
+  type DatasetRecord,
+  type DeviceRecord,
+  type DiskCondition,
+  type EncryptionRecord,
+  type GroupRecord,
+  isZfsRecord,
+  type PoolRecord,
+  type SnapshotRecord,
+  type ZfsRecord,
+} from './zfs-record.ts';
 import { account, type Capacity, capacityOf, emptyFilesystem, emptyVolume, parentOf, parityOf, type Shape, smallestDevice, volumeReservation } from './zfs-space.ts';
 
 const noErrors = Object.freeze({ read: 0, write: 0, checksum: 0 });
@@ -64,7 +74,11 @@ export class VirtualZfs implements Zfs {
     if (!groups.some(holdsData)) throw new HostError('invalid vdev specification: at least one toplevel vdev must be specified');
     const settings = spec.settings ?? {};
     const root = datasetRecord(name, 'filesystem', settingsAtCreation(name, 'filesystem', settings.properties ?? {}), { mountpoint: spec.mountpoint, ...settings });
-    this.#replace(undefined, Object.freeze({ name, guid: newGuid(), exported: false, groups, datasets: Object.freeze([root]), scrub: undefined }), outOfSpace(name));
+    const { key, slots } = spec.encryption ?? {};
+    const encryption = key === undefined ? undefined : Object.freeze({ digest: digestOf(key), locked: false });
+    const pool: PoolRecord = { name, guid: newGuid(), exported: false, groups, datasets: Object.freeze([root]), scrub: undefined, encryption, keySlots: slots };
+    this.#replace(undefined, Object.freeze(pool), outOfSpace(name));
+    this.#clear(spec.groups.flatMap(({ disks }) => disks));
   }
 
   async extendPool(name: string, groups: readonly DiskGroup[]): Promise<void> {
@@ -79,27 +93,153 @@ export class VirtualZfs implements Zfs {
 
   async exportPool(name: string): Promise<void> {
     const pool = this.#pool(name);
-    this.#replace(pool, { ...pool, exported: true }, outOfSpace(name));
+    this.#replace(pool, { ...pool, exported: true, encryption: locked(pool.encryption) }, outOfSpace(name));
   }
 
-  async importPool(guid: string): Promise<void> {
+  async importable(): Promise<readonly ImportablePool[]> {
+    return this.#memory.value.pools
+      .filter(({ exported }) => exported)
+      .map((pool) => {
+        const { name, guid, health, groups } = this.#poolOf(pool);
+        const described = groups.map((group) => ({
+          ...group,
+          devices: group.devices.map((device) => ({ name: device.disk, health: device.health === 'UNAVAIL' ? ('UNAVAIL' as const) : ('ONLINE' as const) })),
+        }));
+        return Object.freeze({
+          name,
+          guid,
+          health,
+          hostname: '',
+          groups: Object.freeze(described.map(({ kind, name, health, devices }) => Object.freeze({ kind, name, health, devices }))),
+        });
+      });
+  }
+
+  async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
     const pool = this.#memory.value.pools.find((one) => one.guid === guid);
     if (pool === undefined) throw new HostError(`cannot import '${guid}': no such pool available`);
     if (this.#imported().some((one) => one.name === pool.name)) throw new HostError(`cannot import '${pool.name}': a pool with that name already exists`);
-    this.#replace(pool, { ...pool, exported: false }, outOfSpace(pool.name));
+    if (this.#poolOf(pool).health === 'UNAVAIL') throw new HostError(`cannot import '${pool.name}': one or more devices is currently unavailable`);
+    const datasets = pool.datasets.map((one) => (one.name === pool.name && mountpoint !== undefined ? Object.freeze({ ...one, mountpoint: checkedMountpoint(mountpoint) }) : one));
+    this.#replace(pool, { ...pool, exported: false, datasets }, outOfSpace(pool.name));
+  }
+
+  async upgradePool(name: string): Promise<void> {
+    const pool = this.#pool(name);
+    this.#replace(pool, { ...pool, outdated: undefined }, outOfSpace(name));
+  }
+
+  async replaceDevice(poolName: string, guid: string, disk: string, { force = false }: { force?: boolean } = {}): Promise<void> {
+    const pool = this.#pool(poolName);
+    const { group, device } = deviceIn(pool, guid, 'replace');
+    const refuse = (reason: string) => new HostError(`cannot replace ${guid} with ${disk}: ${reason}`);
+    const made = this.#newDevice(disk, poolName, new Set());
+    if (this.#memory.value.disks?.[disk] === 'partitioned' && !force)
+      throw new HostError(`invalid vdev specification\nuse '-f' to override the following errors:\n/dev/${disk} contains a filesystem of type 'ext4'`);
+    if (device.replaces !== undefined || group.devices.some(({ replaces }) => replaces === guid))
+      throw refuse("already in replacing/spare config; wait for completion or use 'zpool detach'");
+    if (made.size < device.size) throw refuse('device is too small');
+    const devices = group.devices.flatMap((one) => (one === device ? [one, Object.freeze({ ...made, replaces: guid })] : [one]));
+    this.#regroup(pool, group, devices, 'resilver');
+    this.#clear([disk]);
+  }
+
+  async offlineDevice(poolName: string, guid: string): Promise<void> {
+    const pool = this.#pool(poolName);
+    const { group, device } = deviceIn(pool, guid, 'offline');
+    if (group.kind === 'cache' || group.kind === 'spare') throw new HostError(`cannot offline ${guid}: operation not supported on this type of pool`);
+    const healthy = membersOf(group).filter((one) => one !== device && this.#healthOf(one) === 'ONLINE').length;
+    if (device.replaces === undefined && healthy < membersOf(group).length - bearableIn(group)) throw new HostError(`cannot offline ${guid}: no valid replicas`);
+    this.#regroup(
+      pool,
+      group,
+      group.devices.map((one) => (one === device ? Object.freeze({ ...one, offline: true }) : one)),
+    );
+  }
+
+  async onlineDevice(poolName: string, guid: string): Promise<void> {
+    const pool = this.#pool(poolName);
+    const { group, device } = deviceIn(pool, guid, 'online');
+    if (device.offline === true)
+      this.#regroup(
+        pool,
+        group,
+        group.devices.map((one) => (one === device ? Object.freeze({ ...one, offline: undefined }) : one)),
+      );
+    if (!this.#isThere(device.disk))
+      throw new HostError(`warning: device '${guid}' onlined, but remains in faulted state\nuse 'zpool replace' to replace devices that are no longer present`);
+  }
+
+  async detachDevice(poolName: string, guid: string): Promise<void> {
+    const pool = this.#pool(poolName);
+    const { group, device } = deviceIn(pool, guid, 'detach');
+    const replaced = group.devices.some(({ replaces }) => replaces === guid);
+    const refuse = (reason: string) => new HostError(`cannot detach ${guid}: ${reason}`);
+    if (!replaced && device.replaces === undefined) {
+      if (!isMirrored(group)) throw refuse('only applicable to mirror and replacing vdevs');
+      if (!membersOf(group).some((one) => one !== device && this.#healthOf(one) === 'ONLINE')) throw refuse('no valid replicas');
+    }
+    // The old one goes only when the new one has everything.
+    if (replaced) throw refuse('no valid replicas');
+    const scrub = device.replaces === undefined || pool.scrub === undefined ? pool.scrub : Object.freeze({ ...pool.scrub, cancelledAt: this.#now() });
+    this.#regroup(
+      { ...pool, scrub },
+      group,
+      group.devices.filter((one) => one !== device),
+      undefined,
+      pool,
+    );
+  }
+
+  async removeDevice(poolName: string, named: string): Promise<void> {
+    const pool = this.#pool(poolName);
+    const group = pool.groups.find(({ name, devices }) => name === named || (devices.length === 1 && devices[0]?.guid === named));
+    if (group === undefined) throw new HostError(`cannot remove ${named}: no such device in pool`);
+    if (holdsData(group)) throw new HostError(`cannot remove ${named}: only inactive hot spares, cache, top-level, or log devices can be removed`);
+    this.#replace(pool, { ...pool, groups: Object.freeze(pool.groups.filter((one) => one !== group)) }, outOfSpace(poolName));
+  }
+
+  async loadKey(name: string, key: string): Promise<void> {
+    const { pool, encryption } = this.#encrypted(name, 'load');
+    if (!encryption.locked) throw new HostError(`Key load error: Key already loaded for '${name}'.`);
+    if (encryption.digest !== digestOf(key)) throw new HostError(`Key load error: Incorrect key provided for '${name}'.`);
+    this.#replace(pool, { ...pool, encryption: Object.freeze({ ...encryption, locked: false }) }, outOfSpace(name));
+  }
+
+  async unloadKey(name: string): Promise<void> {
+    const { pool, encryption } = this.#encrypted(name, 'unload');
+    if (encryption.locked) throw new HostError(`Key unload error: Key already unloaded for '${name}'.`);
+    this.#replace(pool, { ...pool, encryption: locked(encryption) }, outOfSpace(name));
+  }
+
+  async isKey(name: string, key: string): Promise<boolean> {
+    return this.#encrypted(name, 'load').encryption.digest === digestOf(key);
+  }
+
+  async changeKey(name: string, key: string): Promise<void> {
+    const { pool, encryption } = this.#encrypted(name, 'change');
+    if (encryption.locked) throw new HostError('Key change error: Key must be loaded.');
+    this.#replace(pool, { ...pool, encryption: Object.freeze({ ...encryption, digest: digestOf(key) }) }, outOfSpace(name));
+  }
+
+  async setKeySlots(name: string, slots: string): Promise<void> {
+    const pool = this.#pool(name);
+    this.#replace(pool, { ...pool, keySlots: slots }, outOfSpace(name));
   }
 
   async startScrub(name: string): Promise<void> {
     const pool = this.#pool(name);
-    if (this.#scanOf(pool)?.state === 'running') throw new HostError(`cannot scrub ${name}: currently scrubbing; use 'zpool scrub -s' to cancel scrub`);
-    const duration = scrubTime.least + Math.floor((this.#view(pool).allocated / GiB) * scrubTime.perGiB);
-    this.#replace(pool, { ...pool, scrub: Object.freeze({ startedAt: this.#now(), duration, cancelledAt: undefined }) }, outOfSpace(name));
+    const scan = this.#scanOf(pool);
+    if (scan?.state === 'running')
+      throw new HostError(`cannot scrub ${name}: currently ${scan.kind === 'scrub' ? "scrubbing; use 'zpool scrub -s' to cancel scrub" : 'resilvering'}`);
+    this.#replace(pool, { ...pool, scrub: Object.freeze({ startedAt: this.#now(), duration: this.#scanTime(pool), cancelledAt: undefined }) }, outOfSpace(name));
   }
 
   async stopScrub(name: string): Promise<void> {
     const pool = this.#pool(name);
     const { scrub } = pool;
-    if (scrub === undefined || this.#scanOf(pool)?.state !== 'running') throw new HostError(`cannot cancel scrubbing ${name}: there is no active scrub`);
+    if (scrub === undefined || scrub.kind === 'resilver' || this.#scanOf(pool)?.state !== 'running')
+      throw new HostError(`cannot cancel scrubbing ${name}: there is no active scrub`);
     this.#replace(pool, { ...pool, scrub: Object.freeze({ ...scrub, cancelledAt: this.#now() }) }, outOfSpace(name));
   }
 
@@ -249,13 +389,84 @@ export class VirtualZfs implements Zfs {
       .map((one) => ({ name: one.name, referenced: referencedBy(one.kind), snapshots: (one.snapshots ?? []).map((snapshot) => ({ name: snapshot.name, guid: snapshot.guid })) }));
   }
 
+  // What befalls a machine -------------------------------------------------------------------------------------------
+
+  /** The disk answers nothing any more. */
+  breakDisk(disk: string): void {
+    this.#condition([disk], 'broken');
+  }
+
+  /** Somebody has put partitions on the disk. */
+  partitionDisk(disk: string): void {
+    this.#condition([disk], 'partitioned');
+  }
+
+  /** The pool turns out to be of an older ZFS. */
+  outdate(name: string): void {
+    const pool = this.#pool(name);
+    this.#replace(pool, { ...pool, outdated: true }, outOfSpace(name));
+  }
+
+  /** The machine is without power for a moment: what was only in its memory, as keys, is gone. */
+  losePower(): void {
+    for (const pool of this.#imported()) if (pool.encryption !== undefined) this.#replace(pool, { ...pool, encryption: locked(pool.encryption) }, outOfSpace(pool.name));
+  }
+
+  isBroken(disk: string): boolean {
+    return this.#memory.value.disks?.[disk] === 'broken';
+  }
+
   /** Nobody else's hands reach this machine. */
   watch(): () => void {
     return () => {};
   }
 
   #imported(): readonly PoolRecord[] {
+    this.#settle();
     return this.#memory.value.pools.filter((pool) => !pool.exported);
+  }
+
+  /** Devices that have been resilvered take the places of those they replace. */
+  #settle(): void {
+    const isDue = (pool: PoolRecord) => this.#scanOf(pool)?.state === 'finished' && devicesOf(pool).some(({ replaces }) => replaces !== undefined);
+    const { pools } = this.#memory.value;
+    if (!pools.some(isDue)) return;
+    const settled = pools.map((pool) => (isDue(pool) ? Object.freeze({ ...pool, groups: Object.freeze(pool.groups.map(withReplacements)) }) : pool));
+    this.#memory.keep(Object.freeze({ ...this.#memory.value, pools: Object.freeze(settled) }));
+  }
+
+  /** Gives a group other devices, and begins to resilver them when told. */
+  #regroup(pool: PoolRecord, group: GroupRecord, devices: readonly DeviceRecord[], scan?: 'resilver', before: PoolRecord = pool): void {
+    const next = named(Object.freeze({ ...group, devices: Object.freeze(devices) }));
+    const groups = Object.freeze(pool.groups.map((one) => (one === group ? next : one)));
+    const scrub = scan === undefined ? pool.scrub : Object.freeze({ kind: scan, startedAt: this.#now(), duration: this.#scanTime(pool), cancelledAt: undefined });
+    this.#replace(before, { ...pool, groups, scrub }, outOfSpace(pool.name));
+  }
+
+  #scanTime(pool: PoolRecord): number {
+    return scrubTime.least + Math.floor((this.#view(pool).allocated / GiB) * scrubTime.perGiB);
+  }
+
+  #encrypted(name: string, deed: string): { pool: PoolRecord; encryption: EncryptionRecord } {
+    const pool = this.#pool(name);
+    if (pool.encryption === undefined) throw new HostError(`Key ${deed} error: Encryption not enabled for '${name}'.`);
+    return { pool, encryption: pool.encryption };
+  }
+
+  #isThere(disk: string): boolean {
+    return this.#disks.some(({ name }) => name === disk) && !this.isBroken(disk);
+  }
+
+  #condition(disks: readonly string[], condition: DiskCondition | undefined): void {
+    const { disks: before = {}, ...value } = this.#memory.value;
+    const others = Object.entries(before).filter(([disk]) => !disks.includes(disk));
+    const changed = condition === undefined ? [] : disks.map((disk) => [disk, condition] as const);
+    this.#memory.keep(Object.freeze({ ...value, disks: Object.freeze(Object.fromEntries([...others, ...changed])) }));
+  }
+
+  /** What was on disks that a pool took is gone. */
+  #clear(disks: readonly string[]): void {
+    if (disks.some((disk) => this.#memory.value.disks?.[disk] !== undefined)) this.#condition(disks, undefined);
   }
 
   #pool(name: string): PoolRecord {
@@ -285,6 +496,7 @@ export class VirtualZfs implements Zfs {
     mustBeDatasetName(name);
     const pool = this.#imported().find((one) => one.name === poolNameOf(name));
     if (pool === undefined) throw new HostError(`cannot create '${name}': no such pool '${poolNameOf(name)}'`);
+    if (pool.encryption?.locked === true) throw new HostError(`cannot create '${name}': Parent key must be loaded.`);
     const parent = pool.datasets.find((one) => one.name === parentOf(name));
     if (pool.datasets.some((one) => one.name === name)) throw new HostError(`cannot create '${name}': dataset already exists`);
     if (parent === undefined) throw new HostError(`cannot create '${name}': parent does not exist`);
@@ -302,7 +514,7 @@ export class VirtualZfs implements Zfs {
     const old = this.#memory.value;
     const others = old.pools.filter((pool) => pool !== before);
     const settled = after && Object.freeze({ ...after, datasets: withoutDeferred(after.datasets) });
-    const next = Object.freeze({ pools: settled === undefined ? others : [...others, settled].sort((a, b) => (a.name < b.name ? -1 : 1)) });
+    const next = Object.freeze({ ...old, pools: settled === undefined ? others : [...others, settled].sort((a, b) => (a.name < b.name ? -1 : 1)) });
     const grown = settled !== undefined && settled.datasets !== before?.datasets;
     if (grown && this.#view(settled).overfull !== undefined) throw new HostError(overfull());
     const table = this.#mountTable(next);
@@ -334,20 +546,23 @@ export class VirtualZfs implements Zfs {
     const anyWorse = groups.some((group) => group.health !== 'ONLINE');
     const health: Health = data.includes('UNAVAIL') ? 'UNAVAIL' : anyWorse ? 'DEGRADED' : 'ONLINE';
     const { size } = capacity;
-    return Object.freeze({ name: pool.name, guid: pool.guid, health, size, allocated, free: size - allocated, upgraded: true, scan: this.#scanOf(pool), groups });
+    return Object.freeze({ name: pool.name, guid: pool.guid, health, size, allocated, free: size - allocated, upgraded: pool.outdated !== true, scan: this.#scanOf(pool), groups });
   }
 
   #groupOf(group: GroupRecord): PoolGroup {
     const devices = group.devices.map((device): PoolDevice => {
-      const there = this.#disks.some((disk) => disk.name === device.disk);
-      const health = !there ? 'UNAVAIL' : group.kind === 'spare' ? 'AVAIL' : 'ONLINE';
+      const own = this.#healthOf(device);
+      const health = own === 'ONLINE' && group.kind === 'spare' ? 'AVAIL' : own;
       return Object.freeze({ disk: device.disk, label: device.disk, guid: device.guid, health, errors: noErrors });
     });
-    const missing = devices.filter((device) => device.health === 'UNAVAIL').length;
-    const mirrored = group.kind === 'mirror' || group.kind === 'log';
-    const bearable = mirrored ? devices.length - 1 : parityOf(group.kind);
-    const health = missing === 0 ? 'ONLINE' : missing <= bearable ? 'DEGRADED' : 'UNAVAIL';
+    const missing = membersOf(group).filter((device) => this.#healthOf(device) !== 'ONLINE').length;
+    const health = missing === 0 ? 'ONLINE' : missing <= bearableIn(group) ? 'DEGRADED' : 'UNAVAIL';
     return Object.freeze({ kind: group.kind, name: group.name, health, errors: noErrors, devices });
+  }
+
+  #healthOf({ disk, offline }: DeviceRecord): 'ONLINE' | 'OFFLINE' | 'UNAVAIL' {
+    if (offline === true) return 'OFFLINE';
+    return this.#isThere(disk) ? 'ONLINE' : 'UNAVAIL';
   }
 
   #scanOf({ scrub }: PoolRecord): Scan | undefined {
@@ -356,7 +571,7 @@ export class VirtualZfs implements Zfs {
     const percent = Math.min(100, Math.max(0, (elapsed / scrub.duration) * 100));
     const state = scrub.cancelledAt !== undefined ? 'cancelled' : percent >= 100 ? 'finished' : 'running';
     const ended = state === 'finished' ? { ended: Math.floor((scrub.startedAt + scrub.duration) / 1000) } : {};
-    return Object.freeze({ kind: 'scrub', state, percent, errors: 0, ...ended });
+    return Object.freeze({ kind: scrub.kind ?? 'scrub', state, percent, errors: 0, ...ended });
   }
 
   /** The groups as the pool will have them, after what `zpool` would object to. */
@@ -380,7 +595,7 @@ export class VirtualZfs implements Zfs {
 
   #newDevice(name: string, pool: string, seen: Set<string>): DeviceRecord {
     const disk = this.#disks.find((one) => one.name === name);
-    if (disk === undefined) throw new HostError(`cannot open '${name}': no such device in /dev\nmust be a full path or shorthand device name`);
+    if (disk === undefined || this.isBroken(name)) throw new HostError(`cannot open '${name}': no such device in /dev\nmust be a full path or shorthand device name`);
     const holder = this.#memory.value.pools.find((one) => devicesOf(one).some((device) => device.disk === name));
     if (holder !== undefined) throw new HostError(`invalid vdev specification\n/dev/${name} is part of ${holder.exported ? 'exported' : 'active'} pool '${holder.name}'`);
     if (seen.has(name)) throw new HostError(`cannot use '${name}' in ${pool}: one or more vdevs refer to the same device`);
@@ -411,9 +626,10 @@ function viewOf(pool: PoolRecord): PoolView {
     const { properties, inherited } = inForce(kind, record.properties, parent?.properties);
     const follows = parent?.mountpoint === undefined ? undefined : `${parent.mountpoint}/${name.slice(name.lastIndexOf('/') + 1)}`;
     const wanted = kind === 'volume' ? undefined : (record.mountpoint ?? follows);
-    const mountpoint = wanted === 'none' || wanted === 'legacy' ? undefined : wanted;
+    const mountpoint = wanted === 'none' || wanted === 'legacy' || pool.encryption?.locked === true ? undefined : wanted;
     if (mountpoint !== undefined) mounts.set(record.guid, mountpoint);
     above.set(name, { properties, mountpoint });
+    const { encryption, keySlots } = pool;
     const { used, available } = shares.get(name) ?? { used: 0, available: 0 };
     return Object.freeze({
       name,
@@ -425,6 +641,8 @@ function viewOf(pool: PoolRecord): PoolView {
       properties,
       inherited,
       comment,
+      key: encryption && (encryption.locked ? 'unavailable' : 'available'),
+      keySlots: parentOf(name) === undefined ? keySlots : undefined,
       origin: record.origin,
       snapshotStamp: stampOf(record),
     });
@@ -498,8 +716,9 @@ function mustMatch(groups: readonly GroupRecord[]): void {
     const start = "invalid vdev specification\nuse '-f' to override the following errors:\nmismatched replication level: ";
     const words = [wordOf(first.kind), wordOf(group.kind)];
     if (group.kind !== first.kind) throw new HostError(`${start}pool uses ${words[0]} and new vdev is ${words[1]}`);
-    if (group.devices.length !== first.devices.length) {
-      throw new HostError(`${start}pool uses ${first.devices.length}-way ${words[0]} and new vdev uses ${group.devices.length}-way ${words[1]}`);
+    const [there, here] = [membersOf(first).length, membersOf(group).length];
+    if (here !== there) {
+      throw new HostError(`${start}pool uses ${there}-way ${words[0]} and new vdev uses ${here}-way ${words[1]}`);
     }
   }
 }
@@ -519,7 +738,50 @@ function placeOf(kind: GroupKind): number {
 }
 
 function shapesOf(groups: readonly GroupRecord[]): readonly Shape[] {
-  return groups.filter(holdsData).map(({ kind, devices }) => ({ kind, sizes: devices.map((device) => device.size) }));
+  return groups.filter(holdsData).map(({ kind, devices }) => ({ kind, sizes: membersOf({ devices }).map((device) => device.size) }));
+}
+
+/** The devices of a group without those that are to take another's place. */
+function membersOf({ devices }: Pick<GroupRecord, 'devices'>): readonly DeviceRecord[] {
+  return devices.filter(({ replaces }) => replaces === undefined);
+}
+
+function isMirrored(group: GroupRecord): boolean {
+  return (group.kind === 'mirror' || group.kind === 'log') && membersOf(group).length > 1;
+}
+
+/** How many devices it can do without. */
+function bearableIn(group: GroupRecord): number {
+  return isMirrored(group) ? membersOf(group).length - 1 : parityOf(group.kind);
+}
+
+function deviceIn(pool: PoolRecord, guid: string, deed: string): { group: GroupRecord; device: DeviceRecord } {
+  for (const group of pool.groups) {
+    const device = group.devices.find((one) => one.guid === guid);
+    if (device !== undefined) return { group, device };
+  }
+  throw new HostError(`cannot ${deed} ${guid}: no such device in pool`);
+}
+
+function withReplacements(group: GroupRecord): GroupRecord {
+  const gone = new Set(group.devices.map(({ replaces }) => replaces));
+  const devices = group.devices.filter(({ guid }) => !gone.has(guid)).map((device) => (device.replaces === undefined ? device : Object.freeze({ ...device, replaces: undefined })));
+  return named(Object.freeze({ ...group, devices: Object.freeze(devices) }));
+}
+
+/** A group of one device is called by its disk, and what is left of a mirror is a stripe. */
+function named(group: GroupRecord): GroupRecord {
+  const [first, ...others] = membersOf(group);
+  if (first === undefined || others.length > 0 || parityOf(group.kind) > 0) return group;
+  return Object.freeze({ ...group, kind: group.kind === 'mirror' ? 'stripe' : group.kind, name: first.disk });
+}
+
+function locked(encryption: EncryptionRecord | undefined): EncryptionRecord | undefined {
+  return encryption && Object.freeze({ ...encryption, locked: true });
+}
+
+function digestOf(key: string): string {
+  return hash('sha256', key);
 }
 
 function devicesOf(pool: PoolRecord): readonly DeviceRecord[] {

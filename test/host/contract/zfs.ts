@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Host } from '../../../src/host/ports/index.ts';
 import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { freeDisks, freshName, poolOn, refused } from './support.ts';
@@ -9,6 +10,18 @@ const GiB = 1024 ** 3;
 
 const datasetOf = async ({ zfs }: Host, name: string) => (await zfs.datasets()).find((one) => one.name === name);
 const poolNamed = async ({ zfs }: Host, name: string) => (await zfs.pools()).find((one) => one.name === name);
+
+const devicesOf = async (host: Host, name: string) => (await poolNamed(host, name))?.groups.flatMap((group) => group.devices) ?? [];
+
+/** Waits until nothing is wrong with the pool and nothing runs in it. */
+async function healthy(host: Host, name: string): Promise<void> {
+  for (let waited = 0; waited < 30_000; waited += 100) {
+    const pool = await poolNamed(host, name);
+    if (pool?.health === 'ONLINE' && pool.scan?.state !== 'running') return;
+    await wait(100);
+  }
+  assert.fail(`${name} is not healthy after 30 s`);
+}
 
 export function describeZfs(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
@@ -166,6 +179,183 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(zfs.startScrub('hfnone'), /no such pool/);
         await refused(zfs.exportPool('hfnone'), /no such pool/);
         await refused(zfs.extendPool('hfnone', [{ kind: 'stripe', disks: ['hf-none'] }]), /hf-?none/);
+      });
+    });
+
+    describe(`devices of pools on the ${title} host`, () => {
+      test('a device of a mirror goes offline and comes back', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t, [{ kind: 'mirror', disks: await freeDisks(host, 2) }]);
+        const [first] = await devicesOf(host, name);
+        const guid = first?.guid ?? '';
+        await host.zfs.offlineDevice(name, guid);
+        assert.equal((await devicesOf(host, name))[0]?.health, 'OFFLINE');
+        assert.equal((await poolNamed(host, name))?.health, 'DEGRADED');
+        await host.zfs.onlineDevice(name, guid);
+        await healthy(host, name);
+        await refused(host.zfs.offlineDevice(name, '1234567890123456789'), /no such device/);
+      });
+
+      test('a device that the pool cannot do without does not go offline', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t);
+        const [only] = await devicesOf(host, name);
+        await refused(host.zfs.offlineDevice(name, only?.guid ?? ''), /no valid replicas/);
+        assert.equal((await poolNamed(host, name))?.health, 'ONLINE');
+      });
+
+      test('a replaced device is gone when the new one has everything', async (t) => {
+        const host = await start(t);
+        const [a = '', b = '', c = ''] = await freeDisks(host, 3);
+        const name = await poolOn(host, t, [{ kind: 'mirror', disks: [a, b] }]);
+        await host.files.write(`/mnt/${name}/file`, 'content');
+        const [first] = await devicesOf(host, name);
+        await host.zfs.offlineDevice(name, first?.guid ?? '');
+        await host.zfs.replaceDevice(name, first?.guid ?? '', c);
+        const scan = (await poolNamed(host, name))?.scan;
+        assert.equal(scan?.kind, 'resilver');
+        await healthy(host, name);
+        assert.deepEqual((await devicesOf(host, name)).map(({ disk }) => disk).toSorted(), [b, c].toSorted());
+        assert.equal((await poolNamed(host, name))?.scan?.state, 'finished');
+        assert.equal((await host.disks.list()).find((disk) => disk.name === a)?.usedBy, undefined);
+        assert.equal(await host.files.read(`/mnt/${name}/file`), 'content');
+      });
+
+      test('a device is not replaced by one in use, and what names no device is refused', async (t) => {
+        const host = await start(t);
+        const other = await poolOn(host, t);
+        const used = (await devicesOf(host, other))[0]?.disk ?? '';
+        const name = await poolOn(host, t);
+        const [first] = await devicesOf(host, name);
+        await refused(host.zfs.replaceDevice(name, first?.guid ?? '', used), new RegExp(`is part of active pool '${other}'`));
+        const [free = ''] = await freeDisks(host, 1);
+        await refused(host.zfs.replaceDevice(name, '1234567890123456789', free), /no such device/);
+      });
+
+      test('one side of a mirror is detached, the other stays', async (t) => {
+        const host = await start(t);
+        const [a = '', b = ''] = await freeDisks(host, 2);
+        const name = await poolOn(host, t, [{ kind: 'mirror', disks: [a, b] }]);
+        const [first] = await devicesOf(host, name);
+        await host.zfs.detachDevice(name, first?.guid ?? '');
+        assert.deepEqual(
+          (await poolNamed(host, name))?.groups.map(({ kind, name: group, health }) => [kind, group, health]),
+          [['stripe', b, 'ONLINE']],
+        );
+        const [rest] = await devicesOf(host, name);
+        await refused(host.zfs.detachDevice(name, rest?.guid ?? ''), /only applicable to mirror and replacing vdevs/);
+      });
+
+      test('a cache, a spare and a mirrored log are taken out again', async (t) => {
+        const host = await start(t);
+        const [a = '', b = '', c = '', d = '', e = ''] = await freeDisks(host, 5);
+        const name = await poolOn(host, t, [
+          { kind: 'stripe', disks: [a] },
+          { kind: 'cache', disks: [b] },
+          { kind: 'spare', disks: [c] },
+          { kind: 'log', disks: [d, e] },
+        ]);
+        const groups = async () => (await poolNamed(host, name))?.groups ?? [];
+        for (const kind of ['cache', 'spare']) await host.zfs.removeDevice(name, (await groups()).find((group) => group.kind === kind)?.devices[0]?.guid ?? '');
+        await host.zfs.removeDevice(name, (await groups()).find((group) => group.kind === 'log')?.name ?? '');
+        assert.deepEqual(
+          (await groups()).map(({ kind }) => kind),
+          ['stripe'],
+        );
+        await refused(host.zfs.removeDevice(name, '1234567890123456789'), /no such device/);
+      });
+
+      test('a new pool has every feature, and upgrading it changes nothing', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t);
+        await host.zfs.upgradePool(name);
+        assert.equal((await poolNamed(host, name))?.upgraded, true);
+        await refused(host.zfs.upgradePool('hfnone'), /no such pool/);
+      });
+
+      test('an exported pool is importable, and told with its groups', async (t) => {
+        const host = await start(t);
+        const disks = await freeDisks(host, 3);
+        const name = await poolOn(host, t, [{ kind: 'raidz', disks }]);
+        const found = async () => (await host.zfs.importable()).find((pool) => pool.name === name);
+        const guid = (await poolNamed(host, name))?.guid ?? '';
+        assert.equal(await found(), undefined);
+        await host.zfs.exportPool(name);
+        const { hostname: _, ...told } = (await found()) ?? assert.fail('it is not importable');
+        assert.deepEqual(told, {
+          name,
+          guid,
+          health: 'ONLINE',
+          groups: [{ kind: 'raidz', name: 'raidz1-0', health: 'ONLINE', devices: disks.map((disk) => ({ name: disk, health: 'ONLINE' })) }],
+        });
+        await host.zfs.importPool(guid, { mountpoint: `/mnt/elsewhere-${name}` });
+        assert.equal((await datasetOf(host, name))?.mountpoint, `/mnt/elsewhere-${name}`);
+        assert.equal(await found(), undefined);
+      });
+    });
+
+    describe(`encrypted pools on the ${title} host`, () => {
+      const [key, other] = ['0123456789abcdef'.repeat(4), 'fedcba9876543210'.repeat(4)];
+
+      async function encrypted(host: Host, t: TestContext): Promise<string> {
+        const name = freshName('hold');
+        const groups = [{ kind: 'stripe', disks: await freeDisks(host, 1) }] as const;
+        finallyOf(t, () => host.zfs.destroyPool(name));
+        await host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups, encryption: { key, slots: 'first' } });
+        await host.zfs.createDataset(`${name}/a b`);
+        await host.files.write(`/mnt/${name}/a b/file`, 'secret');
+        return name;
+      }
+
+      test('what is in it is there only while its key is loaded', async (t) => {
+        const host = await start(t);
+        const name = await encrypted(host, t);
+        assert.deepEqual([(await datasetOf(host, name))?.key, (await datasetOf(host, `${name}/a b`))?.key], ['available', 'available']);
+        await refused(host.zfs.loadKey(name, key), /already loaded/);
+        await host.zfs.unloadKey(name);
+        assert.deepEqual([(await datasetOf(host, name))?.key, (await datasetOf(host, name))?.mountpoint], ['unavailable', undefined]);
+        assert.equal(await host.files.read(`/mnt/${name}/a b/file`), undefined);
+        await refused(host.zfs.unloadKey(name), /already unloaded/);
+        await refused(host.zfs.loadKey(name, other), /Incorrect key/);
+        await host.zfs.loadKey(name, key);
+        assert.equal(await host.files.read(`/mnt/${name}/a b/file`), 'secret');
+        assert.equal((await datasetOf(host, `${name}/a b`))?.mountpoint, `/mnt/${name}/a b`);
+      });
+
+      test('another key takes the place of the first', async (t) => {
+        const host = await start(t);
+        const name = await encrypted(host, t);
+        await host.zfs.changeKey(name, other);
+        assert.deepEqual([await host.zfs.isKey(name, key), await host.zfs.isKey(name, other)], [false, true]);
+        await host.zfs.unloadKey(name);
+        assert.deepEqual([await host.zfs.isKey(name, key), await host.zfs.isKey(name, other)], [false, true]);
+        await refused(host.zfs.changeKey(name, key), /must be loaded/);
+        await host.zfs.loadKey(name, other);
+      });
+
+      test('the slots are read and written with the key and without, and go with the pool', async (t) => {
+        const host = await start(t);
+        const name = await encrypted(host, t);
+        const slots = async () => (await datasetOf(host, name))?.keySlots;
+        assert.equal(await slots(), 'first');
+        assert.equal((await datasetOf(host, `${name}/a b`))?.keySlots, undefined);
+        await host.zfs.unloadKey(name);
+        const long = 'x'.repeat(4000);
+        await host.zfs.setKeySlots(name, long);
+        assert.equal(await slots(), long);
+        const guid = (await poolNamed(host, name))?.guid ?? '';
+        await host.zfs.exportPool(name);
+        await host.zfs.importPool(guid, { mountpoint: `/mnt/${name}` });
+        assert.deepEqual([await slots(), (await datasetOf(host, name))?.key], [long, 'unavailable']);
+        await host.zfs.loadKey(name, key);
+        assert.equal(await host.files.read(`/mnt/${name}/a b/file`), 'secret');
+      });
+
+      test('a pool without encryption has no key', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t);
+        assert.equal((await datasetOf(host, name))?.key, undefined);
+        for (const deed of [host.zfs.loadKey(name, key), host.zfs.changeKey(name, key)]) await refused(deed, /./);
       });
     });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readComments, readDatasets, readLabel, readOwnSettings, readPools } from '../../../src/host/linux/zfs-read.ts';
+import { readComments, readDatasets, readImportable, readLabel, readOwnSettings, readPools } from '../../../src/host/linux/zfs-read.ts';
 import type { Pool } from '../../../src/host/ports/zfs.ts';
 import { recording } from './support.ts';
 
@@ -149,6 +149,54 @@ describe('datasets', () => {
 });
 
 test('a label tells of a pool that may come back, not of one that was destroyed', () => {
-  assert.deepEqual(readLabel(recording('label-exported.txt')), { pool: 'tank' });
+  assert.deepEqual(readLabel(recording('label-exported.txt')), { pool: 'tank', guid: '5412414569266980540', hostname: 'nas0' });
   for (const name of ['destroyed', 'none', 'cache', 'spare']) assert.equal(readLabel(recording(`label-${name}.txt`)), undefined, name);
+});
+
+test('importable pools are read from what zpool import says, with what is missing in them', () => {
+  const text = `   pool: tank
+     id: 9930174748043525076
+  state: DEGRADED
+status: One or more devices contains corrupted data.
+ action: The pool can be imported despite missing or damaged devices.  The
+\tfault tolerance of the pool may be compromised if imported.
+   see: https://openzfs.github.io/openzfs-docs/msg/ZFS-8000-4J
+ config:
+
+\ttank                     DEGRADED
+\t  mirror-0               DEGRADED
+\t    ubdc                 ONLINE
+\t    4815162342           UNAVAIL  corrupted data
+\tcache
+\t  ubde
+\tspares
+\t  ubdf
+\tlogs
+\t  ubdg                   ONLINE
+
+   pool: two
+     id: 11
+  state: ONLINE
+ action: The pool can be imported using its name or numeric identifier.
+ config:
+
+\ttwo         ONLINE
+\t  raidz2-0  ONLINE
+\t    ubdh    ONLINE
+`;
+  const told = readImportable(text).map(({ name, guid, health, groups }) => [
+    name,
+    guid,
+    health,
+    groups.map((group) => `${group.kind} ${group.name} ${group.health}: ${group.devices.map((device) => `${device.name} ${device.health}`).join(', ')}`),
+  ]);
+  assert.deepEqual(told, [
+    [
+      'tank',
+      '9930174748043525076',
+      'DEGRADED',
+      ['mirror mirror-0 DEGRADED: ubdc ONLINE, 4815162342 UNAVAIL', 'cache ubde ONLINE: ubde ONLINE', 'spare ubdf ONLINE: ubdf ONLINE', 'log ubdg ONLINE: ubdg ONLINE'],
+    ],
+    ['two', '11', 'ONLINE', ['raidz2 raidz2-0 ONLINE: ubdh ONLINE']],
+  ]);
 });

@@ -56,6 +56,7 @@ export const machine: Facts = Object.freeze({
   disks: [],
   network: { hostname: 'nas', hosts: '', nameServers: [], links: [] },
   services: new Map(),
+  importable: [],
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
     datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),

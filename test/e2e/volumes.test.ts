@@ -1,0 +1,595 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { hasPassphrase } from '../../src/areas/storage/keys.ts';
+import { readSlots } from '../../src/areas/storage/keyslots.ts';
+import { type Host, HostError } from '../../src/host/ports/index.ts';
+import { isObject } from '../../src/lib/json.ts';
+import type { Api, ApiAnswer } from '../support/api.ts';
+import { type Appliance, type ApplianceOptions, appliance, GiB, rootPassword } from '../support/appliance.ts';
+import { standingClock } from '../support/hosts.ts';
+
+const mirror = [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }];
+const stripe = [{ vdevtype: 'stripe', disks: ['ada0'] }];
+
+async function boxWith(layout: unknown, options: ApplianceOptions & { readonly encryption?: boolean } = {}): Promise<Appliance> {
+  const { encryption, ...rest } = options;
+  const box = await appliance(rest);
+  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout, encryption: encryption ?? false });
+  return box;
+}
+
+const tank = (api: Api) => api.expect(200, 'GET', 'storage/volume/tank/');
+const act = (api: Api, action: string, body?: unknown, method = 'POST') => api.send(method, `storage/volume/tank/${action}/`, body);
+
+function says(answer: ApiAnswer, status: number, text: string): void {
+  assert.deepEqual([answer.status, answer.text], [status, text]);
+}
+
+/** The answer to what the machine would not do: 400 with error_message. */
+function failed(answer: ApiAnswer, words: RegExp): void {
+  assert.equal(answer.status, 400, answer.text);
+  assert.ok(isObject(answer.json) && typeof answer.json['error_message'] === 'string', answer.text);
+  assert.match(answer.json['error_message'], words);
+}
+
+/** The answer to what a rule forbids: 400 with a JSON string. */
+function forbidden(answer: ApiAnswer, words: RegExp): void {
+  assert.equal(answer.status, 400, answer.text);
+  assert.equal(typeof answer.json, 'string', answer.text);
+  assert.match(String(answer.json), words);
+}
+
+function wrongField(answer: ApiAnswer, name: string, words: RegExp): void {
+  assert.equal(answer.status, 400, answer.text);
+  assert.ok(isObject(answer.json) && Array.isArray(answer.json[name]), `not under ${name}: ${answer.text}`);
+  assert.match(String(answer.json[name]), words);
+}
+
+interface Node {
+  readonly name: string;
+  readonly type: string;
+  readonly status: string;
+  readonly label?: string;
+  readonly children: readonly Node[];
+}
+
+function nodeOf(value: unknown): Node {
+  if (!isObject(value)) return { name: '', type: '', status: '', children: [] };
+  const children = Array.isArray(value['children']) ? value['children'].map(nodeOf) : [];
+  const label = value['label'];
+  return { name: String(value['name']), type: String(value['type']), status: String(value['status']), children, ...(typeof label === 'string' ? { label } : {}) };
+}
+
+const statusOf = async (api: Api) => nodeOf(await api.expect(200, 'GET', 'storage/volume/tank/status/'));
+const devicesOf = async (api: Api) => (await statusOf(api)).children.flatMap(({ children }) => children).map(({ name, status }) => [name, status]);
+
+describe('the volume record (gaps 11.1)', () => {
+  test('a new volume is decrypted, HEALTHY and mounted below /mnt; a fresh system has none (V12)', async () => {
+    await using box = await appliance();
+    assert.equal((await box.api.get('storage/volume/')).text, '[]');
+    await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: mirror });
+    const { is_decrypted, mountpoint, name, vol_name, status, vol_encryptkey, vol_encrypt, is_upgraded, used, used_pct, avail, used_si, avail_si, total_si } = await tank(box.api);
+    assert.deepEqual(
+      { is_decrypted, mountpoint, name, vol_name, status, vol_encryptkey, vol_encrypt, is_upgraded },
+      { is_decrypted: true, mountpoint: '/mnt/tank', name: 'tank', vol_name: 'tank', status: 'HEALTHY', vol_encryptkey: '', vol_encrypt: 0, is_upgraded: true },
+    );
+    assert.match(String(used), /^\d.* \(\d+%\)$/);
+    assert.match(String(used_pct), /^\d+%$/);
+    assert.ok(Number.isInteger(avail));
+    for (const size of [used_si, avail_si, total_si]) assert.match(String(size), /^[\d.]+ \w+$/);
+    assert.deepEqual(await box.api.expect(200, 'GET', 'storage/volume/1/'), await tank(box.api));
+  });
+
+  test('in the profile clients sizes are bytes, and those with units are absent', async () => {
+    await using box = await boxWith(mirror, { profile: 'clients' });
+    const record = await tank(box.api);
+    assert.ok(Number.isInteger(record['used']) && Number.isInteger(record['avail']));
+    assert.deepEqual(
+      Object.keys(record).filter((name) => name.endsWith('_si')),
+      [],
+    );
+    const tree = await box.api.list('storage/volume/tank/status/');
+    assert.deepEqual([tree.length, tree[0]?.['pk'], tree[0]?.['type']], [1, 'tank', 'root']);
+  });
+});
+
+describe('create and extend (gaps 11.2)', () => {
+  test('every kind of data group makes a volume of its size rule, and one disk less does not', async () => {
+    for (const [vdevtype, fewest] of Object.entries({ stripe: 1, mirror: 2, raidz: 3, raidz2: 4, raidz3: 5 })) {
+      const disks = Array.from({ length: fewest }, (_, n) => `ada${n}`);
+      await using box = await appliance();
+      const create = (some: readonly string[]) => box.api.post('storage/volume/', { volume_name: 'tank', layout: [{ vdevtype, disks: some }] });
+      assert.equal((await create(disks.slice(1))).status, 409, vdevtype);
+      assert.deepEqual(await box.api.list('storage/volume/'), []);
+      assert.equal((await create(disks)).status, 201, vdevtype);
+      const [group] = (await statusOf(box.api)).children;
+      assert.equal(group?.name, { stripe: 'stripe', mirror: 'mirror-0', raidz: 'raidz1-0', raidz2: 'raidz2-0', raidz3: 'raidz3-0' }[vdevtype]);
+    }
+  });
+
+  test('log, cache and spare groups join and are shown as trees of their own; two logs are a mirror', async () => {
+    await using box = await boxWith(mirror);
+    const extend = (layout: unknown) => box.api.post('storage/volume/', { volume_add: 'tank', layout });
+    assert.equal((await extend([{ vdevtype: 'raidz', disks: ['ada2', 'ada3', 'ada4'] }])).status, 409);
+    assert.equal((await extend([{ vdevtype: 'mirror', disks: ['ada2', 'ada3', 'ada4'] }])).status, 409);
+    await box.api.expect(201, 'POST', 'storage/volume/', {
+      volume_add: 'tank',
+      layout: [
+        { vdevtype: 'mirror', disks: ['ada2', 'ada3'] },
+        { vdevtype: 'cache', disks: ['ada4'] },
+        { vdevtype: 'log', disks: ['ada5', 'ada6'] },
+        { vdevtype: 'spare', disks: ['ada7'] },
+      ],
+    });
+    const tree = await statusOf(box.api);
+    assert.deepEqual(
+      tree.children.map(({ name, type, children }) => [name, type, children.map((child) => [child.name, child.status, child.type])]),
+      [
+        [
+          'mirror-0',
+          'vdev',
+          [
+            ['ada0', 'ONLINE', 'dev'],
+            ['ada1', 'ONLINE', 'dev'],
+          ],
+        ],
+        [
+          'mirror-1',
+          'vdev',
+          [
+            ['ada2', 'ONLINE', 'dev'],
+            ['ada3', 'ONLINE', 'dev'],
+          ],
+        ],
+        ['cache', 'root', [['ada4', 'ONLINE', 'vdev']]],
+        ['spares', 'root', [['ada7', 'ONLINE', 'vdev']]],
+        ['logs', 'root', [['mirror-2', 'ONLINE', 'vdev']]],
+      ],
+    );
+    assert.equal(tree.children[3]?.children[0]?.children[0]?.status, 'AVAIL');
+  });
+});
+
+describe('status values and transitions (gaps 11.3)', () => {
+  test('offline: the device is OFFLINE, the volume DEGRADED; online: both are back', async () => {
+    await using box = await boxWith(mirror);
+    says(await act(box.api, 'offline', { label: 'ada0' }), 202, "Disk offline'd.");
+    assert.deepEqual(
+      [(await tank(box.api))['status'], await devicesOf(box.api)],
+      [
+        'DEGRADED',
+        [
+          ['ada0', 'OFFLINE'],
+          ['ada1', 'ONLINE'],
+        ],
+      ],
+    );
+    failed(await act(box.api, 'offline', { label: 'ada1' }), /no valid replicas/);
+    says(await act(box.api, 'online', { label: 'ada0' }), 202, "Disk online'd.");
+    assert.equal((await tank(box.api))['status'], 'HEALTHY');
+    failed(await act(box.api, 'offline', { label: 'gptid/none' }), /no device "gptid\/none"/);
+    wrongField(await act(box.api, 'offline', {}), 'label', /required/);
+  });
+
+  test('replace: the guid names the old device; the new disk must be there, unused and empty, or forced', async () => {
+    const clock = standingClock();
+    await using box = await boxWith(mirror, { now: clock.now });
+    box.machine.zfs.breakDisk('ada1');
+    box.machine.zfs.partitionDisk('ada2');
+    await using again = await box.restart();
+    const { api, machine } = again;
+    assert.deepEqual(
+      [(await tank(api))['status'], await devicesOf(api)],
+      [
+        'DEGRADED',
+        [
+          ['ada0', 'ONLINE'],
+          ['ada1', 'UNAVAIL'],
+        ],
+      ],
+    );
+    const label = (await machine.zfs.pools())[0]?.groups[0]?.devices[1]?.guid;
+    wrongField(await act(api, 'replace', { label, replace_disk: 'ada99' }), 'replace_disk', /no disk ada99/);
+    wrongField(await act(api, 'replace', { label, replace_disk: 'ada0' }), 'replace_disk', /in use/);
+    wrongField(await act(api, 'replace', { label, replace_disk: 'ada2' }), 'force', /not empty/);
+    wrongField(await act(api, 'replace', { replace_disk: 'ada2' }), 'label', /required/);
+    says(await act(api, 'replace', { label, replace_disk: 'ada2', force: true }), 202, 'Disk replacement started.');
+    const during = await api.expect(200, 'GET', 'storage/volume/tank/status/');
+    assert.deepEqual(during['scan'], { kind: 'resilver', state: 'running', percent: 0, errors: 0 });
+    failed(await act(api, 'scrub'), /currently resilvering/);
+    clock.advance(60_000);
+    says(await act(api, 'scrub'), 202, 'Volume scrub started.');
+    assert.deepEqual(
+      [(await tank(api))['status'], await devicesOf(api)],
+      [
+        'HEALTHY',
+        [
+          ['ada0', 'ONLINE'],
+          ['ada2', 'ONLINE'],
+        ],
+      ],
+    );
+  });
+
+  test('replace: a smaller disk is refused by its field', async () => {
+    await using box = await boxWith([{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }], { disks: [4 * GiB, 4 * GiB, GiB] });
+    wrongField(await act(box.api, 'replace', { label: 'ada0', replace_disk: 'ada2' }), 'replace_disk', /too small/);
+  });
+
+  test('detach: a device leaves its mirror; from what is none it does not', async () => {
+    await using box = await boxWith(mirror);
+    says(await act(box.api, 'detach', { label: 'ada0' }), 202, 'Disk detached.');
+    assert.deepEqual(await devicesOf(box.api), [['ada1', 'ONLINE']]);
+    failed(await act(box.api, 'detach', { label: 'ada1' }), /only applicable to mirror/);
+    assert.equal((await box.api.list('storage/disk/')).length, 8);
+    await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'other', layout: stripe });
+  });
+
+  test('remove: a cache, a spare and a log leave, data does not', async () => {
+    await using box = await boxWith([
+      { vdevtype: 'stripe', disks: ['ada0', 'ada1'] },
+      { vdevtype: 'cache', disks: ['ada2'] },
+      { vdevtype: 'spare', disks: ['ada3'] },
+      { vdevtype: 'log', disks: ['ada4', 'ada5'] },
+    ]);
+    failed(await act(box.api, 'remove', { label: 'ada4' }), /part of the log mirror-2/);
+    for (const label of ['ada2', 'ada3', 'mirror-2']) says(await act(box.api, 'remove', { label }), 202, 'Disk removed.');
+    failed(await act(box.api, 'remove', { label: 'ada0' }), /holds data/);
+    assert.deepEqual(await devicesOf(box.api), [
+      ['ada0', 'ONLINE'],
+      ['ada1', 'ONLINE'],
+    ]);
+  });
+
+  test('upgrade: is_upgraded turns true', async () => {
+    const clock = standingClock();
+    await using box = await boxWith(stripe, { now: clock.now });
+    box.machine.zfs.outdate('tank');
+    await using again = await box.restart();
+    assert.equal((await tank(again.api))['is_upgraded'], false);
+    says(await act(again.api, 'upgrade'), 202, 'Volume has been upgraded.');
+    assert.equal((await tank(again.api))['is_upgraded'], true);
+  });
+
+  test('scrub: started and stopped; one that runs, or none that runs, is a failure; the status stays', async () => {
+    const clock = standingClock();
+    await using box = await boxWith(stripe, { now: clock.now });
+    failed(await act(box.api, 'scrub', undefined, 'DELETE'), /no active scrub/);
+    says(await act(box.api, 'scrub'), 202, 'Volume scrub started.');
+    failed(await act(box.api, 'scrub'), /currently scrubbing/);
+    assert.equal((await tank(box.api))['status'], 'HEALTHY');
+    says(await act(box.api, 'scrub', undefined, 'DELETE'), 202, 'Volume scrub stopped.');
+  });
+
+  test('a volume that is not there is 404 with nothing in it', async () => {
+    await using box = await appliance();
+    for (const action of ['scrub', 'upgrade', 'replace', 'offline', 'online', 'detach', 'remove', 'unlock', 'lock', 'rekey', 'recoverykey', 'keypassphrase'])
+      says(await act(box.api, action, {}), 404, '');
+  });
+
+  test('UNKNOWN: the pool is not there', async () => {
+    const clock = standingClock();
+    await using box = await boxWith(stripe, { now: clock.now });
+    await box.host.zfs.destroyPool('tank');
+    await using again = await box.restart();
+    const { status, used_pct, children } = await tank(again.api);
+    assert.deepEqual({ status, used_pct, children }, { status: 'UNKNOWN', used_pct: 'Error', children: [] });
+    failed(await act(again.api, 'offline', { label: 'ada0' }), /not there/);
+  });
+});
+
+describe('delete (gaps 11.4)', () => {
+  test('with destroy false the data stays and can be imported; cascade takes the shares, and leaves them when it is false', async () => {
+    await using box = await boxWith(stripe);
+    await box.host.files.write('/mnt/tank/file', 'content');
+    await box.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank', cifs_name: 'all' });
+    assert.equal((await box.api.delete('storage/volume/1/', { destroy: false, cascade: false })).status, 204);
+    assert.equal((await box.api.list('sharing/cifs/')).length, 1);
+    assert.equal((await box.api.list('storage/volume_import/')).length, 1);
+    const [found] = await box.api.list('storage/volume_import/');
+    says(await box.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+    assert.equal(await box.host.files.read('/mnt/tank/file'), 'content');
+    const { id } = await tank(box.api);
+    assert.equal((await box.api.delete(`storage/volume/${String(id)}/`)).status, 204);
+    assert.deepEqual([await box.api.list('sharing/cifs/'), await box.api.list('storage/volume/'), await box.api.list('storage/volume_import/')], [[], [], []]);
+  });
+});
+
+describe('import (gaps 11.6)', () => {
+  const layout = [...mirror, { vdevtype: 'cache', disks: ['ada2'] }];
+
+  test('the long form of the document', async () => {
+    await using box = await boxWith(layout);
+    const { vol_guid } = await tank(box.api);
+    await box.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
+    const disks = (...names: readonly string[]) => names.map((name) => ({ name, status: 'ONLINE' }));
+    assert.deepEqual(await box.api.list('storage/volume_import/'), [
+      {
+        id: `tank|${String(vol_guid)}`,
+        label: 'tank',
+        type: 'zfs',
+        group_type: 'none',
+        log: null,
+        spare: null,
+        cache: { name: 'cache', status: 'ONLINE', numVdevs: 1, vdevs: [{ name: 'ada2', type: 'cache', status: 'ONLINE', numDisks: 1, disks: disks('ada2') }] },
+        disks: { name: 'tank', status: 'ONLINE', numVdevs: 1, vdevs: [{ name: 'mirror-0', type: 'mirror', status: 'ONLINE', numDisks: 2, disks: disks('ada0', 'ada1') }] },
+      },
+    ]);
+    wrongField(await box.api.post('storage/volume_import/', { volume_id: 'tank' }), 'volume_id', /no importable volume/);
+    wrongField(await box.api.post('storage/volume_import/', {}), 'volume_id', /required/);
+    says(await box.api.post('storage/volume_import/', { volume_id: `tank|${String(vol_guid)}` }), 202, '"Volume imported."');
+    assert.deepEqual([(await tank(box.api))['vol_guid'], await box.api.list('storage/volume_import/')], [vol_guid, []]);
+  });
+
+  test('the short form of the profile clients', async () => {
+    await using box = await boxWith(layout, { profile: 'clients' });
+    const { vol_guid: guid } = await tank(box.api);
+    await box.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
+    assert.deepEqual(await box.api.list('storage/volume_import/'), [{ id: `tank|${String(guid)}`, name: 'tank', guid, status: 'ONLINE', hostname: '' }]);
+  });
+
+  test('a name that another volume has taken meanwhile is refused', async () => {
+    await using box = await boxWith(stripe);
+    await box.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
+    await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada1'] }] });
+    const [found] = await box.api.list('storage/volume_import/');
+    wrongField(await box.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 'volume_id', /another volume called tank/);
+  });
+
+  test('a volume that nobody has imported is taken up when the daemon starts', async () => {
+    await using box = await boxWith(stripe, { now: standingClock().now });
+    await box.host.zfs.exportPool('tank');
+    await using again = await box.restart();
+    assert.equal((await tank(again.api))['status'], 'HEALTHY');
+  });
+});
+
+describe('encrypted volumes (gaps 11.3)', () => {
+  const pass = { passphrase: 'open sesame', passphrase2: 'open sesame' };
+  const level = async (api: Api) => {
+    const { vol_encrypt, is_decrypted, status } = await tank(api);
+    return [vol_encrypt, is_decrypted, status];
+  };
+
+  test('create: vol_encrypt 1, the key has a name; datasets below are encrypted too', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    assert.deepEqual(await level(box.api), [1, true, 'HEALTHY']);
+    assert.match(String((await tank(box.api))['vol_encryptkey']), /^[\da-f-]{36}$/);
+    await box.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'a' });
+    assert.equal((await box.host.zfs.datasets()).find(({ name }) => name === 'tank/a')?.key, 'available');
+  });
+
+  test('lock: LOCKED and undecrypted, used is Locked; unlock by passphrase: HEALTHY, with what was in it', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    await box.host.files.write('/mnt/tank/file', 'content');
+    says(await act(box.api, 'keypassphrase', pass), 201, 'Volume passphrase has been set');
+    assert.deepEqual(await level(box.api), [2, true, 'HEALTHY']);
+    says(await act(box.api, 'lock'), 202, 'Volume has been locked.');
+    assert.deepEqual(await level(box.api), [2, false, 'LOCKED']);
+    const { used, avail } = await tank(box.api);
+    assert.deepEqual([used, avail], ['Locked', 'Locked']);
+    assert.deepEqual(await box.api.expect(200, 'GET', 'storage/volume/1/status/'), { id: 1, pk: '1', name: 'tank', status: 'LOCKED' });
+    assert.equal(await box.host.files.read('/mnt/tank/file'), undefined);
+    forbidden(await act(box.api, 'lock'), /locked already/);
+    wrongField(await act(box.api, 'unlock', {}), '__all__', /passphrase or the recovery key/);
+    failed(await act(box.api, 'unlock', { passphrase: 'open barley' }), /does not open/);
+    assert.deepEqual(await level(box.api), [2, false, 'LOCKED']);
+    says(await act(box.api, 'unlock', { passphrase: 'open sesame', services: ['cifs', 'jails'] }), 202, 'Volume has been unlocked.');
+    assert.equal(await box.host.files.read('/mnt/tank/file'), 'content');
+    forbidden(await act(box.api, 'unlock', { passphrase: 'open sesame' }), /not locked/);
+  });
+
+  test('keypassphrase: changed and removed with the password of root, refused without', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    wrongField(await act(box.api, 'keypassphrase', { ...pass, passphrase2: 'other' }), 'passphrase2', /differ/);
+    wrongField(await act(box.api, 'keypassphrase', {}), 'passphrase', /required/);
+    await act(box.api, 'keypassphrase', pass);
+    const put = (body: unknown) => act(box.api, 'keypassphrase', body, 'PUT');
+    wrongField(await put({ adminpw: 'guess', passphrase: 'x' }), 'adminpw', /not the password/);
+    wrongField(await put({ passphrase: 'x' }), 'adminpw', /required/);
+    wrongField(await put({ adminpw: rootPassword }), 'passphrase', /required/);
+    wrongField(await put({ adminpw: rootPassword, passphrase: 'x', passphrase2: 'y' }), 'passphrase2', /differ/);
+    says(await put({ adminpw: rootPassword, passphrase: 'new words' }), 201, 'Volume passphrase has been set');
+    await act(box.api, 'lock');
+    failed(await act(box.api, 'unlock', { passphrase: 'open sesame' }), /does not open/);
+    says(await act(box.api, 'unlock', { passphrase: 'new words' }), 202, 'Volume has been unlocked.');
+    says(await put({ adminpw: rootPassword, remove: true }), 201, 'Volume passphrase has been removed');
+    assert.deepEqual(await level(box.api), [1, true, 'HEALTHY']);
+  });
+
+  test('recoverykey: opens the volume, the next one ends the former, and a removed one opens nothing', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    const add = async () => {
+      const { message, content } = await box.api.expect(202, 'POST', 'storage/volume/tank/recoverykey/');
+      assert.equal(message, 'New recovery key has been added.');
+      return String(content);
+    };
+    const first = await add();
+    const second = await add();
+    await act(box.api, 'lock');
+    failed(await act(box.api, 'unlock', { recovery_key: first }), /does not open/);
+    wrongField(await act(box.api, 'unlock', { recovery_key: 'short' }), 'recovery_key', /32 bytes/);
+    failed(await act(box.api, 'recoverykey'), /is locked/);
+    says(await act(box.api, 'unlock', { recovery_key: second }), 202, 'Volume has been unlocked.');
+    await act(box.api, 'keypassphrase', pass);
+    says(await act(box.api, 'recoverykey', undefined, 'DELETE'), 204, '');
+    says(await act(box.api, 'recoverykey', undefined, 'DELETE'), 204, '');
+    await act(box.api, 'lock');
+    failed(await act(box.api, 'unlock', { recovery_key: second }), /does not open/);
+  });
+
+  test('rekey: a new key, the passphrase and the recovery key are dropped (2 becomes 1)', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    await act(box.api, 'keypassphrase', pass);
+    const { content } = await box.api.expect(202, 'POST', 'storage/volume/tank/recoverykey/');
+    const before = (await tank(box.api))['vol_encryptkey'];
+    says(await act(box.api, 'rekey', {}), 202, 'Volume has been rekeyed.');
+    assert.deepEqual(await level(box.api), [1, true, 'HEALTHY']);
+    assert.notEqual((await tank(box.api))['vol_encryptkey'], before);
+    await act(box.api, 'lock');
+    for (const body of [{ passphrase: 'open sesame' }, { recovery_key: content }]) failed(await act(box.api, 'unlock', body), /does not open/);
+  });
+
+  test('a device goes offline, and does not come back online', async () => {
+    await using box = await boxWith(mirror, { encryption: true });
+    says(await act(box.api, 'offline', { label: 'ada0' }), 202, "Disk offline'd.");
+    failed(await act(box.api, 'online', { label: 'ada0' }), /encrypted/);
+  });
+
+  test('a plain volume has nothing to lock, unlock, rekey or protect', async () => {
+    await using box = await boxWith(stripe);
+    for (const [action, body] of [
+      ['lock', {}],
+      ['unlock', { passphrase: 'x' }],
+      ['keypassphrase', pass],
+    ] as const)
+      forbidden(await act(box.api, action, body), /not encrypted/);
+    for (const action of ['rekey', 'recoverykey']) failed(await act(box.api, action), /not encrypted/);
+    failed(await act(box.api, 'recoverykey', undefined, 'DELETE'), /not encrypted/);
+  });
+
+  test('when the machine starts anew a volume without a passphrase opens by itself, one with a passphrase waits', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    box.machine.zfs.losePower();
+    await using again = await box.restart();
+    assert.deepEqual(await level(again.api), [1, true, 'HEALTHY']);
+    await act(again.api, 'keypassphrase', pass);
+    again.machine.zfs.losePower();
+    await using third = await again.restart();
+    assert.deepEqual(await level(third.api), [2, false, 'LOCKED']);
+    says(await act(third.api, 'unlock', { passphrase: 'open sesame' }), 202, 'Volume has been unlocked.');
+  });
+
+  test('one that was locked by hand stays so when the daemon starts anew, and opens when it is imported', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    await act(box.api, 'lock');
+    await using again = await box.restart();
+    assert.deepEqual(await level(again.api), [1, false, 'LOCKED']);
+    await again.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
+    const [found] = await again.api.list('storage/volume_import/');
+    says(await again.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+    assert.deepEqual(await level(again.api), [1, true, 'HEALTHY']);
+  });
+
+  test('on another machine the passphrase opens it, whatever the first machine knew', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    await box.host.files.write('/mnt/tank/file', 'content');
+    await act(box.api, 'keypassphrase', pass);
+    await box.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
+    await using other = await elsewhere(box);
+    const [found] = await other.api.list('storage/volume_import/');
+    says(await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+    assert.deepEqual(await level(other.api), [2, false, 'LOCKED']);
+    says(await act(other.api, 'unlock', { passphrase: 'open sesame' }), 202, 'Volume has been unlocked.');
+    assert.equal(await other.host.files.read('/mnt/tank/file'), 'content');
+    await other.api.expect(202, 'POST', 'storage/volume/tank/recoverykey/');
+  });
+
+  test('a passphrase is in no log, no job and no revision', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    await act(box.api, 'keypassphrase', pass);
+    await act(box.api, 'lock');
+    await act(box.api, 'unlock', { passphrase: 'open sesame' });
+    const told = [JSON.stringify(box.log), (await box.api.get('/api/holdfast/v1/jobs')).text, (await box.api.get('/api/holdfast/v1/revisions')).text];
+    for (const text of told) assert.ok(!text.includes('sesame'), text.slice(0, 500));
+  });
+});
+
+/** The disks of an appliance in another one, which has never seen them. */
+async function elsewhere(box: Appliance): Promise<Appliance> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
+  cpSync(join(box.folder, 'virtual'), join(folder, 'virtual'), { recursive: true });
+  rmSync(join(folder, 'virtual', 'root', 'run'), { recursive: true, force: true });
+  return appliance({ folder });
+}
+
+/** A host whose power fails after so many calls that change something: nothing is done from then on, also nothing is taken back. */
+function powered(host: Host, power: { left: number }): Host {
+  const looks = new Set<PropertyKey>(['pools', 'datasets', 'snapshots', 'importable', 'isKey', 'read', 'kind']);
+  const wrap = <Port extends object>(port: Port): Port =>
+    new Proxy(port, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key);
+        if (typeof value !== 'function') return value;
+        if (key === 'watch') return (...args: unknown[]): unknown => Reflect.apply(value, target, args);
+        return async (...args: unknown[]): Promise<unknown> => {
+          if (power.left <= 0) throw new HostError('there is no power');
+          if (!looks.has(key)) power.left -= 1;
+          return Reflect.apply(value, target, args);
+        };
+      },
+    });
+  return { ...host, zfs: wrap(host.zfs), files: wrap(host.files), close: () => host.close() };
+}
+
+describe('a power cut between any two steps never loses the data of an encrypted volume', () => {
+  const trials = [
+    { title: 'rekey', send: (api: Api) => act(api, 'rekey') },
+    { title: 'set a passphrase', send: (api: Api) => act(api, 'keypassphrase', { passphrase: 'second', passphrase2: 'second' }) },
+    { title: 'remove the passphrase', send: (api: Api) => act(api, 'keypassphrase', { adminpw: rootPassword, remove: true }, 'PUT') },
+    { title: 'add a recovery key', send: (api: Api) => act(api, 'recoverykey') },
+  ];
+
+  /** A volume with a passphrase, on which the request has lost power after `n` changes; and whether it got through. */
+  async function cutAfter(n: number, send: (api: Api) => Promise<ApiAnswer>): Promise<{ readonly box: Appliance; readonly power: { left: number }; readonly done: boolean }> {
+    const power = { left: Number.POSITIVE_INFINITY };
+    const box = await boxWith(stripe, { encryption: true, now: standingClock().now, around: (host) => powered(host, power) });
+    await box.host.files.write('/mnt/tank/file', 'content');
+    says(await act(box.api, 'keypassphrase', { passphrase: 'first', passphrase2: 'first' }), 201, 'Volume passphrase has been set');
+    power.left = n;
+    const { status } = await send(box.api);
+    box.machine.zfs.losePower();
+    rmSync(join(box.folder, 'virtual', 'root', 'run'), { recursive: true, force: true });
+    power.left = Number.POSITIVE_INFINITY;
+    return { box, power, done: status < 300 };
+  }
+
+  async function mustOpen({ api, host }: Appliance, told: string): Promise<void> {
+    if ((await tank(api))['status'] === 'LOCKED') {
+      const answers = [await act(api, 'unlock', { passphrase: 'first' }), await act(api, 'unlock', { passphrase: 'second' })];
+      assert.ok(
+        answers.some(({ status }) => status === 202),
+        `${told}: ${answers.map(({ text }) => text).join(' ')}`,
+      );
+    }
+    assert.equal((await tank(api))['status'], 'HEALTHY', told);
+    assert.equal(await host.files.read('/mnt/tank/file'), 'content', told);
+    // And all of it goes on from there.
+    says(await act(api, 'rekey'), 202, 'Volume has been rekeyed.');
+  }
+
+  for (const [place, { title, send }] of trials.entries()) {
+    test(`${title}, and the machine starts anew`, async () => {
+      for (let n = 0; ; n += 1) {
+        const cut = await cutAfter(n, send);
+        await using _ = cut.box;
+        await using after = await cut.box.restart();
+        await mustOpen(after, `${title}, cut after ${n} changes`);
+        if (cut.done) return;
+        assert.ok(n < 20, 'it never got through');
+      }
+    });
+
+    // The two that are most unlike: one changes the key, the other what it is wrapped by.
+    if (place > 1) continue;
+    test(`${title}, and only the disks are left, which another machine gets`, async () => {
+      for (let n = 0; ; n += 1) {
+        const cut = await cutAfter(n, send);
+        await using box = cut.box;
+        const slots = readSlots((await box.machine.zfs.datasets())[0]?.keySlots);
+        // From the moment that the passphrase is given up, the machine that gave it up is needed.
+        if (slots === undefined || !hasPassphrase(slots)) return;
+        await box.machine.zfs.exportPool('tank');
+        await using other = await elsewhere(box);
+        const [found] = await other.api.list('storage/volume_import/');
+        says(await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+        await mustOpen(other, `${title}, cut after ${n} changes`);
+        if (cut.done) return;
+        assert.ok(n < 20, 'it never got through');
+      }
+    });
+  }
+});

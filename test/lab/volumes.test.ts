@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { isObject } from '../../src/lib/json.ts';
+import { eventually, rootPassword, startNas } from '../support/lab/nas.ts';
+
+const nas = await startNas({ disks: 7, diskSize: '512M', lasting: true });
+after(() => nas[Symbol.asyncDispose]());
+
+const { api, machine } = nas;
+const disks = ['ubdc', 'ubdd', 'ubde', 'ubdf', 'ubdg', 'ubdh', 'ubdi'];
+
+const volumeNamed = (name: string) => api.expect(200, 'GET', `storage/volume/${name}/`);
+const statusOf = async (name: string) => (await volumeNamed(name))['status'];
+
+interface Device {
+  readonly name: string;
+  readonly label: string;
+  readonly status: string;
+  readonly cksum: string;
+}
+
+/** The devices in a status tree. */
+function devicesIn(node: unknown): readonly Device[] {
+  if (!isObject(node)) return [];
+  const below = Array.isArray(node['children']) ? node['children'].flatMap(devicesIn) : [];
+  return node['type'] === 'dev' ? [{ name: String(node['name']), label: String(node['label']), status: String(node['status']), cksum: String(node['cksum']) }] : below;
+}
+
+const treeOf = (name: string) => api.expect(200, 'GET', `storage/volume/${name}/status/`);
+const devicesOf = async (name: string) => devicesIn(await treeOf(name));
+
+async function act(name: string, action: string, body: unknown, status: number, method = 'POST'): Promise<string> {
+  const answer = await api.send(method, `storage/volume/${name}/${action}/`, body);
+  assert.equal(answer.status, status, `${action}: ${answer.text}`);
+  return answer.text;
+}
+
+async function create(name: string, vdevtype: string, wanted: readonly string[], more: object = {}): Promise<void> {
+  await api.expect(201, 'POST', 'storage/volume/', { volume_name: name, layout: [{ vdevtype, disks: wanted }], ...more });
+}
+
+async function remove(name: string, body?: object): Promise<void> {
+  const { id } = await volumeNamed(name);
+  await api.expect(204, 'DELETE', `storage/volume/${String(id)}/`, body);
+}
+
+async function importNamed(name: string): Promise<void> {
+  const found = (await api.list('storage/volume_import/')).find(({ label }) => label === name);
+  const answer = await api.post('storage/volume_import/', { volume_id: found?.['id'] });
+  assert.deepEqual([answer.status, answer.text], [202, '"Volume imported."']);
+}
+
+const fill = (name: string) => machine.run(`head -c 40000000 /dev/urandom >/mnt/${name}/file && sha256sum </mnt/${name}/file`);
+const sum = (name: string) => machine.run(`sha256sum </mnt/${name}/file`);
+
+describe('a pool of each layout', () => {
+  for (const [vdevtype, members] of Object.entries({ mirror: 2, raidz: 3, raidz2: 4, raidz3: 5 })) {
+    test(`${vdevtype}: a disk is lost while it is exported, another takes its place, and the data is there`, async () => {
+      await create('tank', vdevtype, disks.slice(0, members));
+      const before = await fill('tank');
+      await remove('tank', { destroy: false });
+      const lost = disks[1] ?? '';
+      const fresh = disks[members] ?? '';
+      // All of its labels, which lie at both ends.
+      await machine.run(`dd if=/dev/zero of=/dev/${lost} bs=1M status=none conv=fsync; udevadm settle`);
+      await machine.run(`mkfs.ext4 -q -F /dev/${fresh}`);
+      await eventually(90, async () => assert.equal((await api.list('storage/volume_import/')).length, 1));
+      await importNamed('tank');
+      assert.equal(await statusOf('tank'), 'DEGRADED');
+      assert.equal(await sum('tank'), before);
+      const broken = (await devicesOf('tank')).filter(({ status }) => status !== 'ONLINE');
+      assert.equal(broken.length, 1);
+      const label = broken[0]?.label;
+      const refused = await api.post('storage/volume/tank/replace/', { label, replace_disk: fresh });
+      assert.equal(refused.status, 400);
+      assert.ok(isObject(refused.json) && 'force' in refused.json, refused.text);
+      assert.equal(await act('tank', 'replace', { label, replace_disk: fresh, force: true }, 202), 'Disk replacement started.');
+      await eventually(90, async () => assert.equal(await statusOf('tank'), 'HEALTHY'));
+      const { scan } = await treeOf('tank');
+      assert.ok(isObject(scan) && scan['kind'] === 'resilver' && scan['state'] === 'finished', JSON.stringify(scan));
+      assert.ok((await devicesOf('tank')).some(({ name }) => name === fresh));
+      assert.equal(await sum('tank'), before);
+      await remove('tank');
+    });
+  }
+
+  test('stripe: it is exported and imported', async () => {
+    await create('tank', 'stripe', disks.slice(0, 2));
+    const before = await fill('tank');
+    await remove('tank', { destroy: false });
+    const [found] = await api.list('storage/volume_import/');
+    assert.ok(isObject(found?.['disks']) && found['disks']['numVdevs'] === 2, JSON.stringify(found));
+    await importNamed('tank');
+    assert.equal(await sum('tank'), before);
+    await remove('tank');
+  });
+});
+
+test('a disk that tells wrong data is seen in the status tree by its checksum errors, and loses nothing', async () => {
+  await create('tank', 'mirror', disks.slice(0, 2));
+  const before = await fill('tank');
+  await machine.run(`sync; zpool sync tank; dd if=/dev/urandom of=/dev/${disks[0]} bs=1M seek=20 count=440 conv=notrunc,fsync status=none`);
+  assert.equal(await act('tank', 'scrub', undefined, 202), 'Volume scrub started.');
+  await eventually(90, async () => {
+    const { scan } = await treeOf('tank');
+    assert.ok(isObject(scan) && scan['state'] !== 'running');
+  });
+  const [first, second] = await devicesOf('tank');
+  assert.ok(Number(first?.cksum) > 0, JSON.stringify(first));
+  assert.equal(second?.cksum, '0');
+  assert.equal(await sum('tank'), before);
+  await remove('tank');
+});
+
+test('devices go offline and online, leave a mirror, and caches, spares and logs leave the pool', async () => {
+  await api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [
+      { vdevtype: 'mirror', disks: disks.slice(0, 2) },
+      { vdevtype: 'cache', disks: disks.slice(2, 3) },
+      { vdevtype: 'spare', disks: disks.slice(3, 4) },
+      { vdevtype: 'log', disks: disks.slice(4, 6) },
+    ],
+  });
+  const [first] = await devicesOf('tank');
+  const label = first?.label;
+  assert.equal(await act('tank', 'offline', { label }, 202), "Disk offline'd.");
+  assert.equal(await statusOf('tank'), 'DEGRADED');
+  assert.equal(await act('tank', 'online', { label }, 202), "Disk online'd.");
+  await eventually(60, async () => assert.equal(await statusOf('tank'), 'HEALTHY'));
+  assert.equal(await act('tank', 'detach', { label }, 202), 'Disk detached.');
+  for (const gone of [disks[2], disks[3], 'mirror-1']) assert.equal(await act('tank', 'remove', { label: gone }, 202), 'Disk removed.', await machine.run('zpool status'));
+  assert.deepEqual(
+    (await devicesOf('tank')).map(({ name }) => name),
+    [disks[1]],
+  );
+  await remove('tank');
+});
+
+test('a pool of an old ZFS is upgraded; one from elsewhere is mounted where volumes are, and over nothing', async () => {
+  await machine.run(`zpool create -f -d -m /somewhere old ${disks[0]} && zfs create -o mountpoint=/opt/over old/over && zfs create old/below && zpool export old`);
+  await eventually(90, async () => assert.equal((await api.list('storage/volume_import/')).length, 1));
+  await importNamed('old');
+  assert.equal(await machine.run('zfs list -H -r -o name,mounted,mountpoint old'), 'old\tyes\t/mnt/old\nold/below\tyes\t/mnt/old/below\nold/over\tno\t/opt/over\n');
+  assert.equal((await volumeNamed('old'))['is_upgraded'], false);
+  assert.equal(await act('old', 'upgrade', undefined, 202), 'Volume has been upgraded.');
+  assert.equal((await volumeNamed('old'))['is_upgraded'], true);
+  await remove('old');
+});
+
+test('a known volume that is not imported is taken up when the daemon starts', async () => {
+  await create('tank', 'stripe', disks.slice(0, 1));
+  await machine.run('systemctl stop holdfast; zpool export tank; systemctl start holdfast');
+  await eventually(60, async () => assert.equal(await statusOf('tank'), 'HEALTHY'));
+  await remove('tank');
+});
+
+test('encrypted volumes are locked, unlocked and rekeyed, also across a restart of the machine', async () => {
+  await create('own', 'stripe', disks.slice(0, 1), { encryption: true });
+  await create('words', 'stripe', disks.slice(1, 2), { encryption: true, encryption_inirand: true });
+  const sums = { own: await fill('own'), words: await fill('words') };
+  await api.expect(201, 'POST', 'storage/volume/words/datasets/', { name: 'a b' });
+  await machine.run('echo kept >"/mnt/words/a b/file"');
+  assert.equal(await machine.run('zfs get -H -o value encryption,keyformat own'), 'aes-256-gcm\nhex\n');
+
+  assert.equal(await act('words', 'keypassphrase', { passphrase: 'open sesame', passphrase2: 'open sesame' }, 201), 'Volume passphrase has been set');
+  const { content } = await api.expect(202, 'POST', 'storage/volume/words/recoverykey/');
+  await machine.run('cd /mnt/words && (sleep 60 & echo $! >/run/busy)');
+  const busy = await api.post('storage/volume/words/lock/');
+  assert.equal(busy.status, 400, busy.text);
+  assert.match(busy.text, /busy/);
+  assert.equal(await machine.run('cat "/mnt/words/a b/file"'), 'kept\n', 'what was not in use is mounted again');
+  await machine.run('kill $(cat /run/busy)');
+  await act('words', 'lock', undefined, 202);
+  assert.equal(await machine.run('zfs get -H -o value keystatus words; ls -A /mnt/words'), 'unavailable\n');
+  assert.equal((await api.post('storage/volume/words/unlock/', { passphrase: 'open barley' })).status, 400);
+  await act('words', 'unlock', { recovery_key: content }, 202);
+  assert.equal(await sum('words'), sums.words);
+
+  await machine.reboot();
+  await eventually(120, async () => assert.deepEqual([await statusOf('own'), await statusOf('words')], ['HEALTHY', 'LOCKED']));
+  assert.equal(await sum('own'), sums.own);
+  assert.equal(await act('words', 'unlock', { passphrase: 'open sesame' }, 202), 'Volume has been unlocked.');
+  assert.equal(await sum('words'), sums.words);
+  assert.equal(await machine.run('cat "/mnt/words/a b/file"'), 'kept\n');
+  for (const name of ['own', 'words']) assert.equal(await act(name, 'rekey', undefined, 202), 'Volume has been rekeyed.');
+  assert.equal((await volumeNamed('words'))['vol_encrypt'], 1);
+
+  await machine.reboot();
+  await eventually(120, async () => assert.deepEqual([await statusOf('own'), await statusOf('words')], ['HEALTHY', 'HEALTHY']));
+  assert.deepEqual({ own: await sum('own'), words: await sum('words') }, sums);
+  await act('words', 'keypassphrase', { adminpw: rootPassword, passphrase: 'once more' }, 201, 'PUT');
+  await remove('words', { destroy: false });
+  await importNamed('words');
+  assert.equal(await statusOf('words'), 'LOCKED');
+  await act('words', 'unlock', { passphrase: 'once more' }, 202);
+  assert.equal(await sum('words'), sums.words);
+});
