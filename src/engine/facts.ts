@@ -58,7 +58,7 @@ export class FactKeeper {
       accounts: { users: [], groups: [], shells: [] },
       bootEnvironments: undefined,
       disks: [],
-      network: { hostname: '', hosts: '', nameServers: [], links: [] },
+      network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
     });

@@ -55,7 +55,7 @@ export const networkSettings = singleton('network/globalconfiguration', {
   seed({ network, services }) {
     const [gc_nameserver1 = '', gc_nameserver2 = '', gc_nameserver3 = ''] = services.get('systemd-resolved')?.installed === true ? network.nameServers : [];
     const gc_hostname = hostName.test(network.hostname) ? network.hostname : 'nas';
-    return { gc_hostname, gc_domain: 'local', gc_hosts: network.hosts, gc_nameserver1, gc_nameserver2, gc_nameserver3 };
+    return { gc_hostname, gc_domain: domainName.test(network.domain) ? network.domain : 'local', gc_hosts: network.hosts, gc_nameserver1, gc_nameserver2, gc_nameserver3 };
   },
   check({ record, before, view, facts, issues }) {
     const servers = [record.gc_nameserver1, record.gc_nameserver2, record.gc_nameserver3];

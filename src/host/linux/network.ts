@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Files } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import type { FixedRoute, Link, LinkGoal, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
-import { readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from './network-read.ts';
+import { readDomain, readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from './network-read.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import { readLastWords } from './services-read.ts';
 import { watchProgram } from './watch.ts';
@@ -29,7 +29,8 @@ export class LinuxNetwork implements Network {
       this.#files.read('/etc/hosts'),
       this.#files.read('/etc/resolv.conf'),
     ]);
-    return Object.freeze({ hostname: (name ?? '').trim(), hosts: readOtherHosts(hosts ?? ''), nameServers: readNameServers(resolv ?? ''), links });
+    const hostname = (name ?? '').trim();
+    return Object.freeze({ hostname, domain: readDomain(hosts ?? '', hostname), hosts: readOtherHosts(hosts ?? ''), nameServers: readNameServers(resolv ?? ''), links });
   }
 
   async routes(): Promise<readonly FixedRoute[]> {

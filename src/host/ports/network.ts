@@ -52,6 +52,8 @@ export type Medium = 'auto' | { readonly speed: number; readonly duplex: 'full' 
 
 export interface NetworkState {
   readonly hostname: string;
+  /** The domain that its own table of hosts puts it in; empty when it says none. */
+  readonly domain: string;
   /** What the machine's own table of hosts says besides the lines that every machine has. */
   readonly hosts: string;
   /** The name servers that its own file names, without those on the machine itself. */

@@ -42,7 +42,7 @@ export class VirtualNetwork implements Network {
 
   async look(): Promise<NetworkState> {
     const { hostname, links } = this.#memory.value;
-    return Object.freeze({ hostname, links, hosts: '', nameServers: [] });
+    return Object.freeze({ hostname, domain: '', links, hosts: '', nameServers: [] });
   }
 
   async routes(): Promise<readonly FixedRoute[]> {

@@ -49,7 +49,7 @@ export const machine: Facts = Object.freeze({
   },
   bootEnvironments: undefined,
   disks: [],
-  network: { hostname: 'nas', hosts: '', nameServers: [], links: [] },
+  network: { hostname: 'nas', domain: '', hosts: '', nameServers: [], links: [] },
   services: new Map(),
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
