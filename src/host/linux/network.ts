@@ -7,7 +7,7 @@ import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import { readLastWords } from './services-read.ts';
 import { watchProgram } from './watch.ts';
 
-/** Milliseconds in which networkd has to have done it, and how many more for each link. */
+/** Milliseconds in which networkd has to have done it, and how many more for each link and route. */
 const patience = { once: 20_000, each: 50, step: 100 };
 
 /** The kinds of devices that files make. */
@@ -95,7 +95,7 @@ export class LinuxNetwork implements Network {
 
   /** Waits until every link is there and has its addresses and routes. */
   async #reached(goals: readonly LinkGoal[], since: number): Promise<void> {
-    const end = since + patience.once + patience.each * goals.length;
+    const end = since + patience.once + patience.each * goals.reduce((count, { routes }) => count + 1 + routes.length, 0);
     const routed = goals.some(({ routes }) => routes.length > 0);
     for (;;) {
       const there = new Map((await this.#links()).map(({ name, addresses }) => [name, new Set(addresses)]));
