@@ -98,12 +98,13 @@ export class LinuxNetwork implements Network {
     const end = since + patience.once + patience.each * goals.reduce((count, { routes }) => count + 1 + routes.length, 0);
     const routed = goals.some(({ routes }) => routes.length > 0);
     for (;;) {
-      const there = new Map((await this.#links()).map(({ name, addresses }) => [name, new Set(addresses)]));
+      const there = new Map((await this.#links()).map((link) => [link.name, link]));
       const known = new Set((routed ? await this.routes() : []).map(({ destination, gateway }) => `${destination} ${gateway}`));
-      const lacks = ({ name, addresses, routes }: LinkGoal): string | undefined => {
-        const has = there.get(name);
-        if (has === undefined) return `${name} is not there`;
-        const address = addresses.find((one) => !has.has(one));
+      const lacks = ({ name, master, addresses, routes }: LinkGoal): string | undefined => {
+        const link = there.get(name);
+        if (link === undefined) return `${name} is not there`;
+        if (master !== undefined && link.master !== master) return `${name} did not become a part of ${master}`;
+        const address = addresses.find((one) => !link.addresses.includes(one));
         if (address !== undefined) return `${name} did not get the address ${address}`;
         const route = routes.find(({ destination, gateway }) => !known.has(`${destination} ${gateway}`));
         return route && `${name} did not get the route to ${route.destination} by way of ${route.gateway}`;

@@ -37,6 +37,8 @@ export interface LinkGoal {
   readonly name: string;
   /** Fixed addresses as `address/bits`, in the usual spelling. */
   readonly addresses: readonly string[];
+  /** The aggregate that it is to belong to; undefined leaves what other hands joined it to. */
+  readonly master: string | undefined;
   /** Those by way of a gateway that its fixed addresses reach. */
   readonly routes: readonly FixedRoute[];
 }
