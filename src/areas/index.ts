@@ -9,6 +9,7 @@ import { laggMember } from './network/lagginterfacemembers.ts';
 import { staticRoute } from './network/staticroute.ts';
 import { vlan } from './network/vlan.ts';
 import { cifsSettings } from './services/cifs.ts';
+import { domainControllerSettings } from './services/domaincontroller.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
 import { lldpSettings } from './services/lldp.ts';
@@ -19,6 +20,7 @@ import { smartSettings } from './services/smart.ts';
 import { snmpSettings } from './services/snmp.ts';
 import { sshSettings } from './services/ssh.ts';
 import { tftpSettings } from './services/tftp.ts';
+import { upsSettings } from './services/ups.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
@@ -50,6 +52,7 @@ export const catalogue: readonly Resource[] = [
   cifsShare,
   serviceSwitch,
   cifsSettings,
+  domainControllerSettings,
   dynamicDnsSettings,
   ftpSettings,
   lldpSettings,
@@ -59,6 +62,7 @@ export const catalogue: readonly Resource[] = [
   snmpSettings,
   sshSettings,
   tftpSettings,
+  upsSettings,
   user,
   group,
   // Part C

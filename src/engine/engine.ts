@@ -12,6 +12,7 @@ import type { Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
 import type { Passwords } from './passwords.ts';
 import type { Collection, Draft, Operations, RecordOf, Resource, Step, Task, Work, World } from './resource.ts';
+import type { Rule } from './rule.ts';
 import { cronLine, machineZone, nextRun, type Schedule, timeIn } from './schedule.ts';
 import { Scheduler } from './scheduler.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
@@ -28,6 +29,7 @@ export interface Log {
 export interface EngineParts {
   readonly resources: readonly Resource[];
   readonly units: readonly Unit[];
+  readonly rules?: readonly Rule[];
   /** What callers' ways in depend on. */
   readonly accesses?: readonly Access[];
   readonly host: Host;
@@ -111,6 +113,7 @@ export class Engine {
   readonly #facts: FactKeeper;
   readonly #references: References;
   readonly #units: readonly UnitState[];
+  readonly #rules: readonly Rule[];
   readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
   readonly #stopWatching: (() => void)[] = [];
   readonly #zone: () => string;
@@ -121,7 +124,7 @@ export class Engine {
   #jobsAtWork = 0;
   #closing = false;
 
-  private constructor({ resources, units, accesses = [], host, store, log, now, passwords, zone = machineZone }: EngineParts) {
+  private constructor({ resources, units, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone }: EngineParts) {
     this.resources = resources;
     this.#accesses = accesses;
     this.#host = host;
@@ -134,6 +137,7 @@ export class Engine {
     this.#tables = new Tables(resources.filter(isKeptResource));
     this.#references = referencesIn(resources);
     this.#units = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, retry: undefined }));
+    this.#rules = rules;
     this.#zone = zone;
     this.#scheduler = new Scheduler({
       entries: () => this.#scheduled().flatMap(({ subject, record, when, task }) => (task === undefined ? [] : [{ subject, record, when, task }])),
@@ -205,8 +209,9 @@ export class Engine {
   /** What a change would do to the machine, without doing it. */
   async plan(make: (draft: Draft) => void): Promise<Deeds> {
     const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    const mark = draft.mark();
     make(draft);
-    draft.issues.throwIfAny();
+    this.#judge(draft, mark);
     const deeds: string[] = draft.firstSteps.map((step) => step.title);
     for (const { state, desired } of this.#affected(draft)) {
       await verify(this.#host, desired, state.applied);
@@ -298,7 +303,7 @@ export class Engine {
       const mark = draft.mark();
       try {
         waiting.item.make(draft);
-        draft.issues.throwIfAny();
+        this.#judge(draft, mark);
         this.#guard(waiting.item, draft, mark);
       } catch (error) {
         draft.rewind(mark);
@@ -327,6 +332,16 @@ export class Engine {
       else for (const waiting of accepted) await this.#carryOutGroup([waiting]);
     }
     return later;
+  }
+
+  /** Asks the rules about what was changed since the mark, and throws when anything is wrong with it. */
+  #judge(draft: LayeredDraft, mark: Mark): void {
+    const changes = draft.changesSince(mark);
+    for (const rule of this.#rules) {
+      const changed = changes.filter(({ resource }) => rule.reads.some(({ path }) => path === resource.path));
+      if (changed.length > 0) rule.check(draft, changed);
+    }
+    draft.issues.throwIfAny();
   }
 
   async #carryOut(draft: LayeredDraft, accepted: readonly Waiting<Change>[]): Promise<void> {

@@ -4,6 +4,7 @@ import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { disksUnit } from './disks/unit.ts';
+import { domainControllerUnit } from './domaincontroller/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
@@ -18,12 +19,14 @@ import { smartUnit } from './smart/unit.ts';
 import { snmpUnit } from './snmp/unit.ts';
 import { sshUnit } from './ssh/unit.ts';
 import { tftpUnit } from './tftp/unit.ts';
+import { upsUnit } from './ups/unit.ts';
 
 export const units: readonly Unit[] = [
   networkUnit,
   namesUnit,
   accountsUnit,
   sambaUnit,
+  domainControllerUnit,
   dynamicDnsUnit,
   ftpUnit,
   lldpUnit,
@@ -31,6 +34,7 @@ export const units: readonly Unit[] = [
   snmpUnit,
   sshUnit,
   tftpUnit,
+  upsUnit,
   cronUnit,
   scriptsUnit,
   disksUnit,

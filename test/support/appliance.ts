@@ -38,6 +38,8 @@ export interface ApplianceOptions {
   readonly nics?: number;
   /** Milliseconds since 1970; the true time unless told. With a clock that stands still, nothing is looked at anew by itself. */
   readonly now?: () => number;
+  /** Where it is told that it will listen; it listens on a free port all the same. */
+  readonly listen?: { readonly address: string; readonly port: number };
   /** Puts something around the host, as faults on purpose. */
   readonly around?: (host: Host) => Host;
 }
@@ -54,7 +56,16 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
   });
   const host = options.around?.(virtual) ?? virtual;
   const store = Store.open(folder);
-  const app = await buildApp({ host, store, log: recorder(log), now, profile: options.profile ?? 'document', version: 'test', rootPassword });
+  const app = await buildApp({
+    host,
+    store,
+    log: recorder(log),
+    now,
+    profile: options.profile ?? 'document',
+    version: 'test',
+    rootPassword,
+    ...(options.listen && { listen: options.listen }),
+  });
   await app.server.listen({ host: '127.0.0.1', port: 0 });
   const address = app.server.server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');

@@ -228,6 +228,9 @@ export const examples: Readonly<Record<string, Example>> = {
     create: (n) => ({ rsyncmod_name: `module${n}`, rsyncmod_path: '/mnt/tank', rsyncmod_comment: `Module ${n}`, rsyncmod_maxconn: n, rsyncmod_hostsallow: '192.0.2.0/24' }),
     update: (n) => ({ rsyncmod_mode: n % 2 === 0 ? 'ro' : 'rw', rsyncmod_hostsdeny: '192.0.2.1, 192.0.2.2', rsyncmod_auxiliary: `timeout = ${n}` }),
   },
+  'services/domaincontroller': {
+    update: (n) => ({ dc_realm: `corp${n}.example.com`, dc_domain: `CORP${n}`, dc_dns_forwarder: '192.0.2.53', dc_passwd: `Secret ${n}`, dc_forest_level: '2012_R2' }),
+  },
   'services/dynamicdns': {
     update: (n) => ({
       ddns_provider: 'default@no-ip.com',
@@ -254,6 +257,16 @@ export const examples: Readonly<Record<string, Example>> = {
   'services/ssh': {
     update: (n) => ({ ssh_tcpport: 2200 + n, ssh_rootlogin: n % 2 === 0, ssh_passwordauth: true, ssh_sftp_log_level: 'INFO', ssh_options: `MaxAuthTries ${1 + n}` }),
     variants: [{ title: 'with a key of its own', verb: 'update', body: (n) => ({ ssh_privatekey: newKeyFiles('ed25519', `key ${n}`).key }) }],
+  },
+  'services/ups': {
+    update: (n) => ({
+      ups_driver: 'dummy-ups$Model',
+      ups_port: `/etc/nut/ups${n}.dev`,
+      ups_shutdown: n % 2 === 0 ? 'batt' : 'lowbatt',
+      ups_emailnotify: n % 2 === 1,
+      ups_toemail: 'a@example.com',
+    }),
+    variants: [{ title: 'as a slave', verb: 'update', body: (n) => ({ ups_mode: 'slave', ups_remotehost: `nas${n}.example.com` }) }],
   },
   'services/tftp': { update: (n) => ({ tftp_directory: '/mnt/tank', tftp_newfiles: n % 2 === 0, tftp_port: 6000 + n, tftp_options: `--blocksize ${512 + n}` }) },
 };
