@@ -1,10 +1,10 @@
 /**
  * `lab/enclosed node bench/network-machine.ts`, after `node scripts/package.ts` and `lab/build`: the fleet of
- * `bench/network.ts` made over HTTP in the test machine, 64 requests at a time, and how long one more takes then.
+ * `bench/network.ts` made over HTTP in the test machine, 128 requests at a time, and how long one more takes then.
  */
 import { startNas } from '../test/support/lab/nas.ts';
 
-const atOnce = 64;
+const atOnce = 128;
 const [vlans, routes] = [Number(process.argv[2] ?? 1000), Number(process.argv[3] ?? 4000)];
 
 await using nas = await startNas({ disks: 0, networks: [0, 1], bare: [1] });

@@ -153,17 +153,26 @@ async function convergeLinks(host: Host, desired: readonly DesiredLink[], applie
   for (const { name, medium } of before.values()) if (!wanted.has(name) && medium !== undefined) await convergeMedium(host, name, 'auto', medium, act);
   const names = [...concerned, ...amiss].map(({ name }) => name).concat(gone);
   if (names.length === 0 && written.length === 0) return;
-  const order = { changed: written, again: amiss.map(({ name }) => name), links: [...concerned, ...amiss].map(({ name, addresses, routes }) => ({ name, addresses, routes })) };
+  const order = {
+    changed: written,
+    again: amiss.map(({ name }) => name),
+    links: [...concerned, ...amiss].map(({ name, master, addresses, routes }) => ({ name, master, addresses, routes })),
+  };
   await act(`configure ${named(names)}`, () => host.network.apply(order), 'network');
 }
 
 /** The links that are not there, or lack a fixed address or a route. */
 async function linksAmiss(host: Host, desired: readonly DesiredLink[]): Promise<readonly DesiredLink[]> {
-  const there = new Map((await host.network.look()).links.map((link) => [link.name, new Set(link.addresses)]));
+  const there = new Map((await host.network.look()).links.map((link) => [link.name, link]));
   const routed = new Set((desired.some(({ routes }) => routes.length > 0) ? await host.network.routes() : []).map(routeText));
-  return desired.filter(({ name, addresses, routes }) => {
-    const has = there.get(name);
-    return has === undefined || !addresses.every((address) => has.has(address)) || !routes.every((route) => routed.has(routeText(route)));
+  return desired.filter(({ name, master, addresses, routes }) => {
+    const link = there.get(name);
+    return (
+      link === undefined ||
+      (master !== undefined && link.master !== master) ||
+      !addresses.every((address) => link.addresses.includes(address)) ||
+      !routes.every((route) => routed.has(routeText(route)))
+    );
   });
 }
 

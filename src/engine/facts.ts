@@ -61,7 +61,7 @@ export class FactKeeper {
       bootEnvironments: undefined,
       disks: [],
       importable: [],
-      network: { hostname: '', hosts: '', nameServers: [], links: [] },
+      network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
     });

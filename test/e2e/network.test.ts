@@ -202,6 +202,9 @@ test('a static route goes through the interface that reaches its gateway, and is
   await nas.api.expect(201, 'POST', 'network/interface/', nic(0, fixed('192.0.2.1')));
   assert.deepEqual(await reported(), []);
   assert.match((await nas.host.files.read('/etc/systemd/network/05-holdfast-em0.network')) ?? '', /\[Route\]\nDestination=10\.1\.0\.0\/16\nGateway=192\.0\.2\.253\n/);
+  assert.deepEqual(await issues(nas.api.post('network/staticroute/', { sr_destination: '10.2.0.0/16', sr_gateway: '192.0.2.1' })), {
+    sr_gateway: ['192.0.2.1 is an address of this machine itself, on em0.'],
+  });
   assert.deepEqual(await issues(nas.api.post('network/staticroute/', { sr_destination: '2001:db8::/32', sr_gateway: '192.0.2.253' })), {
     sr_destination: ['A network of IPv6 is not reached by a gateway of IPv4.'],
   });

@@ -181,6 +181,20 @@ for (const [protocol, mode] of Object.entries(modes)) {
   });
 }
 
+test('members of an aggregate come and go while it works', async () => {
+  const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_protocol: 'roundrobin', lagg_interfaces: ['vec2'] });
+  assert.deepEqual(
+    (await nas.api.list('network/lagg/')).map((one) => one['lagg_interface']),
+    ['lagg0'],
+  );
+  const member = await nas.api.expect(201, 'POST', 'network/lagginterfacemembers/', { lagg_interfacegroup: id, lagg_ordernum: 1, lagg_physnic: 'vec3' });
+  const slaves = () => nas.machine.run('cat /sys/class/net/lagg0/bonding/slaves');
+  await eventually(20, async () => assert.equal((await slaves()).trim(), 'vec2 vec3'));
+  assert.equal((await nas.api.delete(`network/lagginterfacemembers/${member['id']}/`)).status, 204);
+  await eventually(20, async () => assert.equal((await slaves()).trim(), 'vec2'));
+  assert.equal((await nas.api.delete(`network/lagg/${id}/`)).status, 204);
+});
+
 test('a peer with a bond answers through an aggregate, tagged and not, and when the first member goes', async () => {
   await peer.run(`
     ip link delete tagged; ip link set vec1 down; ip link set vec2 down

@@ -55,7 +55,7 @@ export const networkSettings = singleton('network/globalconfiguration', {
   seed({ network, services }) {
     const [gc_nameserver1 = '', gc_nameserver2 = '', gc_nameserver3 = ''] = services.get('systemd-resolved')?.installed === true ? network.nameServers : [];
     const gc_hostname = hostName.test(network.hostname) ? network.hostname : 'nas';
-    return { gc_hostname, gc_domain: 'local', gc_hosts: network.hosts, gc_nameserver1, gc_nameserver2, gc_nameserver3 };
+    return { gc_hostname, gc_domain: domainName.test(network.domain) ? network.domain : 'local', gc_hosts: network.hosts, gc_nameserver1, gc_nameserver2, gc_nameserver3 };
   },
   check({ record, before, view, facts, issues }) {
     const servers = [record.gc_nameserver1, record.gc_nameserver2, record.gc_nameserver3];
@@ -63,6 +63,10 @@ export const networkSettings = singleton('network/globalconfiguration', {
     if (servers[2] !== '' && (servers[0] === '' || servers[1] === '')) issues.add('gc_nameserver3', 'A third name server needs a first and a second.');
     if (record.gc_ipv4gateway !== '' && record.gc_ipv4gateway !== before?.gc_ipv4gateway && !isReachable(record.gc_ipv4gateway, view, facts))
       issues.add('gc_ipv4gateway', `${record.gc_ipv4gateway} is not reachable: no interface that has a record has an address in its network.`);
+    for (const name of ['gc_ipv4gateway', 'gc_ipv6gateway'] as const) {
+      const own = record[name] === '' ? undefined : view.find(networkInterface, name === 'gc_ipv4gateway' ? 'int_ipv4address' : 'int_ipv6address', record[name]);
+      if (own !== undefined) issues.add(name, `${record[name]} is an address of this machine itself, on ${own.int_interface}.`);
+    }
     const zone = /%(.*)$/.exec(record.gc_ipv6gateway)?.[1];
     if (zone !== undefined && record.gc_ipv6gateway !== before?.gc_ipv6gateway && view.find(networkInterface, 'int_interface', zone) === undefined)
       issues.add('gc_ipv6gateway', `No interface that has a record is called ${quote(zone)}.`);

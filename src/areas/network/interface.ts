@@ -166,6 +166,6 @@ function unusable(network: Network): string | undefined {
   if (first === 127 || first === 0 || first >= 224) return `${text} cannot be given to an interface.`;
   const low = networkOf(network).value;
   if (network.bits < 31 && (network.value === low || network.value === low + (1n << BigInt(32 - network.bits)) - 1n))
-    return `${text} names the network ${network.bits} bits long or everybody in it, not a machine.`;
+    return `${text} is the name of its whole network or of everybody in it, and no machine's.`;
   return undefined;
 }

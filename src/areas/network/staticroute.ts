@@ -3,6 +3,7 @@ import { ipAddress } from '../../engine/formats.ts';
 import { collection } from '../../engine/resource.ts';
 import { parseIp, parseNetwork } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
+import { networkInterface } from './interface.ts';
 
 export const staticRoute = collection('network/staticroute', {
   title: 'static route',
@@ -17,8 +18,10 @@ export const staticRoute = collection('network/staticroute', {
     sr_gateway: required(ipAddress({ says: 'Address of the machine that knows the way.' })),
     sr_description: text({ says: 'What it is for.', max: 120 }),
   },
-  check({ record, issues }) {
+  check({ record, view, issues }) {
     const [destination, gateway] = [parseNetwork(record.sr_destination), parseIp(record.sr_gateway)];
     if (destination?.family !== gateway?.family) issues.add('sr_destination', `A network of IPv${destination?.family} is not reached by a gateway of IPv${gateway?.family}.`);
+    const own = view.find(networkInterface, 'int_ipv4address', record.sr_gateway) ?? view.find(networkInterface, 'int_ipv6address', record.sr_gateway);
+    if (own !== undefined) issues.add('sr_gateway', `${record.sr_gateway} is an address of this machine itself, on ${own.int_interface}.`);
   },
 });

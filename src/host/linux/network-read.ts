@@ -50,6 +50,12 @@ export function readOtherHosts(text: string): string {
   return other.map((line) => line.trim()).join('\n');
 }
 
+/** The domain of the machine by its own table of hosts: what stands behind its name there. */
+export function readDomain(text: string, hostname: string): string {
+  const names = text.split('\n').flatMap((line) => line.replace(/#.*/, '').trim().split(/\s+/).slice(1));
+  return names.find((name) => name.startsWith(`${hostname}.`))?.slice(hostname.length + 1) ?? '';
+}
+
 /** The name servers of a `resolv.conf`, without those of the machine itself. */
 export function readNameServers(text: string): readonly string[] {
   const named = [...text.matchAll(/^nameserver\s+(\S+)/gm)].map(([, address = '']) => address);

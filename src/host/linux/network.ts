@@ -2,12 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Files } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import type { FixedRoute, Link, LinkGoal, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
-import { readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from './network-read.ts';
+import { readDomain, readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from './network-read.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import { readLastWords } from './services-read.ts';
 import { watchProgram } from './watch.ts';
 
-/** Milliseconds in which networkd has to have done it, and how many more for each link. */
+/** Milliseconds in which networkd has to have done it, and how many more for each link and route. */
 const patience = { once: 20_000, each: 50, step: 100 };
 
 /** The kinds of devices that files make. */
@@ -29,7 +29,8 @@ export class LinuxNetwork implements Network {
       this.#files.read('/etc/hosts'),
       this.#files.read('/etc/resolv.conf'),
     ]);
-    return Object.freeze({ hostname: (name ?? '').trim(), hosts: readOtherHosts(hosts ?? ''), nameServers: readNameServers(resolv ?? ''), links });
+    const hostname = (name ?? '').trim();
+    return Object.freeze({ hostname, domain: readDomain(hosts ?? '', hostname), hosts: readOtherHosts(hosts ?? ''), nameServers: readNameServers(resolv ?? ''), links });
   }
 
   async routes(): Promise<readonly FixedRoute[]> {
@@ -94,15 +95,16 @@ export class LinuxNetwork implements Network {
 
   /** Waits until every link is there and has its addresses and routes. */
   async #reached(goals: readonly LinkGoal[], since: number): Promise<void> {
-    const end = since + patience.once + patience.each * goals.length;
+    const end = since + patience.once + patience.each * goals.reduce((count, { routes }) => count + 1 + routes.length, 0);
     const routed = goals.some(({ routes }) => routes.length > 0);
     for (;;) {
-      const there = new Map((await this.#links()).map(({ name, addresses }) => [name, new Set(addresses)]));
+      const there = new Map((await this.#links()).map((link) => [link.name, link]));
       const known = new Set((routed ? await this.routes() : []).map(({ destination, gateway }) => `${destination} ${gateway}`));
-      const lacks = ({ name, addresses, routes }: LinkGoal): string | undefined => {
-        const has = there.get(name);
-        if (has === undefined) return `${name} is not there`;
-        const address = addresses.find((one) => !has.has(one));
+      const lacks = ({ name, master, addresses, routes }: LinkGoal): string | undefined => {
+        const link = there.get(name);
+        if (link === undefined) return `${name} is not there`;
+        if (master !== undefined && link.master !== master) return `${name} did not become a part of ${master}`;
+        const address = addresses.find((one) => !link.addresses.includes(one));
         if (address !== undefined) return `${name} did not get the address ${address}`;
         const route = routes.find(({ destination, gateway }) => !known.has(`${destination} ${gateway}`));
         return route && `${name} did not get the route to ${route.destination} by way of ${route.gateway}`;

@@ -37,6 +37,8 @@ export interface LinkGoal {
   readonly name: string;
   /** Fixed addresses as `address/bits`, in the usual spelling. */
   readonly addresses: readonly string[];
+  /** The aggregate that it is to belong to; undefined leaves what other hands joined it to. */
+  readonly master: string | undefined;
   /** Those by way of a gateway that its fixed addresses reach. */
   readonly routes: readonly FixedRoute[];
 }
@@ -52,6 +54,8 @@ export type Medium = 'auto' | { readonly speed: number; readonly duplex: 'full' 
 
 export interface NetworkState {
   readonly hostname: string;
+  /** The domain that its own table of hosts puts it in; empty when it says none. */
+  readonly domain: string;
   /** What the machine's own table of hosts says besides the lines that every machine has. */
   readonly hosts: string;
   /** The name servers that its own file names, without those on the machine itself. */

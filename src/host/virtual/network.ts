@@ -42,7 +42,7 @@ export class VirtualNetwork implements Network {
 
   async look(): Promise<NetworkState> {
     const { hostname, links } = this.#memory.value;
-    return Object.freeze({ hostname, links, hosts: '', nameServers: [] });
+    return Object.freeze({ hostname, domain: '', links, hosts: '', nameServers: [] });
   }
 
   async routes(): Promise<readonly FixedRoute[]> {
@@ -82,6 +82,7 @@ export class VirtualNetwork implements Network {
     for (const goal of links) {
       const link = there.get(goal.name);
       if (link === undefined) throw new HostError(`${goal.name} is not there`);
+      if (goal.master !== undefined && link.master !== goal.master) throw new HostError(`${goal.name} did not become a part of ${goal.master}`);
       const missing = goal.addresses.find((address) => !link.addresses.includes(address));
       if (missing !== undefined) throw new HostError(`${goal.name} did not get the address ${missing}`);
       const route = goal.routes.find(({ destination, gateway }) => !routed.has(`${destination} ${gateway}`));

@@ -106,6 +106,8 @@ function placeRoutes(view: View, links: ReadonlyMap<string, Building>, omissions
   // What a server or a router tells later is not known here: a gateway that no fixed network holds is looked for there.
   const leased = all.find(({ dhcp }) => dhcp);
   const announced = all.find(({ ipv6auto }) => ipv6auto) ?? all.find(({ addresses }) => addresses.some(({ family }) => family === 6));
+  // The kernel has one way to a network: the first is taken.
+  const taken = new Set<string>();
   const place = (what: string, gateway: string, destination: Network | undefined): void => {
     const [address = '', zone] = gateway.split('%');
     const ip = parseIp(address);
@@ -113,14 +115,21 @@ function placeRoutes(view: View, links: ReadonlyMap<string, Building>, omissions
     const fallback = ip.family === 4 ? leased : isLinkLocal(ip) || announced?.ipv6auto ? announced : undefined;
     const near = towards.find(ip);
     const through = links.get(zone ?? near ?? fallback?.name ?? '');
+    const to = destination === undefined ? `everything/${ip.family}` : showNetwork(destination);
     if (through === undefined) omissions.push(`${what}: no interface that has a record reaches ${gateway}`);
-    else through.routes.push({ destination, gateway: showIp(ip), within: zone === undefined && near !== undefined });
+    else if (taken.has(to)) omissions.push(`${what}: another route leads to the same network, and ${gateway} is not used`);
+    else {
+      taken.add(to);
+      through.routes.push({ destination, gateway: showIp(ip), within: zone === undefined && near !== undefined });
+    }
   };
   const { gc_ipv4gateway, gc_ipv6gateway } = view.only(networkSettings);
   if (gc_ipv4gateway !== '') place('IPv4 gateway', gc_ipv4gateway, undefined);
   if (gc_ipv6gateway !== '') place('IPv6 gateway', gc_ipv6gateway, undefined);
   for (const { sr_destination, sr_gateway } of view.all(staticRoute)) {
     const destination = parseNetwork(sr_destination);
-    if (destination !== undefined) place(`static route to ${showNetwork(networkOf(destination))}`, sr_gateway, networkOf(destination));
+    if (destination === undefined) continue;
+    const network = networkOf(destination);
+    place(`static route to ${showNetwork(network)}`, sr_gateway, network.bits === 0 ? undefined : network);
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from '../../../src/host/linux/network-read.ts';
+import { readDomain, readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from '../../../src/host/linux/network-read.ts';
 
 test('links as iproute2 prints them', () => {
   const text = JSON.stringify([
@@ -56,5 +56,7 @@ test('routes as iproute2 prints them', () => {
 
 test('hosts and name servers that are the machine’s own are not taken for its owner’s', () => {
   assert.equal(readOtherHosts('# x\n127.0.0.1 localhost\n127.0.1.1 nas\n::1 localhost\nff02::1 ip6-allnodes\n192.0.2.7  printer # here\nnonsense\n'), '192.0.2.7  printer # here');
+  assert.equal(readDomain('127.0.0.1 localhost\n127.0.1.1 nas.example.com nas # nas.not.this\n', 'nas'), 'example.com');
+  assert.equal(readDomain('127.0.1.1 nas\n', 'nas'), '');
   assert.deepEqual(readNameServers('nameserver 127.0.0.53\nnameserver 192.0.2.3\n# nameserver 192.0.2.4\nnameserver 2001:db8::3\n'), ['192.0.2.3', '2001:db8::3']);
 });

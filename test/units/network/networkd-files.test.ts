@@ -152,6 +152,24 @@ test('what no interface reaches, and an interface that is not there, are left ou
   assert.deepEqual(links, []);
 });
 
+test('of two ways to one network the first is taken, and the other told of', () => {
+  const draft = fresh();
+  draft.create(networkInterface, { int_name: 'front', int_interface: 'em0', int_ipv4address: '192.0.2.1', int_v4netmaskbit: '24' });
+  draft.update(networkSettings, 1, { gc_ipv4gateway: '192.0.2.254' });
+  draft.create(staticRoute, { sr_destination: '0.0.0.0/0', sr_gateway: '192.0.2.253' });
+  draft.create(staticRoute, { sr_destination: '10.0.0.0/8', sr_gateway: '192.0.2.252' });
+  draft.create(staticRoute, { sr_destination: '10.9.9.9/8', sr_gateway: '192.0.2.251' });
+  const { omissions, links } = networkUnit.render(draft, facts);
+  assert.deepEqual(omissions, [
+    'static route to 0.0.0.0/0: another route leads to the same network, and 192.0.2.253 is not used',
+    'static route to 10.0.0.0/8: another route leads to the same network, and 192.0.2.251 is not used',
+  ]);
+  assert.deepEqual(links?.[0]?.routes, [
+    { destination: '0.0.0.0/0', gateway: '192.0.2.254' },
+    { destination: '10.0.0.0/8', gateway: '192.0.2.252' },
+  ]);
+});
+
 test('the waiting for the network asks the gateways where no addresses are named', () => {
   const draft = fresh();
   draft.create(networkInterface, { int_name: 'front', int_interface: 'em0', int_ipv4address: '192.0.2.1', int_v4netmaskbit: '24' });

@@ -54,7 +54,7 @@ export const machine: Facts = Object.freeze({
   },
   bootEnvironments: undefined,
   disks: [],
-  network: { hostname: 'nas', hosts: '', nameServers: [], links: [] },
+  network: { hostname: 'nas', domain: '', hosts: '', nameServers: [], links: [] },
   services: new Map(),
   importable: [],
   storage: {
