@@ -150,7 +150,7 @@ test('a server that ran before Holdfast came keeps its own file until the settin
     return outcome.stdout;
   });
   assert.equal(stdout.split(' ').slice(1).join(' '), known.split(' ').slice(1).join(' '), 'the same key');
-  assert.equal((await login(2022)).stdout, '');
+  assert.equal((await login(2022)).stdout, '', await other.machine.run('ss -ltnp; systemctl status ssh --no-pager; systemctl cat ssh'));
 });
 
 // SNMP ---------------------------------------------------------------------------------------------------------------
