@@ -118,6 +118,16 @@ test('a line that the server refuses is answered with its words, and a session g
   assert.equal((await session).stdout, 'still here\n');
 });
 
+test('it listens on the interfaces that are named, and on none that is not there', async () => {
+  await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_bindiface: ['vec0'] });
+  const listeners = await nas.machine.run('ss -Hltn "sport = :2222"');
+  assert.match(listeners, /10\.0\.2\.15:2222/);
+  assert.doesNotMatch(listeners, /0\.0\.0\.0:2222|\[::\]:2222/);
+  assert.equal((await byKey('mary', 2222, 'true')).status, 0);
+  assert.equal((await nas.api.put('services/ssh/', { ssh_bindiface: ['none0'] })).status, 409);
+  await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_bindiface: [] });
+});
+
 test('a key that is sent takes the place of that of its kind', async () => {
   await runClient(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'given', '-f', join(here, 'host')]);
   assert.equal((await nas.api.put('services/ssh/', { ssh_privatekey: '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----' })).status, 400);
@@ -150,7 +160,7 @@ test('a server that ran before Holdfast came keeps its own file until the settin
     return outcome.stdout;
   });
   assert.equal(stdout.split(' ').slice(1).join(' '), known.split(' ').slice(1).join(' '), 'the same key');
-  assert.equal((await login(2022)).stdout, '');
+  assert.equal((await login(2022)).stdout, '', await other.machine.run('ss -ltnp; systemctl status ssh --no-pager; systemctl cat ssh'));
 });
 
 // SNMP ---------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@ import type { Draft, Singleton, View } from '../../engine/resource.ts';
 import type { Rule } from '../../engine/rule.ts';
 import { type SwitchName, switchNames } from './daemons.ts';
 import { ftpSettings } from './ftp.ts';
+import { nfsSettings } from './nfs.ts';
 import { rsyncdSettings } from './rsyncd.ts';
 import { isOn, serviceSwitch } from './services.ts';
 import { snmpSettings } from './snmp.ts';
@@ -37,7 +38,17 @@ const listening: Partial<Readonly<Record<SwitchName, Listening>>> = {
   domaincontroller: always(tcp(53), udp(53), tcp(88), udp(88), tcp(135), udp(137), udp(138), tcp(139), tcp(389), udp(389), tcp(445), tcp(464), udp(464), tcp(636), tcp(3268)),
   ftp: { settings: ftpSettings, places: (view) => [tcp(view.only(ftpSettings).ftp_port, 'ftp_port')] },
   iscsitarget: always(tcp(3260)),
-  nfs: always(tcp(111), udp(111), tcp(2049)),
+  nfs: {
+    settings: nfsSettings,
+    places(view) {
+      const settings = view.only(nfsSettings);
+      const helpers = (['nfs_srv_mountd_port', 'nfs_srv_rpcstatd_port', 'nfs_srv_rpclockd_port'] as const).flatMap((field) => {
+        const port = settings[field];
+        return port === null ? [] : [tcp(port, field), udp(port, field)];
+      });
+      return [tcp(111), udp(111), tcp(2049), ...helpers];
+    },
+  },
   rsync: { settings: rsyncdSettings, places: (view) => [tcp(view.only(rsyncdSettings).rsyncd_port, 'rsyncd_port')] },
   snmp: { settings: snmpSettings, places: () => [udp(161)] },
   ssh: {

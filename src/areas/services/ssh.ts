@@ -1,15 +1,20 @@
-import { choice, type Field, flag, hidden, list, nullable, readOnly, secret, text, where } from '../../engine/fields.ts';
+import { choice, type Field, flag, hidden, list, nullable, onMachine, readOnly, secret, text, where } from '../../engine/fields.ts';
 import { configLines, port } from '../../engine/formats.ts';
 import { singleton } from '../../engine/resource.ts';
 import type { Files } from '../../host/ports/files.ts';
+import { quote } from '../../lib/text.ts';
 import { newKeyFiles } from './openssh.ts';
 
 export const sshSettings = singleton('services/ssh', {
   title: 'SSH settings',
   says: 'How the SSH server lets people in. A server that ran before Holdfast came goes on with its own file until these are first changed.',
   fields: {
-    ssh_bindiface: where(list(text({ says: 'Name of an interface.', max: 15 }), { says: 'Interfaces the server listens on; all when empty.', max: 64 }), (names) =>
-      names.length === 0 ? undefined : 'The server cannot be bound to interfaces yet.',
+    ssh_bindiface: list(
+      onMachine(
+        where(text({ says: 'Name of an interface.', max: 15 }), (name) => (name === '' ? 'The name of an interface is wanted.' : undefined)),
+        (name, { network }) => (network.links.some((link) => link.name === name) ? undefined : `No interface is called ${quote(name)}.`),
+      ),
+      { says: 'Interfaces whose addresses the server listens on; all addresses when empty.', max: 64 },
     ),
     ssh_tcpport: port({ says: 'TCP port the server listens on.', initial: 22 }),
     ssh_rootlogin: flag(false, { says: 'Whether root may log in with a password, where passwords are taken. With a key it may in any case.' }),

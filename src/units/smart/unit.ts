@@ -15,6 +15,7 @@ export const smartUnit: Unit = {
   render(view, { disks }) {
     const settings = view.only(smartSettings);
     const defaults = smartdDefaults(settings);
+    const running = isOn(view, 'smartd');
     const tests = view.all(smartTest);
     const known = new Set(disks.map(identifierOf));
     return {
@@ -29,9 +30,9 @@ export const smartUnit: Unit = {
           ),
         },
         { path: '/etc/default/smartmontools', content: defaults },
-        { path: '/etc/systemd/system/smartmontools.service.d/holdfast.conf', content: smartdUnit, forServiceManager: true },
+        { path: '/etc/systemd/system/smartmontools.service.d/holdfast.conf', content: running ? smartdUnit : undefined, forServiceManager: true },
       ],
-      services: [{ name: 'smartmontools', running: isOn(view, 'smartd'), onChange: 'reload', readAtStart: defaults }],
+      services: [{ name: 'smartmontools', running, onChange: 'reload', readAtStart: defaults }],
       omissions: tests.flatMap(({ id, smarttest_disks }) =>
         smarttest_disks.filter((one) => !known.has(one)).map((one) => `SMART test ${id}: no disk of this machine is ${quote(one)}`),
       ),

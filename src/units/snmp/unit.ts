@@ -10,13 +10,14 @@ export const snmpUnit: Unit = {
   services: ['snmpd'],
   render(view) {
     const settings = view.only(snmpSettings);
+    const running = isOn(view, 'snmp');
     return {
       files: [
         // For root alone: it holds passwords. snmpd has given up root when it would read it again, so it starts anew.
         { path: '/etc/snmp/snmpd.conf', mode: 0o600, content: snmpdConf(settings) },
-        { path: '/etc/systemd/system/snmpd.service.d/holdfast.conf', content: snmpdUnit(settings), forServiceManager: true },
+        { path: '/etc/systemd/system/snmpd.service.d/holdfast.conf', content: running ? snmpdUnit(settings) : undefined, forServiceManager: true },
       ],
-      services: [{ name: 'snmpd', running: isOn(view, 'snmp'), onChange: 'restart' }],
+      services: [{ name: 'snmpd', running, onChange: 'restart' }],
     };
   },
 };

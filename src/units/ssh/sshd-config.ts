@@ -11,11 +11,13 @@ const folder = '/etc/ssh/holdfast';
 export const configFile = `${folder}/sshd_config`;
 export const givenKeyFile = `${folder}/ssh_host_given_key`;
 
-export function sshdConfig(settings: Settings): string {
+/** `addresses` are those that it listens on; all when undefined. */
+export function sshdConfig(settings: Settings, addresses: readonly string[] | undefined): string {
   const passwords = yesNo(settings.ssh_passwordauth);
   return lines(
     '# Written by Holdfast.',
     `Port ${settings.ssh_tcpport}`,
+    addresses?.map((address) => `ListenAddress ${address}`),
     settings.ssh_privatekey === '' ? undefined : `HostKey ${givenKeyFile}`,
     keysOf(settings).flatMap(({ path, cert }) => [`HostKey ${path}`, ...(cert === null ? [] : [`HostCertificate ${path}-cert.pub`])]),
     'UsePAM yes',

@@ -8,22 +8,32 @@ export const sshUnit: Unit = {
   says: 'sshd lets people in.',
   reads: [sshSettings, serviceSwitch],
   services: ['ssh'],
+  uses: ['network'],
   after: ['accounts'],
-  render(view) {
+  render(view, { network }) {
     const settings = view.only(sshSettings);
+    const interfaces = settings.ssh_bindiface;
+    const addresses = interfaces.length === 0 ? undefined : network.links.filter(({ name }) => interfaces.includes(name)).flatMap((link) => link.addresses.map(withoutBits));
+    // Without an address it would listen on all of them.
+    const isNowhere = addresses?.length === 0 && !settings.ssh_untouched;
     const files: readonly DesiredFile[] = [
       { path: givenKeyFile, mode: 0o600, content: settings.ssh_privatekey === '' ? undefined : `${settings.ssh_privatekey}\n`, verify: keyReader },
       ...keyFiles(settings),
-      { path: configFile, mode: 0o600, content: sshdConfig(settings), verify: sshd },
+      { path: configFile, mode: 0o600, content: sshdConfig(settings, addresses), verify: sshd },
       { path: '/etc/systemd/system/ssh.service.d/holdfast.conf', content: dropIn, forServiceManager: true },
     ];
     return {
       files: settings.ssh_untouched ? files.map(({ path, forServiceManager = false }) => ({ path, forServiceManager, content: undefined })) : files,
       // A restart ends no session, and tells when the server cannot listen.
-      services: [{ name: 'ssh', running: isOn(view, 'ssh'), onChange: 'restart' }],
+      services: [{ name: 'ssh', running: isOn(view, 'ssh') && !isNowhere, onChange: 'restart' }],
+      omissions: isNowhere ? [`SSH: none of the interfaces ${interfaces.join(', ')} has an address`] : [],
     };
   },
 };
+
+function withoutBits(address: string): string {
+  return address.replace(/\/\d+$/, '');
+}
 
 /** It looks at no key: those that are written together with the file are not there yet. */
 const sshd: Checker = {

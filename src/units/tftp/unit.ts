@@ -13,11 +13,13 @@ export const tftpUnit: Unit = {
   after: ['accounts'],
   render(view, facts) {
     const settings = view.only(tftpSettings);
+    const running = isOn(view, 'tftp');
     const why = settings.tftp_directory === '' ? undefined : absence(settings.tftp_directory, facts);
     return {
-      files: [{ path: '/etc/systemd/system/tftpd-hpa.service.d/holdfast.conf', content: tftpdUnit(settings), forServiceManager: true }],
+      // Only while it is on, like every drop-in: the service manager takes its time to read its files anew.
+      files: [{ path: '/etc/systemd/system/tftpd-hpa.service.d/holdfast.conf', content: running ? tftpdUnit(settings) : undefined, forServiceManager: true }],
       // It ends when its folder is not there, so it rests until the volume is back.
-      services: [{ name: 'tftpd-hpa', running: isOn(view, 'tftp') && why === undefined, onChange: 'restart' }],
+      services: [{ name: 'tftpd-hpa', running: running && why === undefined, onChange: 'restart' }],
       omissions: why === undefined ? [] : [`TFTP: ${why}`],
     };
   },

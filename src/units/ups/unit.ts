@@ -14,12 +14,12 @@ export const upsUnit: Unit = {
     const settings = view.only(upsSettings);
     const isOnNow = isOn(view, 'ups');
     const serves = isOnNow && isServer(settings);
-    const systemd = (path: string, content: string) => ({ path: `/etc/systemd/system/${path}`, content, forServiceManager: true });
+    const systemd = (path: string, content: string | undefined) => ({ path: `/etc/systemd/system/${path}`, content, forServiceManager: true });
     return {
       files: [
         systemd(`${driver}.service`, driverUnit),
-        systemd('nut-server.service.d/holdfast.conf', serverUnit),
-        systemd('nut-driver-enumerator.service.d/holdfast.conf', enumeratorUnit),
+        systemd('nut-server.service.d/holdfast.conf', isOnNow ? serverUnit : undefined),
+        systemd('nut-driver-enumerator.service.d/holdfast.conf', isOnNow ? enumeratorUnit : undefined),
         { path: `${folder}/nut.conf`, content: nutConf(settings) },
         { path: `${folder}/ups.conf`, mode: 0o640, content: upsConf(settings) },
         { path: `${folder}/upsd.conf`, mode: 0o640, content: upsdConf(settings) },

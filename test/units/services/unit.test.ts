@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { daemonsOf } from '../../../src/areas/services/daemons.ts';
+import { daemonsOf, switchNames } from '../../../src/areas/services/daemons.ts';
 import { switchUnit } from '../../../src/units/services/unit.ts';
 import { freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 
+const programs: readonly string[] = switchUnit.services ?? [];
+
 test('a switch runs the programs behind it, and those alone', () => {
-  const draft = freshConfiguration();
-  switchOn(draft, 'nfs');
-  switchOn(draft, 'afp');
-  const running = switchUnit.render(draft, machine).services?.filter((service) => service.running);
-  assert.deepEqual(
-    running?.map(({ name }) => name),
-    [...daemonsOf.afp, ...daemonsOf.nfs],
-  );
+  for (const service of switchNames.filter((name) => daemonsOf[name].some((program) => programs.includes(program)))) {
+    const draft = freshConfiguration();
+    switchOn(draft, service);
+    const running = switchUnit.render(draft, machine).services?.filter((one) => one.running);
+    assert.deepEqual(
+      running?.map(({ name }) => name),
+      [...daemonsOf[service]],
+    );
+  }
 });
 
 test('programs that a unit of their own serves are left to it', () => {
   const names = switchUnit.render(freshConfiguration(), machine).services?.map(({ name }) => name);
-  for (const name of [...daemonsOf.cifs, ...daemonsOf.ftp]) assert.equal(names?.includes(name), false);
+  for (const name of [...daemonsOf.cifs, ...daemonsOf.ftp, ...daemonsOf.ssh, ...daemonsOf.ups]) assert.equal(names?.includes(name), false);
 });

@@ -84,6 +84,21 @@ test('every setting has its line, keys come first and further lines last', () =>
   for (const file of desired.files ?? []) if (/_key$/.test(file.path)) assert.equal(file.mode, 0o600, file.path);
 });
 
+test('it listens on the addresses of its interfaces, and nowhere while they have none', () => {
+  const link = (name: string, addresses: readonly string[]) => ({ name, kind: '', up: true, carrier: true, mtu: 1500, master: undefined, addresses });
+  const facts = { ...machine, network: { ...machine.network, links: [link('eth0', ['192.0.2.7/24', '2001:db8::7/64']), link('eth1', []), link('eth2', ['192.0.2.9/24'])] } };
+  const draft = freshConfiguration(facts);
+  switchOn(draft, 'ssh');
+  draft.update(sshSettings, 1, { ssh_bindiface: ['eth0', 'eth1'] });
+  assert.match(fileOf(sshUnit.render(draft, facts), conf) ?? '', /^Port 22\nListenAddress 192\.0\.2\.7\nListenAddress 2001:db8::7\nUsePAM/m);
+  draft.update(sshSettings, 1, { ssh_bindiface: ['eth1'] });
+  const desired = sshUnit.render(draft, facts);
+  assert.equal(desired.services?.[0]?.running, false);
+  assert.deepEqual(desired.omissions, ['SSH: none of the interfaces eth1 has an address']);
+  draft.update(sshSettings, 1, { ssh_bindiface: ['none'] });
+  assert.deepEqual(draft.issues.toIssues(), { ssh_bindiface: ['No interface is called "none".'] });
+});
+
 test('a server that runs when Holdfast comes keeps its own file until the settings are changed', () => {
   const running = { ...machine, services: new Map([['ssh', { running: true, enabled: true, installed: true }]]) };
   assert.deepEqual(sshSettings.seed(running), { ssh_untouched: true });

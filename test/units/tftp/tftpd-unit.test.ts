@@ -26,6 +26,7 @@ test('every setting is a word of the command', () => {
 
 test('it listens on one address, on all of IPv4, or on all', () => {
   const draft = freshConfiguration();
+  switchOn(draft, 'tftp');
   for (const [host, address] of [
     ['192.0.2.1', '192.0.2.1:69'],
     ['2001:db8::1', '[2001:db8::1]:69'],
