@@ -4,6 +4,14 @@ import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
 import { cifsSettings } from './services/cifs.ts';
 import { ftpSettings } from './services/ftp.ts';
+import { iscsiCredential } from './services/iscsi/authcredential.ts';
+import { iscsiInitiators } from './services/iscsi/authorizedinitiator.ts';
+import { iscsiExtent } from './services/iscsi/extent.ts';
+import { iscsiSettings } from './services/iscsi/globalconfiguration.ts';
+import { iscsiPortal } from './services/iscsi/portal.ts';
+import { iscsiTarget } from './services/iscsi/target.ts';
+import { iscsiTargetGroup } from './services/iscsi/targetgroup.ts';
+import { iscsiTargetToExtent } from './services/iscsi/targettoextent.ts';
 import { serviceSwitch } from './services/services.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
@@ -27,6 +35,14 @@ export const catalogue: readonly Resource[] = [
   smartTest,
   // Part B
   cifsShare,
+  iscsiSettings,
+  iscsiExtent,
+  iscsiInitiators,
+  iscsiCredential,
+  iscsiTarget,
+  iscsiTargetGroup,
+  iscsiTargetToExtent,
+  iscsiPortal,
   serviceSwitch,
   cifsSettings,
   ftpSettings,

@@ -198,7 +198,7 @@ export class Engine {
       await verify(this.#host, desired, state.applied);
       deeds.push(...(await converge(this.#host, desired, state.applied, { pretend: true })).deeds);
     }
-    return [...deeds, ...draft.lastSteps.map((step) => step.title)];
+    return [...deeds, ...draft.lastSteps.map((step) => step.title), ...draft.tasks.map((task) => task.title)];
   }
 
   /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
@@ -349,6 +349,7 @@ export class Engine {
     this.#tables.apply(draft.changes(), draft.sequences());
     for (const { item } of accepted) this.#announce(item);
     for (const { state } of affected) this.#recovered(state);
+    for (const task of draft.tasks) void this.jobs.start(task, this.#host);
     await this.#renewQuietly(touched);
   }
 

@@ -1,5 +1,6 @@
 import type { GroupSpec, UserSpec } from '../host/ports/accounts.ts';
 import type { Outcome } from '../host/ports/commands.ts';
+import type { TargetModel } from '../host/ports/targets.ts';
 import type { Facts, Topic } from './facts.ts';
 import type { View } from './resource.ts';
 import type { Kept } from './tables.ts';
@@ -30,6 +31,8 @@ export interface Desired {
   readonly owns?: readonly string[];
   readonly checks?: readonly DesiredCheck[];
   readonly services?: readonly DesiredService[];
+  /** The iSCSI targets, all of them. */
+  readonly targets?: TargetModel;
   /** What was left out because it cannot be served now, in words, each with what it belongs to. */
   readonly omissions?: readonly string[];
 }

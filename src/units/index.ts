@@ -4,9 +4,10 @@ import { accountsUnit } from './accounts/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { disksUnit } from './disks/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
+import { iscsiUnit } from './iscsi/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { scriptsUnit } from './scripts/unit.ts';
 import { switchUnit } from './services/unit.ts';
 import { smartUnit } from './smart/unit.ts';
 
-export const units: readonly Unit[] = [accountsUnit, sambaUnit, ftpUnit, cronUnit, scriptsUnit, disksUnit, smartUnit, switchUnit];
+export const units: readonly Unit[] = [accountsUnit, sambaUnit, ftpUnit, cronUnit, scriptsUnit, disksUnit, smartUnit, iscsiUnit, switchUnit];

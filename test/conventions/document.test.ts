@@ -41,7 +41,6 @@ const notYet: readonly string[] = [
   'services/afp',
   'services/domaincontroller',
   'services/dynamicdns',
-  'services/iscsi',
   'services/lldp',
   'services/nfs',
   'services/rsyncd',

@@ -9,7 +9,7 @@ import { isObject } from '../../src/lib/json.ts';
 import { units } from '../../src/units/index.ts';
 import type { Api } from './api.ts';
 import { type Appliance, appliance } from './appliance.ts';
-import { type Example, exampleDisks, examples, type Variant } from './examples.ts';
+import { type Body, type Example, exampleDisks, examples, type Variant } from './examples.ts';
 import { type FaultyHost, withFaults } from './faults.ts';
 import { standingClock } from './hosts.ts';
 
@@ -74,6 +74,8 @@ export async function furnished(): Promise<Furnished> {
     const resource = addressed.find((candidate) => candidate.path === path);
     if (resource !== undefined && examples[path]?.create !== undefined) await maker.make(resource);
   }
+  // Nothing is offered, and nothing can fail, while the service is off.
+  await maker.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true });
   return {
     get appliance() {
       return one;
@@ -133,10 +135,20 @@ export class Maker {
     const example = exampleOf(resource);
     const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
     if (maker === undefined) throw new Error(`${example.madeBy} is not in the catalogue`);
-    const body = exampleOf(maker).create?.(this.next(maker.path));
+    const body = await this.body(maker, exampleOf(maker).create);
     const answer = await this.api.post(`${pathOf(maker)}/`, body);
     if (answer.status >= 300 || !isObject(answer.json)) throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
     return recordPath(resource, answer.json);
+  }
+
+  /** A body for one more record, once what it needs has been made. */
+  async body(resource: Resource, from: Body | undefined): Promise<unknown> {
+    const ids: number[] = [];
+    for (const path of (from && exampleOf(resource).needs) ?? []) {
+      const needed = addressed.find((one) => one.path === path);
+      if (needed !== undefined) ids.push(Number((await this.make(needed)).split('/').at(-1)));
+    }
+    return from?.(this.next(resource.path), ids);
   }
 
   /** The path of a record: one that stands there, or a new one. */
@@ -175,7 +187,7 @@ function trialsOf(route: Route, maker: Maker): readonly Trial[] {
         operation,
         async prepare() {
           const path = verb === 'create' || verb === 'clear' ? pathOf(resource) : await maker.record(resource);
-          return { method, path: `${path}/`, ...(body === undefined ? {} : { body: body(maker.next(resource.path)) }) };
+          return { method, path: `${path}/`, ...(body === undefined ? {} : { body: verb === 'create' ? await maker.body(resource, body) : body(maker.next(resource.path), []) }) };
         },
       });
       const plain = verb === 'create' ? example.create : verb === 'update' ? example.update : undefined;
@@ -243,6 +255,7 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     datasets: await machine.zfs.datasets(),
     snapshots: await machine.zfs.snapshots(),
     tunings: readIfThere(join(folder, 'disks.json')),
+    targets: readIfThere(join(folder, 'targets.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
 }
@@ -265,7 +278,8 @@ function filesIn(folder: string, name: string): readonly string[] {
 }
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
-const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots))$/;
+const harmless =
+  /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|size|stage|discard)|services\.states|targets\.(look|objections|differences|sessions)|zfs\.(pools|datasets|snapshots))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

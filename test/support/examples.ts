@@ -7,9 +7,11 @@ type Record_ = Readonly<Record<string, unknown>>;
 export interface Example {
   /** What the names in the resource's own path stand for. */
   readonly params?: Readonly<Record<string, string>>;
-  readonly create?: (n: number) => JsonObject;
+  readonly create?: Body;
+  /** The resources of which a record is made first for each body; `ids` are theirs. */
+  readonly needs?: readonly string[];
   /** Accepted for any record that was made from these examples, and different for each number. */
-  readonly update?: (n: number) => JsonObject;
+  readonly update?: Body;
   /** What a record is called in paths, from its answer; its id unless told. */
   readonly key?: (record: Record_) => string;
   /** The record that every fresh system has, where none can be made here. */
@@ -22,6 +24,8 @@ export interface Example {
   readonly variants?: readonly Variant[];
 }
 
+export type Body = (n: number, ids: readonly number[]) => JsonObject;
+
 export interface ActionExample {
   readonly body?: (n: number) => JsonObject | readonly string[];
   /** What is sent to the same record first, for an action that needs a certain state. */
@@ -31,7 +35,7 @@ export interface ActionExample {
 export interface Variant {
   readonly title: string;
   readonly verb: 'create' | 'update' | 'remove';
-  readonly body: (n: number) => JsonObject;
+  readonly body: Body;
 }
 
 /** Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second half. */
@@ -153,6 +157,59 @@ export const examples: Readonly<Record<string, Example>> = {
       { title: 'that moves it', verb: 'update', body: (n) => ({ cifs_path: `/mnt/tank/moved/share${n}` }) },
     ],
   },
+  'services/iscsi/globalconfiguration': {
+    update: (n) => ({ iscsi_basename: `iqn.2026-01.com.example:store${n}`, iscsi_isns_servers: '192.0.2.9:3205', iscsi_pool_avail_threshold: 80 }),
+  },
+  'services/iscsi/extent': {
+    create: (n) => ({
+      iscsi_target_extent_name: `extent${n}`,
+      iscsi_target_extent_type: 'File',
+      iscsi_target_extent_path: `/mnt/tank/iscsi/of/extent${n}`,
+      iscsi_target_extent_filesize: '64KB',
+    }),
+    update: (n) => ({ iscsi_target_extent_comment: `Changed ${n}`, iscsi_target_extent_filesize: '128KB', iscsi_target_extent_rpm: n % 2 === 0 ? '7200' : 'SSD' }),
+    variants: [
+      { title: 'of a disk', verb: 'create', body: (n) => ({ iscsi_target_extent_name: `disk${n}`, iscsi_target_extent_disk: `ada${100 + (n % 28)}` }) },
+      { title: 'that moves it', verb: 'update', body: (n) => ({ iscsi_target_extent_path: `/mnt/tank/iscsi/moved/${n}`, iscsi_target_extent_filesize: '64KB' }) },
+      { title: 'with its file', verb: 'remove', body: () => ({ delete: true }) },
+    ],
+  },
+  'services/iscsi/authorizedinitiator': {
+    create: (n) => ({
+      iscsi_target_initiator_initiators: `iqn.2026-01.com.example:client${n}`,
+      iscsi_target_initiator_auth_network: '192.0.2.0/24',
+      iscsi_target_initiator_comment: `Clients ${n}`,
+    }),
+    update: (n) => ({ iscsi_target_initiator_initiators: n % 2 === 0 ? 'ALL' : `iqn.a iqn.b${n}`, iscsi_target_initiator_auth_network: '192.0.2.7 2001:db8::/32' }),
+  },
+  'services/iscsi/authcredential': {
+    create: (n) => ({
+      iscsi_target_auth_tag: 1 + n,
+      iscsi_target_auth_user: `joe${n}`,
+      iscsi_target_auth_secret: 'secretsecret12',
+      iscsi_target_auth_peeruser: 'peer',
+      iscsi_target_auth_peersecret: 'othersecret12',
+    }),
+    update: (n) => ({ iscsi_target_auth_user: `jane${n}`, iscsi_target_auth_secret: 'secretsecret34' }),
+  },
+  'services/iscsi/target': {
+    create: (n) => ({ iscsi_target_name: `target${n}`, iscsi_target_alias: `Number ${n}` }),
+    update: (n) => ({ iscsi_target_name: `iqn.2026-02.com.example:renamed${n}`, iscsi_target_alias: '' }),
+  },
+  'services/iscsi/portal': {
+    create: (n) => ({ iscsi_target_portal_ips: [`0.0.0.0:${3260 + n}`], iscsi_target_portal_comment: `Portal ${n}` }),
+    update: (n) => ({ iscsi_target_portal_ips: [`192.0.2.1:${13260 + n}`, `[2001:db8::1]:${13260 + n}`], iscsi_target_portal_comment: `Changed ${n}` }),
+  },
+  'services/iscsi/targetgroup': {
+    needs: ['services/iscsi/target', 'services/iscsi/portal', 'services/iscsi/authorizedinitiator'],
+    create: (_, [target = 1, portal = 1, initiators = 1]) => ({ iscsi_target: target, iscsi_target_portalgroup: portal, iscsi_target_initiatorgroup: initiators }),
+    update: (n) => ({ iscsi_target_initiatorgroup: null, iscsi_target_authgroup: n % 2 === 0 ? -1 : null }),
+  },
+  'services/iscsi/targettoextent': {
+    needs: ['services/iscsi/target', 'services/iscsi/extent'],
+    create: (_, [target = 1, extent = 1]) => ({ iscsi_target: target, iscsi_extent: extent, iscsi_lunid: null }),
+    update: (n) => ({ iscsi_lunid: n % 1024 }),
+  },
   'services/services': { standing: 'cifs', update: (n) => ({ srv_enable: n % 2 === 1 }) },
   'services/cifs': {
     update: (n) => ({ cifs_srv_description: `Server ${n}`, cifs_srv_netbiosname: `holdfast${n}`, cifs_srv_loglevel: n % 2 === 0 ? '1' : '2', cifs_srv_bindip: ['192.0.2.7'] }),
@@ -163,6 +220,6 @@ export const examples: Readonly<Record<string, Example>> = {
 
 /** The body as an object to add to; a list has no members. */
 export function exampleBody(path: string, verb: 'create' | 'update', n: number): Record_ {
-  const body = examples[path]?.[verb]?.(n);
+  const body = examples[path]?.[verb]?.(n, []);
   return isObject(body) ? body : {};
 }

@@ -55,6 +55,7 @@ export function withFaults(host: Host): FaultyHost {
       disks: wrap('disks', host.disks),
       files: wrap('files', host.files),
       services: wrap('services', host.services),
+      targets: wrap('targets', host.targets),
       zfs: wrap('zfs', host.zfs),
       close: () => host.close(),
     },

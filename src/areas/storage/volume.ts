@@ -9,6 +9,7 @@ import { isObject } from '../../lib/json.ts';
 import { isWithin } from '../../lib/path.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
+import { iscsiExtent, liesIn } from '../services/iscsi/extent.ts';
 import { cifsShare } from '../sharing/cifs.ts';
 import { layoutProblems } from './layout.ts';
 import { statusTree } from './status.ts';
@@ -143,6 +144,7 @@ export const volume = hosted(
         draft.remove(volumeRecord, record.id);
         if (sent.cascade ?? true) {
           for (const share of [...draft.all(cifsShare)]) if (isWithin(share.cifs_path, `${volumesFolder}/${name}`)) draft.remove(cifsShare, share.id);
+          for (const extent of [...draft.all(iscsiExtent)]) if (liesIn(name, extent)) draft.remove(iscsiExtent, extent.id);
         }
         if (pool === undefined) return;
         draft.plan.last({

@@ -4,6 +4,7 @@ import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
 import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
+import { LinuxTargets } from './targets.ts';
 import { Tree } from './tree.ts';
 import { LinuxZfs } from './zfs.ts';
 
@@ -28,6 +29,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     disks,
     files: tree,
     services: new LinuxServices({ runner }),
+    targets: new LinuxTargets({ runner }),
     zfs,
     close: () => runner.close(),
   });

@@ -3,6 +3,7 @@ import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
 import type { Files } from './files.ts';
 import type { Services } from './services.ts';
+import type { Targets } from './targets.ts';
 import type { Zfs } from './zfs.ts';
 
 /** The machine, as everything above it sees it. */
@@ -13,6 +14,7 @@ export interface Host {
   readonly disks: Disks;
   readonly files: Files;
   readonly services: Services;
+  readonly targets: Targets;
   readonly zfs: Zfs;
   /** Lets go of what it holds. Nothing may be asked of it afterwards. */
   close(): Promise<void>;

@@ -7,14 +7,17 @@ import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualFiles } from './files.ts';
 import { Mounts } from './mounts.ts';
 import { VirtualServices } from './services.ts';
-import { Tree } from './tree.ts';
+import { VirtualTargets } from './targets.ts';
+import { lookAt, Tree } from './tree.ts';
 import { VirtualZfs } from './zfs.ts';
 
 export type { VirtualServices } from './services.ts';
+export type { Initiator, VirtualTargets } from './targets.ts';
 
 export interface VirtualHost extends Host {
   readonly kind: 'virtual';
   readonly services: VirtualServices;
+  readonly targets: VirtualTargets;
 }
 
 export interface VirtualHostOptions {
@@ -34,7 +37,12 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const staged = join(folder, 'staged');
   const tree = new Tree(join(folder, 'root'));
   const disks = disksOf(sizes);
-  const zfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now });
+  // Each looks at the other: what is offered must be there, and what is offered is not destroyed.
+  const zfs: VirtualZfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now, busyDevices: () => targets.inUse });
+  const targets: VirtualTargets = new VirtualTargets(join(folder, 'targets.json'), {
+    exists: ({ kind, path }) =>
+      kind === 'file' ? lookAt(tree.locate(path))?.isFile() === true : kind === 'zvol' ? zfs.hasDevice(path) : disks.some(({ name }) => path === `/dev/${name}`),
+  });
   const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
   return Object.freeze({
     kind: 'virtual',
@@ -43,6 +51,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     services: new VirtualServices(join(folder, 'services.json'), tree),
+    targets,
     zfs,
     close: async () => {},
   });
