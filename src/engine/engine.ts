@@ -416,7 +416,7 @@ export class Engine {
     const task = {
       title,
       subject: locks[0] ?? '',
-      run: () =>
+      run: ({ progress }: { progress(sentence: string): void }) =>
         this.jobs.locked(locks, async () => {
           const done: Step[] = [];
           const touched = new Set<Topic>();
@@ -429,6 +429,7 @@ export class Engine {
                   await this.#take(step, done);
                   await this.#renewQuietly(new Set(step.touches ?? []));
                 },
+                progress,
                 change: (make) => this.change(title, asker, make),
               }),
             };

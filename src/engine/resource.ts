@@ -125,6 +125,8 @@ export interface Operations {
 
 export interface Work {
   step(step: Step): Promise<void>;
+  /** Tells whoever looks at the job how far it is. */
+  progress(sentence: string): void;
   change<T>(make: (draft: Draft) => T): Promise<T>;
 }
 

@@ -178,7 +178,7 @@ export class Tree implements Files {
   }
 
   async setPermissions(path: string, permissions: Permissions): Promise<void> {
-    const { within, recursive, ...given } = permissions;
+    const { within, recursive, told, ...given } = permissions;
     const what = `cannot set the permissions of ${path} within ${within}`;
     const parts = partsBelow(path, within, what);
     try {
@@ -186,7 +186,8 @@ export class Tree implements Files {
       if (recursive) {
         const words = [process.execPath, helperEntry(), permissionsWord];
         const order: PermissionOrder = { border, parts, given };
-        expectSuccess(await this.#runner.run(words, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY }), words);
+        const heard = (line: string) => told?.(Number(line));
+        expectSuccess(await this.#runner.run(words, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, heard }), words);
         return;
       }
       const { end, stats, close } = await walk(border, parts);

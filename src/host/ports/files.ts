@@ -64,4 +64,6 @@ export interface Permissions {
   readonly folderMode?: number;
   readonly fileMode?: number;
   readonly recursive: boolean;
+  /** Told now and then how many files and folders have been changed so far. */
+  readonly told?: (changed: number) => void;
 }

@@ -172,7 +172,7 @@ export class VirtualFiles implements Files {
   }
 
   /** Permission bits only: giving files away takes rights that we do without. */
-  async setPermissions(path: string, { within, folderMode, fileMode, recursive }: Permissions): Promise<void> {
+  async setPermissions(path: string, { within, folderMode, fileMode, recursive, told }: Permissions): Promise<void> {
     try {
       const border = this.#tree.locate(within);
       const place = this.#tree.locate(path);
@@ -185,6 +185,7 @@ export class VirtualFiles implements Files {
       if (recursive) for (const folder of folders) this.#collect(folder, folders, files);
       if (folderMode !== undefined) for (const folder of folders) chmodSync(folder, forFolder(folderMode));
       if (fileMode !== undefined) for (const file of files) chmodSync(file, fileMode | 0o600);
+      if (recursive) told?.(folders.length + files.length);
     } catch (error) {
       throw hostError(`cannot set the permissions of ${path}`, error);
     }

@@ -154,7 +154,9 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
       test('permissions are set within a folder only, on what is there', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/sub/a`, 'x');
-        await files.setPermissions(folder, { within: '/etc', folderMode: 0o750, fileMode: 0o640, recursive: true });
+        const told: number[] = [];
+        await files.setPermissions(folder, { within: '/etc', folderMode: 0o750, fileMode: 0o640, recursive: true, told: (changed) => told.push(changed) });
+        assert.equal(told.at(-1), 4);
         await files.setPermissions(`${folder}/sub/a`, { within: folder, fileMode: 0o600, recursive: false });
         await refused(files.setPermissions(folder, { within: `${folder}/sub`, folderMode: 0o755, recursive: false }), /./);
         await refused(files.setPermissions(`${folder}/none`, { within: folder, folderMode: 0o755, recursive: false }), /./);
