@@ -38,7 +38,7 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
 async function convergeTargets(host: Host, desired: TargetModel, applied: TargetModel | undefined, act: Act): Promise<void> {
   if (applied !== undefined) {
     if (isDeepStrictEqual(desired, applied)) return;
-    await act('bring the iSCSI targets into line', () => host.targets.apply(desired, applied), 'targets');
+    await act('bring the iSCSI targets into line', () => host.targets.apply(desired, applied), desired.serving === applied.serving ? undefined : 'targets');
     return;
   }
   const differences = await host.targets.differences(desired);

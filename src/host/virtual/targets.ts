@@ -86,8 +86,10 @@ export class VirtualTargets implements Targets {
     return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(this.#memory.value))) ? [] : ['bring the iSCSI targets into line'];
   }
 
-  async apply(model: TargetModel): Promise<void> {
-    for (const { backing } of model.extents) if (!this.#exists(backing)) throw new HostError(`${backing.path}: No such file or directory`);
+  async apply(model: TargetModel, known?: TargetModel): Promise<void> {
+    const there = new Set(known?.extents);
+    const fresh = model.extents.filter((extent) => !there.has(extent));
+    for (const { backing } of fresh) if (!this.#exists(backing)) throw new HostError(`${backing.path}: No such file or directory`);
     this.#memory.keep(model);
     for (const [target, initiators] of this.#sessions) if (!model.targets.some(({ name }) => name === target)) initiators.clear();
   }
