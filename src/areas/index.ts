@@ -3,6 +3,7 @@ import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
 import { cifsSettings } from './services/cifs.ts';
+import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
 import { iscsiCredential } from './services/iscsi/authcredential.ts';
 import { iscsiInitiators } from './services/iscsi/authorizedinitiator.ts';
@@ -12,7 +13,14 @@ import { iscsiPortal } from './services/iscsi/portal.ts';
 import { iscsiTarget } from './services/iscsi/target.ts';
 import { iscsiTargetGroup } from './services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from './services/iscsi/targettoextent.ts';
+import { lldpSettings } from './services/lldp.ts';
+import { rsyncdSettings } from './services/rsyncd.ts';
+import { rsyncModule } from './services/rsyncmod.ts';
 import { serviceSwitch } from './services/services.ts';
+import { smartSettings } from './services/smart.ts';
+import { snmpSettings } from './services/snmp.ts';
+import { sshSettings } from './services/ssh.ts';
+import { tftpSettings } from './services/tftp.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
@@ -22,6 +30,7 @@ import { snapshot } from './storage/snapshots.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
+import { bootEnvironment } from './system/bootenv.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -45,7 +54,15 @@ export const catalogue: readonly Resource[] = [
   iscsiPortal,
   serviceSwitch,
   cifsSettings,
+  dynamicDnsSettings,
   ftpSettings,
+  lldpSettings,
+  rsyncdSettings,
+  rsyncModule,
+  smartSettings,
+  snmpSettings,
+  sshSettings,
+  tftpSettings,
   user,
   group,
   // Part C
@@ -56,6 +73,7 @@ export const catalogue: readonly Resource[] = [
   snapshot,
   disk,
   permission,
+  bootEnvironment,
   // Without an address
   volumeRecord,
   diskRecord,

@@ -129,11 +129,12 @@ async function convergeServices(host: Host, desired: readonly DesiredService[], 
     } else if (!runs || state?.enabled === false) {
       if (state?.installed === false) throw failed(`This machine has no ${name}.`);
       await act(`start ${name}`, () => host.services.start(name), 'services');
-    } else if (onChange !== 'nothing' && before !== undefined && before.readAtStart !== readAtStart) {
+    } else if (before !== undefined && before.readAtStart !== readAtStart) {
       await act(`restart ${name}`, () => host.services.restart(name), 'services');
-    } else if (written && onChange !== 'nothing') {
+    } else if (written) {
       // Without knowledge of what it was started with, only a restart is sure to have it read everything.
       const restart = onChange === 'restart' || (before === undefined && readAtStart !== undefined);
+      if (!restart && onChange === 'nothing') continue;
       await act(`${restart ? 'restart' : 'reload'} ${name}`, () => (restart ? host.services.restart(name) : host.services.reload(name)), restart ? 'services' : undefined);
     }
   }

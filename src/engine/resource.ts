@@ -154,6 +154,8 @@ export interface Quirks {
   readonly readsRemoval?: true;
   /** The member that tells what was refused, failed or found missing: `{"error": …}` for snapshots (gaps 1.9). */
   readonly fault?: 'error';
+  /** Whether a missing record's absence is told in a sentence, as it is of datasets (gaps 1.9). */
+  readonly missing?: 'told';
   /** Names that issues have where they are not the fields' own (gaps 1.9). */
   readonly issueNames?: Readonly<Record<string, string>>;
 }
@@ -218,6 +220,8 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
   readonly kind: 'singleton';
   /** Values of a fresh system that depend on the machine. */
   seed(facts: Facts): Partial<RecordOf<F>>;
+  /** Those that the machine has in its own files and that are made where it has none, such as keys. Asked once. */
+  adopt?(host: Host): Promise<Partial<RecordOf<F>>>;
   complete?(saving: Saving<F>): Partial<RecordOf<F>>;
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;

@@ -78,7 +78,7 @@ export interface DesiredService {
   readonly running: boolean;
   /** What it needs after one of the unit's files was written. `nothing` when it looks by itself. */
   readonly onChange: 'reload' | 'restart' | 'nothing';
-  /** Settings that it reads only at its start: when this text becomes another, it restarts instead of reloading. */
+  /** Settings that it reads only at its start: when this text becomes another, it restarts, whatever `onChange` says. */
   readonly readAtStart?: string;
 }
 
