@@ -15,8 +15,9 @@ export const serviceSwitch = collection('services/services', {
     srv_state: live(text({ says: 'RUNNING, STOPPED, or UNKNOWN when the machine does not tell.' })),
   },
   // What runs when Holdfast comes goes on running: SSH above all, which may be how its owner got in.
-  seed: ({ services }) =>
+  seed: ({ services, targets }) =>
     switchNames.map((srv_service) => {
+      if (srv_service === 'iscsitarget') return { srv_service, srv_enable: targets.serving };
       const programs = daemonsBehind(srv_service);
       return { srv_service, srv_enable: programs.length > 0 && programs.every((name) => services.get(name)?.running === true) };
     }),
@@ -28,7 +29,7 @@ export const serviceSwitch = collection('services/services', {
     }
   },
   present(record, { facts }) {
-    // Its engine may be in the kernel.
+    // The kernel serves it.
     if (record.srv_service === 'iscsitarget') return { srv_state: facts.targets.serving ? 'RUNNING' : 'STOPPED' };
     const states = daemonsBehind(record.srv_service).map((name) => facts.services.get(name));
     if (states.some((state) => state === undefined)) return { srv_state: 'UNKNOWN' };

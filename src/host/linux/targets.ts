@@ -2,7 +2,7 @@ import type { Session, TargetModel, TargetService, Targets } from '../ports/targ
 import { LioTargets } from './lio/targets.ts';
 import type { Runner } from './runner.ts';
 
-/** One of the programs or parts of the kernel that can offer targets. */
+/** What can offer targets. */
 export interface Engine {
   look(): Promise<TargetService>;
   objections(model: TargetModel): readonly string[];
@@ -52,7 +52,7 @@ export class LinuxTargets implements Targets {
   }
 }
 
-const words = 'This machine has nothing that offers iSCSI targets: neither the kernel (LIO) nor tgt.';
+const words = 'This machine has nothing that offers iSCSI targets: its kernel lacks target_core_mod and iscsi_target_mod (LIO).';
 
 const none: Engine = {
   look: async () => ({ engine: undefined, serving: false }),

@@ -18,8 +18,8 @@ export interface Targets {
   sessions(target: string): Promise<readonly Session[]>;
 }
 
-/** `lio` is in the kernel, `tgt` is a daemon; `virtual` is a model of what any of them could do. */
-export type TargetEngine = 'lio' | 'tgt' | 'virtual';
+/** `lio` is in the kernel; `virtual` is a model of what any of them could do. */
+export type TargetEngine = 'lio' | 'virtual';
 
 export interface TargetService {
   /** Undefined when the machine has none. */

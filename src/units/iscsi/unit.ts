@@ -15,13 +15,12 @@ export const iscsiUnit: Unit = {
   says: 'The iSCSI targets.',
   reads: [iscsiSettings, iscsiExtent, iscsiInitiators, iscsiCredential, iscsiTarget, iscsiTargetGroup, iscsiTargetToExtent, iscsiPortal, serviceSwitch],
   services: ['tgt'],
-  uses: ['disks', 'storage', 'targets'],
+  uses: ['disks', 'storage'],
   render(view, facts) {
-    const serving = isOn(view, 'iscsitarget');
-    const { model, omissions } = targetModel(view, facts, serving);
+    const { model, omissions } = targetModel(view, facts, isOn(view, 'iscsitarget'));
     return {
-      // Where the kernel serves, a daemon would only take its ports.
-      services: [{ name: 'tgt', running: serving && facts.targets.engine === 'tgt', onChange: 'nothing' }],
+      // The kernel serves; Debian's daemon for the same would only take its ports.
+      services: [{ name: 'tgt', running: false, onChange: 'nothing' }],
       targets: model,
       omissions,
     };
