@@ -14,6 +14,8 @@ export interface Events {
   'unit.degraded': { readonly unit: string; readonly reason: string };
   /** When a degraded unit is true again. */
   'unit.recovered': { readonly unit: string };
+  /** When something begins to be short, as the space behind an iSCSI extent. */
+  'unit.warned': { readonly unit: string; readonly warning: string };
   /** When something had to be taken back and could not be. Nothing tries again; a person must look. */
   'undo.failed': { readonly title: string; readonly reason: string };
 }

@@ -21,6 +21,8 @@ export interface Unit {
   /** Units that must be true before this one is. */
   readonly after?: readonly string[];
   render(view: View, facts: Facts): Desired;
+  /** What is going to be short, in sentences that stay the same as long as they hold. */
+  warnings?(view: View, facts: Facts): readonly string[];
 }
 
 /** What must be true of the machine. Each kind is done by one port. */

@@ -374,3 +374,22 @@ test('PUT of one field keeps the others, and answers 200; the singleton also wit
   assert.equal(target['iscsi_target_alias'], null);
   assert.equal((await api.post(at('target'), { iscsi_target_name: 'u', iscsi_target_alias: 'target' })).status, 409);
 });
+
+test('space that runs short is warned of, once', async () => {
+  await using one = await furnished();
+  const { api } = one;
+  await api.expect(201, 'POST', at('extent'), { ...zvolExtent, iscsi_target_extent_avail_threshold: 90 });
+  await api.expect(201, 'POST', at('extent'), file('f', { iscsi_target_extent_avail_threshold: 10 }));
+  const warnings = async () => (await api.list('/api/holdfast/v1/drift')).find(({ unit }) => unit === 'iscsi')?.['warnings'];
+  assert.deepEqual(await warnings(), []);
+  await api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'big', volsize: '2G' });
+  const warning = 'The iSCSI extent "tank/v" lies in tank, which has less than 90 % of its space left.';
+  assert.deepEqual(await warnings(), [warning]);
+  await api.expect(200, 'PUT', at('globalconfiguration'), { iscsi_pool_avail_threshold: 80 });
+  const ofPool = 'The pool tank, in which zvols are offered by iSCSI, has less than 80 % of its space left.';
+  assert.deepEqual(await warnings(), [ofPool, warning]);
+  assert.deepEqual(
+    one.log.filter(({ level }) => level === 'warn').map(({ message }) => message),
+    [warning, ofPool],
+  );
+});

@@ -6,6 +6,7 @@ import { iscsiPortal } from '../../areas/services/iscsi/portal.ts';
 import { iscsiTarget } from '../../areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../../areas/services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.ts';
+import { spaceWarnings } from '../../areas/services/iscsi/thresholds.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Unit } from '../../engine/unit.ts';
 import { targetModel } from './target-model.ts';
@@ -25,4 +26,5 @@ export const iscsiUnit: Unit = {
       omissions,
     };
   },
+  warnings: (view, { storage }) => spaceWarnings(view, storage),
 };

@@ -62,7 +62,7 @@ const fields = {
   iscsi_target_extent_insecure_tpc: flag(true, { says: 'Whether initiators may let the appliance copy between extents by itself.' }),
   iscsi_target_extent_xen: flag(false, { says: 'Whether initiators on Xen find a device name without padding.' }),
   iscsi_target_extent_ro: flag(false, { says: 'Whether initiators may only read.' }),
-  iscsi_target_extent_avail_threshold: nullable(integer({ says: 'Percentage of the space that may be used before it is a reason to warn.', min: 1, max: 99 })),
+  iscsi_target_extent_avail_threshold: nullable(integer({ says: 'Percentage of free space below which the dataset that it lies in is warned of.', min: 1, max: 99 })),
   iscsi_target_extent_comment: text({ says: 'What the extent is for.', max: 120 }),
   iscsi_target_extent_rpm: choice(rotations, { says: 'Turns a minute that initiators are told.', initial: 'SSD' }),
 };

@@ -23,7 +23,7 @@ export const iscsiSettings = singleton('services/iscsi/globalconfiguration', {
         return stranger === undefined ? undefined : `${quote(stranger)} is no address: write 192.0.2.1, 192.0.2.1:3205 or [2001:db8::1]:3205.`;
       },
     ),
-    iscsi_pool_avail_threshold: nullable(integer({ says: 'Percentage of a pool that may be used before zvols in it are a reason to warn.', min: 1, max: 99 })),
+    iscsi_pool_avail_threshold: nullable(integer({ says: 'Percentage of free space below which a pool with zvols that are offered is warned of.', min: 1, max: 99 })),
   },
   seed: () => ({ iscsi_basename: 'iqn.2005-10.org.freenas.ctl' }),
 });
