@@ -323,6 +323,7 @@ export class Engine {
   }
 
   async #carryOut(draft: LayeredDraft, accepted: readonly Waiting<Change>[]): Promise<void> {
+    const concerned = this.#concerned(draft);
     const affected = this.#affected(draft);
     const begun: UnitState[] = [];
     const done: Step[] = [];
@@ -359,7 +360,7 @@ export class Engine {
     this.#tables.apply(draft.changes(), draft.sequences());
     for (const { item } of accepted) this.#announce(item);
     for (const { state } of affected) this.#recovered(state);
-    for (const state of this.#concerned(draft)) this.#heed(state);
+    for (const state of concerned) this.#heed(state);
     for (const task of draft.tasks) void this.jobs.start(task, this.#host);
     await this.#renewQuietly(touched);
   }
