@@ -12,6 +12,14 @@ import { cifsSettings } from './services/cifs.ts';
 import { domainControllerSettings } from './services/domaincontroller.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
+import { iscsiCredential } from './services/iscsi/authcredential.ts';
+import { iscsiInitiators } from './services/iscsi/authorizedinitiator.ts';
+import { iscsiExtent } from './services/iscsi/extent.ts';
+import { iscsiSettings } from './services/iscsi/globalconfiguration.ts';
+import { iscsiPortal } from './services/iscsi/portal.ts';
+import { iscsiTarget } from './services/iscsi/target.ts';
+import { iscsiTargetGroup } from './services/iscsi/targetgroup.ts';
+import { iscsiTargetToExtent } from './services/iscsi/targettoextent.ts';
 import { lldpSettings } from './services/lldp.ts';
 import { nfsSettings } from './services/nfs.ts';
 import { rsyncdSettings } from './services/rsyncd.ts';
@@ -61,6 +69,14 @@ export const catalogue: readonly Resource[] = [
   // Part B
   cifsShare,
   nfsShare,
+  iscsiSettings,
+  iscsiExtent,
+  iscsiInitiators,
+  iscsiCredential,
+  iscsiTarget,
+  iscsiTargetGroup,
+  iscsiTargetToExtent,
+  iscsiPortal,
   serviceSwitch,
   cifsSettings,
   domainControllerSettings,

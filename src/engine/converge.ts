@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OwnedAccounts, UserSpec } from '../host/ports/accounts.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import type { FixedRoute, Medium } from '../host/ports/network.ts';
+import type { TargetModel } from '../host/ports/targets.ts';
 import { sentenceList } from '../lib/text.ts';
 import { failed } from './errors.ts';
 import type { Topic } from './facts.ts';
@@ -43,7 +44,18 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
   const { hostname } = desired;
   if (hostname !== undefined && hostname !== (applied === undefined ? (await host.network.look()).hostname : applied.hostname))
     await act(`give the machine the name ${hostname}`, () => host.network.rename(hostname), 'network');
+  if (desired.targets !== undefined) await convergeTargets(host, desired.targets, applied?.targets, act);
   return { deeds, touched };
+}
+
+async function convergeTargets(host: Host, desired: TargetModel, applied: TargetModel | undefined, act: Act): Promise<void> {
+  if (applied !== undefined) {
+    if (isDeepStrictEqual(desired, applied)) return;
+    await act('bring the iSCSI targets into line', () => host.targets.apply(desired, applied), desired.serving === applied.serving ? undefined : 'targets');
+    return;
+  }
+  const differences = await host.targets.differences(desired);
+  if (differences.length > 0) await act(differences.join('; '), () => host.targets.apply(desired), 'targets');
 }
 
 type Act = (title: string, deed: () => Promise<void>, topic?: Topic) => Promise<void>;
@@ -203,6 +215,10 @@ export async function verify(host: Host, desired: Desired, applied: Desired | un
   for (const check of desired.checks ?? []) {
     const content = unseen(check, checks.get(check.path));
     if (content !== undefined) await ask(host, check.path, content, check.verify);
+  }
+  if (desired.targets !== undefined && !isDeepStrictEqual(desired.targets, applied?.targets)) {
+    const objections = await host.targets.objections(desired.targets);
+    if (objections.length > 0) throw failed(objections.join(' '));
   }
 }
 

@@ -2,7 +2,7 @@ import { IssueList, type Issues, invalid, missing, refused } from './errors.ts';
 import type { Facts } from './facts.ts';
 import { type Field, type Fields, isRequired } from './fields.ts';
 import { isKept, isRecordOf } from './record.ts';
-import type { Collection, Draft, Plan, RecordOf, SentOf, Singleton, Step } from './resource.ts';
+import type { Collection, Draft, Plan, RecordOf, SentOf, Singleton, Step, Task } from './resource.ts';
 import { fieldValue, groupNumber, type Kept, placeOf, type RecordChange, regroup, type Table, type Tables } from './tables.ts';
 
 /** Who refers to whom: the path of a collection to the fields that hold its ids. */
@@ -19,6 +19,7 @@ export interface Mark {
   readonly journal: number;
   readonly first: number;
   readonly last: number;
+  readonly tasks: number;
 }
 
 /**
@@ -30,9 +31,11 @@ export class LayeredDraft implements Draft {
   issues = new IssueList();
   readonly firstSteps: Step[] = [];
   readonly lastSteps: Step[] = [];
+  readonly tasks: Task[] = [];
   readonly plan: Plan = {
     first: (step) => void this.firstSteps.push(step),
     last: (step) => void this.lastSteps.push(step),
+    afterwards: (task) => void this.tasks.push(task),
   };
   readonly #tables: Tables;
   readonly #references: References;
@@ -48,13 +51,14 @@ export class LayeredDraft implements Draft {
 
   mark(): Mark {
     this.issues = new IssueList();
-    return { journal: this.#journal.length, first: this.firstSteps.length, last: this.lastSteps.length };
+    return { journal: this.#journal.length, first: this.firstSteps.length, last: this.lastSteps.length, tasks: this.tasks.length };
   }
 
   rewind(to: Mark): void {
     while (this.#journal.length > to.journal) this.#journal.pop()?.takeBack();
     this.firstSteps.length = to.first;
     this.lastSteps.length = to.last;
+    this.tasks.length = to.tasks;
   }
 
   /** What became of each changed record, since the beginning. */
@@ -132,10 +136,10 @@ export class LayeredDraft implements Draft {
     return this.#save(of, id, before, sent, fill);
   }
 
-  remove<F extends Fields>(of: Collection<F>, id: number): void {
+  remove<F extends Fields>(of: Collection<F>, id: number, sent?: Readonly<Record<string, unknown>>): void {
     const record = this.#current(of, id);
     if (record === undefined) throw missing(`No ${of.title} has the id ${id}.`);
-    of.onRemove?.({ draft: this, view: this, facts: this.facts, record });
+    of.onRemove?.({ draft: this, view: this, facts: this.facts, record, sent });
     this.#put(of, id, undefined);
     for (const { from, name, field } of this.#references.get(of.path) ?? []) {
       for (const dependant of this.#overlay(from).having(name, id)) {

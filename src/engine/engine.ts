@@ -69,6 +69,8 @@ interface UnitState {
   applied: Desired | undefined;
   degraded: string | undefined;
   attempts: number;
+  /** The warnings that were told of and still hold. */
+  warned: ReadonlySet<string>;
   retry: NodeJS.Timeout | undefined;
 }
 
@@ -79,6 +81,8 @@ export interface UnitReport {
   readonly drift: Deeds;
   /** What cannot be served now, and why. */
   readonly omissions: readonly string[];
+  /** What is going to be short. */
+  readonly warnings: readonly string[];
 }
 
 /** When a record's time comes next. */
@@ -136,7 +140,7 @@ export class Engine {
     this.jobs = new Jobs(store, this.events, now);
     this.#tables = new Tables(resources.filter(isKeptResource));
     this.#references = referencesIn(resources);
-    this.#units = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, retry: undefined }));
+    this.#units = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
     this.#rules = rules;
     this.#zone = zone;
     this.#scheduler = new Scheduler({
@@ -230,7 +234,7 @@ export class Engine {
       await verify(this.#host, desired, state.applied);
       deeds.push(...(await converge(this.#host, desired, state.applied, { pretend: true })).deeds);
     }
-    return [...deeds, ...draft.lastSteps.map((step) => step.title)];
+    return [...deeds, ...draft.lastSteps.map((step) => step.title), ...draft.tasks.map((task) => task.title)];
   }
 
   /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
@@ -239,7 +243,13 @@ export class Engine {
     for (const { unit, degraded } of this.#units) {
       const desired = unit.render(this.#tables, this.#facts.facts);
       const { deeds } = await converge(this.#host, desired, undefined, { pretend: true });
-      reports.push({ unit: unit.name, degraded: degraded ?? null, drift: deeds, omissions: desired.omissions ?? [] });
+      reports.push({
+        unit: unit.name,
+        degraded: degraded ?? null,
+        drift: deeds,
+        omissions: desired.omissions ?? [],
+        warnings: unit.warnings?.(this.#tables, this.#facts.facts) ?? [],
+      });
     }
     return reports;
   }
@@ -371,6 +381,7 @@ export class Engine {
   }
 
   async #carryOut(draft: LayeredDraft, accepted: readonly Waiting<Change>[]): Promise<void> {
+    const concerned = this.#concerned(draft);
     const affected = this.#affected(draft);
     const begun: UnitState[] = [];
     const done: Step[] = [];
@@ -409,16 +420,21 @@ export class Engine {
     for (const { item } of accepted) this.#announce(item);
     this.#waitFor(accepted[0]?.item.provisional);
     for (const { state } of affected) this.#recovered(state);
+    for (const state of concerned) this.#heed(state);
+    for (const task of draft.tasks) void this.jobs.start(task, this.#host);
     await this.#renewQuietly(touched);
   }
 
   /** The units that the changed records concern, with what they render from the draft, where that is different. */
   #affected(draft: LayeredDraft): readonly { readonly state: UnitState; readonly desired: Desired }[] {
-    const changed = new Set(draft.changes().map(({ resource }) => resource.path));
-    return this.#units
-      .filter(({ unit }) => unit.reads.some(({ path }) => changed.has(path)))
+    return this.#concerned(draft)
       .map((state) => ({ state, desired: state.unit.render(draft, draft.facts) }))
       .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
+  }
+
+  #concerned(draft: LayeredDraft): readonly UnitState[] {
+    const changed = new Set(draft.changes().map(({ resource }) => resource.path));
+    return this.#units.filter(({ unit }) => unit.reads.some(({ path }) => changed.has(path)));
   }
 
   /** Two ways back: what is rendered is rendered again from what is kept, what was done is undone in reverse order. */
@@ -711,8 +727,21 @@ export class Engine {
     await this.#inLane(`repair ${state.unit.name}`, () => this.#repair(state, 'on another try'));
   }
 
+  /** Tells of what has begun to be short. */
+  #heed(state: UnitState): void {
+    const { unit, warned } = state;
+    const warnings = new Set(unit.warnings?.(this.#tables, this.#facts.facts));
+    state.warned = warnings;
+    for (const warning of warnings) {
+      if (warned.has(warning)) continue;
+      this.#log.warn({ unit: unit.name }, warning);
+      this.events.emit('unit.warned', { unit: unit.name, warning });
+    }
+  }
+
   #factsChanged(topic: Topic): void {
     if (this.#closing || !this.#started) return;
+    for (const state of this.#units) if (state.unit.uses?.includes(topic)) this.#heed(state);
     // What a job is making is the job's own to write down.
     if (this.#jobsAtWork === 0) void this.#followAll(topic);
     for (const state of this.#units) {

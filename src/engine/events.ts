@@ -20,6 +20,8 @@ export interface Events {
   'change.confirmed': { readonly title: string; readonly request: string };
   /** When a change that nobody confirmed went back: at its time, or at the start after the daemon or the machine ended. */
   'change.reverted': { readonly title: string; readonly request: string; readonly reason: string };
+  /** When something begins to be short, as the space behind an iSCSI extent. */
+  'unit.warned': { readonly unit: string; readonly warning: string };
   /** When something had to be taken back and could not be. Nothing tries again; a person must look. */
   'undo.failed': { readonly title: string; readonly reason: string };
 }

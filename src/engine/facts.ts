@@ -4,6 +4,7 @@ import type { Disk } from '../host/ports/disks.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { NetworkState } from '../host/ports/network.ts';
 import type { ServiceState } from '../host/ports/services.ts';
+import type { TargetService } from '../host/ports/targets.ts';
 import type { Dataset, ImportablePool, Pool } from '../host/ports/zfs.ts';
 import { SnapshotIndex } from './snapshot-index.ts';
 
@@ -20,6 +21,7 @@ export interface Facts {
   /** By the service manager's name. */
   readonly services: ReadonlyMap<string, ServiceState>;
   readonly storage: Storage;
+  readonly targets: TargetService;
 }
 
 export interface Storage {
@@ -32,10 +34,10 @@ export interface Storage {
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host' | 'importable'>;
 
-export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'disks', 'network', 'services', 'storage'];
+export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'disks', 'network', 'services', 'storage', 'targets'];
 
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
-const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, bootEnvironments: 60_000, disks: 60_000, network: 5_000, services: 5_000, storage: 5_000 };
+const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, bootEnvironments: 60_000, disks: 60_000, network: 5_000, services: 5_000, storage: 5_000, targets: 5_000 };
 
 /**
  * Keeps the facts. Reading them costs nothing and waits for nothing: a stale topic is renewed behind the reader's
@@ -64,6 +66,7 @@ export class FactKeeper {
       network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
+      targets: { engine: undefined, serving: false },
     });
   }
 
@@ -106,7 +109,7 @@ export class FactKeeper {
   }
 
   async #gather(topic: Topic): Promise<Partial<Facts>> {
-    const { accounts, bootEnvironments, disks, network, services, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, network, services, targets, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
@@ -118,6 +121,8 @@ export class FactKeeper {
         return { network: await network.look() };
       case 'services':
         return { services: await services.states(this.#serviceNames) };
+      case 'targets':
+        return { targets: await targets.look() };
       case 'storage': {
         const [pools, datasets] = await Promise.all([zfs.pools(), zfs.datasets()]);
         const snapshots = await this.#facts.storage.snapshots.renewed(datasets, (names) => zfs.snapshots(names));

@@ -58,7 +58,8 @@ export interface Draft extends View {
   /** Adds a record: defaults, then `fill`, then what was sent, then the resource's own rules. */
   create<F extends Fields>(of: Collection<F>, sent: SentOf<F>, fill?: Partial<RecordOf<F>>): RecordOf<F>;
   update<F extends Fields>(of: Collection<F> | Singleton<F>, id: number, sent: SentOf<F>, fill?: Partial<RecordOf<F>>): RecordOf<F>;
-  remove<F extends Fields>(of: Collection<F>, id: number): void;
+  /** `sent` is the body of the request that asks for it; undefined when the record goes along with another. */
+  remove<F extends Fields>(of: Collection<F>, id: number, sent?: Readonly<Record<string, unknown>>): void;
 }
 
 /** One thing done to the machine. The title is the log line, the progress text and the dry run's sentence. */
@@ -81,6 +82,8 @@ export interface Plan {
   first(step: Step): void;
   /** After the units converged: for what cannot be taken back, or not with ease. */
   last(step: Step): void;
+  /** A job that begins once the change is kept: for clearing away what it has let go of. Its failure is the job's own. */
+  afterwards(task: Task): void;
 }
 
 /** What a resource's hooks are told about a record that is being made or changed. */
@@ -98,6 +101,8 @@ export interface Checking<F extends Fields> extends Saving<F> {
 export interface Removing<F extends Fields> extends World {
   readonly draft: Draft;
   readonly record: RecordOf<F>;
+  /** The body of the DELETE where the resource reads it, or undefined for a record that goes along with another. */
+  readonly sent: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What requests that take their time may do. Nothing here holds the lane except `change`. */
@@ -150,7 +155,7 @@ export interface Quirks {
   readonly invalid?: 400 | 409;
   readonly created?: number;
   readonly updated?: number;
-  /** The body of a DELETE is read although nothing in it counts: one that is no JSON is refused. */
+  /** The body of a DELETE is read, and what counts in it is for `onRemove` to say: one that is no JSON is refused. */
   readonly readsRemoval?: true;
   /** The member that tells what was refused, failed or found missing: `{"error": …}` for snapshots (gaps 1.9). */
   readonly fault?: 'error';

@@ -1,6 +1,7 @@
 import type { GroupSpec, UserSpec } from '../host/ports/accounts.ts';
 import type { Outcome } from '../host/ports/commands.ts';
 import type { LinkGoal, Medium } from '../host/ports/network.ts';
+import type { TargetModel } from '../host/ports/targets.ts';
 import type { Facts, Topic } from './facts.ts';
 import type { View } from './resource.ts';
 import type { Kept } from './tables.ts';
@@ -21,6 +22,8 @@ export interface Unit {
   /** Units that must be true before this one is. */
   readonly after?: readonly string[];
   render(view: View, facts: Facts): Desired;
+  /** What is going to be short, in sentences that stay the same as long as they hold. */
+  warnings?(view: View, facts: Facts): readonly string[];
 }
 
 /** What must be true of the machine. Each kind is done by one port. */
@@ -34,6 +37,8 @@ export interface Desired {
   readonly links?: readonly DesiredLink[];
   /** The machine's own name. */
   readonly hostname?: string;
+  /** The iSCSI targets, all of them. */
+  readonly targets?: TargetModel;
   /** What was left out because it cannot be served now, in words, each with what it belongs to. */
   readonly omissions?: readonly string[];
 }

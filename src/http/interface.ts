@@ -4,7 +4,7 @@ import { type Field, type Fields, isRequired } from '../engine/fields.ts';
 import { answered, readSent } from '../engine/record.ts';
 import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type RecordOf, type Scope } from '../engine/resource.ts';
 import { fieldValue, type Kept } from '../engine/tables.ts';
-import { sortedJson } from '../lib/json.ts';
+import { isObject, sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
 import { type Answer, json, jsonList, jsonText, nothing, sentence } from './answer.ts';
 import { type Page, readPage, slice, sorted } from './lists.ts';
@@ -101,12 +101,13 @@ export class Interface {
       };
     }
     const ids = verb === 'remove' ? [this.#find(call, of).id] : undefined;
-    if (ids !== undefined && of.quirks.readsRemoval) call.body({ needed: false });
+    const body = ids !== undefined && of.quirks.readsRemoval ? call.body({ needed: false }) : {};
+    const sent = isObject(body) ? body : {};
     return {
       title: ids ? `remove the ${of.title} ${ids[0]}` : `remove every ${of.title}`,
       make: (draft) => {
         // One may have gone with another that it depended on.
-        for (const id of ids ?? draft.all(of).map((record) => record.id)) if (ids || draft.get(of, id)) draft.remove(of, id);
+        for (const id of ids ?? draft.all(of).map((record) => record.id)) if (ids || draft.get(of, id)) draft.remove(of, id, sent);
         return undefined;
       },
     };

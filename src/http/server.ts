@@ -273,6 +273,8 @@ function allowed(match: Match): Answer {
 
 function invalidStatus(place: Place | undefined): 400 | 409 {
   if (place === undefined) return 400;
+  // What a record in use is not removed for is told in fields, but as a failure (gaps 7.5).
+  if ('verb' in place.operation && place.operation.verb === 'remove' && place.match.route.resource.kind === 'collection') return 400;
   return 'action' in place.operation ? place.operation.action.invalid : (place.match.route.resource.quirks.invalid ?? 409);
 }
 

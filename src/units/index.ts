@@ -7,6 +7,7 @@ import { disksUnit } from './disks/unit.ts';
 import { domainControllerUnit } from './domaincontroller/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
+import { iscsiUnit } from './iscsi/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
 import { namesUnit } from './names/unit.ts';
 import { networkAccess } from './network/access.ts';
@@ -43,6 +44,7 @@ export const units: readonly Unit[] = [
   disksUnit,
   smartUnit,
   replicationUnit,
+  iscsiUnit,
   switchUnit,
 ];
 

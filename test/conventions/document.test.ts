@@ -33,7 +33,6 @@ const notYet: readonly string[] = [
   'jails/templates',
   'plugins/plugins',
   'services/afp',
-  'services/iscsi',
   'sharing/afp',
   'system/advanced',
   'system/alert',

@@ -75,6 +75,8 @@ export async function furnished(): Promise<Furnished> {
     const resource = addressed.find((candidate) => candidate.path === path);
     if (resource !== undefined && (examples[path]?.create !== undefined || examples[path]?.madeAt !== undefined)) await maker.make(resource);
   }
+  // Nothing is offered, and nothing can fail, while the service is off.
+  await maker.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true });
   return {
     get appliance() {
       return one;
@@ -286,6 +288,7 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     network: await machine.network.look(),
     media: readIfThere(join(folder, 'network.json')),
     tunings: readIfThere(join(folder, 'disks.json')),
+    targets: readIfThere(join(folder, 'targets.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
 }
@@ -309,7 +312,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
 const harmless =
-  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|stage|discard)|network\.(look|medium|routes)|services\.states|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
+  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|size|stage|discard)|network\.(look|medium|routes)|services\.states|targets\.(look|objections|differences|sessions)|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

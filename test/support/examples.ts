@@ -322,6 +322,59 @@ export const examples: Readonly<Record<string, Example>> = {
       { title: 'that moves it', verb: 'update', body: (n) => ({ cifs_path: `/mnt/tank/moved/share${n}` }) },
     ],
   },
+  'services/iscsi/globalconfiguration': {
+    update: (n) => ({ iscsi_basename: `iqn.2026-01.com.example:store${n}`, iscsi_isns_servers: '192.0.2.9:3205', iscsi_pool_avail_threshold: 80 }),
+  },
+  'services/iscsi/extent': {
+    create: (n) => ({
+      iscsi_target_extent_name: `extent${n}`,
+      iscsi_target_extent_type: 'File',
+      iscsi_target_extent_path: `/mnt/tank/iscsi/of/extent${n}`,
+      iscsi_target_extent_filesize: '64KB',
+    }),
+    update: (n) => ({ iscsi_target_extent_comment: `Changed ${n}`, iscsi_target_extent_filesize: '128KB', iscsi_target_extent_rpm: n % 2 === 0 ? '7200' : 'SSD' }),
+    variants: [
+      { title: 'of a disk', verb: 'create', body: (n) => ({ iscsi_target_extent_name: `disk${n}`, iscsi_target_extent_disk: `ada${100 + (n % 28)}` }) },
+      { title: 'that moves it', verb: 'update', body: (n) => ({ iscsi_target_extent_path: `/mnt/tank/iscsi/moved/${n}`, iscsi_target_extent_filesize: '64KB' }) },
+      { title: 'with its file', verb: 'remove', body: () => ({ delete: true }) },
+    ],
+  },
+  'services/iscsi/authorizedinitiator': {
+    create: (n) => ({
+      iscsi_target_initiator_initiators: `iqn.2026-01.com.example:client${n}`,
+      iscsi_target_initiator_auth_network: '192.0.2.0/24',
+      iscsi_target_initiator_comment: `Clients ${n}`,
+    }),
+    update: (n) => ({ iscsi_target_initiator_initiators: n % 2 === 0 ? 'ALL' : `iqn.a iqn.b${n}`, iscsi_target_initiator_auth_network: '192.0.2.7 2001:db8::/32' }),
+  },
+  'services/iscsi/authcredential': {
+    create: (n) => ({
+      iscsi_target_auth_tag: 1 + n,
+      iscsi_target_auth_user: `joe${n}`,
+      iscsi_target_auth_secret: 'secretsecret12',
+      iscsi_target_auth_peeruser: 'peer',
+      iscsi_target_auth_peersecret: 'othersecret12',
+    }),
+    update: (n) => ({ iscsi_target_auth_user: `jane${n}`, iscsi_target_auth_secret: 'secretsecret34' }),
+  },
+  'services/iscsi/target': {
+    create: (n) => ({ iscsi_target_name: `target${n}`, iscsi_target_alias: `Number ${n}` }),
+    update: (n) => ({ iscsi_target_name: `iqn.2026-02.com.example:renamed${n}`, iscsi_target_alias: '' }),
+  },
+  'services/iscsi/portal': {
+    create: (n) => ({ iscsi_target_portal_ips: [`0.0.0.0:${3260 + n}`], iscsi_target_portal_comment: `Portal ${n}` }),
+    update: (n) => ({ iscsi_target_portal_ips: [`192.0.2.1:${13260 + n}`, `[2001:db8::1]:${13260 + n}`], iscsi_target_portal_comment: `Changed ${n}` }),
+  },
+  'services/iscsi/targetgroup': {
+    needs: ['services/iscsi/target', 'services/iscsi/portal', 'services/iscsi/authorizedinitiator'],
+    create: (_, [target = 1, portal = 1, initiators = 1]) => ({ iscsi_target: target, iscsi_target_portalgroup: portal, iscsi_target_initiatorgroup: initiators }),
+    update: (n) => ({ iscsi_target_initiatorgroup: null, iscsi_target_authgroup: n % 2 === 0 ? -1 : null }),
+  },
+  'services/iscsi/targettoextent': {
+    needs: ['services/iscsi/target', 'services/iscsi/extent'],
+    create: (_, [target = 1, extent = 1]) => ({ iscsi_target: target, iscsi_extent: extent, iscsi_lunid: null }),
+    update: (n) => ({ iscsi_lunid: n % 1024 }),
+  },
   'sharing/nfs': {
     create: (n) => ({ nfs_paths: [`/mnt/tank/nfs/share${n}`], nfs_comment: `Share ${n}`, nfs_hosts: `host${n}.example.com 192.0.2.${n % 250}`, nfs_maproot_user: 'root' }),
     update: (n) => ({ nfs_comment: `Changed ${n}`, nfs_ro: n % 2 === 1, nfs_alldirs: n % 2 === 0 }),

@@ -58,6 +58,7 @@ export function withFaults(host: Host): FaultyHost {
       network: wrap('network', host.network),
       replication: wrap('replication', host.replication),
       services: wrap('services', host.services),
+      targets: wrap('targets', host.targets),
       zfs: wrap('zfs', host.zfs),
       close: () => host.close(),
     },

@@ -8,7 +8,8 @@ export const daemonsOf = {
   domaincontroller: ['samba-ad-dc'],
   dynamicdns: ['inadyn'],
   ftp: ['proftpd'],
-  iscsitarget: ['tgt'],
+  // The kernel.
+  iscsitarget: [],
   lldp: ['lldpd'],
   // Debian 13 has none.
   netdata: [],

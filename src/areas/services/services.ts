@@ -8,25 +8,29 @@ export const serviceSwitch = collection('services/services', {
   verbs: ['list', 'read', 'update'],
   alias: 'srv_service',
   filters: ['srv_service'],
-  shows: ['services'],
+  shows: ['services', 'targets'],
   fields: {
     srv_service: readOnly(text({ says: 'Name of the service.' })),
     srv_enable: flag(false, { says: 'Whether the service runs. Switching it starts or stops its programs at once.' }),
     srv_state: live(text({ says: 'RUNNING, STOPPED, or UNKNOWN when the machine does not tell.' })),
   },
   // What runs when Holdfast comes goes on running: SSH above all, which may be how its owner got in.
-  seed: ({ services }) =>
+  seed: ({ services, targets }) =>
     switchNames.map((srv_service) => {
+      if (srv_service === 'iscsitarget') return { srv_service, srv_enable: targets.serving };
       const programs = daemonsBehind(srv_service);
       return { srv_service, srv_enable: programs.length > 0 && programs.every((name) => services.get(name)?.running === true) };
     }),
-  check({ record, before, issues }) {
+  check({ record, before, facts, issues }) {
     const switchedOn = record.srv_enable && before?.srv_enable !== true;
-    if (switchedOn && daemonsBehind(record.srv_service).length === 0) {
+    const lacking = record.srv_service === 'iscsitarget' ? facts.targets.engine === undefined : daemonsBehind(record.srv_service).length === 0;
+    if (switchedOn && lacking) {
       issues.add('srv_enable', `This appliance has no program for the service ${record.srv_service}, so it cannot be switched on.`);
     }
   },
   present(record, { facts }) {
+    // The kernel serves it.
+    if (record.srv_service === 'iscsitarget') return { srv_state: facts.targets.serving ? 'RUNNING' : 'STOPPED' };
     const states = daemonsBehind(record.srv_service).map((name) => facts.services.get(name));
     if (states.some((state) => state === undefined)) return { srv_state: 'UNKNOWN' };
     return { srv_state: states.length > 0 && states.every((state) => state?.running) ? 'RUNNING' : 'STOPPED' };

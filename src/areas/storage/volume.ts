@@ -9,6 +9,7 @@ import { isObject } from '../../lib/json.ts';
 import { isWithin } from '../../lib/path.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
+import { iscsiExtent, liesIn } from '../services/iscsi/extent.ts';
 import { cifsShare } from '../sharing/cifs.ts';
 import { encryption, encryptionFields, newEncryption } from './encryption.ts';
 import { forgetKey } from './keys.ts';
@@ -154,6 +155,7 @@ export const volume = hosted(
         removeTasksOf(draft, name);
         if (sent.cascade ?? true) {
           for (const share of [...draft.all(cifsShare)]) if (isWithin(share.cifs_path, `${volumesFolder}/${name}`)) draft.remove(cifsShare, share.id);
+          for (const extent of [...draft.all(iscsiExtent)]) if (liesIn(name, extent)) draft.remove(iscsiExtent, extent.id);
         }
         if (pool === undefined) return;
         if (root?.key !== undefined) draft.plan.first(forgetKey(record.vol_guid));

@@ -7,6 +7,7 @@ import { LinuxNetwork } from './network.ts';
 import { LinuxReplication } from './replication.ts';
 import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
+import { LinuxTargets } from './targets.ts';
 import { Tree } from './tree.ts';
 import { LinuxZfs } from './zfs.ts';
 
@@ -34,6 +35,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     network: new LinuxNetwork({ runner, files: tree }),
     replication: new LinuxReplication({ runner }),
     services: new LinuxServices({ runner }),
+    targets: new LinuxTargets({ runner }),
     zfs,
     close: () => runner.close(),
   });

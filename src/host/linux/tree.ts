@@ -7,7 +7,7 @@ import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
 import { give, type PermissionOrder, permissionsWord } from './permissions.ts';
 import { expectSuccess, helperEntry, type Runner } from './runner.ts';
-import { type Border, walk } from './walk.ts';
+import { type Border, byHandle, walk } from './walk.ts';
 
 const mostLinks = 40;
 
@@ -108,6 +108,63 @@ export class Tree implements Files {
       return parts.slice(parts.length - made).map((_, index) => join(normalPath(options.within), ...parts.slice(0, parts.length - made + index + 1)));
     } catch (error) {
       throw hostError(`cannot make ${path} below ${options.within}`, error);
+    }
+  }
+
+  async makeFile(path: string, { within, size, mode }: { within: string; size: number; mode: number }): Promise<void> {
+    const what = `cannot make ${path} within ${within}`;
+    const parts = partsBelow(path, within, what);
+    try {
+      const { end, close } = await walk(await this.#border(within), parts.slice(0, -1));
+      try {
+        const place = byHandle(end.fd, parts.at(-1));
+        const file = await open(place, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+        try {
+          await file.truncate(size);
+          await file.chmod(mode);
+        } catch (error) {
+          await unlink(place);
+          throw error;
+        } finally {
+          await file.close();
+        }
+      } finally {
+        await close();
+      }
+    } catch (error) {
+      throw hostError(what, error);
+    }
+  }
+
+  async resizeFile(path: string, { within, from, to }: { within: string; from: number; to: number }): Promise<void> {
+    const what = `cannot resize ${path} within ${within}`;
+    const parts = partsBelow(path, within, what);
+    try {
+      const { end, close } = await walk(await this.#border(within), parts);
+      try {
+        const file = await open(byHandle(end.fd), constants.O_WRONLY);
+        try {
+          const { size } = await file.stat();
+          if (size !== from) throw new HostError(`it has ${size} bytes, not ${from}`);
+          await file.truncate(to);
+        } finally {
+          await file.close();
+        }
+      } finally {
+        await close();
+      }
+    } catch (error) {
+      throw hostError(what, error);
+    }
+  }
+
+  async size(path: string): Promise<number | undefined> {
+    try {
+      const found = await stat(await this.locate(path));
+      return found.isFile() ? found.size : undefined;
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw hostError(`cannot look at ${path}`, error);
     }
   }
 

@@ -125,5 +125,5 @@ async function lookAt(place: string): Promise<Stats | undefined> {
   }
 }
 
-/** The path by which an open place's owner and permissions are changed, whatever it was opened for. */
-export const byHandle = (descriptor: number): string => `/proc/self/fd/${descriptor}`;
+/** The path by which an open place, or a name in an open folder, is changed, whatever it was opened for. */
+export const byHandle = (descriptor: number, name?: string): string => `/proc/self/fd/${descriptor}${name === undefined ? '' : `/${name}`}`;

@@ -27,6 +27,18 @@ export interface Files {
   /** Removes a folder when it is empty; none there is no fault. */
   removeEmptyFolder(path: string): Promise<void>;
 
+  /**
+   * Makes a file of `size` bytes that takes no space until it is written to, in a folder that is there. Refuses when
+   * anything is at `path`, and when a link on the way leads out of `within`.
+   */
+  makeFile(path: string, options: { within: string; size: number; mode: number }): Promise<void>;
+
+  /** Gives a file that has exactly `from` bytes another size; one that has not is left alone, which is a failure. */
+  resizeFile(path: string, options: { within: string; from: number; to: number }): Promise<void>;
+
+  /** Bytes of the file at `path`, or undefined when there is none; links are followed. */
+  size(path: string): Promise<number | undefined>;
+
   /** Gives a file or folder, and with `recursive` all in it on the same file system, an owner and permissions. Links are left alone. */
   setPermissions(path: string, permissions: Permissions): Promise<void>;
 

@@ -6,6 +6,7 @@ import type { Files } from './files.ts';
 import type { Network } from './network.ts';
 import type { Replication } from './replication.ts';
 import type { Services } from './services.ts';
+import type { Targets } from './targets.ts';
 import type { Zfs } from './zfs.ts';
 
 /** The machine, as everything above it sees it. */
@@ -19,6 +20,7 @@ export interface Host {
   readonly network: Network;
   readonly replication: Replication;
   readonly services: Services;
+  readonly targets: Targets;
   readonly zfs: Zfs;
   /** Lets go of what it holds. Nothing may be asked of it afterwards. */
   close(): Promise<void>;

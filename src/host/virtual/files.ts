@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import type { FileOptions, Files, Permissions } from '../ports/files.ts';
@@ -124,6 +124,42 @@ export class VirtualFiles implements Files {
     return made.map((folder) => folder.name);
   }
 
+  async makeFile(path: string, { within, size, mode }: { within: string; size: number; mode: number }): Promise<void> {
+    try {
+      const place = this.#placeWithin(path, within, { follow: false });
+      writeFileSync(place, '', { flag: 'wx', mode });
+      try {
+        truncateSync(place, size);
+        chmodSync(place, mode | 0o600);
+      } catch (error) {
+        unlinkSync(place);
+        throw error;
+      }
+    } catch (error) {
+      throw hostError(`cannot make ${path}`, error);
+    }
+  }
+
+  async resizeFile(path: string, { within, from, to }: { within: string; from: number; to: number }): Promise<void> {
+    try {
+      const place = this.#placeWithin(path, within, { follow: true });
+      const bytes = lookAt(place)?.size;
+      if (bytes !== from) throw new HostError(`it has ${bytes ?? 'no'} bytes, not ${from}`);
+      truncateSync(place, to);
+    } catch (error) {
+      throw hostError(`cannot resize ${path}`, error);
+    }
+  }
+
+  async size(path: string): Promise<number | undefined> {
+    try {
+      const found = lookAt(this.#tree.locate(path));
+      return found?.isFile() ? found.size : undefined;
+    } catch (error) {
+      throw hostError(`cannot look at ${path}`, error);
+    }
+  }
+
   async removeEmptyFolder(path: string): Promise<void> {
     try {
       const place = this.#tree.locate(path, { follow: false });
@@ -182,6 +218,13 @@ export class VirtualFiles implements Files {
     } catch (error) {
       throw hostError(`cannot look at ${path}`, error);
     }
+  }
+
+  /** Where a file lies for us; refused when it is not within the folder, links followed. */
+  #placeWithin(path: string, within: string, options: { follow: boolean }): string {
+    const place = this.#tree.locate(normalPath(path), options);
+    if (!isWithin(place, this.#tree.locate(within))) throw new HostError(`it is not in ${within}`);
+    return place;
   }
 
   #aside(path: string): string {

@@ -10,16 +10,19 @@ import { Mounts } from './mounts.ts';
 import { VirtualNetwork } from './network.ts';
 import { VirtualReplication } from './replication.ts';
 import { VirtualServices } from './services.ts';
-import { Tree } from './tree.ts';
+import { VirtualTargets } from './targets.ts';
+import { lookAt, Tree } from './tree.ts';
 import { VirtualZfs } from './zfs.ts';
 
 export type { VirtualServices } from './services.ts';
 export type { VirtualZfs } from './zfs.ts';
+export type { Initiator, VirtualTargets } from './targets.ts';
 
 export interface VirtualHost extends Host {
   readonly kind: 'virtual';
   readonly services: VirtualServices;
   readonly zfs: VirtualZfs;
+  readonly targets: VirtualTargets;
 }
 
 export interface VirtualHostOptions {
@@ -41,7 +44,12 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const staged = join(folder, 'staged');
   const tree = new Tree(join(folder, 'root'));
   const disks = disksOf(sizes);
-  const zfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now });
+  // Each looks at the other: what is offered must be there, and what is offered is not destroyed.
+  const zfs: VirtualZfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now, busyDevices: () => targets.inUse });
+  const targets: VirtualTargets = new VirtualTargets(join(folder, 'targets.json'), {
+    exists: ({ kind, path }) =>
+      kind === 'file' ? lookAt(tree.locate(path))?.isFile() === true : kind === 'zvol' ? zfs.hasDevice(path) : disks.some(({ name }) => path === `/dev/${name}`),
+  });
   const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
   return Object.freeze({
     kind: 'virtual',
@@ -53,6 +61,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
     replication: new VirtualReplication(join(folder, 'peers.json'), { tree, near: (dataset, recursive) => zfs.replicas(dataset, recursive) }),
     services: new VirtualServices(join(folder, 'services.json'), tree),
+    targets,
     zfs,
     close: async () => {},
   });

@@ -42,11 +42,15 @@ export class VirtualZfs implements Zfs {
   readonly #now: () => number;
   readonly #views = new WeakMap<PoolRecord, PoolView>();
 
-  constructor(path: string, options: { mounts: Mounts; disks: readonly VirtualDisk[]; now: () => number }) {
+  /** Paths of the devices that are offered to others. */
+  readonly #busyDevices: () => ReadonlySet<string>;
+
+  constructor(path: string, options: { mounts: Mounts; disks: readonly VirtualDisk[]; now: () => number; busyDevices?: () => ReadonlySet<string> }) {
     this.#memory = new Memory(path, isZfsRecord, Object.freeze({ pools: [] }));
     this.#mounts = options.mounts;
     this.#disks = options.disks;
     this.#now = options.now;
+    this.#busyDevices = options.busyDevices ?? (() => new Set());
     this.#mounts.repair(this.#mountTable(this.#memory.value), guidsOf(this.#memory.value), snapshotGuidsOf(this.#memory.value));
   }
 
@@ -57,9 +61,24 @@ export class VirtualZfs implements Zfs {
     return `it is part of the ${pool.exported ? 'exported ' : ''}pool ${pool.name}`;
   }
 
+  /** Whether a zvol, or a snapshot of one, has its device at this path. */
+  hasDevice(path: string): boolean {
+    const [name = '', snapshot] = path.replace(/^\/dev\/zvol\//, '').split('@');
+    const dataset = this.#imported()
+      .flatMap(({ datasets }) => datasets)
+      .find((one) => one.name === name);
+    return dataset?.kind === 'volume' && (snapshot === undefined || snapshotNames(dataset).includes(`${name}@${snapshot}`));
+  }
+
   /** Whether a dataset is mounted at this path. */
   isMounted(path: string): boolean {
     return this.#imported().some((pool) => [...this.#view(pool).mounts.values()].includes(path));
+  }
+
+  /** A pool of which a device is offered stays. */
+  #mustBeIdle({ datasets }: { readonly datasets: readonly { readonly name: string }[] }, refusal: string): void {
+    const busy = this.#busyDevices();
+    if (datasets.some(({ name }) => busy.has(deviceOf(name)))) throw new HostError(refusal);
   }
 
   async pools(): Promise<readonly Pool[]> {
@@ -88,11 +107,13 @@ export class VirtualZfs implements Zfs {
   }
 
   async destroyPool(name: string): Promise<void> {
+    this.#mustBeIdle(this.#pool(name), `cannot destroy '${name}': pool is busy`);
     this.#replace(this.#pool(name), undefined, outOfSpace(name));
   }
 
   async exportPool(name: string): Promise<void> {
     const pool = this.#pool(name);
+    this.#mustBeIdle(pool, `cannot export '${name}': pool is busy`);
     this.#replace(pool, { ...pool, exported: true, encryption: locked(pool.encryption) }, outOfSpace(name));
   }
 
@@ -302,6 +323,8 @@ export class VirtualZfs implements Zfs {
       );
     }
     for (const one of dependants) gone.add(one);
+    const busy = [...gone].find(({ name: one }) => this.#busyDevices().has(deviceOf(one)));
+    if (busy !== undefined) throw new HostError(`cannot destroy '${busy.name}': dataset is busy`);
     this.#replace(pool, { ...pool, datasets: pool.datasets.filter((one) => !gone.has(one)) }, outOfSpace(name));
   }
 
@@ -884,4 +907,8 @@ function partsOf(fullName: string, words: string): readonly [string, string] {
   const at = fullName.indexOf('@');
   if (at < 0 || fullName.indexOf('@', at + 1) >= 0) throw new HostError(`${words}: '${fullName}' is no snapshot`);
   return [fullName.slice(0, at), fullName.slice(at + 1)];
+}
+
+function deviceOf(name: string): string {
+  return `/dev/zvol/${name}`;
 }

@@ -49,6 +49,23 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.removeEmptyFolder(`${folder}/ad`);
       });
 
+      test('a file of a size is made where nothing is, grows, and takes no space until then', async (t) => {
+        const { files, folder } = await place(t);
+        const path = `${folder}/disk`;
+        finallyOf(t, () => files.remove(path));
+        assert.equal(await files.size(path), undefined);
+        await files.makeFile(path, { within: folder, size: 3 * 1024 ** 3, mode: 0o600 });
+        assert.deepEqual([await files.size(path), await files.kind(path), await files.mode(path)], [3 * 1024 ** 3, 'file', 0o600]);
+        await refused(files.makeFile(path, { within: folder, size: 1, mode: 0o600 }), /exist/);
+        await refused(files.makeFile(`${folder}/none/disk`, { within: folder, size: 1, mode: 0o600 }), /cannot make/);
+        await refused(files.makeFile('/etc/outside', { within: folder, size: 1, mode: 0o600 }), /cannot make/);
+        await refused(files.resizeFile(path, { within: folder, from: 1024 ** 3, to: 1 }), /bytes, not/);
+        assert.equal(await files.size(path), 3 * 1024 ** 3);
+        await files.resizeFile(path, { within: folder, from: 3 * 1024 ** 3, to: 4 * 1024 ** 3 });
+        assert.equal(await files.size(path), 4 * 1024 ** 3);
+        assert.equal(await files.size(folder), undefined);
+      });
+
       test('the permission bits of a file are those it was written with', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/a`, 'x', { mode: 0o640 });

@@ -45,7 +45,7 @@ const root = (name: string, mountpoint: string | undefined): Dataset => ({
 });
 
 /** A machine with the volume tank, the volume locked that is not mounted, and a few accounts. */
-export const machine: Facts = Object.freeze({
+export const machine: Facts = Object.freeze<Facts>({
   host: 'virtual',
   accounts: {
     users: ['root', 'nobody', 'mary'].map((name, index) => ({ name, uid: index, gid: index, fullName: '', home: '/', shell: '/bin/sh' })),
@@ -62,6 +62,7 @@ export const machine: Facts = Object.freeze({
     datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),
     snapshots: SnapshotIndex.empty,
   },
+  targets: { engine: 'lio', serving: false },
 });
 
 const collections: readonly Collection[] = [cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord, snapshotTask];

@@ -1,0 +1,77 @@
+/**
+ * `node bench/iscsi.ts [COUNT...]`: what one more iSCSI target costs (an extent, a target, its group and its association,
+ * four POSTs) on the virtual host, where there are so many already. The aim is that it is the same for any number.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildApp } from '../src/app.ts';
+import { iscsiExtent } from '../src/areas/services/iscsi/extent.ts';
+import { iscsiTarget } from '../src/areas/services/iscsi/target.ts';
+import { iscsiTargetGroup } from '../src/areas/services/iscsi/targetgroup.ts';
+import { iscsiTargetToExtent } from '../src/areas/services/iscsi/targettoextent.ts';
+import type { Draft } from '../src/engine/resource.ts';
+import { openVirtualHost } from '../src/host/virtual/index.ts';
+import { isObject } from '../src/lib/json.ts';
+import { Store } from '../src/store/store.ts';
+import { password } from './processes.ts';
+
+const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [1, 100, 1000, 4000];
+const samples = 40;
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
+const state = mkdtempSync('/var/tmp/holdfast-bench-');
+
+const nameOf = (n: number) => `disk${String(n).padStart(6, '0')}`;
+const extentOf = (n: number) =>
+  ({ iscsi_target_extent_name: nameOf(n), iscsi_target_extent_type: 'File', iscsi_target_extent_path: `/mnt/tank/${nameOf(n)}`, iscsi_target_extent_filesize: '1MB' }) as const;
+
+function make(draft: Draft, n: number): void {
+  const extent = draft.create(iscsiExtent, extentOf(n));
+  const target = draft.create(iscsiTarget, { iscsi_target_name: nameOf(n) });
+  draft.create(iscsiTargetGroup, { iscsi_target: target.id, iscsi_target_portalgroup: 1 });
+  draft.create(iscsiTargetToExtent, { iscsi_target: target.id, iscsi_extent: extent.id });
+}
+
+const host = await openVirtualHost({ folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
+const app = await buildApp({ host, store: Store.open(state), log: quiet, now: Date.now, profile: 'document', version: 'bench', rootPassword: password });
+
+async function send(method: 'POST' | 'PUT', path: string, body: object): Promise<number> {
+  const answer = await app.server.inject({ method, url: `/api/v1.0/${path}`, headers: { authorization, 'content-type': 'application/json' }, payload: JSON.stringify(body) });
+  if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${answer.body}`);
+  const record: unknown = JSON.parse(answer.body);
+  return isObject(record) ? Number(record['id']) : 0;
+}
+
+try {
+  await send('POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await send('POST', 'services/iscsi/portal/', { iscsi_target_portal_ips: ['0.0.0.0:3260'] });
+  await send('PUT', 'services/services/iscsitarget/', { srv_enable: true });
+  let made = 0;
+  for (const count of counts) {
+    while (made < count) {
+      const last = Math.min(made + 200, count);
+      const from = made;
+      await app.engine.change('create targets', { actor: 'bench', request: '' }, (draft) => {
+        for (let n = from; n < last; n += 1) make(draft, n);
+      });
+      made = last;
+    }
+    const times: number[] = [];
+    for (let n = 0; n < samples; n += 1) {
+      const begun = performance.now();
+      const extent = await send('POST', 'services/iscsi/extent/', extentOf(made));
+      const target = await send('POST', 'services/iscsi/target/', { iscsi_target_name: nameOf(made) });
+      await send('POST', 'services/iscsi/targetgroup/', { iscsi_target: target, iscsi_target_portalgroup: 1 });
+      await send('POST', 'services/iscsi/targettoextent/', { iscsi_target: target, iscsi_extent: extent });
+      times.push(performance.now() - begun);
+      made += 1;
+    }
+    const sorted = times.toSorted((a, b) => a - b);
+    process.stdout.write(
+      `with ${String(count).padStart(6)} targets: one more ${sorted[samples / 2]?.toFixed(1)} ms (half of them), ${sorted[samples - 2]?.toFixed(1)} ms (nearly all)\n`,
+    );
+  }
+} finally {
+  await app.close();
+  rmSync(state, { recursive: true, force: true });
+}

@@ -1,0 +1,72 @@
+import { isIP } from 'node:net';
+import { choice, field, good, integer, list, nullable, readOnly, required, text, wrong } from '../../../engine/fields.ts';
+import { collection, type View } from '../../../engine/resource.ts';
+import { quote } from '../../../lib/text.ts';
+import { authMethods, authProblem } from './authcredential.ts';
+
+/** `192.0.2.1:3260`, `[::]:3260`; kept as sent but for an IPv6 address without brackets. */
+const address = field<string>({
+  says: 'Address and port.',
+  schema: { type: 'string', maxLength: 60 },
+  read(sent) {
+    const portal = typeof sent === 'string' ? portalFrom(sent) : undefined;
+    return portal === undefined ? wrong(`${quote(sent)} is no address with a port: write 0.0.0.0:3260 or [::]:3260.`) : good(typeof sent === 'string' ? sent.trim() : '');
+  },
+});
+
+export const iscsiPortal = collection('services/iscsi/portal', {
+  title: 'iSCSI portal',
+  says: 'Addresses at which targets can be reached.',
+  order: ['iscsi_target_portal_tag'],
+  fields: {
+    iscsi_target_portal_ips: required(list(address, { says: 'Addresses with ports; 0.0.0.0 and :: are all the machine has.', max: 64 })),
+    iscsi_target_portal_comment: text({ says: 'What the portal is for.', max: 120 }),
+    iscsi_target_portal_discoveryauthmethod: choice([...authMethods, 'Auto'], {
+      says: 'How initiators that ask what targets there are show who they are. Auto is CHAP when a group of credentials is named.',
+      initial: 'None',
+    }),
+    iscsi_target_portal_discoveryauthgroup: nullable(integer({ says: 'Number of the group of credentials for that.', min: 1, max: 65535 })),
+    iscsi_target_portal_tag: readOnly(integer({ says: 'Number of the portal in the list. When one goes, those with higher numbers move down by one.' })),
+  },
+  complete: ({ record, before, view }) => ({ iscsi_target_portal_tag: record.iscsi_target_portal_tag ?? before?.iscsi_target_portal_tag ?? countOf(view) + 1 }),
+  check({ record, view, issues }) {
+    const { id, iscsi_target_portal_ips: ips, iscsi_target_portal_discoveryauthmethod: method, iscsi_target_portal_discoveryauthgroup: group } = record;
+    if (ips.length === 0) issues.add('iscsi_target_portal_ips', 'A portal has at least one address.');
+    const taken = takenBesides(id, view);
+    for (const [index, ip] of ips.map(plain).entries()) {
+      if (taken.has(ip)) issues.add('iscsi_target_portal_ips', `${ips[index]} is already used by another portal.`);
+      taken.add(ip);
+    }
+    const problem = authProblem(method === 'Auto' ? 'None' : method, group, view);
+    if (problem !== undefined) issues.add('iscsi_target_portal_discoveryauthgroup', problem);
+  },
+  onRemove({ draft, record }) {
+    for (const { id, iscsi_target_portal_tag: tag } of [...draft.all(iscsiPortal)]) {
+      if (tag > record.iscsi_target_portal_tag) draft.update(iscsiPortal, id, {}, { iscsi_target_portal_tag: tag - 1 });
+    }
+  },
+});
+
+function countOf(view: View): number {
+  return view.all(iscsiPortal).length;
+}
+
+/** The addresses of all other portals. */
+function takenBesides(id: number, view: View): Set<string> {
+  return new Set(view.all(iscsiPortal).flatMap((other) => (other.id === id ? [] : other.iscsi_target_portal_ips.map(plain))));
+}
+
+/** The address and port that a text names, or undefined when it names none. */
+export function portalFrom(text: string): { readonly address: string; readonly port: number } | undefined {
+  const [, bracketed, plainAddress, digits] = /^(?:\[([^\]]+)\]|(.+)):(\d{1,5})$/.exec(text.trim()) ?? [];
+  const address = bracketed ?? plainAddress ?? '';
+  const port = Number(digits);
+  const family = isIP(address);
+  if (port < 1 || port > 65535 || family === 0 || (bracketed !== undefined && family !== 6) || address.includes('%')) return undefined;
+  return { address, port };
+}
+
+function plain(text: string): string {
+  const portal = portalFrom(text);
+  return portal === undefined ? text : `${portal.address} ${portal.port}`;
+}

@@ -1,0 +1,43 @@
+import { integer, nullable, reference, required } from '../../../engine/fields.ts';
+import { collection, type View } from '../../../engine/resource.ts';
+import { iscsiSettings } from './globalconfiguration.ts';
+import { nameOnWire } from './names.ts';
+import { mustBeUnused } from './sessions.ts';
+import { iscsiTarget } from './target.ts';
+
+/** The most that every engine and most initiators know. */
+const highestLun = 1023;
+
+export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
+  title: 'iSCSI association',
+  says: 'An extent that is found at a target, under a number.',
+  order: ['iscsi_target', 'iscsi_lunid'],
+  quirks: { readsRemoval: true },
+  unique: [
+    { fields: ['iscsi_target', 'iscsi_extent'], says: 'Extent is already in this target.' },
+    { fields: ['iscsi_lunid', 'iscsi_target'], says: 'LUN ID is already being used for this target.' },
+  ],
+  fields: {
+    iscsi_target: required(reference('services/iscsi/target', { says: 'Target.', onRemove: 'remove' })),
+    iscsi_extent: required(reference('services/iscsi/extent', { says: 'Extent.', onRemove: 'remove' })),
+    iscsi_lunid: nullable(integer({ says: 'Number of the LUN; the smallest free one unless sent.', min: 0, max: highestLun })),
+  },
+  complete({ record, before, sent, view }) {
+    if (record.iscsi_lunid !== null) return {};
+    // An update that says null asks for no number; the one there is stays.
+    if (before !== undefined && before.iscsi_target === record.iscsi_target && sent.iscsi_lunid === null) return { iscsi_lunid: before.iscsi_lunid };
+    return { iscsi_lunid: nextLun(record.iscsi_target, view) };
+  },
+  onRemove({ draft, record, sent }) {
+    const target = draft.get(iscsiTarget, record.iscsi_target);
+    if (target !== undefined) mustBeUnused(draft.plan, nameOnWire(target.iscsi_target_name, draft.only(iscsiSettings).iscsi_basename), sent);
+  },
+});
+
+/** The smallest that is free at the target. */
+function nextLun(target: number, view: View): number {
+  const taken = new Set(view.all(iscsiTargetToExtent).flatMap((one) => (one.iscsi_target === target ? [one.iscsi_lunid] : [])));
+  let free = 0;
+  while (taken.has(free)) free += 1;
+  return free;
+}

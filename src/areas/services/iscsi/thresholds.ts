@@ -1,0 +1,43 @@
+import type { Storage } from '../../../engine/facts.ts';
+import { volumesFolder } from '../../../engine/formats.ts';
+import type { View } from '../../../engine/resource.ts';
+import { isWithin } from '../../../lib/path.ts';
+import { quote } from '../../../lib/text.ts';
+import { type ExtentRecord, iscsiExtent, zvolOf } from './extent.ts';
+import { iscsiSettings } from './globalconfiguration.ts';
+
+/**
+ * What is running out of space, by the thresholds of the records. A sentence names no number that changes with every
+ * write: as long as it stands, it is the same.
+ */
+export function spaceWarnings(view: View, storage: Storage): readonly string[] {
+  const { iscsi_pool_avail_threshold: ofPools } = view.only(iscsiSettings);
+  const extents = view.all(iscsiExtent);
+  const pools = new Set(extents.flatMap((record) => zvolOf(record)?.split('/')[0] ?? []));
+  return [
+    ...[...pools].flatMap((name) =>
+      ofPools !== null && isShort(storage, name, ofPools) ? [`The pool ${name}, in which zvols are offered by iSCSI, has less than ${ofPools} % of its space left.`] : [],
+    ),
+    ...extents.flatMap((record) => {
+      const { iscsi_target_extent_avail_threshold: threshold, iscsi_target_extent_name: name } = record;
+      const dataset = datasetOf(record, storage);
+      if (threshold === null || dataset === undefined || !isShort(storage, dataset, threshold)) return [];
+      return [`The iSCSI extent ${quote(name)} lies in ${dataset}, which has less than ${threshold} % of its space left.`];
+    }),
+  ];
+}
+
+function isShort({ datasets }: Storage, name: string, threshold: number): boolean {
+  const dataset = datasets.get(name);
+  return dataset !== undefined && 100 * dataset.available < threshold * (dataset.used + dataset.available);
+}
+
+/** The dataset that a zvol or a file lies in. */
+function datasetOf(record: ExtentRecord, { datasets }: Storage): string | undefined {
+  const zvol = zvolOf(record);
+  if (zvol !== undefined) return zvol.slice(0, zvol.lastIndexOf('/'));
+  if (record.iscsi_target_extent_type !== 'File') return undefined;
+  const path = record.iscsi_target_extent_path ?? '';
+  const within = [...datasets.values()].filter(({ name, kind }) => kind === 'filesystem' && isWithin(path, `${volumesFolder}/${name}`));
+  return within.toSorted((a, b) => b.name.length - a.name.length)[0]?.name;
+}

@@ -1,0 +1,254 @@
+import { access, mkdir, readdir, readFile, readlink, realpath, rmdir, stat, symlink, unlink, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { HostError } from '../../ports/index.ts';
+import type { Extent, Session, TargetModel, TargetService } from '../../ports/targets.ts';
+import { codeOf, hostError, isAbsence } from '../failure.ts';
+import { type Node, type Piece, type Step, stepsBetween } from './config-tree.ts';
+import { lioObjections } from './objections.ts';
+import { backends, extentName, type Sizes, targetTree } from './target-tree.ts';
+
+/** How long udev may take to make the device of a new zvol, in milliseconds, and how often it is looked for. */
+const patience = { whole: 10_000, step: 50 };
+
+/** The kernel's iSCSI targets (LIO), by the tree of files through which they are told what to be. */
+export class LioTargets {
+  readonly #root: string;
+
+  constructor(options: { root?: string } = {}) {
+    this.#root = options.root ?? '/sys/kernel/config/target';
+  }
+
+  isThere(): Promise<boolean> {
+    return exists(this.#root);
+  }
+
+  async look(): Promise<TargetService> {
+    return { engine: 'lio', serving: await exists(join(this.#root, 'iscsi')) };
+  }
+
+  objections(model: TargetModel): readonly string[] {
+    return lioObjections(model);
+  }
+
+  async differences(model: TargetModel): Promise<readonly string[]> {
+    const wanted = targetTree(model, await this.#sizes(model));
+    const pieces = new Set(stepsBetween(await this.#read(wanted), wanted).map(({ piece }) => piece));
+    return [...pieces].map((piece) => `bring the iSCSI ${piece} into line`);
+  }
+
+  async apply(model: TargetModel, known?: TargetModel): Promise<void> {
+    const sizes = await this.#sizes(model);
+    const wanted = targetTree(model, sizes);
+    const there = known === undefined ? await this.#read(wanted) : targetTree(known, sizes);
+    const failures = new Map<string, HostError>();
+    const unchanged = new Set(known?.extents);
+    for (const extent of model.extents) if (!unchanged.has(extent)) await this.#mustBeItself(extent).catch((error) => failures.set(extentName(extent), asHostError(error)));
+    await this.#carryOut(stepsBetween(there, wanted), failures);
+  }
+
+  async sessions(target: string): Promise<readonly Session[]> {
+    const found: string[] = [];
+    for (const group of await this.#list(`iscsi/${target}`, /^tpgt_/)) {
+      found.push(...((await this.#value(`${group}/dynamic_sessions`)) ?? '').split(/[\n\0]/).filter((name) => name !== ''));
+      for (const acl of await this.#list(`${group}/acls`)) {
+        const info = (await this.#value(`${acl}/info`)) ?? '';
+        if (!info.startsWith('No active')) found.push(acl.slice(acl.lastIndexOf('/') + 1));
+      }
+    }
+    return [...new Set(found)].map((initiator) => ({ initiator }));
+  }
+
+  // Doing ------------------------------------------------------------------------------------------------------------
+
+  /** Does all that can be done. When a piece meets a failure, the rest of it is left, and the first failure is told in the end. */
+  async #carryOut(steps: readonly Step[], failures: Map<string, HostError>): Promise<void> {
+    for (const step of steps) {
+      if (failures.has(step.piece)) continue;
+      try {
+        await this.#do(step);
+      } catch (error) {
+        failures.set(step.piece, told(step, error));
+      }
+    }
+    for (const failure of failures.values()) throw failure;
+  }
+
+  async #do({ do: what, path, text, orders }: Step): Promise<void> {
+    const place = join(this.#root, path);
+    switch (what) {
+      case 'make':
+        return this.#make(place, orders);
+      case 'remove':
+        return removeFolder(place);
+      case 'link':
+        return symlink(join(this.#root, text), place);
+      case 'unlink':
+        return unlink(place);
+      case 'write':
+        for (const order of orders) await writeFile(join(this.#root, order.path), order.text);
+        return writeFile(place, text);
+    }
+  }
+
+  /** A folder that was not told all it has to know is taken away again: what is there is complete. */
+  async #make(place: string, orders: Step['orders']): Promise<void> {
+    try {
+      await mkdir(place);
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+      // Half made by a process that was killed.
+      if (orders.length > 0) {
+        await rmdir(place);
+        await mkdir(place);
+      }
+    }
+    try {
+      for (const order of orders) await writeFile(join(this.#root, order.path), order.text);
+    } catch (error) {
+      await rmdir(place);
+      throw error;
+    }
+  }
+
+  // Looking ----------------------------------------------------------------------------------------------------------
+
+  /** The tree as it is. Of the values, only those that the wanted tree has are looked at. */
+  async #read(wanted: readonly Piece[]): Promise<readonly Piece[]> {
+    const values = new Map(wanted.map(({ name, nodes }) => [name, nodes.filter((node) => node.kind === 'value')]));
+    const names = new Map(wanted.flatMap(({ name, nodes }) => nodes.flatMap((node) => (node.kind === 'folder' ? [[node.path, name] as const] : []))));
+    const pieces: Piece[] = [];
+    const add = async (name: string, nodes: readonly Node[]) => {
+      const folders = new Set(nodes.flatMap((node) => (node.kind === 'folder' ? [node.path] : [])));
+      const inThere = (values.get(name) ?? []).filter(({ path }) => [...folders].some((folder) => path.startsWith(`${folder}/`)));
+      const read = await Promise.all(inThere.map(async (one): Promise<Node | undefined> => withText(one, await this.#value(one.path))));
+      // Enabled groups that go are switched off first.
+      const enabled = nodes.flatMap((node): readonly Node[] =>
+        node.kind === 'folder' && /\/tpgt_\d+$/.test(node.path) && !names.has(node.path) ? [{ kind: 'value', path: `${node.path}/enable`, text: '1', off: '0' }] : [],
+      );
+      pieces.push({ name, nodes: [...nodes, ...enabled, ...read.filter((node) => node !== undefined)] });
+    };
+    const folders: Node[] = [];
+    for (const path of [backends.device, backends.file, 'iscsi']) if (await exists(join(this.#root, path))) folders.push({ kind: 'folder', path });
+    if (folders.length > 0) await add('iscsi', folders);
+    for (const backend of [backends.device, backends.file]) {
+      for (const path of await this.#list(backend, /^e\d+-/)) {
+        // One that is not enabled was not finished, and is made anew.
+        const isWhole = (await this.#value(`${path}/enable`)) === '1';
+        if (isWhole) await add(names.get(path) ?? `extent ${path}`, [{ kind: 'folder', path }]);
+      }
+    }
+    for (const path of await this.#list('iscsi', /^(iqn|eui|naa)\./)) {
+      const nodes = await this.#target(path);
+      if (nodes !== undefined) await add(`target ${path.slice('iscsi/'.length)}`, nodes);
+    }
+    return pieces;
+  }
+
+  /** A target as it is, or undefined for one that offers what others made: it is left alone. */
+  async #target(path: string): Promise<readonly Node[] | undefined> {
+    const nodes: Node[] = [{ kind: 'folder', path }];
+    for (const group of await this.#list(path, /^tpgt_\d+$/)) {
+      nodes.push({ kind: 'folder', path: group });
+      for (const lun of await this.#list(`${group}/lun`, /^lun_\d+$/)) {
+        const links = await this.#links(lun);
+        if (links.some((one) => one.kind === 'link' && ![backends.device, backends.file].some((backend) => one.to.startsWith(`${backend}/`)))) return undefined;
+        nodes.push({ kind: 'folder', path: lun }, ...links);
+      }
+      for (const acl of await this.#list(`${group}/acls`)) {
+        nodes.push({ kind: 'folder', path: acl });
+        for (const lun of await this.#list(acl, /^lun_\d+$/)) nodes.push({ kind: 'folder', path: lun }, ...(await this.#links(lun)));
+      }
+      for (const portal of await this.#list(`${group}/np`)) nodes.push({ kind: 'folder', path: portal });
+    }
+    return nodes;
+  }
+
+  /** Paths of the folders in a folder; none when it is not there. */
+  async #list(path: string, pattern = /./): Promise<readonly string[]> {
+    try {
+      const entries = await readdir(join(this.#root, path), { withFileTypes: true });
+      return entries.filter((entry) => entry.isDirectory() && pattern.test(entry.name)).map(({ name }) => `${path}/${name}`);
+    } catch (error) {
+      if (isAbsence(error)) return [];
+      throw hostError(`cannot look at ${path}`, error);
+    }
+  }
+
+  async #links(path: string): Promise<readonly Node[]> {
+    const place = join(this.#root, path);
+    const entries = (await readdir(place, { withFileTypes: true })).filter((entry) => entry.isSymbolicLink());
+    return Promise.all(
+      entries.map(async ({ name }): Promise<Node> => ({ kind: 'link', path: `${path}/${name}`, to: relative(this.#root, join(place, await readlink(join(place, name)))) })),
+    );
+  }
+
+  async #value(path: string): Promise<string | undefined> {
+    try {
+      return (await readFile(join(this.#root, path), 'utf8')).replace(/\n$/, '');
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw hostError(`cannot read ${path}`, error);
+    }
+  }
+
+  async #sizes({ extents }: TargetModel): Promise<Sizes> {
+    const sizes = new Map<number, number>();
+    for (const { id, backing, size } of extents) {
+      if (backing.kind !== 'file' || size !== undefined) continue;
+      const found = await stat(backing.path).catch(() => undefined);
+      if (found?.isFile()) sizes.set(id, found.size);
+    }
+    return sizes;
+  }
+
+  /** The kernel opens whatever a path leads to. It must be the thing itself: whoever may write in the folder must not choose what is offered. */
+  async #mustBeItself({ backing: { kind, path } }: Extent): Promise<void> {
+    for (let waited = 0; kind === 'zvol' && waited < patience.whole && !(await exists(path)); waited += patience.step) await wait(patience.step);
+    try {
+      const found = await stat(path);
+      if (kind === 'file' ? !found.isFile() || (await realpath(path)) !== path : !found.isBlockDevice()) {
+        throw new HostError(kind === 'file' ? 'it is not the file itself, but a link or something else' : 'it is no disk');
+      }
+    } catch (error) {
+      const hint = path.includes('@') ? '; ZFS shows the devices of snapshots where the property snapdev is visible' : '';
+      throw new HostError(`${hostError(`cannot offer ${path}`, error).message}${hint}`, { cause: error });
+    }
+  }
+}
+
+/** A value as it is, in the form in which it is wanted. What was never set reads as nothing. */
+function withText(wanted: Node, text: string | undefined): Node | undefined {
+  if (wanted.kind !== 'value' || text === undefined) return undefined;
+  return { ...wanted, text: text === '' && wanted.text === 'NULL' ? 'NULL' : text };
+}
+
+function asHostError(error: unknown): HostError {
+  return error instanceof HostError ? error : hostError('cannot offer an extent', error);
+}
+
+/** A folder that others use is left: theirs are the targets in it. */
+async function removeFolder(place: string): Promise<void> {
+  try {
+    await rmdir(place);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT' || (code === 'ENOTEMPTY' && !/\/(iqn|eui|naa)\./.test(place))) return;
+    throw error;
+  }
+}
+
+/** What could not be done, in words. Values are left out: some are secret. */
+function told({ do: what, path }: Step, error: unknown): HostError {
+  const portal = /\/np\/(.+)$/.exec(path)?.[1];
+  if (portal !== undefined && what === 'make' && codeOf(error) === 'EINVAL')
+    return new HostError(`cannot listen at ${portal}: the address is none of this machine, or another program has the port`, { cause: error });
+  return hostError(`cannot ${what} ${path}`, error);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

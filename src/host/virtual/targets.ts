@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
+import { HostError } from '../ports/index.ts';
+import {
+  type Auth,
+  type Credential,
+  type Discovery,
+  type Extent,
+  type Lun,
+  type Portal,
+  portalText,
+  type Session,
+  type Target,
+  type TargetGroup,
+  type TargetModel,
+  type TargetService,
+  type Targets,
+} from '../ports/targets.ts';
+import { type Guard, isFlag, isNumber, isText, listOf, Memory, oneOf, optional, shapeOf } from './state.ts';
+
+/** Whoever asks what there is, or wants to come in. */
+export interface Initiator {
+  readonly name: string;
+  readonly address: string;
+  /** The portal that it speaks to. */
+  readonly portal: Portal;
+  readonly credential?: { readonly user: string; readonly secret: string };
+}
+
+const isPortal = shapeOf<Portal>({ address: isText, port: isNumber });
+const isPeer = shapeOf<NonNullable<Credential['peer']>>({ user: isText, secret: isText });
+const isAuth = shapeOf<Auth>({ credentials: listOf(shapeOf<Credential>({ user: isText, secret: isText, peer: optional(isPeer) })), mutual: isFlag });
+const isExtent = shapeOf<Extent>({
+  id: isNumber,
+  backing: shapeOf<Extent['backing']>({ kind: oneOf(['file', 'zvol', 'disk']), path: isText }),
+  size: optional(isNumber),
+  blockSize: isNumber,
+  readOnly: isFlag,
+  serial: isText,
+  naa: isText,
+  rotation: optional(isNumber),
+  physicalBlocks: isFlag,
+  thirdPartyCopy: isFlag,
+});
+const isGroup = shapeOf<TargetGroup>({
+  tag: isNumber,
+  portals: listOf(isPortal),
+  initiators: optional(listOf(isText)),
+  networks: optional(listOf(isText)),
+  auth: optional(isAuth),
+});
+const isTarget = shapeOf<Target>({ name: isText, alias: isText, luns: listOf(shapeOf<Lun>({ number: isNumber, extent: isNumber })), groups: listOf(isGroup) });
+const isModel: Guard<TargetModel> = shapeOf<TargetModel>({
+  serving: isFlag,
+  extents: listOf(isExtent),
+  targets: listOf(isTarget),
+  discovery: listOf(shapeOf<Discovery>({ portals: listOf(isPortal), auth: optional(isAuth) })),
+  nameServers: listOf(isText),
+});
+
+const nothing: TargetModel = Object.freeze({ serving: false, extents: [], targets: [], discovery: [], nameServers: [] });
+
+/** Knows what initiators would find. It can do all that a model can say. */
+export class VirtualTargets implements Targets {
+  readonly #memory: Memory<TargetModel>;
+  readonly #exists: (backing: Extent['backing']) => boolean;
+  readonly #sessions = new Map<string, Set<string>>();
+
+  constructor(path: string, options: { exists: (backing: Extent['backing']) => boolean }) {
+    this.#memory = new Memory(path, isModel, nothing);
+    this.#exists = options.exists;
+  }
+
+  async look(): Promise<TargetService> {
+    return { engine: 'virtual', serving: this.#memory.value.serving };
+  }
+
+  async objections(): Promise<readonly string[]> {
+    return [];
+  }
+
+  async differences(model: TargetModel): Promise<readonly string[]> {
+    // What is kept has no members that are not set.
+    const kept: unknown = JSON.parse(JSON.stringify(model));
+    return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(this.#memory.value))) ? [] : ['bring the iSCSI targets into line'];
+  }
+
+  async apply(model: TargetModel, known?: TargetModel): Promise<void> {
+    const there = new Set(known?.extents);
+    const fresh = model.extents.filter((extent) => !there.has(extent));
+    for (const { backing } of fresh) if (!this.#exists(backing)) throw new HostError(`${backing.path}: No such file or directory`);
+    this.#memory.keep(model);
+    for (const [target, initiators] of this.#sessions) if (!model.targets.some(({ name }) => name === target)) initiators.clear();
+  }
+
+  async sessions(target: string): Promise<readonly Session[]> {
+    return [...(this.#sessions.get(target) ?? [])].map((initiator) => ({ initiator }));
+  }
+
+  /** What is offered now. For tests. */
+  get model(): TargetModel {
+    return this.#memory.value;
+  }
+
+  /** The path of every file and device that is offered. */
+  get inUse(): ReadonlySet<string> {
+    return new Set(this.#memory.value.extents.map(({ backing }) => backing.path));
+  }
+
+  /** Names of the targets that an initiator is told of: those that it could come in to. */
+  discovered(by: Initiator): readonly string[] {
+    const { discovery, targets } = this.#memory.value;
+    const here = discovery.find(({ portals }) => portals.some((portal) => answers(portal, by.portal)));
+    if (here === undefined || !opens(here.auth, by)) return [];
+    return targets.filter(({ groups }) => groups.some((group) => admits(group, by))).map(({ name }) => name);
+  }
+
+  /** The LUNs that an initiator finds at a target, with what is behind them; undefined when it is turned away. */
+  luns(target: string, by: Initiator): readonly { readonly number: number; readonly extent: Extent }[] | undefined {
+    const { extents, targets } = this.#memory.value;
+    const found = targets.find(({ name }) => name === target);
+    if (!found?.groups.some((group) => admits(group, by) && opens(group.auth, by))) return undefined;
+    return found.luns.flatMap(({ number, extent: id }) => extents.filter((extent) => extent.id === id).map((extent) => ({ number, extent })));
+  }
+
+  /** Begins a session, which lasts until the target goes. */
+  connect(target: string, by: Initiator): void {
+    if (this.luns(target, by) === undefined) throw new HostError(`${target} turns ${by.name} away`);
+    this.#sessions.set(target, (this.#sessions.get(target) ?? new Set()).add(by.name));
+  }
+
+  disconnect(target: string, { name }: Initiator): void {
+    this.#sessions.get(target)?.delete(name);
+  }
+}
+
+/** For comparing machines without showing secrets: what is offered, as a digest. */
+export function digestOf(model: TargetModel): string {
+  return createHash('sha256').update(JSON.stringify(model)).digest('hex');
+}
+
+function admits({ portals, initiators, networks }: TargetGroup, by: Initiator): boolean {
+  return portals.some((portal) => answers(portal, by.portal)) && (initiators?.includes(by.name.toLowerCase()) ?? true) && (networks === undefined || isIn(by.address, networks));
+}
+
+function answers(portal: Portal, asked: Portal): boolean {
+  const everywhere = portal.address === '0.0.0.0' ? !isIPv6(asked.address) : portal.address === '::';
+  return portal.port === asked.port && (everywhere || portalText(portal) === portalText(asked));
+}
+
+function opens(auth: Auth | undefined, { credential }: Initiator): boolean {
+  return auth === undefined || auth.credentials.some(({ user, secret }) => user === credential?.user && secret === credential.secret);
+}
+
+function isIn(address: string, networks: readonly string[]): boolean {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [start = '', prefix] = network.split('/');
+    const family = isIP(start) === 6 ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) list.addAddress(start, family);
+    else list.addSubnet(start, Number(prefix), family);
+  }
+  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
