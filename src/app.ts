@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { catalogue } from './areas/index.ts';
+import { entrancesOf, systemSettings } from './areas/system/settings.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
 import type { Profile, Resource } from './engine/resource.ts';
@@ -58,6 +59,14 @@ export async function buildApp(parts: AppParts): Promise<App> {
     return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
   });
   const server = buildServer({ engine, gate, log, profile, version });
+  host.web.attach((request, response) => server.routing(request, response));
+  await server.ready();
+  try {
+    await host.web.serve(entrancesOf(engine.world.view, engine.world.view.only(systemSettings)));
+  } catch (error) {
+    // The daemon's own door is open all the same: there the settings can be put right.
+    log.error({ error: error instanceof Error ? error.message : String(error) }, 'the interface cannot be served where the settings say');
+  }
   return {
     server,
     engine,

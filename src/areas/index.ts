@@ -14,8 +14,14 @@ import { snapshot } from './storage/snapshots.ts';
 import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
+import { advancedSettings } from './system/advanced.ts';
 import { certificate } from './system/certificate.ts';
 import { certificateAuthority } from './system/certificateauthority.ts';
+import { emailSettings } from './system/email.ts';
+import { ntpServer } from './system/ntpserver.ts';
+import { reboot, shutdown } from './system/power.ts';
+import { systemSettings } from './system/settings.ts';
+import { tunable } from './system/tunable.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -42,8 +48,15 @@ export const catalogue: readonly Resource[] = [
   snapshot,
   disk,
   permission,
+  advancedSettings,
+  emailSettings,
+  ntpServer,
+  reboot,
+  shutdown,
+  systemSettings,
   certificateAuthority,
   certificate,
+  tunable,
   // Without an address
   volumeRecord,
   diskRecord,

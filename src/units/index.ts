@@ -1,12 +1,31 @@
 /** The contents page of the units. Their order follows from what each comes after. */
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
+import { consoleUnit } from './console/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { disksUnit } from './disks/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
+import { autotuneUnit, kernelUnit } from './kernel/unit.ts';
+import { keyboardUnit, logsUnit } from './logs/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { scriptsUnit } from './scripts/unit.ts';
 import { switchUnit } from './services/unit.ts';
 import { smartUnit } from './smart/unit.ts';
+import { timeUnit } from './time/unit.ts';
 
-export const units: readonly Unit[] = [accountsUnit, sambaUnit, ftpUnit, cronUnit, scriptsUnit, disksUnit, smartUnit, switchUnit];
+export const units: readonly Unit[] = [
+  accountsUnit,
+  sambaUnit,
+  ftpUnit,
+  cronUnit,
+  scriptsUnit,
+  disksUnit,
+  smartUnit,
+  timeUnit,
+  kernelUnit,
+  autotuneUnit,
+  consoleUnit,
+  logsUnit,
+  keyboardUnit,
+  switchUnit,
+];

@@ -254,6 +254,8 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     datasets: await machine.zfs.datasets(),
     snapshots: await machine.zfs.snapshots(),
     tunings: readIfThere(join(folder, 'disks.json')),
+    doors: readIfThere(join(folder, 'web.json')),
+    kernel: readIfThere(join(folder, 'machine.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
 }
@@ -276,7 +278,8 @@ function filesIn(folder: string, name: string): readonly string[] {
 }
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
-const harmless = /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots))$/;
+const harmless =
+  /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|machine\.(zone|parameter|answersTime|updates)|services\.states|zfs\.(pools|datasets|snapshots))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

@@ -2,9 +2,11 @@ import type { Host } from '../ports/index.ts';
 import { LinuxAccounts } from './accounts.ts';
 import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
+import { LinuxMachine } from './machine.ts';
 import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
 import { Tree } from './tree.ts';
+import { LinuxWeb } from './web.ts';
 import { LinuxZfs } from './zfs.ts';
 
 export interface LinuxHostOptions {
@@ -17,6 +19,7 @@ export interface LinuxHostOptions {
 /** This machine: a Debian 13. */
 export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/accounts.json' }: LinuxHostOptions = {}): Promise<Host> {
   const runner = new HelperRunner();
+  const web = new LinuxWeb();
   const tree = new Tree({ root, runner });
   // Each looks at the other: a disk is taken by a pool, and a pool takes only disks that are free.
   const zfs: LinuxZfs = new LinuxZfs({ runner, tree, disks: () => disks.list() });
@@ -27,8 +30,13 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     commands: new LinuxCommands({ runner }),
     disks,
     files: tree,
+    machine: new LinuxMachine({ runner }),
     services: new LinuxServices({ runner }),
+    web,
     zfs,
-    close: () => runner.close(),
+    async close() {
+      web.close();
+      await runner.close();
+    },
   });
 }

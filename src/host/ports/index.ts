@@ -2,7 +2,9 @@ import type { Accounts } from './accounts.ts';
 import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
 import type { Files } from './files.ts';
+import type { Machine } from './machine.ts';
 import type { Services } from './services.ts';
+import type { Web } from './web.ts';
 import type { Zfs } from './zfs.ts';
 
 /** The machine, as everything above it sees it. */
@@ -12,7 +14,9 @@ export interface Host {
   readonly commands: Commands;
   readonly disks: Disks;
   readonly files: Files;
+  readonly machine: Machine;
   readonly services: Services;
+  readonly web: Web;
   readonly zfs: Zfs;
   /** Lets go of what it holds. Nothing may be asked of it afterwards. */
   close(): Promise<void>;

@@ -5,16 +5,21 @@ import { VirtualAccounts } from './accounts.ts';
 import { VirtualCommands } from './commands.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualFiles } from './files.ts';
+import { VirtualMachine } from './machine.ts';
 import { Mounts } from './mounts.ts';
 import { VirtualServices } from './services.ts';
 import { Tree } from './tree.ts';
+import { VirtualWeb } from './web.ts';
 import { VirtualZfs } from './zfs.ts';
 
+export type { VirtualMachine } from './machine.ts';
 export type { VirtualServices } from './services.ts';
 
 export interface VirtualHost extends Host {
   readonly kind: 'virtual';
+  readonly machine: VirtualMachine;
   readonly services: VirtualServices;
+  readonly web: VirtualWeb;
 }
 
 export interface VirtualHostOptions {
@@ -42,7 +47,9 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
+    machine: new VirtualMachine(join(folder, 'machine.json')),
     services: new VirtualServices(join(folder, 'services.json'), tree),
+    web: new VirtualWeb(join(folder, 'web.json')),
     zfs,
     close: async () => {},
   });
