@@ -28,8 +28,8 @@ export const emailSettings = singleton('system/email', {
       ),
     ),
   },
-  check({ record, before, issues }) {
-    if (before !== undefined && record.em_fromemail === '') issues.add('em_fromemail', 'This field is required.');
+  check({ record, issues }) {
+    if (record.em_outgoingserver !== '' && record.em_fromemail === '') issues.add('em_fromemail', 'Mail needs the address of a sender.');
     if (!record.em_smtp) return;
     if (record.em_user === null) issues.add('em_user', 'A mail server that wants a name needs one.');
     if (record.em_pass === null) issues.add('em_pass', 'A mail server that wants a password needs one.');
