@@ -13,7 +13,7 @@ const home = `${tree}/usr/lib/holdfast`;
 
 /** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
 const depends = ['adduser', 'iproute2', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
-const recommends = ['cron', 'hdparm', 'openssh-client', 'proftpd-core', 'proftpd-mod-crypto', 'rsync', 'samba', 'samba-vfs-modules', 'smartmontools', 'sudo', 'zfs-zed'];
+const recommends = ['chrony', 'cron', 'hdparm', 'openssh-client', 'proftpd-core', 'proftpd-mod-crypto', 'rsync', 'rsyslog', 'samba', 'samba-vfs-modules', 'smartmontools', 'sudo', 'zfs-zed'];
 
 function run(program: string, ...words: string[]): void {
   const { status, error } = spawnSync(program, words, { stdio: ['ignore', 'ignore', 'inherit'] });
