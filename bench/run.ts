@@ -73,8 +73,11 @@ async function measure(): Promise<void> {
 
     printLines([...withMany.gets, withFew.line, withMany.posts.line]);
     print('');
-    for (const { line, commits } of [withFew, withMany.posts]) {
+    for (const { line, alone, commits } of [withFew, withMany.posts]) {
       const share = line.ours.perSecond / commits;
+      print(
+        `${line.what.padEnd(30)} one at a time, each with a commit of its own, ${whole(alone.perSecond)} a second; ${connections} at once ${(line.ours.perSecond / alone.perSecond).toFixed(1)} times as many`,
+      );
       print(`${line.what.padEnd(30)} ${connections} at once, ${share.toFixed(2)} of the ${whole(commits)} durable commits a second that this disk allows (aim: more than 1)`);
     }
     print(`${'start to first answer'.padEnd(30)} fresh ${whole(fresh.milliseconds)} ms, with ${shareCount} shares ${whole(full.milliseconds)} ms (aim: under 1000)`);
@@ -115,7 +118,7 @@ async function beside(what: string, daemon: Daemon, bare: Bare, path: string, ai
   return { what, aim, ...runs };
 }
 
-async function postsBeside(what: string, daemon: Daemon, bare: Bare): Promise<{ readonly line: Line; readonly commits: number }> {
+async function postsBeside(what: string, daemon: Daemon, bare: Bare): Promise<{ readonly line: Line; readonly alone: Run; readonly commits: number }> {
   const first = await ask(daemon.port, request('POST', list, postBody('bench-first')));
   if (first.status !== 201) throw new Error(`the POST answered ${first.status}: ${first.body}`);
   await teach(bare, 'POST', list, first);
@@ -129,14 +132,16 @@ async function postsBeside(what: string, daemon: Daemon, bare: Bare): Promise<{ 
       return request('POST', list, postBody(`bench-${series}-${count}`));
     },
   };
+  const alone: Run[] = [];
   const runs = await inTurns(
     () => run(bare, target, { connections, seconds: seconds / 4 }),
-    () => {
+    async () => {
       commits.push(durableCommits(folder, seconds / 2, first.body));
+      alone.push(await run(daemon, target, { connections: 1, seconds, requests: mostPosts }));
       return run(daemon, target, { connections, seconds, requests: mostPosts });
     },
   );
-  return { line: { what, aim: undefined, ...runs }, commits: median(commits) };
+  return { line: { what, aim: undefined, ...runs }, alone: middle(alone.slice(1)), commits: median(commits) };
 }
 
 /** Short runs, one after the other, so that what else the machine does meets both alike. The first warms both up. */

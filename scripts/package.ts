@@ -13,7 +13,26 @@ const home = `${tree}/usr/lib/holdfast`;
 
 /** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
 const depends = ['adduser', 'iproute2', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
-const recommends = ['chrony', 'cron', 'hdparm', 'openssh-client', 'proftpd-core', 'proftpd-mod-crypto', 'rsync', 'rsyslog', 'samba', 'samba-vfs-modules', 'smartmontools', 'sudo', 'zfs-zed'];
+const recommends = [
+  'chrony',
+  'cron',
+  'hdparm',
+  'inadyn',
+  'lldpd',
+  'openssh-client',
+  'openssh-server',
+  'proftpd-core',
+  'proftpd-mod-crypto',
+  'rsync',
+  'rsyslog',
+  'samba',
+  'samba-vfs-modules',
+  'smartmontools',
+  'snmpd',
+  'sudo',
+  'tftpd-hpa',
+  'zfs-zed',
+];
 
 function run(program: string, ...words: string[]): void {
   const { status, error } = spawnSync(program, words, { stdio: ['ignore', 'ignore', 'inherit'] });
@@ -48,6 +67,7 @@ await copyFile(`${root}/node_modules/better-sqlite3/package.json`, `${database}/
 await copyFile(`${root}/node_modules/better-sqlite3/prebuilds/linux-x64.node`, `${database}/prebuilds/linux-x64.node`);
 await put('/usr/sbin/holdfast', lines('#!/bin/sh', 'exec /usr/lib/holdfast/bin/node /usr/lib/holdfast/dist/holdfast.mjs "$@"'), 0o755);
 await put('/usr/lib/systemd/system/holdfast.service', await readFile(`${root}/packaging/holdfast.service`, 'utf8'));
+await put('/usr/lib/holdfast/snmp-pools', await readFile(`${root}/packaging/snmp-pools`, 'utf8'), 0o755);
 await put('/etc/holdfast/holdfast.conf', await readFile(`${root}/packaging/holdfast.conf`, 'utf8'), 0o600);
 await put(
   '/DEBIAN/control',

@@ -29,8 +29,16 @@ const tiers: readonly Tier[] = [
       ['biome', 'check', '.'],
     ],
   },
-  { name: 'code', says: 'renderers, engine, contract, conventions, crash and end to end on the virtual host', commands: [[...nodeTest, 'test/!(lab)/**/*.test.ts']] },
+  { name: 'code', says: 'renderers, engine, contract, conventions, crash and end to end on the virtual host', commands: [[...nodeTest, 'test/!(lab|pc)/**/*.test.ts']] },
   { name: 'machine', says: 'end to end on the test machine, with real daemons and real clients', commands: [['node', 'scripts/package.ts'], ['lab/test']] },
+  {
+    name: 'pc',
+    says: 'disks with serial numbers and SMART, in a machine that QEMU emulates',
+    commands: [
+      ['node', 'scripts/package.ts'],
+      ['lab/test', 'pc'],
+    ],
+  },
 ];
 
 type Result = 'passed' | 'failed' | 'could not run';

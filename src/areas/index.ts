@@ -3,8 +3,16 @@ import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
 import { cifsSettings } from './services/cifs.ts';
+import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
+import { lldpSettings } from './services/lldp.ts';
+import { rsyncdSettings } from './services/rsyncd.ts';
+import { rsyncModule } from './services/rsyncmod.ts';
 import { serviceSwitch } from './services/services.ts';
+import { smartSettings } from './services/smart.ts';
+import { snmpSettings } from './services/snmp.ts';
+import { sshSettings } from './services/ssh.ts';
+import { tftpSettings } from './services/tftp.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
@@ -15,6 +23,7 @@ import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
 import { advancedSettings } from './system/advanced.ts';
+import { bootEnvironment } from './system/bootenv.ts';
 import { certificate } from './system/certificate.ts';
 import { certificateAuthority } from './system/certificateauthority.ts';
 import { emailSettings } from './system/email.ts';
@@ -37,7 +46,15 @@ export const catalogue: readonly Resource[] = [
   cifsShare,
   serviceSwitch,
   cifsSettings,
+  dynamicDnsSettings,
   ftpSettings,
+  lldpSettings,
+  rsyncdSettings,
+  rsyncModule,
+  smartSettings,
+  snmpSettings,
+  sshSettings,
+  tftpSettings,
   user,
   group,
   // Part C
@@ -49,6 +66,7 @@ export const catalogue: readonly Resource[] = [
   disk,
   permission,
   advancedSettings,
+  bootEnvironment,
   emailSettings,
   ntpServer,
   reboot,

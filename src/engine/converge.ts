@@ -2,7 +2,7 @@ import type { OwnedAccounts, UserSpec } from '../host/ports/accounts.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { failed } from './errors.ts';
 import type { Topic } from './facts.ts';
-import type { Desired, DesiredAccounts, DesiredFile, DesiredService } from './unit.ts';
+import type { Checker, Desired, DesiredAccounts, DesiredCheck, DesiredService } from './unit.ts';
 
 /** What converging did, or in a dry run would do, as sentences. */
 export type Deeds = readonly string[];
@@ -27,7 +27,7 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
     if (options.pretend !== true) await deed();
   };
   if (desired.accounts !== undefined) await convergeAccounts(host, desired.accounts, applied?.accounts, act);
-  const written = await convergeFiles(host, desired.files ?? [], applied?.files, act);
+  const written = await convergeFiles(host, desired, applied, act);
   await convergeServices(host, desired.services ?? [], applied?.services, written, act);
   return { deeds, touched };
 }
@@ -78,22 +78,25 @@ function difference<T extends { readonly name: string }>(actual: readonly T[], d
 }
 
 /** Answers whether any file became another. What the service manager reads, it has read afterwards. */
-async function convergeFiles(host: Host, desired: readonly DesiredFile[], applied: readonly DesiredFile[] | undefined, act: Act): Promise<boolean> {
-  const known = applied && new Map(applied.map((file) => [file.path, file.content]));
+async function convergeFiles(host: Host, desired: Desired, applied: Desired | undefined, act: Act): Promise<boolean> {
+  const known = new Map(applied?.files?.map((file) => [file.path, file]));
+  const wanted = new Set(desired.files?.map(({ path }) => path));
   let written = false;
   let reread = false;
-  for (const { path, content, mode, forServiceManager } of desired) {
-    const actual = known?.has(path) ? known.get(path) : await host.files.read(path);
+  for (const { path, content, mode, forServiceManager } of desired.files ?? []) {
+    const before = known.get(path);
+    const actual = before === undefined ? await host.files.read(path) : before.content;
     if (actual === content) continue;
     written = true;
     reread ||= forServiceManager === true;
     if (content === undefined) await act(`remove ${path}`, () => host.files.remove(path));
     else await act(`write ${path}`, () => host.files.write(path, content, mode === undefined ? {} : { mode }));
   }
-  for (const path of known?.keys() ?? []) {
-    if (desired.some((file) => file.path === path)) continue;
+  const there = applied === undefined ? await Promise.all((desired.owns ?? []).map((beginning) => host.files.beginning(beginning))) : [[...known.keys()]];
+  for (const path of there.flat()) {
+    if (wanted.has(path)) continue;
     written = true;
-    reread ||= applied?.some((file) => file.path === path && file.forServiceManager === true) === true;
+    reread ||= known.get(path)?.forServiceManager === true;
     await act(`remove ${path}`, () => host.files.remove(path));
   }
   if (reread) await act('let the service manager read its files again', () => host.services.reread());
@@ -113,30 +116,38 @@ async function convergeServices(host: Host, desired: readonly DesiredService[], 
     } else if (!runs || state?.enabled === false) {
       if (state?.installed === false) throw failed(`This machine has no ${name}.`);
       await act(`start ${name}`, () => host.services.start(name), 'services');
-    } else if (onChange !== 'nothing' && before !== undefined && before.readAtStart !== readAtStart) {
+    } else if (before !== undefined && before.readAtStart !== readAtStart) {
       await act(`restart ${name}`, () => host.services.restart(name), 'services');
-    } else if (written && onChange !== 'nothing') {
+    } else if (written) {
       // Without knowledge of what it was started with, only a restart is sure to have it read everything.
       const restart = onChange === 'restart' || (before === undefined && readAtStart !== undefined);
+      if (!restart && onChange === 'nothing') continue;
       await act(`${restart ? 'restart' : 'reload'} ${name}`, () => (restart ? host.services.restart(name) : host.services.reload(name)), restart ? 'services' : undefined);
     }
   }
 }
 
-/** Lets each new file be read by the program it is for. Nothing that the machine uses is touched. */
+/** Lets what is new be read by the program it is for. Nothing that the machine uses is touched. */
 export async function verify(host: Host, desired: Desired, applied: Desired | undefined): Promise<void> {
-  const known = new Map(applied?.files?.map((file) => [file.path, file]));
-  for (const file of desired.files ?? []) {
-    const { path, content, verify: checker } = file;
-    const before = known.get(path);
-    if (checker === undefined || content === undefined || before?.content === content) continue;
-    const staged = await host.files.stage(path, unseen(file, before) ?? content);
-    try {
-      const objection = checker.objection(await host.commands.check(checker.words(staged)));
-      if (objection !== undefined) throw failed(objection.replaceAll(staged, path));
-    } finally {
-      await discard(host, staged);
-    }
+  const files = new Map(applied?.files?.map((file) => [file.path, file]));
+  for (const { path, content, verify: checker } of desired.files ?? []) {
+    if (checker === undefined || content === undefined || files.get(path)?.content === content) continue;
+    await ask(host, path, content, checker);
+  }
+  const checks = new Map(applied?.checks?.map((check) => [check.path, check]));
+  for (const check of desired.checks ?? []) {
+    const content = unseen(check, checks.get(check.path));
+    if (content !== undefined) await ask(host, check.path, content, check.verify);
+  }
+}
+
+async function ask(host: Host, path: string, content: string, checker: Checker): Promise<void> {
+  const staged = await host.files.stage(path, content);
+  try {
+    const objection = checker.objection(await host.commands.check(checker.words(staged)));
+    if (objection !== undefined) throw failed(objection.replaceAll(staged, path));
+  } finally {
+    await discard(host, staged);
   }
 }
 
@@ -150,9 +161,14 @@ async function discard(host: Host, staged: string): Promise<void> {
   }
 }
 
-/** The first part and those that are not in the file before; undefined when the whole has to be seen. */
-function unseen({ parts }: DesiredFile, before: DesiredFile | undefined): string | undefined {
-  if (parts === undefined || before?.parts === undefined || parts[0] !== before.parts[0]) return undefined;
-  const seen = new Set(before.parts);
-  return [parts[0], ...parts.filter((part) => !seen.has(part))].join('');
+/** The head with those parts that were not checked under it before; undefined when all was seen. */
+function unseen({ head, parts }: DesiredCheck, before: DesiredCheck | undefined): string | undefined {
+  if (before === undefined || before.head !== head) return [head, ...parts.flat()].join('');
+  const seenGroups = new Set(before.parts);
+  const newGroups = parts.filter((group) => !seenGroups.has(group));
+  if (newGroups.length === 0) return undefined;
+  const current = new Set(parts);
+  const seen = new Set(before.parts.filter((group) => !current.has(group)).flat());
+  const fresh = newGroups.flat().filter((part) => !seen.has(part));
+  return fresh.length === 0 ? undefined : [head, ...fresh].join('');
 }

@@ -3,7 +3,7 @@ import type { Facts } from './facts.ts';
 import { type Field, type Fields, isRequired } from './fields.ts';
 import { isKept, isRecordOf } from './record.ts';
 import type { Collection, Draft, Plan, RecordOf, SentOf, Singleton, Step } from './resource.ts';
-import { fieldValue, type Kept, placeOf, type RecordChange, type Table, type Tables } from './tables.ts';
+import { fieldValue, groupNumber, type Kept, placeOf, type RecordChange, regroup, type Table, type Tables } from './tables.ts';
 
 /** Who refers to whom: the path of a collection to the fields that hold its ids. */
 export type References = ReadonlyMap<string, readonly { readonly from: Kept; readonly name: string; readonly field: Field }[]>;
@@ -82,6 +82,10 @@ export class LayeredDraft implements Draft {
 
   all<F extends Fields>(of: Collection<F>): readonly RecordOf<F>[] {
     return this.#peek(of)?.all() ?? this.#tables.all(of);
+  }
+
+  groups<F extends Fields>(of: Collection<F>): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    return this.#peek(of)?.groups() ?? this.#tables.groups(of);
   }
 
   get<F extends Fields>(of: Collection<F>, id: number): RecordOf<F> | undefined {
@@ -255,6 +259,13 @@ class Overlay<F extends Fields = Fields> {
       if (record !== undefined) records.splice(place(record), 0, record);
     }
     return records;
+  }
+
+  groups(): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    if (this.#changed.size === 0) return this.table.groups();
+    const groups = new Map(this.table.groups());
+    for (const number of new Set(Array.from(this.#changed.keys(), groupNumber))) regroup(groups, number, (id) => this.get(id));
+    return groups;
   }
 
   having(name: string, value: unknown): readonly RecordOf<F>[] {

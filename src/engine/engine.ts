@@ -245,7 +245,7 @@ export class Engine {
       const { records, lastId } = this.#store.load(resource);
       this.#tables.table(resource).load(records, lastId);
     }
-    this.#seed();
+    await this.#seed();
     for (const topic of topics) await this.#followAll(topic);
     for (const state of this.#units) await this.#repair(state, 'at start');
     await this.#facts.renew(...topics);
@@ -255,13 +255,13 @@ export class Engine {
   }
 
   /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
-  #seed(): void {
+  async #seed(): Promise<void> {
     const asker = { actor: 'holdfast', request: 'start' };
     const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
     for (const resource of this.resources.filter(isKeptResource)) {
       const table = this.#tables.table(resource);
       if (table.lastId > 0) continue;
-      if (resource.kind === 'singleton') draft.plant(resource, resource.seed(this.#facts.facts));
+      if (resource.kind === 'singleton') draft.plant(resource, { ...resource.seed(this.#facts.facts), ...(await resource.adopt?.(this.#host)) });
       else for (const values of resource.seed(this.#facts.facts)) draft.plant(resource, values);
     }
     const changes = draft.changes();
@@ -415,7 +415,7 @@ export class Engine {
     const task = {
       title,
       subject: locks[0] ?? '',
-      run: () =>
+      run: ({ progress }: { progress(sentence: string): void }) =>
         this.jobs.locked(locks, async () => {
           const done: Step[] = [];
           const touched = new Set<Topic>();
@@ -428,6 +428,7 @@ export class Engine {
                   await this.#take(step, done);
                   await this.#renewQuietly(new Set(step.touches ?? []));
                 },
+                progress,
                 change: (make) => this.change(title, asker, make),
               }),
             };

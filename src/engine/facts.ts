@@ -1,4 +1,5 @@
 import type { KnownAccounts } from '../host/ports/accounts.ts';
+import type { BootEnvironment } from '../host/ports/boot-environments.ts';
 import type { Disk } from '../host/ports/disks.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { ServiceState } from '../host/ports/services.ts';
@@ -9,6 +10,8 @@ import { SnapshotIndex } from './snapshot-index.ts';
 export interface Facts {
   readonly host: Host['kind'];
   readonly accounts: KnownAccounts;
+  /** Undefined where the machine does not run from ZFS. */
+  readonly bootEnvironments: readonly BootEnvironment[] | undefined;
   readonly disks: readonly Disk[];
   /** By the service manager's name. */
   readonly services: ReadonlyMap<string, ServiceState>;
@@ -25,10 +28,10 @@ export interface Storage {
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host'>;
 
-export const topics: readonly Topic[] = ['accounts', 'disks', 'services', 'storage'];
+export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'disks', 'services', 'storage'];
 
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
-const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, disks: 60_000, services: 5_000, storage: 5_000 };
+const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, bootEnvironments: 60_000, disks: 60_000, services: 5_000, storage: 5_000 };
 
 /**
  * Keeps the facts. Reading them costs nothing and waits for nothing: a stale topic is renewed behind the reader's
@@ -51,6 +54,7 @@ export class FactKeeper {
     this.#facts = Object.freeze({
       host: host.kind,
       accounts: { users: [], groups: [], shells: [] },
+      bootEnvironments: undefined,
       disks: [],
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
@@ -96,10 +100,12 @@ export class FactKeeper {
   }
 
   async #gather(topic: Topic): Promise<Partial<Facts>> {
-    const { accounts, disks, services, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, services, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
+      case 'bootEnvironments':
+        return { bootEnvironments: await bootEnvironments.list() };
       case 'disks':
         return { disks: await disks.list() };
       case 'services':

@@ -86,14 +86,39 @@ export function octal({ says, max, initial = '' }: Says & { readonly max: number
   );
 }
 
+/** Permission bits that something new does not get: three octal digits. */
+export function umask({ says, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+  return text({ says: `${says} Three octal digits.`, initial, max: 3, pattern: /^[0-7]{3}$/, rule: 'Three octal digits are wanted.' });
+}
+
 /** A TCP or UDP port. */
 export function port({ says, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
   return integer({ says, min: 1, max: 65535, ...(initial === undefined ? {} : { initial }) });
 }
 
 /** An IPv4 or IPv6 address. */
-export function ipAddress({ says }: Says): Field<string, 'plain'> {
-  return where(text({ says, max: 45 }), (value) => (value === '' || isIPv4(value) || isIPv6(value) ? undefined : `${quote(value)} is no IP address.`));
+export function ipAddress({ says, initial }: Says & { readonly initial?: string }): Field<string, 'plain'> {
+  return where(text({ says, max: 45, ...(initial === undefined ? {} : { initial }) }), (value) =>
+    value === '' || isIPv4(value) || isIPv6(value) ? undefined : `${quote(value)} is no IP address.`,
+  );
+}
+
+/**
+ * E-mail addresses, sent separated by blanks, commas or semicolons, and kept with `between` between them. What is before
+ * and behind the @ is left to the mail system.
+ */
+export function mailAddresses({ says, between, max = 255 }: Says & { readonly between: ',' | ';'; readonly max?: number }): Field<string, 'plain'> {
+  const plain = text({ says, max });
+  return field({
+    ...plain,
+    read(sent) {
+      const reading = plain.read(sent);
+      if (!reading.ok) return reading;
+      const addresses = reading.value.split(/[\s,;]+/).filter((one) => one !== '');
+      const stranger = addresses.find((one) => !/^[A-Za-z0-9._%+-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(one));
+      return stranger === undefined ? good(addresses.join(between)) : wrong(`${quote(stranger)} is no e-mail address.`);
+    },
+  });
 }
 
 /**

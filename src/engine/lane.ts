@@ -7,6 +7,9 @@ export interface Waiting<T> {
 /** The most that is taken together: a group has to stay small enough to be tried one by one when it fails. */
 const mostTogether = 128;
 
+/** Milliseconds. */
+const longestGathering = 2;
+
 /**
  * One after the other, and whatever waits meanwhile together. `carryOut` gets a group and answers what it leaves for
  * later; it settles everything else itself.
@@ -41,21 +44,19 @@ export class Lane<T> {
       const group = this.#waiting.splice(0, mostTogether);
       this.#waiting.unshift(...(await this.#carryOut(group)));
       // One who asks alone, again and again, is not kept waiting.
-      if (group.length > 1 || this.#waiting.length > 0) await this.#gather((performance.now() - begun) / 4);
+      if (group.length > 1 || this.#waiting.length > 0) await this.#gather(group.length, (performance.now() - begun) / 4);
     }
     this.#running = undefined;
   }
 
   /**
-   * Whoever was just answered often has the next change at hand: while more keep coming, they join the next group. Else
-   * those who wait and those who were answered would take turns in groups of half the size.
+   * Whoever was just answered often has the next change at hand: until as many have come, or the time is up, they are
+   * waited for. Else those who wait and those who were answered would take turns in groups of half the size. The wait is
+   * a few turns of the event loop, for a timer's millisecond is longer than most changes.
    */
-  async #gather(longest: number): Promise<void> {
-    const end = performance.now() + longest;
-    let before: number;
-    do {
-      before = this.#waiting.length;
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    } while (this.#waiting.length > before && performance.now() < end);
+  async #gather(answered: number, longest: number): Promise<void> {
+    const end = performance.now() + Math.min(longest, longestGathering);
+    const enough = this.#waiting.length + answered;
+    while (this.#waiting.length < enough && performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
   }
 }

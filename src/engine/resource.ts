@@ -29,6 +29,11 @@ export type AnswerOf<F extends Fields> = { readonly [K in KeysUsed<F, 'plain' | 
 export interface View {
   /** Every record, in the collection's natural order. */
   all<F extends Fields>(of: Collection<F>): readonly RecordOf<F>[];
+  /**
+   * Every record by its id, in groups of neighbours: what is rendered from a group can be kept, for a group in which
+   * nothing changed is the same value. The number of a group is that of its first id over `idsPerGroup`.
+   */
+  groups<F extends Fields>(of: Collection<F>): ReadonlyMap<number, readonly RecordOf<F>[]>;
   get<F extends Fields>(of: Collection<F>, id: number): RecordOf<F> | undefined;
   /** The first record whose field has this value. */
   find<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): RecordOf<F> | undefined;
@@ -115,6 +120,8 @@ export interface Operations {
 
 export interface Work {
   step(step: Step): Promise<void>;
+  /** Tells whoever looks at the job how far it is. */
+  progress(sentence: string): void;
   change<T>(make: (draft: Draft) => T): Promise<T>;
 }
 
@@ -142,6 +149,8 @@ export interface Quirks {
   readonly readsRemoval?: true;
   /** The member that tells what was refused, failed or found missing: `{"error": …}` for snapshots (gaps 1.9). */
   readonly fault?: 'error';
+  /** Whether a missing record's absence is told in a sentence, as it is of datasets (gaps 1.9). */
+  readonly missing?: 'told';
   /** Names that issues have where they are not the fields' own (gaps 1.9). */
   readonly issueNames?: Readonly<Record<string, string>>;
 }
@@ -206,6 +215,8 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
   readonly kind: 'singleton';
   /** Values of a fresh system that depend on the machine. */
   seed(facts: Facts): Partial<RecordOf<F>>;
+  /** Those that the machine has in its own files and that are made where it has none, such as keys. Asked once. */
+  adopt?(host: Host): Promise<Partial<RecordOf<F>>>;
   complete?(saving: Saving<F>): Partial<RecordOf<F>>;
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;

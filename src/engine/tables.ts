@@ -14,6 +14,20 @@ export interface RecordChange {
   readonly after: RecordOf<Fields> | undefined;
 }
 
+/** Few enough that a group is quickly rendered, many enough that thousands of records are some dozens of groups. */
+export const idsPerGroup = 64;
+
+export const groupNumber = (id: number) => Math.floor(id / idsPerGroup);
+
+type Groups<F extends Fields> = Map<number, readonly RecordOf<F>[]>;
+
+/** Makes a group anew of what `get` answers for its ids. One without records is not there. */
+export function regroup<F extends Fields>(groups: Groups<F>, number: number, get: (id: number) => RecordOf<F> | undefined): void {
+  const records = Array.from({ length: idsPerGroup }, (_, place) => get(number * idsPerGroup + place)).filter((record) => record !== undefined);
+  if (records.length === 0) groups.delete(number);
+  else groups.set(number, Object.freeze(records));
+}
+
 /** The records of one resource in memory: in natural order, by id, and by whatever fields are asked for. */
 export class Table<F extends Fields = Fields> {
   readonly resource: Kept<F>;
@@ -24,6 +38,8 @@ export class Table<F extends Fields = Fields> {
   readonly #texts = new Map<RecordOf<F>, string>();
   /** Field name to value to ids; made when a field is first asked about, kept true from then on. */
   readonly #indexes = new Map<string, Map<unknown, Set<number>>>();
+  /** Made when first asked about, kept true from then on. */
+  #groups: Groups<F> | undefined;
 
   constructor(resource: Kept<F>) {
     this.resource = resource;
@@ -46,6 +62,14 @@ export class Table<F extends Fields = Fields> {
 
   get(id: number): RecordOf<F> | undefined {
     return this.#byId.get(id);
+  }
+
+  groups(): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    if (this.#groups !== undefined) return this.#groups;
+    const groups: Groups<F> = new Map();
+    for (const number of new Set(Array.from(this.#byId.keys(), groupNumber))) regroup(groups, number, (id) => this.#byId.get(id));
+    this.#groups = groups;
+    return groups;
   }
 
   ids(name: string, value: unknown): ReadonlySet<number> {
@@ -82,6 +106,7 @@ export class Table<F extends Fields = Fields> {
     this.#byId.set(record.id, record);
     this.#order.splice(placeOf(this.#order, record, this.#compare), 0, record);
     for (const [name, index] of this.#indexes) addTo(index, fieldValue(record, name), record.id);
+    this.#regroup(record.id);
   }
 
   delete(id: number): void {
@@ -91,6 +116,11 @@ export class Table<F extends Fields = Fields> {
     this.#texts.delete(old);
     this.#order.splice(placeOf(this.#order, old, this.#compare), 1);
     for (const [name, index] of this.#indexes) index.get(fieldValue(old, name))?.delete(id);
+    this.#regroup(id);
+  }
+
+  #regroup(id: number): void {
+    if (this.#groups !== undefined) regroup(this.#groups, groupNumber(id), (one) => this.#byId.get(one));
   }
 }
 
@@ -164,6 +194,10 @@ export class Tables implements View {
 
   all<F extends Fields>(of: Collection<F>): readonly RecordOf<F>[] {
     return this.table(of).all();
+  }
+
+  groups<F extends Fields>(of: Collection<F>): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    return this.table(of).groups();
   }
 
   get<F extends Fields>(of: Collection<F>, id: number): RecordOf<F> | undefined {

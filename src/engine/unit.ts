@@ -26,6 +26,9 @@ export interface Unit {
 export interface Desired {
   readonly accounts?: DesiredAccounts;
   readonly files?: readonly DesiredFile[];
+  /** Beginnings of paths that are the unit's alone: a file there that is not among `files` must not be. */
+  readonly owns?: readonly string[];
+  readonly checks?: readonly DesiredCheck[];
   readonly services?: readonly DesiredService[];
   /** What was left out because it cannot be served now, in words, each with what it belongs to. */
   readonly omissions?: readonly string[];
@@ -40,15 +43,23 @@ export interface DesiredFile {
   readonly path: string;
   /** Undefined when the file must not be there. */
   readonly content: string | undefined;
-  /**
-   * The content in parts, when the checker's verdict on a part depends on nothing but it and the first one. It is then
-   * shown the parts that are new, and not thousands that it has seen.
-   */
-  readonly parts?: readonly string[];
   readonly mode?: number;
   /** Whether it tells the service manager what there is to start, so that it has to read it. */
   readonly forServiceManager?: boolean;
   readonly verify?: Checker;
+}
+
+/**
+ * A configuration that lies in several files, for a checker whose verdict on a part depends on nothing but it and the
+ * head. It is shown the head and the parts that are new, and not thousands that it has seen.
+ */
+export interface DesiredCheck {
+  /** The file that the program reads first, which its objections name. */
+  readonly path: string;
+  readonly head: string;
+  /** In groups: one that is the same value as before has been seen. */
+  readonly parts: readonly (readonly string[])[];
+  readonly verify: Checker;
 }
 
 /** Asks the program that will read a file what it thinks of it. */
@@ -64,7 +75,7 @@ export interface DesiredService {
   readonly running: boolean;
   /** What it needs after one of the unit's files was written. `nothing` when it looks by itself. */
   readonly onChange: 'reload' | 'restart' | 'nothing';
-  /** Settings that it reads only at its start: when this text becomes another, it restarts instead of reloading. */
+  /** Settings that it reads only at its start: when this text becomes another, it restarts, whatever `onChange` says. */
   readonly readAtStart?: string;
 }
 

@@ -57,7 +57,7 @@ export interface Place {
   readonly operation: Operation | undefined;
   /** Status of a validation failure here. */
   readonly invalid: 400 | 409;
-  /** Whether records here are named by paths, as datasets are: their absence is explained. */
+  /** Whether records here are named by people, as datasets are: their absence is explained. */
   readonly byPath: boolean;
   readonly fault: Quirks['fault'];
   readonly issueNames: Quirks['issueNames'];

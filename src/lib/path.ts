@@ -17,3 +17,8 @@ export function isWithin(path: string, folder: string): boolean {
 export function lastElement(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
+
+/** The folder that the last element lies in: `/` for those at the top. */
+export function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/';
+}

@@ -4,19 +4,31 @@ import { accountsUnit } from './accounts/unit.ts';
 import { consoleUnit } from './console/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { disksUnit } from './disks/unit.ts';
+import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { autotuneUnit, kernelUnit } from './kernel/unit.ts';
+import { lldpUnit } from './lldp/unit.ts';
 import { keyboardUnit, logsUnit } from './logs/unit.ts';
+import { rsyncdUnit } from './rsyncd/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { scriptsUnit } from './scripts/unit.ts';
 import { switchUnit } from './services/unit.ts';
 import { smartUnit } from './smart/unit.ts';
+import { snmpUnit } from './snmp/unit.ts';
+import { sshUnit } from './ssh/unit.ts';
+import { tftpUnit } from './tftp/unit.ts';
 import { timeUnit } from './time/unit.ts';
 
 export const units: readonly Unit[] = [
   accountsUnit,
   sambaUnit,
+  dynamicDnsUnit,
   ftpUnit,
+  lldpUnit,
+  rsyncdUnit,
+  snmpUnit,
+  sshUnit,
+  tftpUnit,
   cronUnit,
   scriptsUnit,
   disksUnit,

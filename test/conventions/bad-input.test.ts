@@ -148,7 +148,7 @@ function shown(value: unknown): string {
 async function assertStructure({ engine, machine }: Furnished, told: string): Promise<void> {
   const { view } = engine.world;
   const structure = await structureOf(machine);
-  const shares = view.all(cifsShare);
+  const shares = [...view.groups(cifsShare).values()].flat();
   assert.deepEqual(structure.shares, ['global', ...shares.map((share) => (share.cifs_home ? 'homes' : share.cifs_name))], `${told}: sections of smb.conf`);
   const own = [view.only(cifsSettings).cifs_srv_smb_options, ...shares.map((share) => share.cifs_auxsmbconf)].join('\n');
   if (own.trim() === '') {

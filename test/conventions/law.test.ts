@@ -17,7 +17,8 @@ import { isObject } from '../../src/lib/json.ts';
 import { addressed, type Furnished, furnished, isHarmless, type Sending, trials } from '../support/catalogue.ts';
 
 /** Calls whose effect cannot be taken back once it is there. */
-const irrevocable = /^(zfs\.(destroyPool|exportPool|extendPool|destroyDataset|destroySnapshot|rollback|startScrub|stopScrub)|files\.setPermissions|commands\.run)$/;
+const irrevocable =
+  /^(bootEnvironments\.destroy|zfs\.(destroyPool|exportPool|extendPool|destroyDataset|destroySnapshot|rollback|startScrub|stopScrub)|files\.setPermissions|commands\.run)$/;
 
 /** What is never done: builtin accounts stay, and a dataset is made below another. */
 const refused: readonly string[] = ['DELETE account/users', 'DELETE account/groups', 'POST storage/dataset'];

@@ -10,6 +10,7 @@ import { addressed, furnished, trials } from '../support/catalogue.ts';
 function noting(view: View, paths: Set<string>): View {
   return {
     all: (of) => view.all(note(of)),
+    groups: (of) => view.groups(note(of)),
     get: (of, id) => view.get(note(of), id),
     find: (of, name, value) => view.find(note(of), name, value),
     only: (of) => view.only(note(of)),

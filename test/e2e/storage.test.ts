@@ -297,6 +297,8 @@ describe('permissions', () => {
     assert.deepEqual([answer.status, answer.text], [201, 'Mount Point permissions successfully updated.']);
     assert.deepEqual([modeOf(box, '/mnt/tank'), modeOf(box, '/mnt/tank/a')], ['750', '755']);
     await box.api.expect(201, 'PUT', 'storage/permission/', { ...body, mp_recursive: true, mp_mode: '700' });
+    const [job] = await box.api.list('/api/holdfast/v1/jobs?subject=files:/mnt/tank');
+    assert.match(String(job?.['progress']), /^\d+ files and folders$/);
     assert.deepEqual([modeOf(box, '/mnt/tank/a'), modeOf(box, '/mnt/tank/a/file')], ['700', '700']);
     await box.api.expect(201, 'PUT', 'storage/permission/', { ...body, mp_acl: 'windows', mp_mode: undefined, mp_recursive: true });
     assert.deepEqual([modeOf(box, '/mnt/tank/a'), modeOf(box, '/mnt/tank/a/file')], ['2775', '664']);

@@ -103,12 +103,12 @@ test('every account finds its own folder in a home share', async () => {
 });
 
 test('what Samba objects to is refused in its own words and changes nothing', async () => {
-  const before = await nas.machine.run('sha256sum /etc/samba/smb.conf');
+  const before = await nas.machine.run('sha256sum /etc/samba/smb.conf /etc/samba/holdfast/*');
   const [media] = (await nas.api.list('sharing/cifs/')).filter((share) => share['cifs_name'] === 'media');
   const answer = await nas.api.put(`sharing/cifs/${media?.['id']}/`, { cifs_auxsmbconf: 'no such parameter = 1' });
   assert.equal(answer.status, 400);
   assert.match(answer.text, /no such parameter/);
-  assert.equal(await nas.machine.run('sha256sum /etc/samba/smb.conf'), before);
+  assert.equal(await nas.machine.run('sha256sum /etc/samba/smb.conf /etc/samba/holdfast/*'), before);
 });
 
 test('FTP takes a file up and down for an account', async () => {

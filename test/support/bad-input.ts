@@ -191,7 +191,10 @@ export async function structureOf({ files }: Host): Promise<Structure> {
   );
   const shares: string[] = [];
   const parameters: string[] = [];
-  for (const line of joined(smb, /\\\r?\n/g)
+  // The files with the shares, in the place of the lines that include them.
+  const ours = /^include = (\/etc\/samba\/holdfast\/shares-\d+\.conf)$/gm;
+  const included = await Promise.all([...smb.matchAll(ours)].map(([, path = '']) => files.read(path)));
+  for (const line of joined([smb.replace(ours, ''), ...included].join('\n'), /\\\r?\n/g)
     .split(/\r\n|\r|\n/)
     .map((one) => one.trim())) {
     if (line === '' || /^[#;]/.test(line)) continue;

@@ -6,6 +6,7 @@ import type { Resource } from '../../src/engine/resource.ts';
 import type { Host } from '../../src/host/ports/index.ts';
 import { type Method, type Operation, type Route, routesOf } from '../../src/http/routes.ts';
 import { isObject } from '../../src/lib/json.ts';
+import { lastElement } from '../../src/lib/path.ts';
 import { units } from '../../src/units/index.ts';
 import type { Api } from './api.ts';
 import { type Appliance, appliance } from './appliance.ts';
@@ -205,7 +206,10 @@ async function prepareAction(method: Method, { segment, on }: Resource['actions'
     const [firstMethod = '', firstSegment = ''] = example.after.split(' ');
     await maker.api.send(firstMethod, `${path}/${firstSegment}/`);
   }
-  return { method, path: segment === '' ? `${path}/` : `${path}/${segment}/`, ...(example?.body === undefined ? {} : { body: example.body(maker.next(resource.path)) }) };
+  // A record that the segment itself names, as in `rename/{name}`.
+  const named = segment.includes('{') ? lastElement(await maker.record(resource)) : '';
+  const below = segment.replace(/\{\w+\}/, named);
+  return { method, path: segment === '' ? `${path}/` : `${path}/${below}/`, ...(example?.body === undefined ? {} : { body: example.body(maker.next(resource.path)) }) };
 }
 
 /** Every address that can be read, of everything there is now. */
@@ -253,6 +257,7 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     pools: await machine.zfs.pools(),
     datasets: await machine.zfs.datasets(),
     snapshots: await machine.zfs.snapshots(),
+    bootEnvironments: await machine.bootEnvironments.list(),
     tunings: readIfThere(join(folder, 'disks.json')),
     doors: readIfThere(join(folder, 'web.json')),
     kernel: readIfThere(join(folder, 'machine.json')),
@@ -279,7 +284,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
 const harmless =
-  /^(accounts\.(known|owned)|commands\.check|disks\.list|files\.(read|kind|stage|discard)|machine\.(zone|parameter|answersTime|updates)|services\.states|zfs\.(pools|datasets|snapshots))$/;
+  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|stage|discard)|machine\.(zone|parameter|answersTime|updates)|services\.states|zfs\.(pools|datasets|snapshots))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

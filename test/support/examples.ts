@@ -1,3 +1,4 @@
+import { newKeyFiles } from '../../src/areas/services/openssh.ts';
 import { isObject, type JsonObject } from '../../src/lib/json.ts';
 import { GiB } from './appliance.ts';
 import { exampleCertificate, exampleKey } from './certificates.ts';
@@ -96,6 +97,11 @@ export const examples: Readonly<Record<string, Example>> = {
       { title: 'with all that hangs on it', verb: 'remove', body: () => ({ cascade: true }) },
     ],
     key: ({ name }) => String(name),
+  },
+  'system/bootenv': {
+    create: (n) => ({ name: `be${n}`, source: 'default' }),
+    key: (record) => String(record['name']),
+    actions: { 'POST rename': { body: (n) => ({ name: `renamed${n}` }) }, 'POST rename/{name}': { body: (n) => ({ name: `first${n}` }) } },
   },
   'storage/snapshot': {
     create: (n) => ({ dataset: 'tank', name: `snap${n}` }),
@@ -211,6 +217,40 @@ export const examples: Readonly<Record<string, Example>> = {
     ],
   },
   'services/ftp': { update: (n) => ({ ftp_banner: `Welcome ${n}`, ftp_clients: 1 + n, ftp_onlyanonymous: n % 2 === 1, ftp_anonpath: '/mnt/tank' }) },
+  'services/lldp': { update: (n) => ({ lldp_intdesc: n % 2 === 0, lldp_country: 'DE', lldp_location: `Rack ${n}` }) },
+  'services/rsyncd': { update: (n) => ({ rsyncd_port: 8000 + n, rsyncd_auxiliary: `timeout = ${n}` }) },
+  'services/rsyncmod': {
+    create: (n) => ({ rsyncmod_name: `module${n}`, rsyncmod_path: '/mnt/tank', rsyncmod_comment: `Module ${n}`, rsyncmod_maxconn: n, rsyncmod_hostsallow: '192.0.2.0/24' }),
+    update: (n) => ({ rsyncmod_mode: n % 2 === 0 ? 'ro' : 'rw', rsyncmod_hostsdeny: '192.0.2.1, 192.0.2.2', rsyncmod_auxiliary: `timeout = ${n}` }),
+  },
+  'services/dynamicdns': {
+    update: (n) => ({
+      ddns_provider: 'default@no-ip.com',
+      ddns_domain: `nas${n}.example.com, two.example.com`,
+      ddns_username: 'mary',
+      ddns_password: `secret ${n}`,
+      ddns_period: 60 + n,
+    }),
+  },
+  'services/smart': {
+    update: (n) => ({ smart_interval: 1 + n, smart_powermode: n % 2 === 0 ? 'standby' : 'idle', smart_critical: 40 + n, smart_email: 'a@example.com b@example.com' }),
+  },
+  'services/snmp': {
+    update: (n) => ({
+      snmp_location: `Rack ${n}`,
+      snmp_community: `readers${n}`,
+      snmp_v3: true,
+      snmp_v3_username: 'monitor',
+      snmp_v3_password: `a long secret ${n}`,
+      snmp_loglevel: n % 8,
+      snmp_options: 'trap2sink 192.0.2.9',
+    }),
+  },
+  'services/ssh': {
+    update: (n) => ({ ssh_tcpport: 2200 + n, ssh_rootlogin: n % 2 === 0, ssh_passwordauth: true, ssh_sftp_log_level: 'INFO', ssh_options: `MaxAuthTries ${1 + n}` }),
+    variants: [{ title: 'with a key of its own', verb: 'update', body: (n) => ({ ssh_privatekey: newKeyFiles('ed25519', `key ${n}`).key }) }],
+  },
+  'services/tftp': { update: (n) => ({ tftp_directory: '/mnt/tank', tftp_newfiles: n % 2 === 0, tftp_port: 6000 + n, tftp_options: `--blocksize ${512 + n}` }) },
 };
 
 /** The body as an object to add to; a list has no members. */

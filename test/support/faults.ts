@@ -51,6 +51,7 @@ export function withFaults(host: Host): FaultyHost {
     host: {
       kind: host.kind,
       accounts: wrap('accounts', host.accounts),
+      bootEnvironments: wrap('bootEnvironments', host.bootEnvironments),
       commands: wrap('commands', host.commands),
       disks: wrap('disks', host.disks),
       files: wrap('files', host.files),

@@ -10,7 +10,8 @@ export const daemonsOf = {
   ftp: ['proftpd'],
   iscsitarget: ['tgt'],
   lldp: ['lldpd'],
-  netdata: ['netdata'],
+  // Debian 13 has none.
+  netdata: [],
   nfs: ['nfs-server'],
   rsync: ['rsync'],
   s3: [],

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { choice, flag, integer, nullable, reference, secret, text, where } from '../../engine/fields.ts';
-import { configLines, port, volumePath } from '../../engine/formats.ts';
+import { configLines, port, umask, volumePath } from '../../engine/formats.ts';
 import { type RecordOf, singleton, type View } from '../../engine/resource.ts';
 import { pairOf } from '../system/certificate.ts';
 import { tlsProblem } from '../system/x509.ts';
@@ -24,8 +24,8 @@ export const ftpSettings = singleton('services/ftp', {
     ftp_anonpath: nullable(volumePath({ says: 'Folder that anonymous clients are served.' })),
     ftp_onlylocal: flag(false, { says: 'Whether accounts may log in even when anonymous clients may.' }),
     ftp_banner: text({ says: 'What the server says to a client that connects.', max: 120 }),
-    ftp_filemask: umask('Permission bits that a new file does not get.'),
-    ftp_dirmask: umask('Permission bits that a new folder does not get.'),
+    ftp_filemask: umask({ says: 'Permission bits that a new file does not get.', initial: '077' }),
+    ftp_dirmask: umask({ says: 'Permission bits that a new folder does not get.', initial: '077' }),
     ftp_fxp: flag(false, { says: 'Whether files may be sent between this server and another without passing the client.' }),
     ftp_resume: flag(false, { says: 'Whether a broken transfer may go on where it ended.' }),
     ftp_defaultroot: flag(false, { says: 'Whether an account sees nothing but its home folder.' }),
@@ -125,10 +125,6 @@ function attempt<T>(make: () => T): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-function umask(says: string) {
-  return text({ says: `${says} Three octal digits.`, initial: '077', max: 3, pattern: /^[0-7]{3}$/, rule: 'Three octal digits are wanted.' });
 }
 
 function passivePort(says: string) {

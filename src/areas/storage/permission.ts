@@ -37,7 +37,10 @@ export const permission = collection('storage/permission', { title: 'permission'
       const path = sent.mp_path ?? '';
       const permissions = permissionsOf(sent, operations.world);
       await operations.work(`set the permissions of ${path}`, [`files:${permissions.within}`], (work) =>
-        work.step({ title: `set the permissions of ${path}`, perform: ({ files }) => files.setPermissions(path, permissions) }),
+        work.step({
+          title: `set the permissions of ${path}`,
+          perform: ({ files }) => files.setPermissions(path, { ...permissions, told: (changed) => work.progress(`${changed} files and folders`) }),
+        }),
       );
       return 'Mount Point permissions successfully updated.';
     },

@@ -10,6 +10,10 @@ import { readLabel } from './zfs-read.ts';
 export class LinuxDisks implements Disks {
   readonly #runner: Runner;
   readonly #pools: () => Promise<readonly Pool[]>;
+  /** Labels by what udev knew of their devices when they were read: to read one again could wake a sleeping disk. */
+  readonly #labels = new Map<string, { readonly known: string; readonly pool: string | undefined }>();
+  /** The pools of that time. The kernel writes labels without udev's knowledge when a pool comes or goes. */
+  #labelsUnder = '';
 
   constructor(options: { runner: Runner; pools: () => Promise<readonly Pool[]> }) {
     this.#runner = options.runner;
@@ -20,6 +24,9 @@ export class LinuxDisks implements Disks {
     const words = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
     const [listed, pools, systemPool, paths] = await Promise.all([this.#runner.run(words), this.#pools(), poolOfRoot(), stablePaths()]);
     const poolOf = new Map(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => [device.disk, pool.name] as const))));
+    const under = pools.map(({ name }) => name).join();
+    if (under !== this.#labelsUnder) this.#labels.clear();
+    this.#labelsUnder = under;
     const disks = readDisks(expectSuccess(listed, words).stdout).filter((one) => !one.system && (systemPool === undefined || poolOf.get(one.disk.name) !== systemPool));
     return Promise.all(
       disks.map(async (found) => {
@@ -54,10 +61,20 @@ export class LinuxDisks implements Disks {
     if (usedBy !== undefined) return usedBy;
     // udev tells that there is a label, not whether its pool was destroyed.
     for (const device of labelled) {
-      const label = readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout);
-      if (label !== undefined) return `it is part of the exported pool ${label.pool}`;
+      const label = await this.#labelOn(device);
+      if (label !== undefined) return `it is part of the exported pool ${label}`;
     }
     return undefined;
+  }
+
+  /** The pool that the label on a device names. udev looks at a device again when somebody has written to it. */
+  async #labelOn(device: string): Promise<string | undefined> {
+    const known = await udevDatabase(device);
+    const before = this.#labels.get(device);
+    if (before?.known === known && known !== '') return before.pool;
+    const pool = readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout)?.pool;
+    this.#labels.set(device, { known, pool });
+    return pool;
   }
 }
 

@@ -21,7 +21,7 @@ if (process.argv[2] === permissionsWord) {
   try {
     const order: unknown = JSON.parse(await text(process.stdin));
     if (!isPermissionOrder(order)) throw new Error('this is no order');
-    await setPermissionsBelow(order);
+    await setPermissionsBelow(order, (changed) => process.stdout.write(`${changed}\n`));
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;

@@ -1,5 +1,6 @@
 import type { Host } from '../ports/index.ts';
 import { LinuxAccounts } from './accounts.ts';
+import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
 import { LinuxMachine } from './machine.ts';
@@ -27,6 +28,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
   return Object.freeze({
     kind: 'linux' as const,
     accounts: new LinuxAccounts({ runner, tree, ledger }),
+    bootEnvironments: new LinuxBootEnvironments({ runner }),
     commands: new LinuxCommands({ runner }),
     disks,
     files: tree,

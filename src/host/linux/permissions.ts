@@ -29,12 +29,27 @@ const snapshots = Buffer.from('.zfs');
  * Gives a folder and all in it on the same file system an owner and permissions. Of a million files, so each call is
  * synchronous: this runs in a process of its own.
  */
-export async function setPermissionsBelow({ border, parts, given }: PermissionOrder): Promise<void> {
+export async function setPermissionsBelow({ border, parts, given }: PermissionOrder, told: (changed: number) => void): Promise<void> {
   const { end, stats, close } = await walk(border, parts);
-  if (stats.isDirectory()) inFolder(end.fd, stats.dev, given);
-  give(end.fd, stats, given);
+  let changed = 0;
+  let toldAt = performance.now();
+  const changing: Give = (descriptor, of) => {
+    give(descriptor, of, given);
+    changed += 1;
+    if (performance.now() - toldAt < tellingEvery) return;
+    toldAt = performance.now();
+    told(changed);
+  };
+  if (stats.isDirectory()) inFolder(end.fd, stats.dev, changing);
+  changing(end.fd, stats);
+  told(changed);
   await close();
 }
+
+type Give = (descriptor: number, stats: Stats) => void;
+
+/** Milliseconds. */
+const tellingEvery = 1000;
 
 export function give(descriptor: number, stats: Stats, { uid, gid, folderMode, fileMode }: Given): void {
   // A new owner takes away the bits that a mode may give, so the mode comes second.
@@ -45,7 +60,7 @@ export function give(descriptor: number, stats: Stats, { uid, gid, folderMode, f
 
 const unchanged = 0xffffffff;
 
-function inFolder(descriptor: number, device: number, given: Given): void {
+function inFolder(descriptor: number, device: number, change: Give): void {
   for (const name of readdirSync(byHandle(descriptor), { encoding: 'buffer' })) {
     if (name.equals(snapshots)) continue;
     let entry: number;
@@ -62,12 +77,12 @@ function inFolder(descriptor: number, device: number, given: Given): void {
       if (stats.isDirectory()) {
         const folder = openSync(byHandle(entry), constants.O_RDONLY | constants.O_DIRECTORY);
         try {
-          inFolder(folder, device, given);
+          inFolder(folder, device, change);
         } finally {
           closeSync(folder);
         }
       }
-      give(entry, stats, given);
+      change(entry, stats);
     } finally {
       closeSync(entry);
     }

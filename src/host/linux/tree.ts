@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
-import { chmod, lstat, mkdir, open, readFile, readlink, realpath, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { isWithin, lastElement, normalPath } from '../../lib/path.ts';
+import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import type { FileOptions, Files, Permissions } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
@@ -35,6 +35,21 @@ export class Tree implements Files {
     } catch (error) {
       if (isAbsence(error)) return undefined;
       throw hostError(`cannot read ${path}`, error);
+    }
+  }
+
+  async beginning(path: string): Promise<readonly string[]> {
+    const folder = parentOf(path);
+    const name = lastElement(path);
+    try {
+      const entries = await readdir(await this.locate(folder), { withFileTypes: true });
+      return entries
+        .filter((entry) => !entry.isDirectory() && entry.name.startsWith(name))
+        .map((entry) => `${folder}/${entry.name}`)
+        .sort();
+    } catch (error) {
+      if (isAbsence(error)) return [];
+      throw hostError(`cannot list ${path}*`, error);
     }
   }
 
@@ -106,7 +121,7 @@ export class Tree implements Files {
   }
 
   async setPermissions(path: string, permissions: Permissions): Promise<void> {
-    const { within, recursive, ...given } = permissions;
+    const { within, recursive, told, ...given } = permissions;
     const what = `cannot set the permissions of ${path} within ${within}`;
     const parts = partsBelow(path, within, what);
     try {
@@ -114,7 +129,8 @@ export class Tree implements Files {
       if (recursive) {
         const words = [process.execPath, helperEntry(), permissionsWord];
         const order: PermissionOrder = { border, parts, given };
-        expectSuccess(await this.#runner.run(words, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY }), words);
+        const heard = (line: string) => told?.(Number(line));
+        expectSuccess(await this.#runner.run(words, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, heard }), words);
         return;
       }
       const { end, stats, close } = await walk(border, parts);

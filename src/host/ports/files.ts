@@ -3,6 +3,9 @@ export interface Files {
   /** The text at `path`, or undefined when nothing is there. */
   read(path: string): Promise<string | undefined>;
 
+  /** The paths of the files whose path begins so: `/etc/cups/a` has those in `/etc/cups` named `a…`. Folders are no files. */
+  beginning(path: string): Promise<readonly string[]>;
+
   /** Replaces the file in one step: a reader sees the old text or the new, never half of either. Makes missing folders. */
   write(path: string, content: string, options?: FileOptions): Promise<void>;
 
@@ -49,4 +52,6 @@ export interface Permissions {
   readonly folderMode?: number;
   readonly fileMode?: number;
   readonly recursive: boolean;
+  /** Told now and then how many files and folders have been changed so far. */
+  readonly told?: (changed: number) => void;
 }

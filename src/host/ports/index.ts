@@ -1,4 +1,5 @@
 import type { Accounts } from './accounts.ts';
+import type { BootEnvironments } from './boot-environments.ts';
 import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
 import type { Files } from './files.ts';
@@ -11,6 +12,7 @@ import type { Zfs } from './zfs.ts';
 export interface Host {
   readonly kind: 'virtual' | 'linux';
   readonly accounts: Accounts;
+  readonly bootEnvironments: BootEnvironments;
   readonly commands: Commands;
   readonly disks: Disks;
   readonly files: Files;

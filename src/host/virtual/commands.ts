@@ -4,6 +4,7 @@ import { isWithin } from '../../lib/path.ts';
 import type { Commands, Outcome, UserCommand, UserProgram } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
 import { proftpdTest } from './proftpd.ts';
+import { readKey, sshdTest } from './sshd.ts';
 import { codeOf } from './state.ts';
 import { testparm } from './testparm.ts';
 import type { Tree } from './tree.ts';
@@ -30,6 +31,10 @@ export class VirtualCommands implements Commands {
         return testparm(rest.findLast((word) => !word.startsWith('-')) ?? '/etc/samba/smb.conf', (path) => this.#read(path));
       case 'proftpd':
         return proftpdTest(after(rest, '-c') ?? '/etc/proftpd/proftpd.conf', { read: (path) => this.#read(path), matching: (pattern) => this.#matching(pattern) });
+      case 'sshd':
+        return sshdTest(after(rest, '-f') ?? '/etc/ssh/sshd_config', (path) => this.#read(path));
+      case 'ssh-keygen':
+        return readKey(after(rest, '-f') ?? '', (path) => this.#read(path));
       default:
         return { status: 0, stdout: '', stderr: '' };
     }

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isWithin, lastElement, normalPath } from '../../lib/path.ts';
+import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import type { FileOptions, Files, Permissions } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, replaceFile } from './state.ts';
@@ -28,6 +28,21 @@ export class VirtualFiles implements Files {
     } catch (error) {
       if (isAbsence(error)) return undefined;
       throw hostError(`cannot read ${path}`, error);
+    }
+  }
+
+  async beginning(path: string): Promise<readonly string[]> {
+    const folder = parentOf(path);
+    const name = lastElement(path);
+    try {
+      const entries = readdirSync(this.#tree.locate(folder), { withFileTypes: true });
+      return entries
+        .filter((entry) => !entry.isDirectory() && entry.name.startsWith(name))
+        .map((entry) => `${folder}/${entry.name}`)
+        .sort();
+    } catch (error) {
+      if (isAbsence(error)) return [];
+      throw hostError(`cannot list ${path}*`, error);
     }
   }
 
@@ -83,16 +98,21 @@ export class VirtualFiles implements Files {
     if (!lookAt(border)?.isDirectory()) throw new HostError(`cannot make ${path}: there is no folder ${options.within}`);
     const made: { name: string; place: string }[] = [];
     let name = within;
+    let place = border;
     try {
       for (const part of wanted.slice(within.length).split('/')) {
         if (part === '') continue;
         name = name === '/' ? `/${part}` : `${name}/${part}`;
-        const place = this.#tree.locate(name);
-        if (!isWithin(place, border)) throw new HostError(`${name} is a link that leads out of ${options.within}`);
-        const found = lookAt(place);
+        place = join(place, part);
+        let found = lookAt(place);
+        if (found?.isSymbolicLink()) {
+          place = this.#tree.locate(name);
+          found = lookAt(place);
+          if (!isWithin(place, border)) throw new HostError(`${name} is a link that leads out of ${options.within}`);
+          if (found === undefined) throw new HostError(`${name} is a link that leads nowhere`);
+        }
         if (found?.isDirectory()) continue;
         if (found !== undefined) throw new HostError(`${name} is not a folder`);
-        if (lookAt(this.#tree.locate(name, { follow: false })) !== undefined) throw new HostError(`${name} is a link that leads nowhere`);
         mkdirSync(place);
         made.push({ name, place });
         chmodSync(place, forFolder(options.mode));
@@ -116,7 +136,7 @@ export class VirtualFiles implements Files {
   }
 
   /** Permission bits only: giving files away takes rights that we do without. */
-  async setPermissions(path: string, { within, folderMode, fileMode, recursive }: Permissions): Promise<void> {
+  async setPermissions(path: string, { within, folderMode, fileMode, recursive, told }: Permissions): Promise<void> {
     try {
       const border = this.#tree.locate(within);
       const place = this.#tree.locate(path);
@@ -129,6 +149,7 @@ export class VirtualFiles implements Files {
       if (recursive) for (const folder of folders) this.#collect(folder, folders, files);
       if (folderMode !== undefined) for (const folder of folders) chmodSync(folder, forFolder(folderMode));
       if (fileMode !== undefined) for (const file of files) chmodSync(file, fileMode | 0o600);
+      if (recursive) told?.(folders.length + files.length);
     } catch (error) {
       throw hostError(`cannot set the permissions of ${path}`, error);
     }

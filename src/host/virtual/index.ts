@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Host } from '../ports/index.ts';
 import { VirtualAccounts } from './accounts.ts';
+import { VirtualBootEnvironments } from './boot-environments.ts';
 import { VirtualCommands } from './commands.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualFiles } from './files.ts';
@@ -44,6 +45,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   return Object.freeze({
     kind: 'virtual',
     accounts,
+    bootEnvironments: new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now),
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),

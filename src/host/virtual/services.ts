@@ -11,7 +11,6 @@ const installed: ReadonlySet<string> = new Set([
   'inadyn',
   'lldpd',
   'netatalk',
-  'netdata',
   'nfs-kernel-server',
   'nfs-server',
   'nmbd',

@@ -6,7 +6,7 @@ import { volumesFolder } from '../../engine/formats.ts';
 import type { RecordOf } from '../../engine/resource.ts';
 import type { Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
-import { smbConfFile } from './paths.ts';
+import { sharesBeginning, sharesFile, smbConfFile } from './paths.ts';
 import { announcedAtStart, globalSection, readAtStart, shareSection } from './smb-conf.ts';
 import { testparm } from './testparm.ts';
 
@@ -19,11 +19,14 @@ export const sambaUnit: Unit = {
   after: ['accounts'],
   render(view, { storage }) {
     const settings = view.only(cifsSettings);
-    const { content, sections, omissions } = smbConf(settings, view.all(cifsShare), storage);
+    const head = globalSection(settings);
+    const { groups, omissions } = sharesIn(view.groups(cifsShare), storage);
     const running = isOn(view, 'cifs');
     const atStart = readAtStart(settings);
     return {
-      files: [{ path: smbConfFile, content, parts: sections, verify: testparm }],
+      files: [...groups.map(({ path, content }) => ({ path, content })), { path: smbConfFile, content: [head, ...groups.map(({ path }) => `include = ${path}\n`)].join('') }],
+      owns: [sharesBeginning],
+      checks: [{ path: smbConfFile, head, parts: groups.map(({ sections }) => sections), verify: testparm }],
       services: [
         { name: 'smbd', running, onChange: 'reload', readAtStart: atStart },
         { name: 'nmbd', running, onChange: 'reload', readAtStart: atStart + announcedAtStart(settings) },
@@ -33,45 +36,61 @@ export const sambaUnit: Unit = {
   },
 };
 
-type Settings = RecordOf<typeof cifsSettings.fields>;
 type Share = RecordOf<typeof cifsShare.fields>;
 
-interface SmbConf {
-  readonly content: string;
-  /** The content in parts, the global one first. */
+/** What becomes of a group of shares: a file, unless none of them can be served, and why some cannot. */
+interface Group {
+  readonly path: string;
   readonly sections: readonly string[];
+  readonly content: string;
   readonly omissions: readonly string[];
 }
 
-/** The whole file, and which shares are not in it. */
-export function smbConf(settings: Settings, shares: readonly Share[], storage: Storage): SmbConf {
-  const mounted = new Set([...storage.pools.keys()].filter((pool) => storage.datasets.get(pool)?.mountpoint !== undefined));
-  const sections = [globalSection(settings)];
-  const omissions: string[] = [];
-  for (const share of shares) {
-    const { volume, section, unsayable } = pieceOf(share);
-    if (unsayable !== undefined) omissions.push(`CIFS share ${quote(share.cifs_name)}: Samba would read ${quote(unsayable)} in its path as something else`);
-    else if (mounted.has(volume)) sections.push(section);
-    else omissions.push(`CIFS share ${quote(share.cifs_name)}: the volume ${volume} is not ${storage.pools.has(volume) ? 'mounted' : 'there'}`);
-  }
-  return { content: sections.join(''), sections, omissions };
+interface Shares {
+  readonly groups: readonly Group[];
+  readonly omissions: readonly string[];
 }
 
-interface Piece {
-  readonly volume: string;
-  readonly section: string;
-  readonly unsayable: string | undefined;
+export function sharesIn(shares: ReadonlyMap<number, readonly Share[]>, storage: Storage): Shares {
+  const groups = [...shares].sort(([a], [b]) => a - b).map(([number, of]) => groupOf(number, of, storage));
+  return { groups: groups.filter(({ sections }) => sections.length > 0), omissions: groups.flatMap(({ omissions }) => omissions) };
 }
 
-/** One share's part of the file depends on its record alone, so it is written once, however many shares there are. */
-const pieces = new WeakMap<Share, Piece>();
+/** Each group as it was rendered last, and the volumes of that time: thousands of shares are rendered when they change. */
+const rendered = new WeakMap<readonly Share[], { readonly volumes: string; readonly group: Group }>();
 
-function pieceOf(share: Share): Piece {
-  let piece = pieces.get(share);
-  if (piece === undefined) {
-    const [volume = ''] = share.cifs_path.slice(volumesFolder.length + 1).split('/');
-    piece = { volume, section: shareSection(share), unsayable: unsayableInPath(share.cifs_path) };
-    pieces.set(share, piece);
+function groupOf(number: number, shares: readonly Share[], storage: Storage): Group {
+  const volumes = [...storage.pools.keys()].map((pool) => `${pool}${isMounted(pool, storage) ? '' : '-'}`).join();
+  const before = rendered.get(shares);
+  if (before?.volumes === volumes) return before.group;
+  const omissions = new Map(shares.map((share) => [share, omission(share, storage)]));
+  const sections = shares.filter((share) => omissions.get(share) === undefined).map(sectionOf);
+  const group = { path: sharesFile(number), sections, content: sections.join(''), omissions: [...omissions.values()].filter((one) => one !== undefined) };
+  rendered.set(shares, { volumes, group });
+  return group;
+}
+
+/** Why a share cannot be served now. */
+function omission({ cifs_name, cifs_path }: Share, storage: Storage): string | undefined {
+  const unsayable = unsayableInPath(cifs_path);
+  if (unsayable !== undefined) return `CIFS share ${quote(cifs_name)}: Samba would read ${quote(unsayable)} in its path as something else`;
+  const [volume = ''] = cifs_path.slice(volumesFolder.length + 1).split('/');
+  if (isMounted(volume, storage)) return undefined;
+  return `CIFS share ${quote(cifs_name)}: the volume ${volume} is not ${storage.pools.has(volume) ? 'mounted' : 'there'}`;
+}
+
+function isMounted(pool: string, { pools, datasets }: Storage): boolean {
+  return pools.has(pool) && datasets.get(pool)?.mountpoint !== undefined;
+}
+
+/** One share's section depends on its record alone, so it is written once, however often its neighbours change. */
+const sections = new WeakMap<Share, string>();
+
+function sectionOf(share: Share): string {
+  let section = sections.get(share);
+  if (section === undefined) {
+    section = shareSection(share);
+    sections.set(share, section);
   }
-  return piece;
+  return section;
 }

@@ -1,20 +1,40 @@
+import type { smartSettings } from '../../areas/services/smart.ts';
 import { type DiskSettings, identifierOf } from '../../areas/storage/disks.ts';
 import { expressionFor, type TimedTest } from '../../areas/tasks/smart-expression.ts';
+import type { RecordOf } from '../../engine/resource.ts';
 import type { Disk } from '../../host/ports/disks.ts';
 import { lines, words } from '../../lib/text.ts';
 
+type Settings = RecordOf<typeof smartSettings.fields>;
+
 /** `/etc/smartd.conf`: every disk is watched that is not left out on purpose, each with all its tests in one expression. */
-export function smartdConf(disks: readonly (readonly [Disk, DiskSettings])[], tests: readonly TimedTest[]): string {
+export function smartdConf(settings: Settings, disks: readonly (readonly [Disk, DiskSettings])[], tests: readonly TimedTest[]): string {
+  const common = commonWords(settings);
   return lines(
     '# Written by Holdfast.',
     disks.map(([disk, { disk_togglesmart, disk_smartoptions }]) => {
       if (!disk_togglesmart) return undefined;
       const expression = expressionFor(identifierOf(disk), tests);
       // A disk without SMART, or one that is gone when smartd starts, must not end it; it says so in its log.
-      return [`/dev/${disk.name} -a -d removable`, ...words(disk_smartoptions), ...(expression === '' ? [] : [`-s (${expression})`])].join(' ');
+      return [`/dev/${disk.name} -a -d removable`, ...common, ...words(disk_smartoptions), ...(expression === '' ? [] : [`-s (${expression})`])].join(' ');
     }),
   );
 }
 
+/** What holds for every disk. */
+function commonWords({ smart_powermode, smart_difference, smart_informational, smart_critical, smart_email }: Settings): readonly string[] {
+  const watched = [smart_difference, smart_informational, smart_critical];
+  return [
+    ...(smart_powermode === 'never' ? [] : [`-n ${smart_powermode},q`]),
+    ...(watched.some((degrees) => degrees > 0) ? [`-W ${watched.join(',')}`] : []),
+    ...(smart_email === '' ? [] : [`-m ${smart_email}`]),
+  ];
+}
+
 /** `/etc/default/smartmontools`. smartd goes on when there is no disk it could watch: one may come. */
-export const smartdDefaults: string = lines('# Written by Holdfast.', 'smartd_opts="--quit=never"');
+export function smartdDefaults({ smart_interval }: Settings): string {
+  return lines('# Written by Holdfast.', `smartd_opts="--quit=never --interval=${smart_interval * 60}"`);
+}
+
+/** Debian's unit starts on hardware only; a virtual machine may well have been given real disks. */
+export const smartdUnit: string = lines('# Written by Holdfast.', '[Unit]', 'ConditionVirtualization=');

@@ -1,17 +1,20 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { smartSettings } from '../../areas/services/smart.ts';
 import { diskRecord, identifierOf, settingsFor } from '../../areas/storage/disks.ts';
 import { smartTest } from '../../areas/tasks/smarttest.ts';
 import type { Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
-import { smartdConf, smartdDefaults } from './smartd-conf.ts';
+import { smartdConf, smartdDefaults, smartdUnit } from './smartd-conf.ts';
 
 export const smartUnit: Unit = {
   name: 'smart',
   says: 'smartd watches the disks and starts their tests.',
-  reads: [smartTest, diskRecord, serviceSwitch],
+  reads: [smartTest, diskRecord, smartSettings, serviceSwitch],
   services: ['smartmontools'],
   uses: ['disks'],
   render(view, { disks }) {
+    const settings = view.only(smartSettings);
+    const defaults = smartdDefaults(settings);
     const tests = view.all(smartTest);
     const known = new Set(disks.map(identifierOf));
     return {
@@ -20,13 +23,15 @@ export const smartUnit: Unit = {
         {
           path: '/etc/smartd.conf',
           content: smartdConf(
+            settings,
             disks.map((disk) => [disk, settingsFor(disk, view)]),
             tests,
           ),
         },
-        { path: '/etc/default/smartmontools', content: smartdDefaults },
+        { path: '/etc/default/smartmontools', content: defaults },
+        { path: '/etc/systemd/system/smartmontools.service.d/holdfast.conf', content: smartdUnit, forServiceManager: true },
       ],
-      services: [{ name: 'smartmontools', running: isOn(view, 'smartd'), onChange: 'reload', readAtStart: smartdDefaults }],
+      services: [{ name: 'smartmontools', running: isOn(view, 'smartd'), onChange: 'reload', readAtStart: defaults }],
       omissions: tests.flatMap(({ id, smarttest_disks }) =>
         smarttest_disks.filter((one) => !known.has(one)).map((one) => `SMART test ${id}: no disk of this machine is ${quote(one)}`),
       ),

@@ -38,6 +38,17 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(`${folder}/here/below`), undefined);
       });
 
+      test('files are found by how their paths begin', async (t) => {
+        const { files, folder } = await place(t);
+        for (const name of ['ab', 'ac', 'b', 'ad/below']) await files.write(`${folder}/${name}`, 'x');
+        assert.deepEqual(await files.beginning(`${folder}/a`), [`${folder}/ab`, `${folder}/ac`]);
+        assert.deepEqual(await files.beginning(`${folder}/ad/`), [`${folder}/ad/below`]);
+        assert.deepEqual(await files.beginning(`${folder}/none`), []);
+        assert.deepEqual(await files.beginning(`${folder}/none/a`), []);
+        for (const name of ['ab', 'ac', 'b', 'ad/below']) await files.remove(`${folder}/${name}`);
+        await files.removeEmptyFolder(`${folder}/ad`);
+      });
+
       test('the permission bits of a file are those it was written with', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/a`, 'x', { mode: 0o640 });
@@ -126,7 +137,9 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
       test('permissions are set within a folder only, on what is there', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/sub/a`, 'x');
-        await files.setPermissions(folder, { within: '/etc', folderMode: 0o750, fileMode: 0o640, recursive: true });
+        const told: number[] = [];
+        await files.setPermissions(folder, { within: '/etc', folderMode: 0o750, fileMode: 0o640, recursive: true, told: (changed) => told.push(changed) });
+        assert.equal(told.at(-1), 4);
         await files.setPermissions(`${folder}/sub/a`, { within: folder, fileMode: 0o600, recursive: false });
         await refused(files.setPermissions(folder, { within: `${folder}/sub`, folderMode: 0o755, recursive: false }), /./);
         await refused(files.setPermissions(`${folder}/none`, { within: folder, folderMode: 0o755, recursive: false }), /./);

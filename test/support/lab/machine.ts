@@ -4,11 +4,13 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseSize } from '../../../src/lib/size.ts';
 import { addressOn, plugInto, run } from './network.ts';
+import { type PcDisk, pcWords } from './pc.ts';
+import { built, macOf, type Place } from './place.ts';
 
 export interface MachineOptions {
   readonly name?: string;
@@ -21,6 +23,8 @@ export interface MachineOptions {
   readonly networks?: readonly number[];
   /** Whether the system itself lasts over a restart; without, only the disks do. */
   readonly lasting?: boolean;
+  /** A whole PC with these disks, emulated by QEMU and ten times as slow, instead of User Mode Linux with `disks`. */
+  readonly pc?: readonly PcDisk[];
   /** A folder that the machine sees, read-only, at /opt/payload. */
   readonly payload?: string;
 }
@@ -34,9 +38,6 @@ export interface ScriptOutcome {
 export class ScriptError extends Error {
   override readonly name = 'ScriptError';
 }
-
-/** What lab/build made. */
-const built = join(resolve(process.env['LAB'] ?? fileURLToPath(new URL('../../../.lab', import.meta.url))), 'out');
 
 const starter = fileURLToPath(new URL('../../../lab/kernel', import.meta.url));
 
@@ -54,17 +55,20 @@ export class Machine implements AsyncDisposable {
   readonly address: string;
   readonly addresses: readonly string[];
   readonly #folder: string;
-  readonly #words: readonly string[];
+  readonly #words: readonly [string, ...string[]];
   readonly #token: string;
+  /** Seconds for it to start. */
+  readonly #patience: number;
   #process: ChildProcess | undefined;
 
-  private constructor(parts: { name: string; addresses: readonly string[]; folder: string; words: readonly string[]; token: string }) {
+  private constructor(parts: { name: string; addresses: readonly string[]; folder: string; words: readonly [string, ...string[]]; token: string; patience: number }) {
     this.name = parts.name;
     this.addresses = parts.addresses;
     this.address = parts.addresses[0] ?? '';
     this.#folder = parts.folder;
     this.#words = parts.words;
     this.#token = parts.token;
+    this.#patience = parts.patience;
   }
 
   static async start(options: MachineOptions = {}): Promise<Machine> {
@@ -79,38 +83,13 @@ export class Machine implements AsyncDisposable {
     const taps = networks.map((_, index) => `tap${number}-${index}`);
     for (const [index, network] of networks.entries()) await plugInto(network, taps[index] ?? '');
 
-    const disks = Array.from({ length: options.disks ?? 6 }, (_, index) => ({
-      file: join(folder, `disk${index}`),
-      device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}`,
-    }));
-    for (const { file } of disks) {
-      await writeFile(file, '');
-      await truncate(file, parseSize(options.diskSize ?? '1G') ?? 0);
-    }
-    const system = join(folder, 'system');
-    if (options.lasting === true) {
-      await writeFile(system, '');
-      await truncate(system, 2 * 1024 ** 3);
-      await run('mkfs.ext4', '-q', '-F', system);
-    }
     const payload = join(folder, 'payload');
     if (options.payload !== undefined)
       await run('mksquashfs', options.payload, payload, '-noappend', '-comp', 'zstd', '-Xcompression-level', '1', '-no-xattrs', '-quiet', '-no-progress');
-    const words = [
-      `mem=${options.memory ?? 1536}M`,
-      `umid=${name}`,
-      `uml_dir=${folder}/`,
-      'con=null',
-      'con0=null,fd:1',
-      `initrd=${join(built, 'initrd')}`,
-      // Without a mac of its own every machine would have the same one.
-      ...taps.map((tap, index) => `vec${index}:transport=tap,ifname=${tap},depth=128,gro=1,mac=02:00:00:00:${hex(index)}:${hex(15 + number)}`),
-      `ubdar=${join(built, 'root.squashfs')}`,
-      ...(options.payload === undefined ? [] : [`ubdbr=${payload}`, 'lab.payload=ubdb']),
-      ...disks.map(({ file, device }) => `${device}=${file}`),
-      // The last one that the kernel knows, so that the data disks begin where they always do.
-      ...(options.lasting === true ? [`ubdp=${system}`, 'lab.state=ubdp'] : []),
-      ...addresses.map((address, index) => `lab.address=vec${index}=${address}/24`),
+    const place = { name, folder, payload: options.payload === undefined ? undefined : payload, taps, number };
+    // The interfaces are numbered from 0 on in either kind of machine.
+    const kernelWords = (interfaceName: string) => [
+      ...addresses.map((address, index) => `lab.address=${interfaceName}${index}=${address}/24`),
       `lab.name=${name}`,
       `lab.token=${token}`,
       'quiet',
@@ -119,7 +98,8 @@ export class Machine implements AsyncDisposable {
       'bonding.max_bonds=0',
       'dummy.numdummies=0',
     ];
-    const machine = new Machine({ name, addresses, folder, words, token });
+    const words = options.pc === undefined ? await umlWords(place, options, kernelWords('vec')) : await pcWords(place, options.pc, options.memory ?? 1536, kernelWords('eth'));
+    const machine = new Machine({ name, addresses, folder, words, token, patience: options.pc === undefined ? 90 : 400 });
     await machine.boot();
     return machine;
   }
@@ -127,7 +107,8 @@ export class Machine implements AsyncDisposable {
   /** Starts it with the disks it has; answers when it can be spoken to. */
   async boot(): Promise<void> {
     const console = openSync(join(this.#folder, 'console'), 'a');
-    this.#process = spawn(starter, [...this.#words], {
+    const [program, ...words] = this.#words;
+    this.#process = spawn(program, words, {
       // Its memory is a file, and would be written to a disk if it lay on one.
       env: { LAB_KERNEL: join(built, 'linux'), HOME: this.#folder, TMPDIR: '/dev/shm', PATH: process.env['PATH'] ?? '' },
       stdio: ['ignore', console, console],
@@ -179,6 +160,23 @@ export class Machine implements AsyncDisposable {
     await ended;
   }
 
+  /** Tells the emulator to do something to the hardware, such as `device_del disk2`, and answers what it says. */
+  monitor(command: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(join(this.#folder, 'monitor'));
+      let said = '';
+      socket.setTimeout(30_000, () => socket.destroy(new ScriptError(`${this.name}: no answer to ${command}`)));
+      socket.on('error', reject);
+      socket.on('close', () => resolve(said));
+      socket.on('data', (part) => {
+        said += part.toString('utf8');
+        const prompts = said.split('(qemu) ').length - 1;
+        if (prompts === 1 && !said.includes(command)) socket.write(`${command}\n`);
+        else if (prompts > 1) socket.end();
+      });
+    });
+  }
+
   #hasEnded(): boolean {
     return this.#process === undefined || this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
@@ -195,7 +193,7 @@ export class Machine implements AsyncDisposable {
 
   /** Waits until its agent answers, from another start than the one named. */
   async #answers(earlier: string | undefined): Promise<void> {
-    const end = Date.now() + 90_000;
+    const end = Date.now() + this.#patience * 1000;
     while (Date.now() < end) {
       if (this.#hasEnded()) throw new Error(`${this.name} ended while it started:\n${await this.console()}`);
       try {
@@ -206,8 +204,40 @@ export class Machine implements AsyncDisposable {
       }
       await pause(100);
     }
-    throw new Error(`${this.name} did not answer in 90 s:\n${await this.console()}`);
+    throw new Error(`${this.name} did not answer in ${this.#patience} s:\n${await this.console()}`);
   }
 }
 
-const hex = (number: number) => number.toString(16).padStart(2, '0');
+async function umlWords({ name, folder, payload, taps, number }: Place, options: MachineOptions, kernelWords: readonly string[]): Promise<readonly [string, ...string[]]> {
+  const disks = Array.from({ length: options.disks ?? 6 }, (_, index) => ({
+    file: join(folder, `disk${index}`),
+    device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}`,
+  }));
+  for (const { file } of disks) {
+    await writeFile(file, '');
+    await truncate(file, parseSize(options.diskSize ?? '1G') ?? 0);
+  }
+  const system = join(folder, 'system');
+  if (options.lasting === true) {
+    await writeFile(system, '');
+    await truncate(system, 2 * 1024 ** 3);
+    await run('mkfs.ext4', '-q', '-F', system);
+  }
+  return [
+    starter,
+    `mem=${options.memory ?? 1536}M`,
+    `umid=${name}`,
+    `uml_dir=${folder}/`,
+    'con=null',
+    'con0=null,fd:1',
+    `initrd=${join(built, 'initrd')}`,
+    // Without a mac of its own every machine would have the same one.
+    ...taps.map((tap, index) => `vec${index}:transport=tap,ifname=${tap},depth=128,gro=1,mac=${macOf(number, index)}`),
+    `ubdar=${join(built, 'root.squashfs')}`,
+    ...(payload === undefined ? [] : [`ubdbr=${payload}`, 'lab.payload=ubdb']),
+    ...disks.map(({ file, device }) => `${device}=${file}`),
+    // The last one that the kernel knows, so that the data disks begin where they always do.
+    ...(options.lasting === true ? [`ubdp=${system}`, 'lab.state=ubdp'] : []),
+    ...kernelWords,
+  ];
+}

@@ -11,9 +11,15 @@ export interface Nas extends AsyncDisposable {
   readonly api: Api;
 }
 
-export async function startNas(options: MachineOptions = {}): Promise<Nas> {
+interface NasOptions extends MachineOptions {
+  /** A script that makes the machine what Holdfast finds when it comes. */
+  readonly before?: string;
+}
+
+export async function startNas({ before, ...options }: NasOptions = {}): Promise<Nas> {
   const machine = await Machine.start({ ...options, payload: fileURLToPath(new URL('../../../dist/debian', import.meta.url)) });
   try {
+    if (before !== undefined) await machine.run(before);
     await install(machine);
   } catch (error) {
     await machine[Symbol.asyncDispose]();

@@ -3,11 +3,17 @@ import { test } from 'node:test';
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
 import type { SentOf } from '../../../src/engine/resource.ts';
+import type { Desired } from '../../../src/engine/unit.ts';
 import { lines } from '../../../src/lib/text.ts';
-import { sambaUnit, smbConf } from '../../../src/units/samba/unit.ts';
+import { sambaUnit, sharesIn } from '../../../src/units/samba/unit.ts';
 import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 
 const conf = '/etc/samba/smb.conf';
+
+/** What Samba reads: the file with those that it includes. */
+function read(desired: Desired): string {
+  return (fileOf(desired, conf) ?? '').replace(/^include = (.*)\n/gm, (_, path: string) => fileOf(desired, path) ?? '');
+}
 
 type Share = SentOf<typeof cifsShare.fields>;
 type Settings = SentOf<typeof cifsSettings.fields>;
@@ -17,7 +23,7 @@ function sectionOf(share: Share): string {
   const draft = freshConfiguration();
   draft.create(cifsShare, share);
   assert.deepEqual(draft.issues.toIssues(), {});
-  const file = fileOf(sambaUnit.render(draft, machine), conf) ?? '';
+  const file = read(sambaUnit.render(draft, machine));
   return file.slice(file.indexOf('\n\n[') + 2);
 }
 
@@ -284,15 +290,15 @@ test('shares that cannot be served now are left out and reported', () => {
   }
   const withoutTank = { ...machine, storage: { ...machine.storage, pools: new Map([...machine.storage.pools].filter(([name]) => name !== 'tank')) } };
 
-  const sections = (file: string | undefined) => file?.match(/^\[.*\]$/gm);
+  const sections = (of: Desired) => read(of).match(/^\[.*\]$/gm);
   const [desired, bare] = [sambaUnit.render(draft, machine), sambaUnit.render(draft, withoutTank)];
-  assert.deepEqual(sections(fileOf(desired, conf)), ['[global]', '[a]']);
+  assert.deepEqual(sections(desired), ['[global]', '[a]']);
   assert.deepEqual(desired.omissions, [
     'CIFS share "b": the volume locked is not mounted',
     'CIFS share "c": Samba would read "%U" in its path as something else',
     'CIFS share "d": Samba would read "  " in its path as something else',
   ]);
-  assert.deepEqual(sections(fileOf(bare, conf)), ['[global]']);
+  assert.deepEqual(sections(bare), ['[global]']);
   assert.equal(bare.omissions?.[0], 'CIFS share "a": the volume tank is not there');
 });
 
@@ -327,7 +333,7 @@ test('both daemons run when the service is on', () => {
 });
 
 test('what testparm objects to is said in its own words, also when it ends well', () => {
-  const checker = sambaUnit.render(freshConfiguration(), machine).files?.[0]?.verify;
+  const checker = sambaUnit.render(freshConfiguration(), machine).checks?.[0]?.verify;
   const objection = (status: number, stderr: string) => checker?.objection({ status, stdout: '', stderr });
   const fine =
     'Load smb config files from /x\nLoaded services file OK.\nWeak crypto is allowed by GnuTLS\n\nWARNING: lock directory /run/samba does not exist\n\nServer role: ROLE_STANDALONE\n';
@@ -348,9 +354,23 @@ test('what testparm objects to is said in its own words, also when it ends well'
   assert.equal(objection(2, ''), 'Samba refuses its configuration: testparm ended with 2.');
 });
 
-test('a share that was written once is not looked at again', () => {
+test('shares lie in files of some dozens, by their ids, which smb.conf includes', () => {
   const draft = freshConfiguration();
-  const settings = draft.only(cifsSettings);
+  for (let id = 1; id <= 130; id += 1) draft.create(cifsShare, { cifs_name: `s${id}`, cifs_path: `/mnt/tank/s${id}` });
+  const desired = sambaUnit.render(draft, machine);
+  const sections = (number: number) => fileOf(desired, `/etc/samba/holdfast/shares-${number}.conf`)?.match(/^\[.*\]$/gm);
+  assert.deepEqual([sections(0)?.length, sections(1)?.length, sections(2)], [63, 64, ['[s128]', '[s129]', '[s130]']]);
+  assert.deepEqual(
+    fileOf(desired, conf)?.match(/^include.*$/gm),
+    [0, 1, 2].map((number) => `include = /etc/samba/holdfast/shares-${number}.conf`),
+  );
+  assert.deepEqual(desired.owns, ['/etc/samba/holdfast/shares-']);
+  // Whoever reads smb.conf in between finds what it includes.
+  assert.equal(desired.files?.at(-1)?.path, conf);
+});
+
+test('a share that was written once is not looked at again, nor a file that stays', () => {
+  const draft = freshConfiguration();
   const looks: string[] = [];
   const watched = ['a', 'b'].map((name) => {
     const share = draft.create(cifsShare, { cifs_name: name, cifs_path: `/mnt/tank/${name}` });
@@ -361,9 +381,12 @@ test('a share that was written once is not looked at again', () => {
       },
     });
   });
-  const first = smbConf(settings, watched.slice(0, 1), machine.storage);
+  const alone = new Map([[0, watched.slice(0, 1)]]);
+  const first = sharesIn(alone, machine.storage);
   looks.length = 0;
-  const second = smbConf(settings, watched, machine.storage);
-  assert.deepEqual([...new Set(looks)], ['b']);
-  assert.ok(second.content.startsWith(first.content));
+  assert.equal(sharesIn(alone, machine.storage).groups[0], first.groups[0]);
+  assert.deepEqual(looks, []);
+  const second = sharesIn(new Map([[0, watched]]), machine.storage);
+  assert.ok(second.groups[0]?.content.startsWith(first.groups[0]?.content ?? '-'));
+  assert.deepEqual([...new Set(looks)].sort(), ['a', 'b']);
 });

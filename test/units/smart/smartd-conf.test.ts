@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { smartSettings } from '../../../src/areas/services/smart.ts';
 import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { smartTest } from '../../../src/areas/tasks/smarttest.ts';
 import { cronNumbers } from '../../../src/engine/formats.ts';
@@ -38,7 +39,7 @@ test('every disk is watched, with all its tests in one expression', () => {
       '/dev/sdc -a -d removable -s (L/../../7/03)',
     ),
   );
-  assert.equal(fileOf(desired, '/etc/default/smartmontools'), lines('# Written by Holdfast.', 'smartd_opts="--quit=never"'));
+  assert.equal(fileOf(desired, '/etc/default/smartmontools'), lines('# Written by Holdfast.', 'smartd_opts="--quit=never --interval=1800"'));
   assert.deepEqual(
     desired.services?.map(({ name, running, onChange }) => ({ name, running, onChange })),
     [{ name: 'smartmontools', running: true, onChange: 'reload' }],
@@ -50,6 +51,17 @@ test('a disk that nobody wants watched is not, and further words stand in the li
   draft.create(diskRecord, { disk_togglesmart: false }, { disk_identifier: '{serial}A' });
   draft.create(diskRecord, { disk_smartoptions: '-d sat' }, { disk_identifier: '{serial}B' });
   assert.equal(fileOf(smartUnit.render(draft, facts), '/etc/smartd.conf'), lines('# Written by Holdfast.', '/dev/sdb -a -d removable -d sat', '/dev/sdc -a -d removable'));
+});
+
+test('what is set for all disks stands in the line of each', () => {
+  const draft = freshConfiguration();
+  draft.update(smartSettings, 1, { smart_interval: 5, smart_powermode: 'standby', smart_informational: 40, smart_critical: 45, smart_email: 'a@example.com,b@example.com' });
+  draft.create(diskRecord, { disk_smartoptions: '-d sat' }, { disk_identifier: '{serial}B' });
+  const desired = smartUnit.render(draft, facts);
+  const common = '-a -d removable -n standby,q -W 0,40,45 -m a@example.com,b@example.com';
+  assert.equal(fileOf(desired, '/etc/smartd.conf'), lines('# Written by Holdfast.', `/dev/sda ${common}`, `/dev/sdb ${common} -d sat`, `/dev/sdc ${common}`));
+  assert.equal(fileOf(desired, '/etc/default/smartmontools'), lines('# Written by Holdfast.', 'smartd_opts="--quit=never --interval=300"'));
+  assert.notEqual(desired.services?.[0]?.readAtStart, smartUnit.render(freshConfiguration(), facts).services?.[0]?.readAtStart);
 });
 
 test('a disk that is gone is reported and does not stop the others', () => {

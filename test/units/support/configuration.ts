@@ -1,6 +1,14 @@
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
+import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
+import { lldpSettings } from '../../../src/areas/services/lldp.ts';
+import { rsyncdSettings } from '../../../src/areas/services/rsyncd.ts';
+import { rsyncModule } from '../../../src/areas/services/rsyncmod.ts';
 import { serviceSwitch } from '../../../src/areas/services/services.ts';
+import { smartSettings } from '../../../src/areas/services/smart.ts';
+import { snmpSettings } from '../../../src/areas/services/snmp.ts';
+import { sshSettings } from '../../../src/areas/services/ssh.ts';
+import { tftpSettings } from '../../../src/areas/services/tftp.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
 import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
@@ -9,6 +17,7 @@ import { rsyncTask } from '../../../src/areas/tasks/rsync.ts';
 import { smartTest } from '../../../src/areas/tasks/smarttest.ts';
 import { LayeredDraft } from '../../../src/engine/draft.ts';
 import type { Facts } from '../../../src/engine/facts.ts';
+import type { Collection, Singleton } from '../../../src/engine/resource.ts';
 import { SnapshotIndex } from '../../../src/engine/snapshot-index.ts';
 import { Tables } from '../../../src/engine/tables.ts';
 import type { Desired } from '../../../src/engine/unit.ts';
@@ -38,6 +47,7 @@ export const machine: Facts = Object.freeze({
     groups: [{ name: 'media', gid: 7 }],
     shells: ['/bin/sh'],
   },
+  bootEnvironments: undefined,
   disks: [],
   services: new Map(),
   storage: {
@@ -47,12 +57,14 @@ export const machine: Facts = Object.freeze({
   },
 });
 
+const collections: readonly Collection[] = [cifsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord];
+const settings: readonly Singleton[] = [cifsSettings, dynamicDnsSettings, ftpSettings, lldpSettings, rsyncdSettings, smartSettings, snmpSettings, sshSettings, tftpSettings];
+
 /** The configuration of a fresh system, to be changed. */
-export function freshConfiguration(): LayeredDraft {
-  const draft = new LayeredDraft(new Tables([cifsShare, cifsSettings, ftpSettings, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord]), machine, new Map());
-  draft.plant(cifsSettings, cifsSettings.seed(machine));
-  draft.plant(ftpSettings, ftpSettings.seed(machine));
-  for (const first of serviceSwitch.seed(machine)) draft.plant(serviceSwitch, first);
+export function freshConfiguration(facts = machine): LayeredDraft {
+  const draft = new LayeredDraft(new Tables([...collections, ...settings]), facts, new Map());
+  for (const one of settings) draft.plant(one, one.seed(facts));
+  for (const first of serviceSwitch.seed(facts)) draft.plant(serviceSwitch, first);
   return draft;
 }
 

@@ -1,0 +1,38 @@
+import { choice, integer, required, text, where } from '../../engine/fields.ts';
+import { groupName, hostList, userName, volumePath } from '../../engine/formats.ts';
+import { collection } from '../../engine/resource.ts';
+import { quote } from '../../lib/text.ts';
+import { rsyncLines } from './rsync-parameters.ts';
+
+export const rsyncModule = collection('services/rsyncmod', {
+  title: 'rsync module',
+  says: 'A folder of a volume that the rsync daemon serves.',
+  order: ['rsyncmod_name'],
+  unique: [{ fields: ['rsyncmod_name'], caseless: true, says: 'A module with this name already exists.' }],
+  fields: {
+    rsyncmod_name: required(where(text({ says: 'Name that clients see.', max: 120 }), nameProblem)),
+    rsyncmod_comment: text({ says: 'Comment that clients see beside the name.', max: 120 }),
+    rsyncmod_path: required(
+      where(volumePath({ says: 'The folder.' }), (path) => {
+        const variable = /%\w+%/.exec(path)?.[0];
+        return variable === undefined ? undefined : `The rsync daemon cannot serve this path: it would read ${quote(variable)} in it as a variable.`;
+      }),
+    ),
+    rsyncmod_mode: choice(['ro', 'wo', 'rw'], { says: 'What clients may do: read (ro), write (wo) or both (rw).', initial: 'rw' }),
+    rsyncmod_maxconn: integer({ says: 'Clients that the module has at once; 0 sets no limit.', min: 0, max: 1_000_000, initial: 0 }),
+    rsyncmod_user: userName({ says: 'Account that reads and writes the files.', initial: 'nobody' }),
+    rsyncmod_group: groupName({ says: 'Group that reads and writes the files; that of the account when empty.', initial: 'nobody' }),
+    rsyncmod_hostsallow: hostList({ says: 'Hosts, addresses and networks that may connect; all when empty.' }),
+    rsyncmod_hostsdeny: hostList({ says: 'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.' }),
+    rsyncmod_auxiliary: rsyncLines({ says: "Further lines of the module's section of rsyncd.conf.", within: 'module' }),
+  },
+});
+
+/** A slash would end the name in what clients write, the others mean something else to the daemon or its clients. */
+function nameProblem(name: string): string | undefined {
+  if (name.toLowerCase() === 'global') return 'The rsync daemon keeps this name for its own settings.';
+  if (name.startsWith('#')) return 'A name that begins with # would be a command to the daemon.';
+  if (/\s{2,}/.test(name)) return 'The rsync daemon would make one of several blanks in a row.';
+  const stray = /[/\]\\]/.exec(name);
+  return stray === null ? undefined : `The character ${quote(stray[0])} has no place in a module's name.`;
+}

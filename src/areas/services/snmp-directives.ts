@@ -1,0 +1,30 @@
+import { where } from '../../engine/fields.ts';
+import { configLines } from '../../engine/formats.ts';
+import { quote } from '../../lib/text.ts';
+
+/** Directives that Debian's snmpd 5.9 knows in snmpd.conf: what `snmpd -H` lists, and those that it does not list. */
+const directives: ReadonlySet<string> = new Set(
+  `access add_row agentaddress agentgroup agentSecName agentuser agentxperms agentxRetries agentxsocket agentxTimeout at authaccess authcommunity
+  authgroup authtrapenable authuser avgBulkVarbindSize certSecName com2sec com2sec6 com2secunix count_kthreads createUser cron defaultMonitors defDomain
+  defTarget disablePerl disk diskio diskio_exclude_fd diskio_exclude_loop diskio_exclude_ram dlmod doNotRetainNotificationLogs dontLogTCPWrappersConnects
+  dontRetainLogs engineID engineIDNic engineIDType exec execFix extend extend-sh extendfix file group ifmib_max_num_ifaces ignoredisk ignoremount
+  include_ifmib_iface_prefix includeAllDisks informsink injectHandler interface interface_fadeout interface_replace_old iquerySecLevel iquerySecName
+  iqueryVersion leave_pidfile linkUpDownNotifications load logmatch master maxGetbulkRepeats maxGetbulkResponses monitor notificationEvent override pass
+  pass_persist pduStatsMax pduStatsThreshold perl perlInitFile proc procfix proxy quit realStorageUnits repeat rocommunity rocommunity6 rouser rwcommunity
+  rwcommunity6 rwuser sendmail_config sendmail_index sendmail_queue sendmail_queue_t sendmail_stats sendmail_stats_t setaccess setEvent setserialno sh
+  skipNFSInHostResources smuxpeer smuxsocket snmpTlstmAddr snmpTlstmParams sourceFilterAddress sourceFilterType storageUseNFS strictDisman swap syscontact
+  sysdescr syslocation sysname sysobjectid sysservices table trap2sink trapcommunity trapsess trapsink v1trapaddress view`
+    .toLowerCase()
+    .split(/\s+/),
+);
+
+/** Further lines of snmpd.conf. The daemon passes over what it does not know, with a line in its log; so it is looked at here. */
+export function snmpLines({ says }: { readonly says: string }) {
+  return where(configLines({ says }), (value) => {
+    const stranger = value.split('\n').find((line) => {
+      const [word = ''] = line.trim().split(/\s/);
+      return word !== '' && !word.startsWith('#') && !directives.has(word.toLowerCase());
+    });
+    return stranger === undefined ? undefined : `${quote(stranger.trim())}: the SNMP server knows no such directive.`;
+  });
+}

@@ -1,0 +1,105 @@
+import { choice, type Field, flag, hidden, list, nullable, readOnly, secret, text, where } from '../../engine/fields.ts';
+import { configLines, port } from '../../engine/formats.ts';
+import { singleton } from '../../engine/resource.ts';
+import type { Files } from '../../host/ports/files.ts';
+import { newKeyFiles } from './openssh.ts';
+
+export const sshSettings = singleton('services/ssh', {
+  title: 'SSH settings',
+  says: 'How the SSH server lets people in. A server that ran before Holdfast came goes on with its own file until these are first changed.',
+  fields: {
+    ssh_bindiface: where(list(text({ says: 'Name of an interface.', max: 15 }), { says: 'Interfaces the server listens on; all when empty.', max: 64 }), (names) =>
+      names.length === 0 ? undefined : 'The server cannot be bound to interfaces yet.',
+    ),
+    ssh_tcpport: port({ says: 'TCP port the server listens on.', initial: 22 }),
+    ssh_rootlogin: flag(false, { says: 'Whether root may log in with a password, where passwords are taken. With a key it may in any case.' }),
+    ssh_passwordauth: flag(false, { says: 'Whether accounts may log in with a password.' }),
+    // Beyond the document's list (gaps 8.12).
+    ssh_kerberosauth: flag(false, { says: 'Whether accounts may log in with a Kerberos ticket.' }),
+    ssh_tcpfwd: flag(false, { says: 'Whether clients may forward connections.' }),
+    ssh_compression: flag(false, { says: 'Whether data may be compressed.' }),
+    ssh_privatekey: secret(
+      where(text({ says: 'A private key in PEM that the server shows clients before its own of the same kind.', multiline: true, max: 16_384 }), (value) =>
+        value === '' || /^-----BEGIN (\w+ )*PRIVATE KEY-----\n[\s\S]+\n-----END (\w+ )*PRIVATE KEY-----$/.test(value) ? undefined : 'It is no private key in PEM.',
+      ),
+    ),
+    ssh_sftp_log_level: choice(['', 'QUIET', 'FATAL', 'ERROR', 'INFO', 'VERBOSE', 'DEBUG', 'DEBUG2', 'DEBUG3'], {
+      says: "How much of file transfers is logged; the server's own choice, ERROR, when empty.",
+      initial: '',
+    }),
+    ssh_sftp_log_facility: choice(['', 'DAEMON', 'USER', 'AUTH', 'LOCAL0', 'LOCAL1', 'LOCAL2', 'LOCAL3', 'LOCAL4', 'LOCAL5', 'LOCAL6', 'LOCAL7'], {
+      says: "Under which name file transfers are in the system log; the server's own choice, AUTH, when empty.",
+      initial: '',
+    }),
+    ssh_options: configLines({ says: 'Further lines of sshd_config.' }),
+    ssh_host_key: privateKey('of the first version of the protocol, which no server speaks any more: always null'),
+    ssh_host_key_pub: publicKey('of the first version of the protocol: always null'),
+    ssh_host_dsa_key: privateKey('by DSA, when the machine had one. No server takes these any more'),
+    ssh_host_dsa_key_pub: publicKey('by DSA, when the machine had one'),
+    ssh_host_dsa_key_cert_pub: certificate('by DSA'),
+    ssh_host_ecdsa_key: privateKey('by ECDSA'),
+    ssh_host_ecdsa_key_pub: publicKey('by ECDSA'),
+    ssh_host_ecdsa_key_cert_pub: certificate('by ECDSA'),
+    ssh_host_ed25519_key: privateKey('by Ed25519'),
+    ssh_host_ed25519_key_pub: publicKey('by Ed25519'),
+    ssh_host_ed25519_key_cert_pub: certificate('by Ed25519'),
+    ssh_host_rsa_key: privateKey('by RSA, when the machine had one'),
+    ssh_host_rsa_key_pub: publicKey('by RSA, when the machine had one'),
+    ssh_host_rsa_key_cert_pub: certificate('by RSA'),
+    ssh_untouched: hidden(flag(false, { says: 'Whether the server goes on with the file it ran with when Holdfast came.' })),
+  },
+  // It may be how the machine's owner got in.
+  seed: ({ services }) => ({ ssh_untouched: services.get('ssh')?.running === true }),
+  // Known clients must not meet another machine.
+  adopt: async ({ files }) => hostKeys(files),
+  complete: () => ({ ssh_untouched: false }),
+});
+
+export const keyKinds = ['ed25519', 'ecdsa', 'rsa'] as const;
+
+/** The machine's own keys, as base64 of their files; those that every server has are made where they are missing. */
+async function hostKeys(files: Files) {
+  const read = async (kind: string, suffix: string) => encoded(await files.read(`/etc/ssh/ssh_host_${kind}_key${suffix}`));
+  const found = async (kind: string) => ({ key: await read(kind, ''), pub: await read(kind, '.pub'), cert: await read(kind, '-cert.pub') });
+  const made = (kind: 'ecdsa' | 'ed25519') => {
+    const { key, pub } = newKeyFiles(kind, 'root@holdfast');
+    return { key: encoded(key), pub: encoded(pub), cert: null };
+  };
+  const [dsa, rsa, ecdsaFound, ed25519Found] = [await found('dsa'), await found('rsa'), await found('ecdsa'), await found('ed25519')];
+  const ecdsa = ecdsaFound.key === null ? made('ecdsa') : ecdsaFound;
+  const ed25519 = ed25519Found.key === null ? made('ed25519') : ed25519Found;
+  return {
+    ssh_host_dsa_key: dsa.key,
+    ssh_host_dsa_key_pub: dsa.pub,
+    ssh_host_dsa_key_cert_pub: dsa.cert,
+    ssh_host_ecdsa_key: ecdsa.key,
+    ssh_host_ecdsa_key_pub: ecdsa.pub,
+    ssh_host_ecdsa_key_cert_pub: ecdsa.cert,
+    ssh_host_ed25519_key: ed25519.key,
+    ssh_host_ed25519_key_pub: ed25519.pub,
+    ssh_host_ed25519_key_cert_pub: ed25519.cert,
+    ssh_host_rsa_key: rsa.key,
+    ssh_host_rsa_key_pub: rsa.pub,
+    ssh_host_rsa_key_cert_pub: rsa.cert,
+  };
+}
+
+function encoded(file: string | undefined): string | null {
+  return file === undefined ? null : Buffer.from(file).toString('base64');
+}
+
+function privateKey(which: string): Field<string | null, 'readOnly'> {
+  return secret(keyFile(`Private host key ${which}; base64 of its file.`));
+}
+
+function publicKey(which: string): Field<string | null, 'readOnly'> {
+  return keyFile(`Public host key ${which}; base64 of its file.`);
+}
+
+function certificate(which: string): Field<string | null, 'readOnly'> {
+  return keyFile(`Certificate of the host key ${which}, when the machine had one; base64 of its file.`);
+}
+
+function keyFile(says: string): Field<string | null, 'readOnly'> {
+  return readOnly(nullable(text({ says, max: 65_536 })));
+}

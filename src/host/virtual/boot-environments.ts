@@ -1,0 +1,60 @@
+import type { BootEnvironment, BootEnvironments } from '../ports/boot-environments.ts';
+import { HostError } from '../ports/index.ts';
+import { isFlag, isNumber, isText, listOf, Memory, shapeOf } from './state.ts';
+
+const isEnvironment = shapeOf<BootEnvironment>({ name: isText, now: isFlag, onReboot: isFlag, created: isNumber, space: isNumber });
+
+/** What a clone takes before anything in it is changed. */
+const spaceOfClone = 8192;
+
+export class VirtualBootEnvironments implements BootEnvironments {
+  readonly #memory: Memory<readonly BootEnvironment[]>;
+  readonly #now: () => number;
+
+  constructor(path: string, now: () => number) {
+    this.#now = now;
+    const first = { name: 'default', now: true, onReboot: true, created: this.#seconds(), space: 1_288_490_188 };
+    this.#memory = new Memory(path, listOf(isEnvironment), Object.freeze([Object.freeze(first)]));
+  }
+
+  async list(): Promise<readonly BootEnvironment[]> {
+    return this.#memory.value;
+  }
+
+  async create(name: string, source: string): Promise<void> {
+    this.#named(source);
+    if (this.#memory.value.some((one) => one.name === name)) throw new HostError(`cannot create '${name}': dataset already exists`);
+    this.#keep([...this.#memory.value, { name, now: false, onReboot: false, created: this.#seconds(), space: spaceOfClone }]);
+  }
+
+  async rename(name: string, to: string): Promise<void> {
+    const old = this.#named(name);
+    if (this.#memory.value.some((one) => one.name === to)) throw new HostError(`cannot rename to '${to}': dataset already exists`);
+    this.#keep(this.#memory.value.map((one) => (one === old ? { ...one, name: to } : one)));
+  }
+
+  async activate(name: string): Promise<void> {
+    const chosen = this.#named(name);
+    this.#keep(this.#memory.value.map((one) => ({ ...one, onReboot: one === chosen })));
+  }
+
+  async destroy(name: string): Promise<void> {
+    const old = this.#named(name);
+    if (old.now || old.onReboot) throw new HostError(`cannot destroy '${name}': dataset is busy`);
+    this.#keep(this.#memory.value.filter((one) => one !== old));
+  }
+
+  #named(name: string): BootEnvironment {
+    const found = this.#memory.value.find((one) => one.name === name);
+    if (found === undefined) throw new HostError(`cannot open '${name}': dataset does not exist`);
+    return found;
+  }
+
+  #keep(environments: readonly BootEnvironment[]): void {
+    this.#memory.keep(Object.freeze(environments.map((one) => Object.freeze(one))));
+  }
+
+  #seconds(): number {
+    return Math.floor(this.#now() / 1000);
+  }
+}

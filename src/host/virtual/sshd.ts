@@ -1,0 +1,64 @@
+import { createPrivateKey } from 'node:crypto';
+import type { Outcome } from '../ports/commands.ts';
+
+type Read = (path: string) => string | undefined;
+
+const fold = (names: string): readonly string[] => names.toLowerCase().split(/\s+/);
+
+/** Keywords of sshd_config of OpenSSH 10.0, by what is looked at in their values. */
+const yesOrNo: ReadonlySet<string> = new Set(
+  fold(`AllowStreamLocalForwarding DisableForwarding ExposeAuthInfo GSSAPIAuthentication GSSAPICleanupCredentials GSSAPIStrictAcceptorCheck
+    HostbasedAuthentication HostbasedUsesNameFromPacketOnly IgnoreUserKnownHosts KbdInteractiveAuthentication KerberosAuthentication KerberosOrLocalPasswd
+    KerberosTicketCleanup PasswordAuthentication PermitEmptyPasswords PermitTTY PermitUserRC PrintLastLog PrintMotd PubkeyAuthentication StreamLocalBindUnlink
+    StrictModes TCPKeepAlive UseDNS UsePAM X11Forwarding X11UseLocalhost`),
+);
+const numbers: ReadonlySet<string> = new Set(fold('ClientAliveCountMax MaxAuthTries MaxSessions Port RequiredRSASize X11DisplayOffset'));
+const others: ReadonlySet<string> = new Set(
+  fold(`AcceptEnv AddressFamily AllowAgentForwarding AllowGroups AllowTcpForwarding AllowUsers AuthenticationMethods AuthorizedKeysCommand
+    AuthorizedKeysCommandUser AuthorizedKeysFile AuthorizedPrincipalsCommand AuthorizedPrincipalsCommandUser AuthorizedPrincipalsFile Banner CASignatureAlgorithms
+    ChannelTimeout ChrootDirectory Ciphers ClientAliveInterval Compression DebianBanner DenyGroups DenyUsers FingerprintHash ForceCommand GatewayPorts
+    HostCertificate HostKey HostKeyAgent HostKeyAlgorithms HostbasedAcceptedAlgorithms IgnoreRhosts Include IPQoS KexAlgorithms ListenAddress LogLevel
+    LogVerbose LoginGraceTime Macs Match MaxStartups ModuliFile PerSourceMaxStartups PerSourceNetBlockSize PerSourcePenalties PermitListen PermitOpen
+    PermitRootLogin PermitTunnel PermitUserEnvironment PidFile PubkeyAcceptedAlgorithms PubkeyAuthOptions RDomain RefuseConnection RekeyLimit RevokedKeys
+    SecurityKeyProvider SetEnv Subsystem SyslogFacility TrustedUserCAKeys UnusedConnectionTimeout VersionAddendum XAuthLocation`),
+);
+
+/** What `sshd -G -f FILE` says about a file. It reads to the end and counts what it does not know. */
+export function sshdTest(file: string, read: Read): Outcome {
+  const content = read(file);
+  if (content === undefined) return refusal([`${file}: No such file or directory`]);
+  const unknown: string[] = [];
+  for (const [index, line] of content.split('\n').entries()) {
+    const [, keyword = '', value = ''] = /^\s*([^\s=#]*)\s*=?\s*(.*?)\s*$/.exec(line) ?? [];
+    if (keyword === '' || line.trim().startsWith('#')) continue;
+    const name = keyword.toLowerCase();
+    const place = `${file} line ${index + 1}`;
+    if (!yesOrNo.has(name) && !numbers.has(name) && !others.has(name)) unknown.push(`${file}: line ${index + 1}: Bad configuration option: ${keyword}`);
+    else if (value === '') return refusal([...unknown, `${place}: no argument after keyword "${keyword}"`]);
+    else if (yesOrNo.has(name) && !/^"?(yes|no|true|false|local|all)"?$/i.test(value)) return refusal([...unknown, `${place}: unsupported option "${value}".`]);
+    else if (numbers.has(name) && !/^"?\d+"?$/.test(value))
+      return refusal([...unknown, name === 'port' ? `${place}: Badly formatted port number.` : `${place}: ${keyword} integer value invalid.`]);
+  }
+  return unknown.length === 0 ? { status: 0, stdout: '', stderr: '' } : refusal([...unknown, `${file}: terminating, ${unknown.length} bad configuration options`]);
+}
+
+/** What `ssh-keygen -y -P '' -f FILE` says about a private key. */
+export function readKey(file: string, read: Read): Outcome {
+  const content = read(file) ?? '';
+  return isKey(content) ? { status: 0, stdout: 'ssh-ed25519 AAAA\n', stderr: '' } : refusal([`Load key "${file}": error in libcrypto`]);
+}
+
+function isKey(content: string): boolean {
+  const own = /^-----BEGIN OPENSSH PRIVATE KEY-----\n([A-Za-z0-9+/=\n]+)-----END OPENSSH PRIVATE KEY-----\n$/.exec(content)?.[1];
+  if (own !== undefined) return Buffer.from(own, 'base64').toString('latin1').startsWith('openssh-key-v1\0');
+  try {
+    createPrivateKey(content);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refusal(said: readonly string[]): Outcome {
+  return { status: 255, stdout: '', stderr: said.map((line) => `${line}\r\n`).join('') };
+}

@@ -1,0 +1,54 @@
+import type { snmpSettings } from '../../areas/services/snmp.ts';
+import type { RecordOf } from '../../engine/resource.ts';
+import { lines } from '../../lib/text.ts';
+
+type Settings = RecordOf<typeof snmpSettings.fields>;
+
+/** The part of the tree of numbers in which this appliance tells of its pools, and the program that answers there. */
+export const privateTree = '.1.3.6.1.4.1.50536.1';
+const privateProgram = '/usr/lib/holdfast/snmp-pools';
+
+export function snmpdConf(settings: Settings): string {
+  return lines(
+    '# Written by Holdfast.',
+    'agentaddress udp:161',
+    settings.snmp_location === '' ? undefined : `syslocation ${quoted(settings.snmp_location)}`,
+    settings.snmp_contact === '' ? undefined : `syscontact ${quoted(settings.snmp_contact)}`,
+    // Repeaters, the Internet, applications: what monitors expect of a host.
+    'sysservices 76',
+    settings.snmp_community === '' ? undefined : `rocommunity ${quoted(settings.snmp_community)}`,
+    settings.snmp_v3 ? accountLines(settings) : undefined,
+    `pass_persist ${privateTree}.1 ${privateProgram} pools`,
+    settings.snmp_zilstat ? `pass_persist ${privateTree}.5 ${privateProgram} intent-log` : undefined,
+    `authtrapenable ${settings.snmp_traps ? 1 : 2}`,
+    settings.snmp_traps && settings.snmp_community !== '' ? `trapcommunity ${quoted(settings.snmp_community)}` : undefined,
+    settings.snmp_options === '' ? undefined : settings.snmp_options,
+  );
+}
+
+function accountLines(settings: Settings): readonly string[] {
+  const name = quoted(settings.snmp_v3_username);
+  if (settings.snmp_v3_authtype === '') return [`createUser ${name}`, `rouser ${name} noauth`];
+  const proof = `${settings.snmp_v3_authtype} ${quoted(settings.snmp_v3_password)}`;
+  if (settings.snmp_v3_privproto === null) return [`createUser ${name} ${proof}`, `rouser ${name} auth`];
+  return [`createUser ${name} ${proof} ${settings.snmp_v3_privproto} ${quoted(settings.snmp_v3_privpassphrase ?? '')}`, `rouser ${name} priv`];
+}
+
+/**
+ * snmpd keeps the keys of every account that it ever made in a file of its own, which would win over another password;
+ * so they are taken out of it at every start.
+ */
+export function snmpdUnit(settings: Settings): string {
+  return lines(
+    '# Written by Holdfast.',
+    '[Service]',
+    'ExecStartPre=-/usr/bin/sed -i /^usmUser/d /var/lib/snmp/snmpd.conf',
+    'ExecStart=',
+    `ExecStart=/usr/sbin/snmpd -LO${settings.snmp_loglevel} -u Debian-snmp -g Debian-snmp -I -smux,mteTrigger,mteTriggerConf -f`,
+  );
+}
+
+/** A word of the file, whatever is in it. */
+function quoted(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
+}

@@ -1,0 +1,22 @@
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { snmpSettings } from '../../areas/services/snmp.ts';
+import type { Unit } from '../../engine/unit.ts';
+import { snmpdConf, snmpdUnit } from './snmpd-conf.ts';
+
+export const snmpUnit: Unit = {
+  name: 'snmp',
+  says: 'snmpd answers the questions of monitors.',
+  reads: [snmpSettings, serviceSwitch],
+  services: ['snmpd'],
+  render(view) {
+    const settings = view.only(snmpSettings);
+    return {
+      files: [
+        // For root alone: it holds passwords. snmpd has given up root when it would read it again, so it starts anew.
+        { path: '/etc/snmp/snmpd.conf', mode: 0o600, content: snmpdConf(settings) },
+        { path: '/etc/systemd/system/snmpd.service.d/holdfast.conf', content: snmpdUnit(settings), forServiceManager: true },
+      ],
+      services: [{ name: 'snmpd', running: isOn(view, 'snmp'), onChange: 'restart' }],
+    };
+  },
+};

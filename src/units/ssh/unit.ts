@@ -1,0 +1,41 @@
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { sshSettings } from '../../areas/services/ssh.ts';
+import type { Checker, DesiredFile, Unit } from '../../engine/unit.ts';
+import { configFile, dropIn, givenKeyFile, keyFiles, sshdConfig } from './sshd-config.ts';
+
+export const sshUnit: Unit = {
+  name: 'ssh',
+  says: 'sshd lets people in.',
+  reads: [sshSettings, serviceSwitch],
+  services: ['ssh'],
+  after: ['accounts'],
+  render(view) {
+    const settings = view.only(sshSettings);
+    const files: readonly DesiredFile[] = [
+      { path: givenKeyFile, mode: 0o600, content: settings.ssh_privatekey === '' ? undefined : `${settings.ssh_privatekey}\n`, verify: keyReader },
+      ...keyFiles(settings),
+      { path: configFile, mode: 0o600, content: sshdConfig(settings), verify: sshd },
+      { path: '/etc/systemd/system/ssh.service.d/holdfast.conf', content: dropIn, forServiceManager: true },
+    ];
+    return {
+      files: settings.ssh_untouched ? files.map(({ path, forServiceManager = false }) => ({ path, forServiceManager, content: undefined })) : files,
+      // A restart ends no session, and tells when the server cannot listen.
+      services: [{ name: 'ssh', running: isOn(view, 'ssh'), onChange: 'restart' }],
+    };
+  },
+};
+
+/** It looks at no key: those that are written together with the file are not there yet. */
+const sshd: Checker = {
+  words: (staged) => ['/usr/sbin/sshd', '-G', '-f', staged],
+  objection({ status, stderr }) {
+    if (status === 0) return undefined;
+    const said = stderr.split(/\r?\n/).filter((line) => line !== '' && !/terminating, \d+ bad configuration/.test(line));
+    return `The SSH server refuses its configuration: ${said.slice(0, 3).join(' ') || `sshd ended with ${status}.`}`;
+  },
+};
+
+const keyReader: Checker = {
+  words: (staged) => ['ssh-keygen', '-y', '-P', '', '-f', staged],
+  objection: ({ status, stderr }) => (status === 0 ? undefined : `The SSH server cannot read ssh_privatekey: ${stderr.trim().split('\n')[0] ?? ''}`),
+};

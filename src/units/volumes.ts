@@ -1,0 +1,9 @@
+import type { Facts } from '../engine/facts.ts';
+import { volumeOf } from '../engine/formats.ts';
+
+/** Why a folder of a volume cannot be served now, in words, if it cannot. */
+export function absence(folder: string, facts: Facts): string | undefined {
+  const volume = volumeOf(folder, facts);
+  if (volume === undefined) return `the volume of ${folder} is not there`;
+  return facts.storage.datasets.get(volume)?.mountpoint === undefined ? `the volume ${volume} is not mounted` : undefined;
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { converge, verify } from '../../src/engine/converge.ts';
+import type { Checker, Desired } from '../../src/engine/unit.ts';
+import type { Host } from '../../src/host/ports/index.ts';
+import { virtual } from '../support/hosts.ts';
+
+const machineOf = async (t: TestContext): Promise<Host> => virtual.start(t);
+
+const files = (texts: Readonly<Record<string, string>>): Desired => ({
+  files: Object.entries(texts).map(([path, content]) => ({ path, content })),
+  owns: ['/etc/own/part-'],
+});
+
+test('what lies in a place of the unit and is not wanted goes, known of or not', async (t) => {
+  const host = await machineOf(t);
+  for (const path of ['/etc/own/part-1', '/etc/own/part-2', '/etc/own/other']) await host.files.write(path, 'old');
+  const one = files({ '/etc/own/part-1': 'new' });
+  const { deeds } = await converge(host, one, undefined);
+  assert.deepEqual(deeds, ['write /etc/own/part-1', 'remove /etc/own/part-2']);
+  assert.deepEqual((await converge(host, files({ '/etc/own/part-3': 'x' }), one)).deeds, ['write /etc/own/part-3', 'remove /etc/own/part-1']);
+  assert.deepEqual(await host.files.beginning('/etc/own/'), ['/etc/own/other', '/etc/own/part-3']);
+});
+
+test('a checker is shown the head and what is new below it', async (t) => {
+  const host = await machineOf(t);
+  const shown: string[] = [];
+  const stage = host.files.stage.bind(host.files);
+  host.files.stage = async (path, content) => {
+    shown.push(content);
+    return stage(path, content);
+  };
+  const fine: Checker = { words: (staged) => ['testparm', '-s', staged], objection: () => undefined };
+  const checked = (head: string, ...parts: readonly (readonly string[])[]): Desired => ({ checks: [{ path: '/etc/samba/smb.conf', head, parts, verify: fine }] });
+  const [first, second] = [['# a\n', '# b\n'], ['# c\n']] as const;
+  await verify(host, checked('# 1\n', first, second), undefined);
+  await verify(host, checked('# 1\n', first, ['# c\n', '# d\n']), checked('# 1\n', first, second));
+  await verify(host, checked('# 1\n', first), checked('# 1\n', first, second));
+  await verify(host, checked('# 2\n', first), checked('# 1\n', first));
+  assert.deepEqual(shown, ['# 1\n# a\n# b\n# c\n', '# 1\n# d\n', '# 2\n# a\n# b\n']);
+});

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+import { runClient } from '../support/lab/network.ts';
+
+/** How people and monitors reach the appliance. Each statement stands on the earlier ones. */
+let nas: Nas;
+let here: string;
+
+before(async () => {
+  nas = await startNas({ disks: 1, memory: 1024 });
+  here = await mkdtemp(join(tmpdir(), 'holdfast-admin-'));
+  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await nas.api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'mary',
+    bsdusr_full_name: 'Mary',
+    bsdusr_password: 'her secret',
+    bsdusr_creategroup: true,
+    bsdusr_home: '/mnt/tank/people',
+    bsdusr_mode: '700',
+    bsdusr_shell: '/bin/bash',
+  });
+  await runClient(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', join(here, 'id')]);
+  const pub = (await readFile(join(here, 'id.pub'), 'utf8')).trim();
+  await nas.machine.run(`
+    echo 'root:a root secret' | chpasswd
+    for home in /root /mnt/tank/people/mary; do mkdir -p -m 700 $home/.ssh; echo '${pub}' >$home/.ssh/authorized_keys; done
+    chown -R mary: /mnt/tank/people/mary`);
+});
+
+after(async () => {
+  await nas?.[Symbol.asyncDispose]();
+  if (here !== undefined) await rm(here, { recursive: true });
+});
+
+const switchTo = (service: string, srv_enable: boolean) => nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable });
+
+// SSH ----------------------------------------------------------------------------------------------------------------
+
+const options = () => ['-o', `UserKnownHostsFile=${here}/known`, '-o', 'StrictHostKeyChecking=accept-new', '-o', 'ConnectTimeout=20', '-o', 'LogLevel=ERROR'];
+const byKey = (user: string, port: number, ...command: string[]) =>
+  runClient(['ssh', '-i', `${here}/id`, '-o', 'BatchMode=yes', '-p', String(port), ...options(), `${user}@${nas.machine.address}`, ...command]);
+const byPassword = (user: string, password: string, port: number, ...command: string[]) =>
+  runClient(['sshpass', '-p', password, 'ssh', '-o', 'PubkeyAuthentication=no', '-p', String(port), ...options(), `${user}@${nas.machine.address}`, ...command]);
+
+test('SSH is switched on and lets in with a key, not with a password', async () => {
+  assert.equal((await switchTo('ssh', true))['srv_state'], 'RUNNING');
+  await eventually(30, async () => {
+    const outcome = await byKey('mary', 22, 'id -un');
+    assert.equal(outcome.stdout, 'mary\n', outcome.stderr);
+  });
+  assert.equal((await byKey('root', 22, 'id -un')).stdout, 'root\n');
+  assert.match((await byPassword('mary', 'her secret', 22, 'true')).stderr, /Permission denied \(publickey\)/);
+});
+
+test('the host keys are those that the machine had before, and the interface tells them', async () => {
+  const settings = await nas.api.expect(200, 'GET', 'services/ssh/');
+  for (const kind of ['rsa', 'ecdsa', 'ed25519']) {
+    for (const [field, file] of [
+      [`ssh_host_${kind}_key`, `ssh_host_${kind}_key`],
+      [`ssh_host_${kind}_key_pub`, `ssh_host_${kind}_key.pub`],
+    ] as const) {
+      assert.equal(Buffer.from(String(settings[field]), 'base64').toString(), await nas.machine.run(`cat /etc/ssh/${file}`), field);
+    }
+  }
+  assert.equal((await nas.machine.run('stat -c %a /etc/ssh/holdfast/ssh_host_rsa_key')).trim(), '600');
+  assert.doesNotMatch(
+    await nas.machine.run('strings -n 20 /var/lib/holdfast/*.db* 2>/dev/null || cat /var/lib/holdfast/* | tr -c "[:print:]" "\\n"'),
+    /T1BFTlNTSCBQUklWQVRFIEtFWS/,
+    'sealed in the store',
+  );
+});
+
+test('passwords are taken for accounts, and for root only when the settings say so', async () => {
+  await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_passwordauth: true });
+  assert.equal((await eventually(20, () => byPassword('mary', 'her secret', 22, 'id -un'))).stdout, 'mary\n');
+  assert.notEqual((await byPassword('mary', 'wrong', 22, 'true')).status, 0);
+  assert.notEqual((await byPassword('root', 'a root secret', 22, 'true')).status, 0);
+  await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_rootlogin: 'true' });
+  assert.equal((await byPassword('root', 'a root secret', 22, 'id -un')).stdout, 'root\n');
+});
+
+test('connections are forwarded only when the settings say so', async () => {
+  const forwarded = () => byKey('mary', 22, '-W', '127.0.0.1:8080', '-o', 'ExitOnForwardFailure=yes');
+  assert.match((await forwarded()).stderr, /administratively prohibited|open failed/);
+  await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_tcpfwd: true });
+  assert.doesNotMatch((await forwarded()).stderr, /prohibited|open failed/);
+});
+
+test('files go by SFTP, and the log tells of them as the settings say', async () => {
+  await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_sftp_log_level: 'INFO', ssh_sftp_log_facility: 'LOCAL3', ssh_compression: true });
+  await writeFile(join(here, 'batch'), `put ${here}/id.pub sent\nls -l\n`);
+  const outcome = await runClient(['sftp', '-i', `${here}/id`, '-b', `${here}/batch`, ...options(), `mary@${nas.machine.address}`]);
+  assert.equal(outcome.status, 0, outcome.stderr);
+  assert.match(outcome.stdout, /mary .* sent/);
+  const log = await eventually(10, async () => {
+    const lines = await nas.machine.run('journalctl --sync; journalctl -q -t sftp-server -o json --output-fields=MESSAGE,SYSLOG_FACILITY');
+    assert.match(lines, /open .*sent.* flags WRITE/);
+    return lines;
+  });
+  assert.match(log, /"SYSLOG_FACILITY":"19"/);
+});
+
+test('a line that the server refuses is answered with its words, and a session goes on over a change of the port', async () => {
+  const answer = await nas.api.put('services/ssh/', { ssh_options: 'MaxAuthTries 3\nNoSuchOption yes' });
+  assert.equal(answer.status, 400);
+  assert.match(answer.text, /line \d+: Bad configuration option: NoSuchOption/);
+  const session = byKey('mary', 22, 'sleep 15; echo still here');
+  await eventually(10, async () => assert.match(await nas.machine.run('pgrep -u mary sleep'), /\d/));
+  await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_tcpport: 2222, ssh_options: 'Banner /etc/hostname' });
+  assert.match((await byKey('mary', 2222, 'id -un')).stdout, /^mary$/m);
+  assert.notEqual((await byKey('mary', 22, 'true')).status, 0);
+  assert.equal((await session).stdout, 'still here\n');
+});
+
+test('a key that is sent takes the place of that of its kind', async () => {
+  await runClient(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'given', '-f', join(here, 'host')]);
+  assert.equal((await nas.api.put('services/ssh/', { ssh_privatekey: '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----' })).status, 400);
+  await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_privatekey: await readFile(join(here, 'host'), 'utf8') });
+  const scanned = await eventually(20, async () => {
+    const { stdout } = await runClient(['ssh-keyscan', '-p', '2222', '-t', 'ed25519', nas.machine.address]);
+    assert.notEqual(stdout, '');
+    return stdout;
+  });
+  const [, body = ''] = (await readFile(join(here, 'host.pub'), 'utf8')).split(' ');
+  assert.ok(scanned.includes(body), scanned);
+});
+
+test('a server that ran before Holdfast came keeps its own file until the settings are changed', async () => {
+  await using other = await startNas({ disks: 0, memory: 768, name: 'inhabited', before: 'echo Port 2022 >>/etc/ssh/sshd_config; systemctl start ssh' });
+  const login = (port: number) => runClient(['ssh-keyscan', '-p', String(port), '-t', 'ed25519', other.machine.address]);
+  const known = await eventually(20, async () => {
+    const { stdout } = await login(2022);
+    assert.notEqual(stdout, '');
+    return stdout;
+  });
+  assert.equal((await other.api.expect(200, 'GET', 'services/services/ssh/'))['srv_enable'], true);
+  await other.machine.run('systemctl restart holdfast');
+  assert.equal((await login(2022)).stdout, known);
+  await eventually(30, () => other.api.expect(200, 'PUT', 'services/ssh/', { ssh_tcpport: 2023 }));
+  const { stdout } = await login(2023);
+  assert.equal(stdout.split(' ').slice(1).join(' '), known.split(' ').slice(1).join(' '), 'the same key');
+  assert.equal((await login(2022)).stdout, '');
+});
+
+test('the machine is what the configuration says', async () => {
+  const reports = await nas.api.list('/api/holdfast/v1/drift');
+  assert.deepEqual(
+    reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),
+    [],
+    await journal(nas.machine),
+  );
+});

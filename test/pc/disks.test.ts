@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
+
+/** What User Mode Linux has not: disks with serial numbers and SMART, on controllers that they can be pulled from. */
+let nas: Nas;
+
+before(async () => {
+  nas = await startNas({
+    memory: 2048,
+    pc: [
+      { bus: 'sata', serial: 'WD-0001', model: 'TESTDISK' },
+      { bus: 'scsi', serial: 'SC-0001' },
+      { bus: 'scsi', serial: 'SC-0002' },
+      { bus: 'scsi', serial: 'SC-0003' },
+      { bus: 'nvme', serial: 'NV-0001' },
+    ],
+  });
+});
+
+after(async () => {
+  await nas?.[Symbol.asyncDispose]();
+});
+
+const disks = () => nas.api.list('storage/disk/?limit=0');
+const withSerial = async (serial: string) => {
+  const found = (await disks()).find((disk) => disk['disk_serial'] === serial);
+  assert.ok(found, `no disk has the serial number ${serial}`);
+  return found;
+};
+const addressOf = (disk: Readonly<Record<string, unknown>>) => `storage/disk/${encodeURIComponent(String(disk['disk_identifier']))}/`;
+
+test('disks are told apart by the serial numbers that they tell', async () => {
+  const listed = await disks();
+  assert.deepEqual(listed.map((disk) => disk['disk_serial']).sort(), ['NV-0001', 'SC-0001', 'SC-0002', 'SC-0003', 'WD-0001']);
+  for (const disk of listed) {
+    assert.match(String(disk['disk_identifier']), /^\{serial(_lunid)?\}(NV|SC|WD)-000\d/);
+    assert.equal(disk['disk_size'], String(1024 ** 3));
+    assert.deepEqual(await nas.api.expect(200, 'GET', addressOf(disk)), disk);
+  }
+});
+
+test('SMART of a disk is switched, and the daemon of SMART watches the disk', async () => {
+  const disk = await withSerial('WD-0001');
+  const device = `/dev/${disk['disk_name']}`;
+  // The emulated disk goes on saying that SMART is on; what it does is to refuse to tell its values.
+  const isOn = async () => !/Read SMART Data failed/.test((await nas.machine.tryRun(`smartctl -A ${device}`)).output);
+  await nas.api.expect(200, 'PUT', addressOf(disk), { disk_togglesmart: false });
+  assert.equal(await isOn(), false);
+  await nas.api.expect(200, 'PUT', addressOf(disk), { disk_togglesmart: true });
+  assert.equal(await isOn(), true);
+  // Debian's daemon of SMART does not start in what it sees to be an emulated machine.
+  await nas.machine.run(
+    "mkdir -p /etc/systemd/system/smartmontools.service.d; printf '[Unit]\\nConditionVirtualization=\\n' >/etc/systemd/system/smartmontools.service.d/pc.conf; systemctl daemon-reload",
+  );
+  await nas.api.expect(200, 'PUT', 'services/services/smartd/', { srv_enable: true });
+  await eventually(60, async () => assert.match(await nas.machine.run('journalctl -b --no-pager -o cat -u smartmontools'), /Monitoring 1 ATA/));
+});
+
+test('what a disk cannot do is told by its name', async () => {
+  const disk = await withSerial('SC-0001');
+  const answer = await nas.api.put(addressOf(disk), { disk_hddstandby: '10' });
+  assert.equal(answer.status, 409);
+  assert.match(answer.text, new RegExp(`"disk_hddstandby":\\["The disk ${disk['disk_name']} has no standby timer`));
+});
+
+test('a disk that is pulled out of a mirror degrades its volume, and another takes its place', async () => {
+  const [first, second, spare] = [await withSerial('SC-0001'), await withSerial('SC-0002'), await withSerial('SC-0003')];
+  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: [first['disk_name'], second['disk_name']] }] });
+  await nas.machine.run('dd if=/dev/urandom of=/mnt/tank/file bs=1M count=32 status=none; sync; sha256sum /mnt/tank/file >/tmp/sum');
+  await nas.machine.monitor('device_del disk2');
+  await eventually(60, async () => assert.equal((await disks()).length, 4));
+  await nas.machine.run('dd if=/dev/urandom of=/mnt/tank/other bs=1M count=4 status=none; sync');
+  await eventually(120, async () => assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'DEGRADED'));
+  const label = (await nas.machine.run("zpool status tank | awk '$2 ~ /REMOVED|UNAVAIL|FAULTED/ { print $1; exit }'")).trim();
+  await nas.machine.run(`zpool replace tank ${label} ${spare['disk_name']}`);
+  await eventually(180, async () => assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'HEALTHY'));
+  await nas.machine.run('sha256sum -c /tmp/sum');
+});
