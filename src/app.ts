@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { catalogue } from './areas/index.ts';
+import { AlertWatch } from './areas/system/alert-watch.ts';
 import { entrancesOf, systemSettings } from './areas/system/settings.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
@@ -24,6 +25,8 @@ export interface AppParts {
   readonly version: string;
   /** The password that root gets at the first start; one is made up when it is undefined. */
   readonly rootPassword: string | undefined;
+  /** Whether alerts are looked for and mailed by themselves. */
+  readonly watchesAlerts?: boolean;
   readonly resources?: readonly Resource[];
   readonly units?: readonly Unit[];
 }
@@ -41,7 +44,7 @@ export interface App {
 export async function buildApp(parts: AppParts): Promise<App> {
   const { host, store, log, now, profile, version } = parts;
   const passwords = new Passwords();
-  const engine = await Engine.start({ resources: parts.resources ?? catalogue, units: parts.units ?? units, host, store, log, now, passwords });
+  const engine = await Engine.start({ resources: parts.resources ?? catalogue, units: parts.units ?? units, host, store, log, now, passwords, version });
   const start = { actor: 'holdfast', request: 'start' };
 
   const root = () => engine.table(user).get(1);
@@ -58,6 +61,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
     const record = root();
     return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
   });
+  const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
   const server = buildServer({ engine, gate, log, profile, version });
   host.web.attach((request, response) => server.routing(request, response));
   await server.ready();
@@ -73,6 +77,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
     newPassword,
     async close() {
       await server.close();
+      await watch?.close();
       await engine.close();
       await passwords.close();
       await host.close();

@@ -23,6 +23,7 @@ import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
 import { advancedSettings } from './system/advanced.ts';
+import { alert, alertNote } from './system/alert.ts';
 import { bootEnvironment } from './system/bootenv.ts';
 import { certificate } from './system/certificate.ts';
 import { certificateAuthority } from './system/certificateauthority.ts';
@@ -31,6 +32,8 @@ import { ntpServer } from './system/ntpserver.ts';
 import { reboot, shutdown } from './system/power.ts';
 import { systemSettings } from './system/settings.ts';
 import { tunable } from './system/tunable.ts';
+import { update } from './system/update.ts';
+import { version } from './system/version.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -65,7 +68,10 @@ export const catalogue: readonly Resource[] = [
   snapshot,
   disk,
   permission,
+  update,
+  version,
   advancedSettings,
+  alert,
   bootEnvironment,
   emailSettings,
   ntpServer,
@@ -78,4 +84,5 @@ export const catalogue: readonly Resource[] = [
   // Without an address
   volumeRecord,
   diskRecord,
+  alertNote,
 ];

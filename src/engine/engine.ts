@@ -10,7 +10,7 @@ import { Jobs } from './jobs.ts';
 import type { Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
 import type { Passwords } from './passwords.ts';
-import type { Collection, Draft, Operations, RecordOf, Resource, Step, Task, Work, World } from './resource.ts';
+import type { Collection, Draft, Health, Operations, RecordOf, Resource, Step, Task, Work, World } from './resource.ts';
 import { cronLine, machineZone, nextRun, type Schedule, timeIn } from './schedule.ts';
 import { Scheduler } from './scheduler.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
@@ -32,6 +32,8 @@ export interface EngineParts {
   readonly log: Log;
   readonly now: () => number;
   readonly passwords: Passwords;
+  /** Of Holdfast itself. */
+  readonly version?: string;
   /** The machine's time zone, by which schedules go. */
   readonly zone?: () => string;
 }
@@ -105,12 +107,16 @@ export class Engine {
   readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
   readonly #stopWatching: (() => void)[] = [];
   readonly #zone: () => string;
+  readonly version: string;
+  /** Units that the last inspection found to differ. */
+  #drifted: readonly string[] = [];
   readonly #scheduler: Scheduler;
   #started = false;
   #jobsAtWork = 0;
   #closing = false;
 
-  private constructor({ resources, units, host, store, log, now, passwords, zone = machineZone }: EngineParts) {
+  private constructor({ resources, units, host, store, log, now, passwords, zone = machineZone, version = 'unknown' }: EngineParts) {
+    this.version = version;
     this.resources = resources;
     this.#host = host;
     this.#store = store;
@@ -146,6 +152,25 @@ export class Engine {
   /** Whether the machine is somewhere not what the configuration says, and could not be made so. */
   get isDegraded(): boolean {
     return this.#units.some(({ degraded }) => degraded !== undefined);
+  }
+
+  /** How the appliance itself is doing. */
+  get health(): Health {
+    const seen = new Set<string>();
+    const last = this.jobs.list(200).filter(({ subject, state }) => state !== 'running' && !seen.has(subject) && seen.add(subject));
+    return {
+      now: this.#now(),
+      degraded: this.#units.flatMap(({ unit, degraded }) => (degraded === undefined ? [] : [{ unit: unit.name, reason: degraded }])),
+      drifted: this.#drifted,
+      // What a request waited for has been answered to it. What was started by a clock or in the background was not.
+      failedJobs: last.filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject)),
+      space: this.#store.space(),
+    };
+  }
+
+  /** Looks where the machine differs from the configuration, for the health. */
+  async inspect(): Promise<void> {
+    this.#drifted = (await this.report()).filter(({ drift }) => drift.length > 0).map(({ unit }) => unit);
   }
 
   /** The world for a reader, whose topics are looked at anew in the background when the last look is old. */

@@ -50,11 +50,8 @@ const notYet: readonly string[] = [
   'storage/task',
   'storage/volume',
   'storage/volume_import',
-  'system/alert',
   'system/config',
   'system/debug',
-  'system/update',
-  'system/version',
 ];
 
 const router = new Router(routesOf(addressed));

@@ -1,4 +1,5 @@
 import { newKeyFiles } from '../../src/areas/services/openssh.ts';
+import { alertId } from '../../src/areas/system/alert.ts';
 import { isObject, type JsonObject } from '../../src/lib/json.ts';
 import { GiB } from './appliance.ts';
 import { exampleCertificate, exampleKey } from './certificates.ts';
@@ -27,7 +28,7 @@ export interface Example {
 }
 
 export interface ActionExample {
-  readonly body?: (n: number) => JsonObject | readonly string[];
+  readonly body?: (n: number) => JsonObject | readonly string[] | boolean;
   /** What is sent to the same record first, for an action that needs a certain state. */
   readonly after?: string;
 }
@@ -98,6 +99,7 @@ export const examples: Readonly<Record<string, Example>> = {
     ],
     key: ({ name }) => String(name),
   },
+  'system/alert': { standing: alertId('weak', 'system/certificateauthority/1'), actions: { 'PUT dismiss': { body: (n) => n % 2 === 0 } } },
   'system/bootenv': {
     create: (n) => ({ name: `be${n}`, source: 'default' }),
     key: (record) => String(record['name']),

@@ -67,8 +67,11 @@ export class LinuxMachine implements Machine {
     }
   }
 
-  async updates(): Promise<readonly Update[]> {
+  async renewSources(): Promise<void> {
     await this.#run('apt-get', '-q', 'update');
+  }
+
+  async updates(): Promise<readonly Update[]> {
     return readSimulation(await this.#run('apt-get', '-q', '--simulate', 'dist-upgrade'));
   }
 

@@ -16,6 +16,8 @@ export interface Machine {
   answersTime(host: string): Promise<boolean>;
 
   /** Asks the package sources what is new. */
+  renewSources(): Promise<void>;
+  /** What would be installed, by what the sources were last seen to have. */
   updates(): Promise<readonly Update[]>;
   /** Installs it, after a run that only tells what would be done. `heard` is told each line. */
   update(options: { readonly signal: AbortSignal; readonly heard: (line: string) => void }): Promise<void>;

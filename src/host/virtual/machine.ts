@@ -1,6 +1,6 @@
 import { HostError } from '../ports/index.ts';
 import type { Machine, Update } from '../ports/machine.ts';
-import { isText, Memory, mapOf, oneOf, optional, shapeOf } from './state.ts';
+import { isNumber, isText, Memory, mapOf, oneOf, optional, shapeOf } from './state.ts';
 
 /** Some of the parameters that every Linux kernel has, with what they are at first. */
 const kernel: Readonly<Record<string, string>> = Object.freeze({
@@ -38,16 +38,18 @@ interface Kept {
   readonly zone: string;
   readonly parameters: Readonly<Record<string, string>>;
   /** What it was told to do last: a virtual machine goes on all the same. */
+  /** How often it was updated. */
+  readonly updates: number;
   readonly ended: 'reboot' | 'poweroff' | undefined;
 }
 
-const fresh: Kept = Object.freeze({ zone: 'America/Los_Angeles', parameters: Object.freeze({}), ended: undefined });
+const fresh: Kept = Object.freeze({ zone: 'America/Los_Angeles', parameters: Object.freeze({}), updates: 0, ended: undefined });
 
 export class VirtualMachine implements Machine {
   readonly #memory: Memory<Kept>;
 
   constructor(path: string) {
-    this.#memory = new Memory(path, shapeOf<Kept>({ zone: isText, parameters: mapOf(isText), ended: optional(oneOf(['reboot', 'poweroff'] as const)) }), fresh);
+    this.#memory = new Memory(path, shapeOf<Kept>({ zone: isText, parameters: mapOf(isText), updates: isNumber, ended: optional(oneOf(['reboot', 'poweroff'] as const)) }), fresh);
   }
 
   /** What it was told to do last. For tests. */
@@ -83,12 +85,17 @@ export class VirtualMachine implements Machine {
     return !/(^|\.)invalid$/.test(host);
   }
 
-  /** Its packages are never old. */
+  async renewSources(): Promise<void> {}
+
+  /** There is always one more to come. */
   async updates(): Promise<readonly Update[]> {
-    return [];
+    const { updates } = this.#memory.value;
+    return [{ name: 'virtual-system', from: `1.${updates}`, to: `1.${updates + 1}` }];
   }
 
-  async update(): Promise<void> {}
+  async update(): Promise<void> {
+    this.#keep({ updates: this.#memory.value.updates + 1 });
+  }
 
   async end(how: 'reboot' | 'poweroff'): Promise<void> {
     this.#keep({ ended: how });
