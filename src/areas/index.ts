@@ -2,7 +2,14 @@
 import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
+import { networkSettings } from './network/globalconfiguration.ts';
+import { networkInterface } from './network/interface.ts';
+import { lagg } from './network/lagg.ts';
+import { laggMember } from './network/lagginterfacemembers.ts';
+import { staticRoute } from './network/staticroute.ts';
+import { vlan } from './network/vlan.ts';
 import { cifsSettings } from './services/cifs.ts';
+import { domainControllerSettings } from './services/domaincontroller.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
 import { lldpSettings } from './services/lldp.ts';
@@ -13,6 +20,7 @@ import { smartSettings } from './services/smart.ts';
 import { snmpSettings } from './services/snmp.ts';
 import { sshSettings } from './services/ssh.ts';
 import { tftpSettings } from './services/tftp.ts';
+import { upsSettings } from './services/ups.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
@@ -41,6 +49,12 @@ import { smartTest } from './tasks/smarttest.ts';
 
 export const catalogue: readonly Resource[] = [
   // Part A
+  networkSettings,
+  networkInterface,
+  vlan,
+  lagg,
+  laggMember,
+  staticRoute,
   cronJob,
   startScript,
   rsyncTask,
@@ -49,6 +63,7 @@ export const catalogue: readonly Resource[] = [
   cifsShare,
   serviceSwitch,
   cifsSettings,
+  domainControllerSettings,
   dynamicDnsSettings,
   ftpSettings,
   lldpSettings,
@@ -58,6 +73,7 @@ export const catalogue: readonly Resource[] = [
   snmpSettings,
   sshSettings,
   tftpSettings,
+  upsSettings,
   user,
   group,
   // Part C

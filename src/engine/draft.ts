@@ -101,6 +101,11 @@ export class LayeredDraft implements Draft {
     return this.#current(of, 1) ?? this.#tables.only(of);
   }
 
+  /** Puts records back as they were before these changes, beyond all rules: they held then. */
+  restore(changes: readonly RecordChange[]): void {
+    for (const { resource, id, before } of changes.toReversed()) this.#put(resource, id, before);
+  }
+
   // Writing ----------------------------------------------------------------------------------------------------------
 
   /** Issues of the body that this change was read from. Their fields count as wrong, not as missing. */

@@ -1,14 +1,19 @@
 /** The contents page of the units. Their order follows from what each comes after. */
+import type { Access } from '../engine/confirm.ts';
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
 import { consoleUnit } from './console/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { disksUnit } from './disks/unit.ts';
+import { domainControllerUnit } from './domaincontroller/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { autotuneUnit, kernelUnit } from './kernel/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
 import { keyboardUnit, logsUnit } from './logs/unit.ts';
+import { namesUnit } from './names/unit.ts';
+import { networkAccess } from './network/access.ts';
+import { networkUnit } from './network/unit.ts';
 import { rsyncdUnit } from './rsyncd/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { scriptsUnit } from './scripts/unit.ts';
@@ -18,10 +23,14 @@ import { snmpUnit } from './snmp/unit.ts';
 import { sshUnit } from './ssh/unit.ts';
 import { tftpUnit } from './tftp/unit.ts';
 import { timeUnit } from './time/unit.ts';
+import { upsUnit } from './ups/unit.ts';
 
 export const units: readonly Unit[] = [
+  networkUnit,
+  namesUnit,
   accountsUnit,
   sambaUnit,
+  domainControllerUnit,
   dynamicDnsUnit,
   ftpUnit,
   lldpUnit,
@@ -29,6 +38,7 @@ export const units: readonly Unit[] = [
   snmpUnit,
   sshUnit,
   tftpUnit,
+  upsUnit,
   cronUnit,
   scriptsUnit,
   disksUnit,
@@ -41,3 +51,6 @@ export const units: readonly Unit[] = [
   keyboardUnit,
   switchUnit,
 ];
+
+/** What a caller's way in depends on: a change of it has to be confirmed. */
+export const accesses: readonly Access[] = [networkAccess];

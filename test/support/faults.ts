@@ -56,6 +56,7 @@ export function withFaults(host: Host): FaultyHost {
       disks: wrap('disks', host.disks),
       files: wrap('files', host.files),
       machine: wrap('machine', host.machine),
+      network: wrap('network', host.network),
       services: wrap('services', host.services),
       web: wrap('web', host.web),
       zfs: wrap('zfs', host.zfs),

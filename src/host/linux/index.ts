@@ -4,6 +4,7 @@ import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
 import { LinuxMachine } from './machine.ts';
+import { LinuxNetwork } from './network.ts';
 import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
 import { Tree } from './tree.ts';
@@ -33,6 +34,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     disks,
     files: tree,
     machine: new LinuxMachine({ runner }),
+    network: new LinuxNetwork({ runner, files: tree }),
     services: new LinuxServices({ runner }),
     web,
     zfs,

@@ -4,6 +4,7 @@ import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
 import type { Files } from './files.ts';
 import type { Machine } from './machine.ts';
+import type { Network } from './network.ts';
 import type { Services } from './services.ts';
 import type { Web } from './web.ts';
 import type { Zfs } from './zfs.ts';
@@ -17,6 +18,7 @@ export interface Host {
   readonly disks: Disks;
   readonly files: Files;
   readonly machine: Machine;
+  readonly network: Network;
   readonly services: Services;
   readonly web: Web;
   readonly zfs: Zfs;

@@ -8,6 +8,7 @@ import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualFiles } from './files.ts';
 import { VirtualMachine } from './machine.ts';
 import { Mounts } from './mounts.ts';
+import { VirtualNetwork } from './network.ts';
 import { VirtualServices } from './services.ts';
 import { Tree } from './tree.ts';
 import { VirtualWeb } from './web.ts';
@@ -28,6 +29,8 @@ export interface VirtualHostOptions {
   readonly folder: string;
   /** Sizes of its disks in bytes. */
   readonly disks: readonly number[];
+  /** How many network interfaces it has, four unless told. */
+  readonly nics?: number;
   /** Milliseconds. */
   readonly now: () => number;
 }
@@ -50,6 +53,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     machine: new VirtualMachine(join(folder, 'machine.json')),
+    network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
     services: new VirtualServices(join(folder, 'services.json'), tree),
     web: new VirtualWeb(join(folder, 'web.json')),
     zfs,

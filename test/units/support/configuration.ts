@@ -1,4 +1,5 @@
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
+import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
 import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { lldpSettings } from '../../../src/areas/services/lldp.ts';
@@ -9,6 +10,7 @@ import { smartSettings } from '../../../src/areas/services/smart.ts';
 import { snmpSettings } from '../../../src/areas/services/snmp.ts';
 import { sshSettings } from '../../../src/areas/services/ssh.ts';
 import { tftpSettings } from '../../../src/areas/services/tftp.ts';
+import { upsSettings } from '../../../src/areas/services/ups.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
 import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
@@ -49,6 +51,7 @@ export const machine: Facts = Object.freeze({
   },
   bootEnvironments: undefined,
   disks: [],
+  network: { hostname: 'nas', hosts: '', nameServers: [], links: [] },
   services: new Map(),
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
@@ -58,7 +61,19 @@ export const machine: Facts = Object.freeze({
 });
 
 const collections: readonly Collection[] = [cifsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord];
-const settings: readonly Singleton[] = [cifsSettings, dynamicDnsSettings, ftpSettings, lldpSettings, rsyncdSettings, smartSettings, snmpSettings, sshSettings, tftpSettings];
+const settings: readonly Singleton[] = [
+  cifsSettings,
+  domainControllerSettings,
+  dynamicDnsSettings,
+  ftpSettings,
+  lldpSettings,
+  rsyncdSettings,
+  smartSettings,
+  snmpSettings,
+  sshSettings,
+  tftpSettings,
+  upsSettings,
+];
 
 /** The configuration of a fresh system, to be changed. */
 export function freshConfiguration(facts = machine): LayeredDraft {
