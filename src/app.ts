@@ -6,6 +6,7 @@ import { catalogue } from './areas/index.ts';
 import { portRule } from './areas/services/ports.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { entrancesOf, systemSettings } from './areas/system/settings.ts';
+import { sendTestMail } from './areas/system/test-mail.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
 import type { Profile, Resource } from './engine/resource.ts';
@@ -76,7 +77,8 @@ export async function buildApp(parts: AppParts): Promise<App> {
     return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
   });
   const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
-  const server = buildServer({ engine, gate, log, profile, version });
+  const extras = new Map([['POST email/test', (body: unknown) => sendTestMail(engine, body)]]);
+  const server = buildServer({ engine, gate, log, profile, version, extras });
   host.web.attach((request, response) => server.routing(request, response));
   await server.ready();
   try {

@@ -35,6 +35,7 @@ import { alert, alertNote } from './system/alert.ts';
 import { bootEnvironment } from './system/bootenv.ts';
 import { certificate } from './system/certificate.ts';
 import { certificateAuthority } from './system/certificateauthority.ts';
+import { debug } from './system/debug.ts';
 import { emailSettings } from './system/email.ts';
 import { ntpServer } from './system/ntpserver.ts';
 import { reboot, shutdown } from './system/power.ts';
@@ -86,6 +87,7 @@ export const catalogue: readonly Resource[] = [
   permission,
   update,
   version,
+  debug,
   advancedSettings,
   alert,
   bootEnvironment,

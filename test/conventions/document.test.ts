@@ -43,7 +43,6 @@ const notYet: readonly string[] = [
   'storage/volume',
   'storage/volume_import',
   'system/config',
-  'system/debug',
 ];
 
 const router = new Router(routesOf(addressed));
