@@ -14,6 +14,7 @@ const home = `${tree}/usr/lib/holdfast`;
 /** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
 const depends = ['adduser', 'hostname', 'iproute2', 'iputils-ping', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
 const recommends = [
+  'chrony',
   'cron',
   'ethtool',
   'hdparm',
@@ -30,6 +31,7 @@ const recommends = [
   'proftpd-core',
   'proftpd-mod-crypto',
   'rsync',
+  'rsyslog',
   'samba',
   'samba-ad-dc',
   'samba-ad-provision',

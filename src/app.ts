@@ -4,6 +4,9 @@ import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { catalogue } from './areas/index.ts';
 import { portRule } from './areas/services/ports.ts';
+import { AlertWatch } from './areas/system/alert-watch.ts';
+import { entrancesOf, systemSettings } from './areas/system/settings.ts';
+import { sendTestMail } from './areas/system/test-mail.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
 import type { Profile, Resource } from './engine/resource.ts';
@@ -24,6 +27,8 @@ export interface AppParts {
   readonly version: string;
   /** The password that root gets at the first start; one is made up when it is undefined. */
   readonly rootPassword: string | undefined;
+  /** Whether alerts are looked for and mailed by themselves. */
+  readonly watchesAlerts?: boolean;
   /** Where it will listen, so that no service is told to listen there too. */
   readonly listen?: { readonly address: string; readonly port: number };
   readonly resources?: readonly Resource[];
@@ -53,6 +58,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
     log,
     now,
     passwords,
+    version,
   });
   const start = { actor: 'holdfast', request: 'start' };
 
@@ -74,13 +80,24 @@ export async function buildApp(parts: AppParts): Promise<App> {
     },
     now,
   );
-  const server = buildServer({ engine, gate, log, profile, version });
+  const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
+  const extras = new Map([['POST email/test', (body: unknown) => sendTestMail(engine, body)]]);
+  const server = buildServer({ engine, gate, log, profile, version, extras });
+  host.web.attach((request, response) => server.routing(request, response));
+  await server.ready();
+  try {
+    await host.web.serve(entrancesOf(engine.world.view, engine.world.view.only(systemSettings)));
+  } catch (error) {
+    // The daemon's own door is open all the same: there the settings can be put right.
+    log.error({ error: error instanceof Error ? error.message : String(error) }, 'the interface cannot be served where the settings say');
+  }
   return {
     server,
     engine,
     newPassword,
     async close() {
       await server.close();
+      await watch?.close();
       await engine.close();
       await passwords.close();
       await host.close();

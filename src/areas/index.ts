@@ -46,9 +46,19 @@ import { volume } from './storage/volume.ts';
 import { volumeImport } from './storage/volume_import.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
+import { advancedSettings } from './system/advanced.ts';
+import { alert, alertNote } from './system/alert.ts';
 import { bootEnvironment } from './system/bootenv.ts';
 import { certificate } from './system/certificate.ts';
 import { certificateAuthority } from './system/certificateauthority.ts';
+import { debug } from './system/debug.ts';
+import { emailSettings } from './system/email.ts';
+import { ntpServer } from './system/ntpserver.ts';
+import { reboot, shutdown } from './system/power.ts';
+import { systemSettings } from './system/settings.ts';
+import { tunable } from './system/tunable.ts';
+import { update } from './system/update.ts';
+import { version } from './system/version.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -105,12 +115,24 @@ export const catalogue: readonly Resource[] = [
   replicationTask,
   scrubTask,
   snapshotTask,
+  update,
+  version,
+  debug,
+  advancedSettings,
+  alert,
   bootEnvironment,
+  emailSettings,
+  ntpServer,
+  reboot,
+  shutdown,
+  systemSettings,
   certificateAuthority,
   certificate,
+  tunable,
   // Without an address
   volumeRecord,
   machineKey,
   diskRecord,
   replicationKey,
+  alertNote,
 ];

@@ -11,7 +11,7 @@ import { Jobs } from './jobs.ts';
 import type { Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
 import type { Passwords } from './passwords.ts';
-import type { Collection, Draft, Due, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './resource.ts';
+import type { Collection, Draft, Due, Health, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './resource.ts';
 import type { Rule } from './rule.ts';
 import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './schedule.ts';
 import { Scheduler } from './scheduler.ts';
@@ -37,6 +37,8 @@ export interface EngineParts {
   readonly log: Log;
   readonly now: () => number;
   readonly passwords: Passwords;
+  /** Of Holdfast itself. */
+  readonly version?: string;
   /** The machine's time zone, by which schedules go. */
   readonly zone?: () => string;
 }
@@ -121,6 +123,9 @@ export class Engine {
   readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
   readonly #stopWatching: (() => void)[] = [];
   readonly #zone: () => string;
+  readonly version: string;
+  /** Units that the last inspection found to differ. */
+  #drifted: readonly string[] = [];
   readonly #accesses: readonly Access[];
   #provisional: { readonly it: Provisional; readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
   readonly #scheduler: Scheduler;
@@ -128,7 +133,8 @@ export class Engine {
   #jobsAtWork = 0;
   #closing = false;
 
-  private constructor({ resources, units, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone }: EngineParts) {
+  private constructor({ resources, units, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone, version = 'unknown' }: EngineParts) {
+    this.version = version;
     this.resources = resources;
     this.#accesses = accesses;
     this.#host = host;
@@ -178,6 +184,25 @@ export class Engine {
   /** Starts what has become due. The engine does so by itself every minute. */
   lookAtClock(): void {
     this.#scheduler.look();
+  }
+
+  /** How the appliance itself is doing. */
+  get health(): Health {
+    const seen = new Set<string>();
+    const last = this.jobs.list(200).filter(({ subject, state }) => state !== 'running' && !seen.has(subject) && seen.add(subject));
+    return {
+      now: this.#now(),
+      degraded: this.#units.flatMap(({ unit, degraded }) => (degraded === undefined ? [] : [{ unit: unit.name, reason: degraded }])),
+      drifted: this.#drifted,
+      // What a request waited for has been answered to it. What was started by a clock or in the background was not.
+      failedJobs: last.filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject)),
+      space: this.#store.space(),
+    };
+  }
+
+  /** Looks where the machine differs from the configuration, for the health. */
+  async inspect(): Promise<void> {
+    this.#drifted = (await this.report()).filter(({ drift }) => drift.length > 0).map(({ unit }) => unit);
   }
 
   /** The world for a reader, whose topics are looked at anew in the background when the last look is old. */

@@ -33,4 +33,6 @@ export interface Keeper extends JobShelf {
   /** The newest first, those before the number `before`. */
   revisions(limit: number, before?: number): readonly KeptRevision[];
   prune(): void;
+  /** Bytes on the disk it lies on. */
+  space(): { readonly free: number; readonly total: number };
 }

@@ -260,6 +260,22 @@ export interface Scope extends World {
   readonly params: Readonly<Record<string, string>>;
   /** The one mode of compatibility that changes answers (clients-need, last section). */
   readonly profile: Profile;
+  readonly health: Health;
+  /** Of Holdfast itself. */
+  readonly version: string;
+}
+
+/** How the appliance itself is doing, besides what the facts tell. */
+export interface Health {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly degraded: readonly { readonly unit: string; readonly reason: string }[];
+  /** Units that the machine was last seen to differ from, by other hands. */
+  readonly drifted: readonly string[];
+  /** Jobs of which the last run of their subject failed. */
+  readonly failedJobs: readonly { readonly id: number; readonly title: string; readonly subject: string; readonly error: string | null }[];
+  /** Bytes where the configuration is kept. */
+  readonly space: { readonly free: number; readonly total: number };
 }
 
 export type Profile = 'document' | 'clients';
@@ -294,6 +310,8 @@ export interface Action<F extends Fields = Fields, I = unknown, Target = unknown
   /** The body: an object of fields, a list of one kind of value, or none that is looked at. */
   readonly fields: F | undefined;
   readonly items: Field<I> | undefined;
+  /** Whether the body is one value of `items` by itself, or nothing. */
+  readonly bare: boolean;
   /** JSON Schema of the answer, or `text` for a bare sentence. */
   readonly answers: JsonObject | 'text' | 'nothing';
   readonly invalid: 400 | 409;
@@ -376,7 +394,7 @@ export function hosted<F extends Fields, Item, R extends Fields>(
   return Object.freeze({ actions, quirks: {}, shows: [], filters: [], removal: undefined, ...spec, verbs, kind: 'hosted' as const, path });
 }
 
-type ActionSpec<F extends Fields, I, Target> = Optional<Action<F, I, Target>, 'fields' | 'items' | 'answers' | 'invalid' | 'issueNames' | 'method' | 'status' | 'on'>;
+type ActionSpec<F extends Fields, I, Target> = Optional<Action<F, I, Target>, 'fields' | 'items' | 'bare' | 'answers' | 'invalid' | 'issueNames' | 'method' | 'status' | 'on'>;
 
 /** An action: `POST`, answered 202 with a sentence, unless told otherwise (Part A, shared convention 7). */
 export function action<F extends Fields, I, Target>(spec: ActionSpec<F, I, Target>): Action<F, I, Target> {
@@ -386,6 +404,7 @@ export function action<F extends Fields, I, Target>(spec: ActionSpec<F, I, Targe
     status: 202,
     fields: undefined,
     items: undefined,
+    bare: false,
     answers: 'text' as const,
     invalid: 400 as const,
     issueNames: undefined,

@@ -4,18 +4,24 @@ import { missing } from '../engine/errors.ts';
 import type { AnyEvent } from '../engine/events.ts';
 import { type Answer, json, nothing, sentence } from './answer.ts';
 import type { Caller, Gate } from './auth.ts';
+import { bodyOf } from './body-of.ts';
+
+/** Something beyond the document that one area offers. It answers JSON. */
+export type Extra = (body: unknown) => Promise<unknown>;
 
 /** What Holdfast offers beyond the document: jobs, schedules, events, what waits to be confirmed, drift, revisions, and tokens for machines that pair. */
 export class BeyondDocument {
   readonly #engine: Engine;
   readonly #gate: Gate;
   readonly #root: string;
+  readonly #extras: ReadonlyMap<string, Extra>;
   /** Answers that go on until someone ends them. */
   readonly #listeners = new Set<FastifyReply['raw']>();
 
-  constructor(engine: Engine, gate: Gate, root: string) {
+  constructor(engine: Engine, gate: Gate, root: string, extras: ReadonlyMap<string, Extra>) {
     this.#engine = engine;
     this.#gate = gate;
+    this.#extras = extras;
     this.#root = root;
   }
 
@@ -25,6 +31,8 @@ export class BeyondDocument {
       .slice(this.#root.length + 1)
       .split('/')
       .filter((part) => part !== '');
+    const extra = this.#extras.get(`${request.method} ${[subject, id, action].filter((part) => part !== '').join('/')}`);
+    if (extra !== undefined) return json(200, await extra(bodyOf(request, true)));
     const limit = Math.min(Number(searchParams.get('limit')) || 20, 1000);
     switch (`${request.method} ${subject}${id === '' ? '' : '/{id}'}${action === '' ? '' : `/${action}`}`) {
       case 'GET jobs':

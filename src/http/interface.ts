@@ -210,7 +210,7 @@ export class Interface {
   }
 
   #scope(call: Call, { shows }: { readonly shows: Hosted['shows'] }): Scope {
-    return { ...this.#engine.glance(shows), params: call.match.params, profile: this.#profile };
+    return { ...this.#engine.glance(shows), params: call.match.params, profile: this.#profile, health: this.#engine.health, version: this.#engine.version };
   }
 
   // Actions ----------------------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ export class Interface {
     const target = action.on === 'resource' ? undefined : resource.kind === 'hosted' ? this.#item(call, resource) : this.#find(call, resource);
     const { sent, issues } = action.fields ? readSent(action.fields, call.body({ needed: Object.values(action.fields).some((field) => field.required) }), 'create') : noBody;
     throwIssues(issues, action.fields ?? {}, sent);
-    const items = action.items === undefined ? [] : readItems(action.items, call.body({ needed: true }));
+    const items = action.items === undefined ? [] : action.bare ? readBare(action.items, call.body({ needed: false })) : readItems(action.items, call.body({ needed: true }));
     const result = await action.perform({ target, sent, items, scope: this.#scope(call, resource), operations: this.#engine.operations(call.asker) });
     if (result instanceof ActionAnswer) return json(result.status, result.value);
     if (action.answers === 'nothing') return nothing(action.status);
@@ -244,6 +244,14 @@ function readItems(field: Field, body: unknown): readonly unknown[] {
     if (!reading.ok) throw invalid({ __all__: [`Entry ${index + 1}: ${reading.wrong}`] });
     return reading.value;
   });
+}
+
+/** One value, or nothing: a body that is not there reads as an object without members. */
+function readBare(field: Field, body: unknown): readonly unknown[] {
+  if (isObject(body) && Object.keys(body).length === 0) return [];
+  const reading = field.read(body);
+  if (!reading.ok) throw invalid({ __all__: [reading.wrong] });
+  return [reading.value];
 }
 
 function keyOf({ match }: Call): string {

@@ -9,8 +9,10 @@ import type { Profile } from '../engine/resource.ts';
 import { isObject } from '../lib/json.ts';
 import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
 import type { Caller, Gate } from './auth.ts';
-import { BeyondDocument } from './beyond.ts';
-import { largestBody, readBody } from './body.ts';
+import { BeyondDocument, type Extra } from './beyond.ts';
+import { largestBody } from './body.ts';
+import { AnswerError, bodyOf } from './body-of.ts';
+import { debugArchive } from './debug.ts';
 import { type Call, Interface } from './interface.ts';
 import { QueryError } from './lists.ts';
 import { openApi } from './openapi.ts';
@@ -22,6 +24,8 @@ export interface ServerParts {
   readonly log: Log;
   readonly profile: Profile;
   readonly version: string;
+  /** What is offered beyond the document and belongs to one area, by method and path: `POST email/test`. */
+  readonly extras?: ReadonlyMap<string, Extra>;
 }
 
 /** Where the document's interface lives. */
@@ -34,7 +38,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const routes = routesOf(engine.resources);
   const router = new Router(routes);
   const face = new Interface(engine, { profile, root });
-  const extras = new BeyondDocument(engine, gate, beyond);
+  const extras = new BeyondDocument(engine, gate, beyond, parts.extras ?? new Map());
   const description = JSON.stringify(openApi(routes, { version, root, profile }));
   const prefix = randomBytes(4).toString('hex');
   let count = 0;
@@ -75,6 +79,17 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   app.all(
     `${beyond}/*`,
     guarded((request, reply, caller) => answering(request, reply, () => extras.answer(request, reply, caller))),
+  );
+
+  // The address that debug archives are fetched from, beside the interface (gaps 16).
+  app.get(
+    '/system/debug/download/',
+    guarded(async (request, reply, caller) => {
+      const now = Date.now();
+      const archive = await debugArchive(engine, { actor: caller.name, request: request.id }, now);
+      const name = `debug-${new Date(now).toISOString().slice(0, 10)}.tar.gz`;
+      return reply.header('content-type', 'application/gzip').header('content-disposition', `attachment; filename="${name}"`).send(archive);
+    }),
   );
 
   // A dry run: the body names the request that would be sent.
@@ -194,24 +209,6 @@ function plannedCall(request: FastifyRequest, router: Router, caller: Caller): C
   const operation = [...(match?.route.operations ?? [])].find(([one]) => one === method)?.[1];
   if (match === undefined || operation === undefined || method === 'GET') throw refused('A plan needs the method and the path of a request that changes something, and its body.');
   return { match, operation, query: '', range: undefined, body: () => body ?? {}, asker: { actor: caller.name, request: request.id } };
-}
-
-/** An answer found while reading the request. */
-class AnswerError extends Error {
-  readonly answer: Answer;
-
-  constructor(answer: Answer) {
-    super('answered');
-    this.answer = answer;
-  }
-}
-
-function bodyOf(request: FastifyRequest, needed: boolean): unknown {
-  const raw = Buffer.isBuffer(request.body) ? request.body : undefined;
-  if (!needed && (raw === undefined || raw.length === 0)) return {};
-  const body = readBody(raw, request.headers['content-type']);
-  if (!body.ok) throw new AnswerError(body.answer);
-  return body.value;
 }
 
 type Guarded = (request: FastifyRequest, reply: FastifyReply, caller: Caller) => unknown;

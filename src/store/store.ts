@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Provisional } from '../engine/confirm.ts';
 import type { Fields } from '../engine/fields.ts';
@@ -153,6 +153,11 @@ export class Store implements Keeper {
   prune(): void {
     this.#database.prepare('DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?').run(keepRevisions);
     this.#pruneJobs();
+  }
+
+  space(): { readonly free: number; readonly total: number } {
+    const { bavail, blocks, bsize } = statfsSync(dirname(this.#database.name));
+    return { free: bavail * bsize, total: blocks * bsize };
   }
 
   /** A task that runs every minute must not make those of the others forgotten, so the last of each subject stay. */

@@ -2,13 +2,16 @@
 import type { Access } from '../engine/confirm.ts';
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
+import { consoleUnit } from './console/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { disksUnit } from './disks/unit.ts';
 import { domainControllerUnit } from './domaincontroller/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { iscsiUnit } from './iscsi/unit.ts';
+import { autotuneUnit, kernelUnit } from './kernel/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
+import { keyboardUnit, logsUnit } from './logs/unit.ts';
 import { namesUnit } from './names/unit.ts';
 import { networkAccess } from './network/access.ts';
 import { networkUnit } from './network/unit.ts';
@@ -22,6 +25,7 @@ import { smartUnit } from './smart/unit.ts';
 import { snmpUnit } from './snmp/unit.ts';
 import { sshUnit } from './ssh/unit.ts';
 import { tftpUnit } from './tftp/unit.ts';
+import { timeUnit } from './time/unit.ts';
 import { upsUnit } from './ups/unit.ts';
 
 export const units: readonly Unit[] = [
@@ -45,6 +49,12 @@ export const units: readonly Unit[] = [
   smartUnit,
   replicationUnit,
   iscsiUnit,
+  timeUnit,
+  kernelUnit,
+  autotuneUnit,
+  consoleUnit,
+  logsUnit,
+  keyboardUnit,
   switchUnit,
 ];
 

@@ -34,18 +34,7 @@ const notYet: readonly string[] = [
   'plugins/plugins',
   'services/afp',
   'sharing/afp',
-  'system/advanced',
-  'system/alert',
   'system/config',
-  'system/debug',
-  'system/email',
-  'system/ntpserver',
-  'system/reboot',
-  'system/settings',
-  'system/shutdown',
-  'system/tunable',
-  'system/update',
-  'system/version',
 ];
 
 const router = new Router(routesOf(addressed));

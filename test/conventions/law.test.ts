@@ -18,7 +18,7 @@ import { addressed, type Furnished, furnished, isHarmless, type Sending, trials 
 
 /** Calls whose effect cannot be taken back once it is there. */
 const irrevocable =
-  /^(bootEnvironments\.destroy|zfs\.(destroyPool|extendPool|destroyDataset|destroySnapshot|rollback|startScrub|stopScrub|upgradePool|replaceDevice|detachDevice|removeDevice|importPool)|files\.setPermissions|commands\.run)$/;
+  /^(bootEnvironments\.destroy|zfs\.(destroyPool|extendPool|destroyDataset|destroySnapshot|rollback|startScrub|stopScrub|upgradePool|replaceDevice|detachDevice|removeDevice|importPool)|machine\.update|files\.setPermissions|commands\.run)$/;
 
 /** What is never done: builtin accounts stay, and a dataset is made below another. */
 const refused: readonly string[] = ['DELETE account/users', 'DELETE account/groups', 'POST storage/dataset'];

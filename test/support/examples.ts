@@ -1,4 +1,5 @@
 import { newKeyFiles } from '../../src/areas/services/openssh.ts';
+import { alertId } from '../../src/areas/system/alert.ts';
 import { isObject, type JsonObject } from '../../src/lib/json.ts';
 import type { Api } from './api.ts';
 import { GiB, rootPassword } from './appliance.ts';
@@ -34,7 +35,7 @@ export interface Example {
 export type Body = (n: number, ids: readonly number[]) => JsonObject;
 
 export interface ActionExample {
-  readonly body?: (n: number, record: number) => JsonObject | readonly string[];
+  readonly body?: (n: number, record: number) => JsonObject | readonly string[] | boolean;
   /** Makes what the body is about, where that is not a record, and answers the body. */
   readonly make?: (api: Api, n: number) => Promise<JsonObject>;
   /** The record that it is done to, where not any will do; `n` is the record's number. */
@@ -160,6 +161,7 @@ export const examples: Readonly<Record<string, Example>> = {
     ],
     key: ({ name }) => String(name),
   },
+  'system/alert': { standing: alertId('weak', 'system/certificateauthority/1'), actions: { 'PUT dismiss': { body: (n) => n % 2 === 0 } } },
   'system/bootenv': {
     create: (n) => ({ name: `be${n}`, source: 'default' }),
     key: (record) => String(record['name']),
@@ -403,6 +405,24 @@ export const examples: Readonly<Record<string, Example>> = {
       'POST csr': { body: (n) => subject(n, 'request') },
       'POST import': { body: (n) => ({ cert_name: `imported${n}`, cert_certificate: exampleCertificate, cert_privatekey: exampleKey, cert_serial: null }) },
     },
+  },
+  'system/advanced': {
+    update: (n) => ({ adv_motd: `Welcome ${n}`, adv_powerdaemon: n % 2 === 0, adv_consolemenu: n % 2 === 1, adv_autotune: n % 2 === 1 }),
+    variants: [{ title: 'that concerns the next start', verb: 'update', body: (n) => ({ adv_serialconsole: n % 2 === 1, adv_serialspeed: n % 3 === 0 ? '9600' : '115200' }) }],
+  },
+  'system/email': { update: (n) => ({ em_fromemail: `nas${n}@example.com`, em_outgoingserver: 'mail.example.com', em_smtp: true, em_user: 'nas', em_pass: `secret ${n}` }) },
+  'system/ntpserver': { create: (n) => ({ ntp_address: `ntp${n}.example.com` }), update: (n) => ({ ntp_prefer: n % 2 === 1, ntp_maxpoll: 11 + (n % 5) }) },
+  'system/settings': {
+    update: (n) => ({ stg_guiport: 8000 + n, stg_timezone: n % 2 === 0 ? 'Europe/Berlin' : 'America/New_York', stg_syslogserver: `log${n}.example.com:5140` }),
+    variants: [{ title: 'that only says something', verb: 'update', body: (n) => ({ stg_language: n % 2 === 0 ? 'de' : 'en', stg_kbdmap: n % 2 === 0 ? 'de' : 'us.intl' }) }],
+  },
+  'system/tunable': {
+    create: (n) => ({ tun_var: `option${n}`, tun_value: String(n), tun_comment: 'Loader' }),
+    update: (n) => ({ tun_value: `9${n}`, tun_enabled: n % 2 === 0 }),
+    variants: [
+      { title: 'of the running kernel', verb: 'create', body: (n) => ({ tun_var: `net.ipv4.conf.eth${n}.rp_filter`, tun_value: String(n), tun_type: 'sysctl' }) },
+      { title: 'of a module', verb: 'create', body: (n) => ({ tun_var: `zfs.option${n}`, tun_value: '1', tun_type: 'rc' }) },
+    ],
   },
   'services/ftp': { update: (n) => ({ ftp_banner: `Welcome ${n}`, ftp_clients: 1 + n, ftp_onlyanonymous: n % 2 === 1, ftp_anonpath: '/mnt/tank' }) },
   'services/lldp': { update: (n) => ({ lldp_intdesc: n % 2 === 0, lldp_country: 'DE', lldp_location: `Rack ${n}` }) },

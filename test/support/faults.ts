@@ -16,8 +16,8 @@ export interface FaultyHost {
   readonly titles: readonly string[];
 }
 
-/** `watch` answers at once and `close` ends the host: neither is a call that can fail. */
-const uncounted: ReadonlySet<PropertyKey> = new Set(['watch', 'close']);
+/** `watch` and `attach` answer at once and `close` ends the host: none is a call that can fail. */
+const uncounted: ReadonlySet<PropertyKey> = new Set(['watch', 'close', 'attach']);
 
 export function withFaults(host: Host): FaultyHost {
   let titles: string[] = [];
@@ -55,10 +55,12 @@ export function withFaults(host: Host): FaultyHost {
       commands: wrap('commands', host.commands),
       disks: wrap('disks', host.disks),
       files: wrap('files', host.files),
+      machine: wrap('machine', host.machine),
       network: wrap('network', host.network),
       replication: wrap('replication', host.replication),
       services: wrap('services', host.services),
       targets: wrap('targets', host.targets),
+      web: wrap('web', host.web),
       zfs: wrap('zfs', host.zfs),
       close: () => host.close(),
     },

@@ -3,12 +3,14 @@ import { LinuxAccounts } from './accounts.ts';
 import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
+import { LinuxMachine } from './machine.ts';
 import { LinuxNetwork } from './network.ts';
 import { LinuxReplication } from './replication.ts';
 import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
 import { LinuxTargets } from './targets.ts';
 import { Tree } from './tree.ts';
+import { LinuxWeb } from './web.ts';
 import { LinuxZfs } from './zfs.ts';
 
 export interface LinuxHostOptions {
@@ -21,6 +23,7 @@ export interface LinuxHostOptions {
 /** This machine: a Debian 13. */
 export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/accounts.json' }: LinuxHostOptions = {}): Promise<Host> {
   const runner = new HelperRunner();
+  const web = new LinuxWeb();
   const tree = new Tree({ root, runner });
   // Each looks at the other: a disk is taken by a pool, and a pool takes only disks that are free.
   const zfs: LinuxZfs = new LinuxZfs({ runner, tree, disks: () => disks.list(), labels: () => disks.labels() });
@@ -32,11 +35,16 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     commands: new LinuxCommands({ runner }),
     disks,
     files: tree,
+    machine: new LinuxMachine({ runner }),
     network: new LinuxNetwork({ runner, files: tree }),
     replication: new LinuxReplication({ runner }),
     services: new LinuxServices({ runner }),
     targets: new LinuxTargets({ runner }),
+    web,
     zfs,
-    close: () => runner.close(),
+    async close() {
+      web.close();
+      await runner.close();
+    },
   });
 }

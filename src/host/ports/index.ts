@@ -3,10 +3,12 @@ import type { BootEnvironments } from './boot-environments.ts';
 import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
 import type { Files } from './files.ts';
+import type { Machine } from './machine.ts';
 import type { Network } from './network.ts';
 import type { Replication } from './replication.ts';
 import type { Services } from './services.ts';
 import type { Targets } from './targets.ts';
+import type { Web } from './web.ts';
 import type { Zfs } from './zfs.ts';
 
 /** The machine, as everything above it sees it. */
@@ -17,10 +19,12 @@ export interface Host {
   readonly commands: Commands;
   readonly disks: Disks;
   readonly files: Files;
+  readonly machine: Machine;
   readonly network: Network;
   readonly replication: Replication;
   readonly services: Services;
   readonly targets: Targets;
+  readonly web: Web;
   readonly zfs: Zfs;
   /** Lets go of what it holds. Nothing may be asked of it afterwards. */
   close(): Promise<void>;

@@ -6,23 +6,28 @@ import { VirtualBootEnvironments } from './boot-environments.ts';
 import { VirtualCommands } from './commands.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualFiles } from './files.ts';
+import { VirtualMachine } from './machine.ts';
 import { Mounts } from './mounts.ts';
 import { VirtualNetwork } from './network.ts';
 import { VirtualReplication } from './replication.ts';
 import { VirtualServices } from './services.ts';
 import { VirtualTargets } from './targets.ts';
 import { lookAt, Tree } from './tree.ts';
+import { VirtualWeb } from './web.ts';
 import { VirtualZfs } from './zfs.ts';
 
+export type { VirtualMachine } from './machine.ts';
 export type { VirtualServices } from './services.ts';
-export type { VirtualZfs } from './zfs.ts';
 export type { Initiator, VirtualTargets } from './targets.ts';
+export type { VirtualZfs } from './zfs.ts';
 
 export interface VirtualHost extends Host {
   readonly kind: 'virtual';
+  readonly machine: VirtualMachine;
   readonly services: VirtualServices;
   readonly zfs: VirtualZfs;
   readonly targets: VirtualTargets;
+  readonly web: VirtualWeb;
 }
 
 export interface VirtualHostOptions {
@@ -58,10 +63,12 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk), isBroken: (disk) => zfs.isBroken(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
+    machine: new VirtualMachine(join(folder, 'machine.json')),
     network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
     replication: new VirtualReplication(join(folder, 'peers.json'), { tree, near: (dataset, recursive) => zfs.replicas(dataset, recursive) }),
     services: new VirtualServices(join(folder, 'services.json'), tree),
     targets,
+    web: new VirtualWeb(join(folder, 'web.json')),
     zfs,
     close: async () => {},
   });

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { flag, live, required, text } from '../../engine/fields.ts';
+import { action, collection, type Health, hosted, type Operations, type RecordOf, type Scope, type World } from '../../engine/resource.ts';
+import { showSize } from '../../lib/size.ts';
+import { sentenceList } from '../../lib/text.ts';
+import { certificate } from './certificate.ts';
+import { certificateAuthority } from './certificateauthority.ts';
+
+/** What is known of an alert besides its cause, as long as the cause is there. */
+export const alertNote = collection('system/alertnote', {
+  title: 'note about an alert',
+  says: 'Whether an alert was dismissed, and whether it was mailed.',
+  verbs: [],
+  fields: {
+    alert: required(text({ says: 'Id of the alert.' })),
+    dismissed: flag(false, { says: 'Whether somebody dismissed it.' }),
+    mailed: flag(false, { says: 'Whether it was mailed.' }),
+  },
+});
+
+export interface Alert {
+  readonly id: string;
+  readonly level: 'WARN' | 'CRIT';
+  readonly message: string;
+}
+
+/** The same for the same cause, whatever the message says of it: `kind` is what happened, `subject` to what. */
+export function alertId(kind: string, subject: string): string {
+  return createHash('sha256').update(`${kind} ${subject}`).digest('hex').slice(0, 32);
+}
+
+const day = 86_400_000;
+
+/** Shares of a pool or disk that may be used before it is told. */
+const fullness = { warn: 0.8, critical: 0.9 } as const;
+
+/** What should be looked at now. Each alert is there as long as its cause is, and no longer. */
+export function alertsOf({ view, facts }: World, health: Health): readonly Alert[] {
+  const alerts: Alert[] = [];
+  const raise = (level: Alert['level'], kind: string, subject: string, message: string) => void alerts.push({ id: alertId(kind, subject), level, message });
+  for (const { name, health: state, size, allocated } of facts.storage.pools.values()) {
+    if (state !== 'ONLINE') raise(state === 'DEGRADED' ? 'WARN' : 'CRIT', 'pool', name, `The volume ${name} is ${state}.`);
+    const used = size > 0 ? allocated / size : 0;
+    if (used > fullness.warn)
+      raise(
+        used > fullness.critical ? 'CRIT' : 'WARN',
+        'capacity',
+        name,
+        `The volume ${name} is ${Math.floor(used * 100)} % full. Writing becomes slow above ${fullness.warn * 100} %.`,
+      );
+  }
+  for (const { unit, reason } of health.degraded) raise('CRIT', 'unit', unit, `The machine is not what the configuration says (${unit}): ${reason}`);
+  for (const unit of health.drifted) raise('WARN', 'drift', unit, `The machine was changed by other hands (${unit}); /api/holdfast/v1/drift tells how.`);
+  for (const { id, title, error } of health.failedJobs) raise('CRIT', 'job', String(id), `A task failed: ${title}. ${error ?? ''}`.trim());
+  const { free, total } = health.space;
+  if (total > 0 && free < total * 0.05) raise('CRIT', 'space', 'state', `Only ${showSize(free)} are left where the configuration is kept. Without space nothing can be changed.`);
+  for (const record of view.all(certificateAuthority)) certificateAlerts(record, `${certificateAuthority.path}/${record.id}`, health.now, raise);
+  for (const record of view.all(certificate)) certificateAlerts(record, `${certificate.path}/${record.id}`, health.now, raise);
+  return alerts;
+}
+
+interface Certified {
+  readonly cert_name: string;
+  readonly cert_until: string | null;
+  readonly cert_digest_algorithm: string | null;
+  readonly cert_key_length: number | null;
+  readonly cert_CSR: string | null;
+}
+
+function certificateAlerts(record: Certified, subject: string, now: number, raise: (level: Alert['level'], kind: string, subject: string, message: string) => void): void {
+  const { cert_name: name, cert_until: until, cert_digest_algorithm: digest, cert_key_length: bits } = record;
+  const left = until === null ? undefined : Date.parse(`${until} GMT`) - now;
+  if (left !== undefined && left < 0) raise('CRIT', 'expired', subject, `The certificate ${name} has expired.`);
+  else if (left !== undefined && left < 30 * day) raise('WARN', 'expires', subject, `The certificate ${name} expires in ${Math.ceil(left / day)} days.`);
+  // Keys of elliptic curves are short and strong.
+  const weak = [...(digest === 'SHA1' ? ['the digest SHA1'] : []), ...(bits !== null && bits > 521 && bits < 2048 ? [`a key of ${bits} bits`] : [])];
+  if (weak.length > 0) raise('WARN', 'weak', subject, `The certificate ${name} has ${sentenceList(weak)}: programs of today do not trust it.`);
+}
+
+interface Shown extends Alert {
+  readonly note: RecordOf<typeof alertNote.fields> | undefined;
+}
+
+export const alert = hosted(
+  'system/alert',
+  {
+    title: 'alert',
+    says: 'Something about the appliance that a person should look at.',
+    key: { name: 'id', slashes: false },
+    shows: ['storage'],
+    fields: {
+      id: live(text({ says: 'The same as long as the cause is there.' })),
+      level: live(text({ says: 'WARN, or CRIT for what cannot wait.' })),
+      message: live(text({ says: 'What it is.', max: 10_000 })),
+      dismissed: live(flag(false, { says: 'Whether somebody has seen it and wants to hear no more.' })),
+    },
+    list: shown,
+    find: (scope, key) => shown(scope).find(({ id }) => id === key),
+    present: ({ id, level, message, note }: Shown) => ({ id, level, message, dismissed: note?.dismissed ?? false }),
+  },
+  [
+    // The manual dismisses by a GET (gaps 14.2), later programs by a PUT with true or false.
+    action({
+      method: 'GET',
+      segment: 'dismiss',
+      title: 'Dismisses the alert; it stays in the list.',
+      answers: 'nothing',
+      perform: ({ target, operations }) => dismiss(target.id, true, operations),
+    }),
+    action({
+      method: 'PUT',
+      segment: 'dismiss',
+      title: 'Dismisses the alert, or with false takes that back.',
+      items: flag(true, { says: 'Whether it is dismissed.' }),
+      bare: true,
+      answers: 'nothing',
+      perform: ({ target, items, operations }) => dismiss(target.id, items[0] ?? true, operations),
+    }),
+  ],
+);
+
+function shown({ view, facts, health }: Scope): readonly Shown[] {
+  return alertsOf({ view, facts }, health).map((one) => ({ ...one, note: view.find(alertNote, 'alert', one.id) }));
+}
+
+async function dismiss(id: string, dismissed: boolean, operations: Operations): Promise<void> {
+  await operations.change(`${dismissed ? 'dismiss' : 'bring back'} the alert ${id}`, (draft) => {
+    const note = draft.find(alertNote, 'alert', id);
+    if (note === undefined) draft.create(alertNote, { alert: id, dismissed });
+    else draft.update(alertNote, note.id, { dismissed });
+  });
+}

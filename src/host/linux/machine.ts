@@ -1,0 +1,91 @@
+import { createSocket } from 'node:dgram';
+import { HostError } from '../ports/index.ts';
+import type { Machine, Update } from '../ports/machine.ts';
+import { readSimulation } from './machine-read.ts';
+import { expectSuccess, type Runner } from './runner.ts';
+
+/** Milliseconds. */
+const patience = { timeServer: 4000, packages: 600_000 };
+
+/** For apt: nobody is there to be asked, and settings that somebody changed stay. */
+const unattended = { DEBIAN_FRONTEND: 'noninteractive' };
+const keepSettings = ['-o', 'Dpkg::Options::=--force-confdef', '-o', 'Dpkg::Options::=--force-confold'];
+
+export class LinuxMachine implements Machine {
+  readonly #runner: Runner;
+
+  constructor(options: { runner: Runner }) {
+    this.#runner = options.runner;
+  }
+
+  async setZone(zone: string): Promise<void> {
+    await this.#run('timedatectl', '--no-ask-password', 'set-timezone', '--', zone);
+    // A process learns its zone when it starts; this one, whose schedules go by it, and cron have started already.
+    process.env['TZ'] = zone;
+    await this.#run('systemctl', '--no-ask-password', '--quiet', 'try-restart', 'cron.service');
+  }
+
+  async zone(): Promise<string> {
+    return (await this.#run('timedatectl', 'show', '--property=Timezone', '--value')).trim();
+  }
+
+  async parameter(name: string): Promise<string | undefined> {
+    const { status, stdout } = await this.#runner.run(['sysctl', '--values', '--', name]);
+    return status === 0 ? stdout.trim() : undefined;
+  }
+
+  async setParameter(name: string, value: string): Promise<void> {
+    await this.#run('sysctl', '--quiet', '--write', '--', `${name}=${value}`);
+    // For some parameters sysctl tells of a refusal and ends as if there were none.
+    const now = await this.parameter(name);
+    if (now?.split(/\s+/).join(' ') !== value.trim().split(/\s+/).join(' ')) throw new HostError(`the kernel does not take ${value} for ${name}: it is ${now ?? 'not there'}`);
+  }
+
+  async renewBootLoader(): Promise<void> {
+    if ((await this.#runner.run(['test', '-x', '/usr/sbin/update-grub'])).status !== 0) return;
+    await this.#run('update-grub');
+  }
+
+  /** One question of the simplest kind (RFC 4330), which every server answers. */
+  async answersTime(host: string): Promise<boolean> {
+    const socket = createSocket({ type: host.includes(':') ? 'udp6' : 'udp4' });
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), patience.timeServer);
+    socket.on('error', () => resolve(false));
+    socket.on('message', (answer) => resolve(answer.length >= 48 && (answer[0] ?? 0) % 8 === 4));
+    const question = Buffer.alloc(48);
+    // Version 4, asked by a client.
+    question[0] = 0x23;
+    socket.send(question, 123, host, (error) => {
+      if (error !== null) resolve(false);
+    });
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      socket.close();
+    }
+  }
+
+  async renewSources(): Promise<void> {
+    await this.#run('apt-get', '-q', 'update');
+  }
+
+  async updates(): Promise<readonly Update[]> {
+    return readSimulation(await this.#run('apt-get', '-q', '--simulate', 'dist-upgrade'));
+  }
+
+  async update({ signal, heard }: { readonly signal: AbortSignal; readonly heard: (line: string) => void }): Promise<void> {
+    await this.#run('apt-get', '-q', '--simulate', 'dist-upgrade');
+    const words = ['apt-get', '-q', '--yes', ...keepSettings, 'dist-upgrade'];
+    expectSuccess(await this.#runner.run(words, { environment: unattended, timeout: Number.POSITIVE_INFINITY, keep: 65_536, signal, heard }), words);
+  }
+
+  async end(how: 'reboot' | 'poweroff'): Promise<void> {
+    await this.#run('systemctl', '--no-ask-password', '--no-block', how);
+  }
+
+  async #run(...words: string[]): Promise<string> {
+    return expectSuccess(await this.#runner.run(words, { environment: unattended, timeout: patience.packages }), words).stdout;
+  }
+}

@@ -1,0 +1,107 @@
+import { HostError } from '../ports/index.ts';
+import type { Machine, Update } from '../ports/machine.ts';
+import { isNumber, isText, Memory, mapOf, oneOf, optional, shapeOf } from './state.ts';
+
+/** Some of the parameters that every Linux kernel has, with what they are at first. */
+const kernel: Readonly<Record<string, string>> = Object.freeze({
+  'fs.file-max': '9223372036854775807',
+  'fs.inotify.max_user_watches': '65536',
+  'kernel.panic': '0',
+  'kernel.printk': '4 4 1 7',
+  'kernel.sysrq': '438',
+  'net.core.rmem_max': '212992',
+  'net.core.somaxconn': '4096',
+  'net.core.wmem_max': '212992',
+  'net.ipv4.ip_forward': '0',
+  'net.ipv4.tcp_congestion_control': 'cubic',
+  'net.ipv4.tcp_rmem': '4096 131072 6291456',
+  'net.ipv4.tcp_wmem': '4096 16384 4194304',
+  'net.ipv6.conf.all.forwarding': '0',
+  'vm.dirty_ratio': '20',
+  'vm.overcommit_memory': '0',
+  'vm.swappiness': '60',
+  'vm.vfs_cache_pressure': '100',
+});
+
+/** Parameters that take words. All others take numbers. */
+const wordy: ReadonlySet<string> = new Set(['net.ipv4.tcp_congestion_control']);
+
+/** Parameters that each network interface has, whatever it is called. */
+const ofInterface = /^net\.ipv4\.conf\.[a-z0-9]+\.(accept_redirects|forwarding|rp_filter)$/;
+
+function initial(name: string): string | undefined {
+  if (Object.hasOwn(kernel, name)) return kernel[name];
+  return ofInterface.test(name) ? '0' : undefined;
+}
+
+interface Kept {
+  readonly zone: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** What it was told to do last: a virtual machine goes on all the same. */
+  /** How often it was updated. */
+  readonly updates: number;
+  readonly ended: 'reboot' | 'poweroff' | undefined;
+}
+
+const fresh: Kept = Object.freeze({ zone: 'America/Los_Angeles', parameters: Object.freeze({}), updates: 0, ended: undefined });
+
+export class VirtualMachine implements Machine {
+  readonly #memory: Memory<Kept>;
+
+  constructor(path: string) {
+    this.#memory = new Memory(path, shapeOf<Kept>({ zone: isText, parameters: mapOf(isText), updates: isNumber, ended: optional(oneOf(['reboot', 'poweroff'] as const)) }), fresh);
+  }
+
+  /** What it was told to do last. For tests. */
+  get ended(): 'reboot' | 'poweroff' | undefined {
+    return this.#memory.value.ended;
+  }
+
+  async setZone(zone: string): Promise<void> {
+    this.#keep({ zone });
+  }
+
+  async zone(): Promise<string> {
+    return this.#memory.value.zone;
+  }
+
+  async parameter(name: string): Promise<string | undefined> {
+    const { parameters } = this.#memory.value;
+    if (Object.hasOwn(parameters, name)) return parameters[name];
+    return initial(name);
+  }
+
+  async setParameter(name: string, value: string): Promise<void> {
+    if (initial(name) === undefined) throw new HostError(`sysctl: cannot stat /proc/sys/${name.replaceAll('.', '/')}: No such file or directory`);
+    if (!wordy.has(name) && !/^-?\d+(\s+-?\d+)*$/.test(value)) throw new HostError(`sysctl: setting key "${name}": Invalid argument`);
+    const { [name]: _, ...others } = this.#memory.value.parameters;
+    this.#keep({ parameters: Object.freeze(value === initial(name) ? others : { ...others, [name]: value }) });
+  }
+
+  async renewBootLoader(): Promise<void> {}
+
+  /** Names that are reserved for nobody (RFC 2606) have no server. */
+  async answersTime(host: string): Promise<boolean> {
+    return !/(^|\.)invalid$/.test(host);
+  }
+
+  async renewSources(): Promise<void> {}
+
+  /** There is always one more to come. */
+  async updates(): Promise<readonly Update[]> {
+    const { updates } = this.#memory.value;
+    return [{ name: 'virtual-system', from: `1.${updates}`, to: `1.${updates + 1}` }];
+  }
+
+  async update(): Promise<void> {
+    this.#keep({ updates: this.#memory.value.updates + 1 });
+  }
+
+  async end(how: 'reboot' | 'poweroff'): Promise<void> {
+    this.#keep({ ended: how });
+  }
+
+  #keep(part: Partial<Kept>): void {
+    this.#memory.keep(Object.freeze({ ...this.#memory.value, ...part }));
+  }
+}

@@ -1,0 +1,42 @@
+import { isIPv4 } from 'node:net';
+import { HostError } from '../ports/index.ts';
+import type { Entrance, Web } from '../ports/web.ts';
+import { isNumber, isText, listOf, Memory, optional, shapeOf } from './state.ts';
+
+/** Ports that other programs of the machine have. */
+const taken: ReadonlySet<number> = new Set([21, 22, 139, 445]);
+
+/** The machine's own addresses. */
+const own: ReadonlySet<string> = new Set(['0.0.0.0', '::', '127.0.0.1', '::1', '192.0.2.7', '2001:db8::7']);
+
+const isEntrance = shapeOf<Entrance>({
+  address: isText,
+  port: isNumber,
+  tls: optional(shapeOf<{ chain: string; key: string }>({ chain: isText, key: isText })),
+  redirectTo: optional(isNumber),
+});
+
+/** Opens nothing: who runs the virtual host is reached where it was started. It knows what a machine would refuse. */
+export class VirtualWeb implements Web {
+  readonly #memory: Memory<readonly Entrance[]>;
+
+  constructor(path: string) {
+    this.#memory = new Memory<readonly Entrance[]>(path, listOf(isEntrance), Object.freeze([]));
+  }
+
+  /** The doors that are open. For tests. */
+  get entrances(): readonly Entrance[] {
+    return this.#memory.value;
+  }
+
+  attach(): void {}
+
+  async serve(entrances: readonly Entrance[]): Promise<void> {
+    for (const { address, port } of entrances) {
+      const shown = `${isIPv4(address) ? address : `[${address}]`}:${port}`;
+      if (!own.has(address)) throw new HostError(`cannot listen on ${shown}: this machine does not have the address.`);
+      if (taken.has(port)) throw new HostError(`cannot listen on ${shown}: another program has this port.`);
+    }
+    this.#memory.keep(Object.freeze(entrances.map((one) => Object.freeze({ ...one }))));
+  }
+}

@@ -1,0 +1,20 @@
+import { ntpServer } from '../../areas/system/ntpserver.ts';
+import type { Checker, Unit } from '../../engine/unit.ts';
+import { chronyConf } from './chrony-conf.ts';
+
+export const timeUnit: Unit = {
+  name: 'time',
+  says: 'chrony keeps the clock right by the servers of the configuration.',
+  reads: [ntpServer],
+  services: ['chrony'],
+  render: (view) => ({
+    files: [{ path: '/etc/chrony/chrony.conf', content: chronyConf(view.all(ntpServer)), verify: chronyd }],
+    // A hangup would end it.
+    services: [{ name: 'chrony', running: true, onChange: 'restart' }],
+  }),
+};
+
+const chronyd: Checker = {
+  words: (staged) => ['chronyd', '-p', '-f', staged],
+  objection: ({ status, stdout, stderr }) => (status === 0 ? undefined : `The time service refuses its configuration: ${(stderr.trim() || stdout.trim()).split('\n').at(-1)}`),
+};

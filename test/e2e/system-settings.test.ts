@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { SMTPServer } from 'smtp-server';
+import { AlertWatch } from '../../src/areas/system/alert-watch.ts';
+import { appliance, rootPassword } from '../support/appliance.ts';
+import { exampleCertificate, exampleKey } from '../support/certificates.ts';
+
+const asked = {
+  cert_common: 'nas.example.com',
+  cert_city: 'Nashville',
+  cert_state: 'Tennessee',
+  cert_country: 'US',
+  cert_email: 'admin@example.com',
+  cert_organization: 'Example',
+  cert_digest_algorithm: 'SHA256',
+  cert_key_length: 1024,
+  cert_lifetime: 20,
+};
+
+interface Post extends AsyncDisposable {
+  readonly port: number;
+  readonly letters: readonly string[];
+}
+
+/** A mail server on the loopback that wants a name and a password. */
+async function mailServer(options: { readonly secure: boolean }): Promise<Post> {
+  const letters: string[] = [];
+  const server = new SMTPServer({
+    secure: options.secure,
+    key: exampleKey,
+    cert: exampleCertificate,
+    onAuth: ({ username, password }, _session, done) => (username === 'nas' && password === 'its secret' ? done(null, { user: 'nas' }) : done(new Error('wrong password'))),
+    onData(stream, _session, done) {
+      let text = '';
+      stream.on('data', (piece) => {
+        text += String(piece);
+      });
+      stream.on('end', () => {
+        letters.push(text);
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const address: AddressInfo | string | null = server.server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { port: address.port, letters, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+const mail = (port: number, more: object = {}) => ({
+  em_fromemail: 'nas@example.com',
+  em_outgoingserver: '127.0.0.1',
+  em_port: port,
+  em_smtp: true,
+  em_user: 'nas',
+  em_pass: 'its secret',
+  ...more,
+});
+
+test('mail goes by TLS from the first byte and by STARTTLS, with name and password', async () => {
+  await using one = await appliance();
+  for (const [security, secure] of [
+    ['ssl', true],
+    ['tls', false],
+  ] as const) {
+    await using post = await mailServer({ secure });
+    await one.api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: security }));
+    const answer = await one.api.post('/api/holdfast/v1/email/test', { to: 'admin@example.com' });
+    assert.deepEqual([answer.status, answer.json], [200, { sent: 'admin@example.com' }]);
+    assert.match(post.letters[0] ?? '', /This appliance can send mail\./);
+    await one.api.expect(200, 'PUT', 'system/email/', { em_pass: 'a wrong one' });
+    const refused = await one.api.post('/api/holdfast/v1/email/test', { to: 'admin@example.com' });
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, /The mail was not sent: .*wrong password/);
+    assert.doesNotMatch(refused.text, /a wrong one/);
+  }
+});
+
+test('a test letter needs somebody to go to', async () => {
+  await using one = await appliance();
+  for (const body of [{}, { to: 'nobody' }, { to: 'a@b, c@d' }]) assert.equal((await one.api.post('/api/holdfast/v1/email/test', body)).status, 400, JSON.stringify(body));
+});
+
+test('an alert is raised by its cause, mailed once, dismissed and brought back, and ends with its cause', async () => {
+  await using one = await appliance();
+  const { api, engine } = one;
+  await using post = await mailServer({ secure: true });
+  assert.deepEqual(await api.list('system/alert/'), []);
+  await api.expect(201, 'POST', 'system/certificateauthority/internal/', { ...asked, cert_name: 'root' });
+  const alerts = await api.list('system/alert/');
+  assert.deepEqual(
+    alerts.map(({ level, message, dismissed }) => [level, message, dismissed]),
+    [
+      ['WARN', 'The certificate root expires in 20 days.', false],
+      ['WARN', 'The certificate root has a key of 1024 bits: programs of today do not trust it.', false],
+    ],
+  );
+  await api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: 'ssl' }));
+  const watch = new AlertWatch(engine, { debug() {}, info() {}, warn() {}, error() {} });
+  await watch.look();
+  await watch.look();
+  assert.equal(post.letters.length, 1);
+  assert.match(post.letters[0] ?? '', /expires in 20 days/);
+  const path = `system/alert/${alerts[0]?.['id']}/dismiss/`;
+  const isDismissed = async () => (await api.list('system/alert/'))[0]?.['dismissed'];
+  for (const [method, body, wanted] of [
+    ['GET', undefined, true],
+    ['PUT', false, false],
+    ['PUT', true, true],
+  ] as const) {
+    const answer = await api.send(method, path, body);
+    assert.deepEqual([answer.status, answer.text], [202, '']);
+    assert.equal(await isDismissed(), wanted);
+  }
+  assert.equal((await api.put('system/alert/none/dismiss/', true)).status, 404);
+  assert.equal((await api.delete('system/certificateauthority/1/')).status, 204);
+  assert.deepEqual(await api.list('system/alert/'), []);
+  // What comes back is another occurrence: it is mailed anew.
+  await watch.look();
+  await api.expect(201, 'POST', 'system/certificateauthority/import/', { cert_name: 'strong', cert_certificate: exampleCertificate, cert_privatekey: exampleKey });
+  await watch.look();
+  assert.equal(post.letters.length, 1);
+  await watch.close();
+});
+
+test('the archive for support holds the configuration and none of its secrets', async () => {
+  await using one = await appliance();
+  const { api } = one;
+  const secrets = ['planted-mail-secret', 'planted-user-secret'];
+  await api.expect(200, 'PUT', 'system/email/', mail(25, { em_pass: secrets[0] }));
+  await api.expect(201, 'POST', 'account/users/', { bsdusr_username: 'mary', bsdusr_full_name: 'Mary', bsdusr_password: secrets[1], bsdusr_creategroup: true });
+  await api.expect(201, 'POST', 'system/certificate/import/', { cert_name: 'mine', cert_certificate: exampleCertificate, cert_privatekey: exampleKey });
+  const { url } = await api.expect(200, 'POST', 'system/debug/');
+  assert.equal(url, '/system/debug/download/');
+  assert.equal((await fetch(`${api.url}${String(url)}`)).status, 401);
+  const answer = await fetch(`${api.url}${String(url)}`, { headers: { authorization: `Basic ${btoa(`root:${rootPassword}`)}` } });
+  assert.equal(answer.headers.get('content-type'), 'application/gzip');
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-debug-'));
+  try {
+    writeFileSync(join(folder, 'archive.tar.gz'), Buffer.from(await answer.arrayBuffer()));
+    const outcome = spawnSync('tar', ['-xzf', 'archive.tar.gz'], { cwd: folder, encoding: 'utf8' });
+    assert.equal(outcome.status, 0, outcome.stderr);
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== 'archive.tar.gz');
+    assert.ok(files.length > 10, `only ${files.length} files`);
+    for (const file of files) {
+      const text = readFileSync(join(file.parentPath, file.name), 'utf8');
+      for (const secret of [...secrets, exampleKey.split('\n')[3] ?? 'no key', '$6$']) assert.ok(!text.includes(secret), `${file.name} holds ${secret}`);
+    }
+    assert.match(readFileSync(join(folder, 'configuration.json'), 'utf8'), /"em_outgoingserver": "127\.0\.0\.1"/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the doors follow the settings, and a door that cannot be opened is refused', async () => {
+  await using one = await appliance();
+  const { api, host } = one;
+  const doors = () => readFileSync(join(one.folder, 'virtual', 'web.json'), 'utf8');
+  assert.equal((await api.put('system/settings/', { stg_guiprotocol: 'https' })).status, 409);
+  await api.expect(201, 'POST', 'system/certificate/import/', { cert_name: 'mine', cert_certificate: exampleCertificate, cert_privatekey: exampleKey });
+  await api.expect(200, 'PUT', 'system/settings/', { stg_guiprotocol: 'https', stg_guicertificate: 1, stg_guiaddress: '192.0.2.7', stg_guihttpsport: 8443 });
+  const open = doors();
+  assert.match(open, /"address":"192\.0\.2\.7","port":80,"redirectTo":8443/);
+  const refused = await api.put('system/settings/', { stg_guiaddress: '198.51.100.1' });
+  assert.deepEqual([refused.status, refused.json], [400, { error_message: 'cannot listen on 198.51.100.1:80: this machine does not have the address.' }]);
+  assert.equal(doors(), open);
+  assert.deepEqual(
+    (await api.delete('system/certificate/1/')).json,
+    'The interface is served by HTTPS with this certificate: name another in system/settings, or go back to HTTP, before this one goes.',
+  );
+  await api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Europe/Berlin' });
+  assert.equal(await host.machine.zone(), 'Europe/Berlin');
+});
+
+test('a restart and a shutdown are answered first and done then', async () => {
+  await using one = await appliance();
+  const state = () => readFileSync(join(one.folder, 'virtual', 'machine.json'), 'utf8');
+  for (const [path, sentence, word] of [
+    ['system/reboot/', 'Reboot process started.', 'reboot'],
+    ['system/shutdown/', 'Shutdown process started.', 'poweroff'],
+  ] as const) {
+    const answer = await one.api.post(path);
+    assert.deepEqual([answer.status, answer.text], [202, sentence]);
+    for (let tries = 0; tries < 100; tries += 1) {
+      const [job] = await one.api.list(`/api/holdfast/v1/jobs?subject=system/${word}`);
+      if (job?.['state'] === 'finished') break;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.match(state(), new RegExp(`"ended":"${word}"`));
+  }
+});
+
+test('an update tells what is waiting, keeps the system as it was, and says when there is nothing', async () => {
+  await using one = await appliance();
+  const [first] = await one.api.list('system/update/check/');
+  assert.deepEqual(first, { operation: 'upgrade', name: 'virtual-system-1.0 -> virtual-system-1.1' });
+  const answer = await one.api.post('system/update/update/', { train: 'stable' });
+  assert.deepEqual([answer.status, answer.json], [200, 'Successfully updated.']);
+  assert.ok((await one.api.list('system/bootenv/')).some(({ name }) => String(name).startsWith('before-update-')));
+});

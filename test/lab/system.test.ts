@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+import { runClient } from '../support/lab/network.ts';
+
+let nas: Nas;
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-lab-system-'));
+
+before(async () => {
+  nas = await startNas({ disks: 3 });
+});
+
+after(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await nas?.[Symbol.asyncDispose]();
+});
+
+const asked = {
+  cert_common: 'nas.example.com',
+  cert_city: 'Nashville',
+  cert_state: 'Tennessee',
+  cert_country: 'US',
+  cert_email: 'admin@example.com',
+  cert_organization: 'Example',
+  cert_digest_algorithm: 'SHA256',
+  cert_key_length: 2048,
+  cert_lifetime: 3650,
+};
+
+/** curl that trusts our root alone, and takes the machine for nas.example.com. */
+const curl = (...words: string[]) => runClient(['curl', '-sS', '--cacert', join(folder, 'root.pem'), '--connect-to', `nas.example.com::${nas.machine.address}:`, ...words]);
+
+test('nothing of a fresh machine differs from the configuration', async () => {
+  const reports = await nas.api.list('/api/holdfast/v1/drift');
+  assert.deepEqual(
+    reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),
+    [],
+    await journal(nas.machine),
+  );
+});
+
+test('FTP speaks TLS with a certificate that an intermediate authority of ours signed', async () => {
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', { ...asked, cert_name: 'root', cert_common: 'Root' });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', { ...asked, cert_name: 'middle', cert_common: 'Middle', cert_signedby: 1 });
+  await nas.api.expect(201, 'POST', 'system/certificate/internal/', { ...asked, cert_name: 'nas', cert_signedby: 2 });
+  const root = (await nas.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === 'root');
+  writeFileSync(join(folder, 'root.pem'), String(root?.['cert_certificate']));
+  const disks = (await nas.api.list('storage/disk/')).map((disk) => String(disk['disk_name']));
+  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: disks.slice(0, 1) }] });
+  await nas.api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'mary',
+    bsdusr_full_name: 'Mary',
+    bsdusr_password: 'her secret',
+    bsdusr_creategroup: true,
+    bsdusr_home: '/mnt/tank/mary',
+  });
+  await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_tls: true, ftp_tls_policy: 'on', ftp_ssltls_certificate: 1, ftp_tls_opt_no_session_reuse_required: true });
+  await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
+  await eventually(10, async () => {
+    const outcome = await curl('--ssl-reqd', '--user', 'mary:her secret', '-T', '/etc/hostname', 'ftp://nas.example.com/by-tls');
+    assert.equal(outcome.status, 0, outcome.stderr);
+  });
+  assert.match(await nas.machine.run('ls /mnt/tank/mary'), /by-tls/);
+});
+
+test('the interface is served by HTTPS where the settings say, and HTTP sends on', async () => {
+  await nas.api.expect(200, 'PUT', 'system/settings/', { stg_guiprotocol: 'https', stg_guicertificate: 1 });
+  const [user, password] = ['root', 'a test password'];
+  const outcome = await curl('--user', `${user}:${password}`, 'https://nas.example.com/api/v1.0/system/version/');
+  assert.match(outcome.stdout, /"name":"Holdfast"/, outcome.stderr);
+  const sent = await curl('-o', '/dev/null', '-w', '%{http_code} %{redirect_url}', 'http://nas.example.com/api/v1.0/system/version/');
+  assert.equal(sent.stdout, '308 https://nas.example.com/api/v1.0/system/version/');
+});
+
+test('a door that cannot be opened is refused, and those that are open stay', async () => {
+  for (const [change, words] of [
+    [{ stg_guihttpsport: 21 }, /21/],
+    [{ stg_guiaddress: '192.0.2.99' }, /does not have the address/],
+  ] as const) {
+    const answer = await nas.api.put('system/settings/', change);
+    assert.ok(answer.status >= 400 && answer.status < 500, answer.text);
+    assert.match(answer.text, words);
+    assert.equal((await curl('-o', '/dev/null', '-w', '%{http_code}', 'https://nas.example.com/')).stdout, '401');
+  }
+});
+
+test('the clock goes into another zone, and so do the schedules', async () => {
+  await nas.api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Asia/Tokyo' });
+  assert.equal((await nas.machine.run('timedatectl show --property=Timezone --value; date +%Z')).trim(), 'Asia/Tokyo\nJST');
+  await nas.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
+  assert.equal((await nas.api.list('/api/holdfast/v1/schedules'))[0]?.['zone'], 'Asia/Tokyo');
+  assert.deepEqual((await nas.api.put('system/settings/', { stg_timezone: 'Mars/Olympus' })).json, { stg_timezone: ['"Mars/Olympus" is no time zone, as Europe/Berlin.'] });
+});
+
+test('a log server receives what is logged', async () => {
+  const socket = createSocket('udp4');
+  const heard: string[] = [];
+  socket.on('message', (message) => heard.push(message.toString()));
+  await new Promise<void>((resolve) => socket.bind(5514, resolve));
+  try {
+    await nas.api.expect(200, 'PUT', 'system/settings/', { stg_syslogserver: '10.0.2.2:5514' });
+    await eventually(20, async () => {
+      await nas.machine.run('logger -t lab a word for the log server');
+      assert.ok(
+        heard.some((line) => line.includes('a word for the log server')),
+        heard.join('\n'),
+      );
+    });
+    await nas.api.expect(200, 'PUT', 'system/settings/', { stg_syslogserver: '' });
+    assert.equal((await nas.machine.run('systemctl is-active holdfast-syslog || true')).trim(), 'inactive');
+  } finally {
+    socket.close();
+  }
+});
+
+test('the kernel is told at once and asked about names and values, and gets back what it had', async () => {
+  const value = async () => (await nas.machine.run('sysctl -n vm.swappiness')).trim();
+  const before = await value();
+  const made = await nas.api.expect(201, 'POST', 'system/tunable/', { tun_var: 'vm.swappiness', tun_value: '17', tun_type: 'sysctl' });
+  assert.equal(await value(), '17');
+  assert.match(await nas.machine.run('cat /etc/sysctl.d/90-holdfast.conf'), /^vm\.swappiness = 17$/m);
+  assert.deepEqual((await nas.api.post('system/tunable/', { tun_var: 'kern.no.such', tun_value: '1', tun_type: 'sysctl' })).json, {
+    tun_var: ['The kernel of this machine has no parameter "kern.no.such".'],
+  });
+  assert.equal((await nas.api.put(`system/tunable/${made['id']}/`, { tun_value: 'many' })).status, 400);
+  assert.equal(await value(), '17');
+  assert.equal((await nas.api.delete(`system/tunable/${made['id']}/`)).status, 204);
+  assert.equal(await value(), before);
+});
+
+test('chrony goes by the list of servers and no others', async () => {
+  for (const record of await nas.api.list('system/ntpserver/')) assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
+  assert.match((await nas.api.post('system/ntpserver/', { ntp_address: '10.0.2.2' })).text, /does not answer as a time server/);
+  await nas.api.expect(201, 'POST', 'system/ntpserver/', { ntp_address: '10.0.2.2', ntp_prefer: true, force: true });
+  await eventually(20, async () => assert.match(await nas.machine.run('chronyc -n sources'), /\^\S* 10\.0\.2\.2 /));
+});
+
+test('the message of the day and the network buffers are what the settings say', async () => {
+  await nas.api.expect(200, 'PUT', 'system/advanced/', { adv_motd: 'Hello from the lab', adv_autotune: true });
+  assert.equal(await nas.machine.run('cat /etc/motd'), 'Hello from the lab\n');
+  assert.equal((await nas.machine.run('sysctl -n net.core.rmem_max')).trim(), '134217728');
+});
+
+test('after all this nothing differs from the configuration', async () => {
+  const reports = await nas.api.list('/api/holdfast/v1/drift');
+  assert.deepEqual(
+    reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),
+    [],
+    await journal(nas.machine),
+  );
+});
