@@ -118,8 +118,15 @@ export const examples: Readonly<Record<string, Example>> = {
       bsdusr_creategroup: true,
       bsdusr_home: home(n),
       bsdusr_sudo: n % 2 === 1,
+      bsdusr_sshpubkey: sshKey(n),
     }),
-    update: (n) => ({ bsdusr_full_name: `Renamed ${n}`, bsdusr_locked: n % 2 === 1, bsdusr_shell: n % 2 === 1 ? '/bin/bash' : '/bin/sh', bsdusr_email: `user${n}@example.com` }),
+    update: (n) => ({
+      bsdusr_full_name: `Renamed ${n}`,
+      bsdusr_locked: n % 2 === 1,
+      bsdusr_shell: n % 2 === 1 ? '/bin/bash' : '/bin/sh',
+      bsdusr_email: `user${n}@example.com`,
+      bsdusr_sshpubkey: sshKey(n + 100),
+    }),
     variants: [
       {
         title: 'without a home or a password',
@@ -205,4 +212,10 @@ export const examples: Readonly<Record<string, Example>> = {
 export function exampleBody(path: string, verb: 'create' | 'update', n: number): Record_ {
   const body = examples[path]?.[verb]?.(n);
   return isObject(body) ? body : {};
+}
+
+/** A public key of the right form, of which nobody has the other half. */
+function sshKey(n: number): string {
+  const kind = Buffer.from('\0\0\0\x0bssh-ed25519\0\0\0 ', 'latin1');
+  return `ssh-ed25519 ${Buffer.concat([kind, Buffer.alloc(32, n)]).toString('base64')} user${n}\n`;
 }

@@ -34,6 +34,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   mkdirSync(folder, { recursive: true });
   const staged = join(folder, 'staged');
   const tree = new Tree(join(folder, 'root'));
+  mkdirSync(join(tree.root, 'root'), { recursive: true });
   const disks = disksOf(sizes);
   const zfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now });
   const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
