@@ -17,7 +17,12 @@ const recommends = [
   'cron',
   'hdparm',
   'inadyn',
+  'ldap-utils',
+  'libnss-ldapd',
+  'libnss-nis',
+  'libpam-ldapd',
   'lldpd',
+  'nslcd',
   'openssh-client',
   'openssh-server',
   'proftpd-core',
@@ -29,6 +34,7 @@ const recommends = [
   'snmpd',
   'sudo',
   'tftpd-hpa',
+  'ypbind-mt',
   'zfs-zed',
 ];
 

@@ -2,6 +2,8 @@
 import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
+import { ldapSettings } from './directoryservice/ldap.ts';
+import { nisSettings } from './directoryservice/nis.ts';
 import { cifsSettings } from './services/cifs.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
@@ -34,6 +36,8 @@ export const catalogue: readonly Resource[] = [
   startScript,
   rsyncTask,
   smartTest,
+  ldapSettings,
+  nisSettings,
   // Part B
   cifsShare,
   serviceSwitch,

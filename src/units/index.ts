@@ -2,6 +2,7 @@
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
 import { cronUnit } from './cron/unit.ts';
+import { directoryUnit } from './directory/unit.ts';
 import { disksUnit } from './disks/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
@@ -17,6 +18,7 @@ import { tftpUnit } from './tftp/unit.ts';
 
 export const units: readonly Unit[] = [
   accountsUnit,
+  directoryUnit,
   sambaUnit,
   dynamicDnsUnit,
   ftpUnit,

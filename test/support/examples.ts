@@ -171,6 +171,18 @@ export const examples: Readonly<Record<string, Example>> = {
     update: (n) => ({ cifs_srv_description: `Server ${n}`, cifs_srv_netbiosname: `holdfast${n}`, cifs_srv_loglevel: n % 2 === 0 ? '1' : '2', cifs_srv_bindip: ['192.0.2.7'] }),
     variants: [{ title: 'that is a reload only', verb: 'update', body: (n) => ({ cifs_srv_guest: n % 2 === 0 ? 'nobody' : 'www' }) }],
   },
+  'directoryservice/ldap': {
+    update: (n) => ({
+      ldap_enable: true,
+      ldap_hostname: 'ldap.example.com',
+      ldap_basedn: 'dc=example,dc=com',
+      ldap_binddn: 'cn=reader,dc=example,dc=com',
+      ldap_bindpw: 'directory secret',
+      ldap_usersuffix: `ou=people${n}`,
+    }),
+    variants: [{ title: 'that is not used', verb: 'update', body: (n) => ({ ldap_enable: false, ldap_timeout: n }) }],
+  },
+  'directoryservice/nis': { update: (n) => ({ nis_enable: n % 2 === 0, nis_domain: `domain${n}`, nis_servers: '192.0.2.7, yp.example.com' }) },
   'services/ftp': { update: (n) => ({ ftp_banner: `Welcome ${n}`, ftp_clients: 1 + n, ftp_onlyanonymous: n % 2 === 1, ftp_anonpath: '/mnt/tank' }) },
   'services/lldp': { update: (n) => ({ lldp_intdesc: n % 2 === 0, lldp_country: 'DE', lldp_location: `Rack ${n}` }) },
   'services/rsyncd': { update: (n) => ({ rsyncd_port: 8000 + n, rsyncd_auxiliary: `timeout = ${n}` }) },

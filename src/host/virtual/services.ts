@@ -14,6 +14,7 @@ const installed: ReadonlySet<string> = new Set([
   'nfs-kernel-server',
   'nfs-server',
   'nmbd',
+  'nslcd',
   'nut-client',
   'nut-monitor',
   'nut-server',
@@ -30,6 +31,7 @@ const installed: ReadonlySet<string> = new Set([
   'tftpd-hpa',
   'tgt',
   'winbind',
+  'ypbind',
 ]);
 
 const runningAtFirst = { running: true, enabled: true };
