@@ -2,6 +2,8 @@
 import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
+import { kerberosRealm } from './directoryservice/kerberosrealm.ts';
+import { kerberosSettings } from './directoryservice/kerberossettings.ts';
 import { ldapSettings } from './directoryservice/ldap.ts';
 import { nisSettings } from './directoryservice/nis.ts';
 import { cifsSettings } from './services/cifs.ts';
@@ -38,6 +40,8 @@ export const catalogue: readonly Resource[] = [
   smartTest,
   ldapSettings,
   nisSettings,
+  kerberosRealm,
+  kerberosSettings,
   // Part B
   cifsShare,
   serviceSwitch,

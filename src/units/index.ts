@@ -6,6 +6,7 @@ import { directoryUnit } from './directory/unit.ts';
 import { disksUnit } from './disks/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
+import { kerberosUnit } from './kerberos/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
 import { rsyncdUnit } from './rsyncd/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
@@ -19,6 +20,7 @@ import { tftpUnit } from './tftp/unit.ts';
 export const units: readonly Unit[] = [
   accountsUnit,
   directoryUnit,
+  kerberosUnit,
   sambaUnit,
   dynamicDnsUnit,
   ftpUnit,

@@ -171,6 +171,11 @@ export const examples: Readonly<Record<string, Example>> = {
     update: (n) => ({ cifs_srv_description: `Server ${n}`, cifs_srv_netbiosname: `holdfast${n}`, cifs_srv_loglevel: n % 2 === 0 ? '1' : '2', cifs_srv_bindip: ['192.0.2.7'] }),
     variants: [{ title: 'that is a reload only', verb: 'update', body: (n) => ({ cifs_srv_guest: n % 2 === 0 ? 'nobody' : 'www' }) }],
   },
+  'directoryservice/kerberosrealm': {
+    create: (n) => ({ krb_realm: `REALM${n}.EXAMPLE.COM`, krb_kdc: `kdc${n}.example.com` }),
+    update: (n) => ({ krb_kdc: `kdc${n}.example.com:88 192.0.2.${n % 250}`, krb_admin_server: `kdc${n}.example.com` }),
+  },
+  'directoryservice/kerberossettings': { update: (n) => ({ ks_libdefaults_aux: `ticket_lifetime = ${n}h` }) },
   'directoryservice/ldap': {
     update: (n) => ({
       ldap_enable: true,
