@@ -12,9 +12,10 @@ const tree = `${root}/dist/package`;
 const home = `${tree}/usr/lib/holdfast`;
 
 /** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
-const depends = ['adduser', 'iproute2', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
+const depends = ['adduser', 'hostname', 'iproute2', 'iputils-ping', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
 const recommends = [
   'cron',
+  'ethtool',
   'hdparm',
   'inadyn',
   'ldap-utils',
@@ -23,16 +24,21 @@ const recommends = [
   'libpam-ldapd',
   'lldpd',
   'nslcd',
+  'nut-client',
+  'nut-server',
   'openssh-client',
   'openssh-server',
   'proftpd-core',
   'proftpd-mod-crypto',
   'rsync',
   'samba',
+  'samba-ad-dc',
+  'samba-ad-provision',
   'samba-vfs-modules',
   'smartmontools',
   'snmpd',
   'sudo',
+  'systemd-resolved',
   'tftpd-hpa',
   'ypbind-mt',
   'zfs-zed',
@@ -71,7 +77,6 @@ await copyFile(`${root}/node_modules/better-sqlite3/package.json`, `${database}/
 await copyFile(`${root}/node_modules/better-sqlite3/prebuilds/linux-x64.node`, `${database}/prebuilds/linux-x64.node`);
 await put('/usr/sbin/holdfast', lines('#!/bin/sh', 'exec /usr/lib/holdfast/bin/node /usr/lib/holdfast/dist/holdfast.mjs "$@"'), 0o755);
 await put('/usr/lib/systemd/system/holdfast.service', await readFile(`${root}/packaging/holdfast.service`, 'utf8'));
-await put('/usr/lib/holdfast/snmp-pools', await readFile(`${root}/packaging/snmp-pools`, 'utf8'), 0o755);
 await put('/etc/holdfast/holdfast.conf', await readFile(`${root}/packaging/holdfast.conf`, 'utf8'), 0o600);
 await put(
   '/DEBIAN/control',
@@ -89,6 +94,7 @@ await put(
   ),
 );
 await put('/DEBIAN/conffiles', lines('/etc/holdfast/holdfast.conf'));
+for (const program of ['domain-controller', 'snmp-pools', 'ups-event']) await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
 for (const script of ['postinst', 'prerm', 'postrm']) await put(`/DEBIAN/${script}`, await readFile(`${root}/packaging/${script}`, 'utf8'), 0o755);
 await mkdir(`${root}/dist/debian`, { recursive: true });
 run('dpkg-deb', '--root-owner-group', '-Zzstd', '-z3', '--build', tree, `${root}/dist/debian/holdfast.deb`);

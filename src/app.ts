@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { catalogue } from './areas/index.ts';
+import { portRule } from './areas/services/ports.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
 import type { Profile, Resource } from './engine/resource.ts';
@@ -11,7 +12,7 @@ import type { Host } from './host/ports/index.ts';
 import { Gate } from './http/auth.ts';
 import { buildServer } from './http/server.ts';
 import type { Store } from './store/store.ts';
-import { units } from './units/index.ts';
+import { accesses, units } from './units/index.ts';
 
 /** The parts that tests replace. */
 export interface AppParts {
@@ -23,6 +24,8 @@ export interface AppParts {
   readonly version: string;
   /** The password that root gets at the first start; one is made up when it is undefined. */
   readonly rootPassword: string | undefined;
+  /** Where it will listen, so that no service is told to listen there too. */
+  readonly listen?: { readonly address: string; readonly port: number };
   readonly resources?: readonly Resource[];
   readonly units?: readonly Unit[];
 }
@@ -40,7 +43,17 @@ export interface App {
 export async function buildApp(parts: AppParts): Promise<App> {
   const { host, store, log, now, profile, version } = parts;
   const passwords = new Passwords();
-  const engine = await Engine.start({ resources: parts.resources ?? catalogue, units: parts.units ?? units, host, store, log, now, passwords });
+  const engine = await Engine.start({
+    resources: parts.resources ?? catalogue,
+    units: parts.units ?? units,
+    rules: [portRule(parts.listen)],
+    accesses,
+    host,
+    store,
+    log,
+    now,
+    passwords,
+  });
   const start = { actor: 'holdfast', request: 'start' };
 
   const root = () => engine.table(user).get(1);

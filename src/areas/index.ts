@@ -6,10 +6,18 @@ import { kerberosRealm } from './directoryservice/kerberosrealm.ts';
 import { kerberosSettings } from './directoryservice/kerberossettings.ts';
 import { ldapSettings } from './directoryservice/ldap.ts';
 import { nisSettings } from './directoryservice/nis.ts';
+import { networkSettings } from './network/globalconfiguration.ts';
+import { networkInterface } from './network/interface.ts';
+import { lagg } from './network/lagg.ts';
+import { laggMember } from './network/lagginterfacemembers.ts';
+import { staticRoute } from './network/staticroute.ts';
+import { vlan } from './network/vlan.ts';
 import { cifsSettings } from './services/cifs.ts';
+import { domainControllerSettings } from './services/domaincontroller.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
 import { lldpSettings } from './services/lldp.ts';
+import { nfsSettings } from './services/nfs.ts';
 import { rsyncdSettings } from './services/rsyncd.ts';
 import { rsyncModule } from './services/rsyncmod.ts';
 import { serviceSwitch } from './services/services.ts';
@@ -17,7 +25,9 @@ import { smartSettings } from './services/smart.ts';
 import { snmpSettings } from './services/snmp.ts';
 import { sshSettings } from './services/ssh.ts';
 import { tftpSettings } from './services/tftp.ts';
+import { upsSettings } from './services/ups.ts';
 import { cifsShare } from './sharing/cifs.ts';
+import { nfsShare } from './sharing/nfs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
@@ -27,6 +37,8 @@ import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
 import { bootEnvironment } from './system/bootenv.ts';
+import { certificate } from './system/certificate.ts';
+import { certificateAuthority } from './system/certificateauthority.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -34,6 +46,12 @@ import { smartTest } from './tasks/smarttest.ts';
 
 export const catalogue: readonly Resource[] = [
   // Part A
+  networkSettings,
+  networkInterface,
+  vlan,
+  lagg,
+  laggMember,
+  staticRoute,
   cronJob,
   startScript,
   rsyncTask,
@@ -44,17 +62,21 @@ export const catalogue: readonly Resource[] = [
   kerberosSettings,
   // Part B
   cifsShare,
+  nfsShare,
   serviceSwitch,
   cifsSettings,
+  domainControllerSettings,
   dynamicDnsSettings,
   ftpSettings,
   lldpSettings,
+  nfsSettings,
   rsyncdSettings,
   rsyncModule,
   smartSettings,
   snmpSettings,
   sshSettings,
   tftpSettings,
+  upsSettings,
   user,
   group,
   // Part C
@@ -66,6 +88,8 @@ export const catalogue: readonly Resource[] = [
   disk,
   permission,
   bootEnvironment,
+  certificateAuthority,
+  certificate,
   // Without an address
   volumeRecord,
   diskRecord,

@@ -13,7 +13,7 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   try {
     const store = Store.open(settings.state);
     const host = await openHost(settings);
-    app = await buildApp({ host, store, log, now: Date.now, profile: settings.profile, version, rootPassword: settings.rootPassword });
+    app = await buildApp({ host, store, log, now: Date.now, profile: settings.profile, version, rootPassword: settings.rootPassword, listen: settings.listen });
   } catch (error) {
     if (!(error instanceof StoreError) && !(error instanceof HostError)) throw error;
     process.stderr.write(`holdfast: ${error.message}\n`);

@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OwnedAccounts, UserSpec } from '../host/ports/accounts.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
+import type { FixedRoute, Medium } from '../host/ports/network.ts';
+import { sentenceList } from '../lib/text.ts';
 import { failed } from './errors.ts';
 import type { Topic } from './facts.ts';
-import type { Checker, Desired, DesiredAccounts, DesiredCheck, DesiredService } from './unit.ts';
+import type { Checker, Desired, DesiredAccounts, DesiredCheck, DesiredLink, DesiredService } from './unit.ts';
 
 /** What converging did, or in a dry run would do, as sentences. */
 export type Deeds = readonly string[];
@@ -28,7 +31,18 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
   };
   if (desired.accounts !== undefined) await convergeAccounts(host, desired.accounts, applied?.accounts, act);
   const written = await convergeFiles(host, desired, applied, act);
-  await convergeServices(host, desired.services ?? [], applied?.services, written, act);
+  await convergeServices(host, desired.services ?? [], applied?.services, written.length > 0, act);
+  if (desired.links !== undefined)
+    await convergeLinks(
+      host,
+      desired.links,
+      applied?.links,
+      written.filter((path) => desired.owns?.some((beginning) => path.startsWith(beginning))),
+      act,
+    );
+  const { hostname } = desired;
+  if (hostname !== undefined && hostname !== (applied === undefined ? (await host.network.look()).hostname : applied.hostname))
+    await act(`give the machine the name ${hostname}`, () => host.network.rename(hostname), 'network');
   return { deeds, touched };
 }
 
@@ -71,17 +85,17 @@ function difference<T extends { readonly name: string }>(actual: readonly T[], d
   return { added, different, gone: actual.filter((one) => !wanted.has(one.name)) };
 }
 
-/** Answers whether any file became another. What the service manager reads, it has read afterwards. */
-async function convergeFiles(host: Host, desired: Desired, applied: Desired | undefined, act: Act): Promise<boolean> {
+/** Answers the paths of the files that became others. What the service manager reads, it has read afterwards. */
+async function convergeFiles(host: Host, desired: Desired, applied: Desired | undefined, act: Act): Promise<readonly string[]> {
   const known = new Map(applied?.files?.map((file) => [file.path, file]));
   const wanted = new Set(desired.files?.map(({ path }) => path));
-  let written = false;
+  const written: string[] = [];
   let reread = false;
   for (const { path, content, mode, forServiceManager } of desired.files ?? []) {
     const before = known.get(path);
     const actual = before === undefined ? await host.files.read(path) : before.content;
     if (actual === content) continue;
-    written = true;
+    written.push(path);
     reread ||= forServiceManager === true;
     if (content === undefined) await act(`remove ${path}`, () => host.files.remove(path));
     else await act(`write ${path}`, () => host.files.write(path, content, mode === undefined ? {} : { mode }));
@@ -89,7 +103,7 @@ async function convergeFiles(host: Host, desired: Desired, applied: Desired | un
   const there = applied === undefined ? await Promise.all((desired.owns ?? []).map((beginning) => host.files.beginning(beginning))) : [[...known.keys()]];
   for (const path of there.flat()) {
     if (wanted.has(path)) continue;
-    written = true;
+    written.push(path);
     reread ||= known.get(path)?.forServiceManager === true;
     await act(`remove ${path}`, () => host.files.remove(path));
   }
@@ -119,6 +133,48 @@ async function convergeServices(host: Host, desired: readonly DesiredService[], 
       await act(`${restart ? 'restart' : 'reload'} ${name}`, () => (restart ? host.services.restart(name) : host.services.reload(name)), restart ? 'services' : undefined);
     }
   }
+}
+
+/** The links of files that became others are touched, and, when the machine has to be asked, those that are not what they should be. */
+async function convergeLinks(host: Host, desired: readonly DesiredLink[], applied: readonly DesiredLink[] | undefined, written: readonly string[], act: Act): Promise<void> {
+  const changed = new Set(written);
+  const concerned = new Set(desired.filter(({ files }) => files.some((path) => changed.has(path))));
+  const amiss = applied === undefined ? (await linksAmiss(host, desired)).filter((link) => !concerned.has(link)) : [];
+  const before = new Map(applied?.map((link) => [link.name, link]));
+  const wanted = new Set(desired.map(({ name }) => name));
+  const gone = [...before.keys()].filter((name) => !wanted.has(name));
+  for (const { name, medium } of desired) if (medium !== undefined) await convergeMedium(host, name, medium, before.get(name)?.medium, act);
+  for (const { name, medium } of before.values()) if (!wanted.has(name) && medium !== undefined) await convergeMedium(host, name, 'auto', medium, act);
+  const names = [...concerned, ...amiss].map(({ name }) => name).concat(gone);
+  if (names.length === 0 && written.length === 0) return;
+  const order = { changed: written, again: amiss.map(({ name }) => name), links: [...concerned, ...amiss].map(({ name, addresses, routes }) => ({ name, addresses, routes })) };
+  await act(`configure ${named(names)}`, () => host.network.apply(order), 'network');
+}
+
+/** The links that are not there, or lack a fixed address or a route. */
+async function linksAmiss(host: Host, desired: readonly DesiredLink[]): Promise<readonly DesiredLink[]> {
+  const there = new Map((await host.network.look()).links.map((link) => [link.name, new Set(link.addresses)]));
+  const routed = new Set((desired.some(({ routes }) => routes.length > 0) ? await host.network.routes() : []).map(routeText));
+  return desired.filter(({ name, addresses, routes }) => {
+    const has = there.get(name);
+    return has === undefined || !addresses.every((address) => has.has(address)) || !routes.every((route) => routed.has(routeText(route)));
+  });
+}
+
+const routeText = ({ destination, gateway }: FixedRoute) => `${destination} ${gateway}`;
+
+/** A card that has no notion of media works by itself. One that was just told has to be told no more. */
+async function convergeMedium(host: Host, name: string, medium: Medium, before: Medium | undefined, act: Act): Promise<void> {
+  if (isDeepStrictEqual(before, medium)) return;
+  if (isDeepStrictEqual((await host.network.medium(name)) ?? 'auto', medium)) return;
+  const how = medium === 'auto' ? 'agree on its medium with the other side' : `work with ${medium.speed} Mbit/s and ${medium.duplex} duplex`;
+  await act(`let ${name} ${how}`, () => host.network.setMedium(name, medium), 'network');
+}
+
+/** The first few names, and how many more there are. */
+function named(names: readonly string[]): string {
+  if (names.length === 0) return 'the network links';
+  return names.length <= 6 ? sentenceList(names) : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
 }
 
 /** Lets what is new be read by the program it is for. Nothing that the machine uses is touched. */

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../host/ports/index.ts';
+import { type Access, confirmWithin, cutsOff, type Provisional, type Way } from './confirm.ts';
 import { converge, type Deeds, verify } from './converge.ts';
-import { LayeredDraft, type References } from './draft.ts';
+import { LayeredDraft, type Mark, type References } from './draft.ts';
 import { Fault, failed, refused } from './errors.ts';
 import { EventBus } from './events.ts';
 import { FactKeeper, type Topic, topics } from './facts.ts';
@@ -11,6 +12,7 @@ import type { Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
 import type { Passwords } from './passwords.ts';
 import type { Collection, Draft, Operations, RecordOf, Resource, Step, Task, Work, World } from './resource.ts';
+import type { Rule } from './rule.ts';
 import { cronLine, machineZone, nextRun, type Schedule, timeIn } from './schedule.ts';
 import { Scheduler } from './scheduler.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
@@ -27,6 +29,9 @@ export interface Log {
 export interface EngineParts {
   readonly resources: readonly Resource[];
   readonly units: readonly Unit[];
+  readonly rules?: readonly Rule[];
+  /** What callers' ways in depend on. */
+  readonly accesses?: readonly Access[];
   readonly host: Host;
   readonly store: Keeper;
   readonly log: Log;
@@ -40,15 +45,21 @@ export interface EngineParts {
 export interface Asker {
   readonly actor: string;
   readonly request: string;
+  /** How the request came; undefined for what the daemon asks of itself. */
+  readonly way?: Way;
+  /** Seconds in which the change is to be confirmed if it is to stay; 0 keeps it at once. */
+  readonly confirmWithin?: number;
 }
 
 /** One request's change on its way through the lane. */
 interface Change {
   readonly title: string;
   readonly asker: Asker;
-  readonly make: (draft: Draft) => void;
+  readonly make: (draft: LayeredDraft) => void;
   /** The records it changed, told apart from those of its companions in the group. */
   changes: readonly RecordChange[];
+  /** That it has to be confirmed, or that it takes back what was not. */
+  provisional?: Provisional | 'none' | undefined;
 }
 
 /** A unit, and what the machine is known to be of it. */
@@ -102,16 +113,20 @@ export class Engine {
   readonly #facts: FactKeeper;
   readonly #references: References;
   readonly #units: readonly UnitState[];
+  readonly #rules: readonly Rule[];
   readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
   readonly #stopWatching: (() => void)[] = [];
   readonly #zone: () => string;
+  readonly #accesses: readonly Access[];
+  #provisional: { readonly it: Provisional; readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
   readonly #scheduler: Scheduler;
   #started = false;
   #jobsAtWork = 0;
   #closing = false;
 
-  private constructor({ resources, units, host, store, log, now, passwords, zone = machineZone }: EngineParts) {
+  private constructor({ resources, units, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone }: EngineParts) {
     this.resources = resources;
+    this.#accesses = accesses;
     this.#host = host;
     this.#store = store;
     this.#log = log;
@@ -122,6 +137,7 @@ export class Engine {
     this.#tables = new Tables(resources.filter(isKeptResource));
     this.#references = referencesIn(resources);
     this.#units = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, retry: undefined }));
+    this.#rules = rules;
     this.#zone = zone;
     this.#scheduler = new Scheduler({
       entries: () => this.#scheduled().flatMap(({ subject, record, when, task }) => (task === undefined ? [] : [{ subject, record, when, task }])),
@@ -160,14 +176,16 @@ export class Engine {
 
   operations(asker: Asker): Operations {
     const engine = this;
+    // Records are a part of what is done there, and would go back alone.
+    const { confirmWithin: _, ...inWork } = asker;
     return {
       get world() {
         return engine.world;
       },
       now: this.#now,
       hashPassword: (password) => this.#passwords.hash(password),
-      change: (title, make) => this.change(title, asker, make),
-      work: (title, locks, run) => this.#work(title, locks, asker, run),
+      change: (title, make) => this.change(title, inWork, make),
+      work: (title, locks, run) => this.#work(title, locks, inWork, run),
       background: (task) => this.#background(task),
       perform: (step) => this.#perform(step, asker),
     };
@@ -191,8 +209,9 @@ export class Engine {
   /** What a change would do to the machine, without doing it. */
   async plan(make: (draft: Draft) => void): Promise<Deeds> {
     const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    const mark = draft.mark();
     make(draft);
-    draft.issues.throwIfAny();
+    this.#judge(draft, mark);
     const deeds: string[] = draft.firstSteps.map((step) => step.title);
     for (const { state, desired } of this.#affected(draft)) {
       await verify(this.#host, desired, state.applied);
@@ -231,6 +250,7 @@ export class Engine {
     this.#scheduler.end();
     for (const stop of this.#stopWatching) stop();
     for (const { retry } of this.#units) clearTimeout(retry);
+    clearTimeout(this.#provisional?.timer);
     await this.#lane.idle();
     await this.jobs.close();
     await this.#lane.idle();
@@ -245,6 +265,7 @@ export class Engine {
       const { records, lastId } = this.#store.load(resource);
       this.#tables.table(resource).load(records, lastId);
     }
+    this.#takeBackAtStart();
     await this.#seed();
     for (const topic of topics) await this.#followAll(topic);
     for (const state of this.#units) await this.#repair(state, 'at start');
@@ -252,6 +273,7 @@ export class Engine {
     this.#started = true;
     this.#scheduler.begin();
     this.#stopWatching.push(this.#host.zfs.watch(() => void this.#facts.renew('storage').catch(() => {})));
+    this.#stopWatching.push(this.#host.network.watch(() => void this.#facts.renew('network').catch(() => {})));
   }
 
   /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
@@ -281,20 +303,20 @@ export class Engine {
       const mark = draft.mark();
       try {
         waiting.item.make(draft);
-        draft.issues.throwIfAny();
+        this.#judge(draft, mark);
+        this.#guard(waiting.item, draft, mark);
       } catch (error) {
         draft.rewind(mark);
         waiting.settle(error);
         continue;
       }
       // What cannot be taken back must not share the fate of others: such a change goes alone.
-      const alone = draft.lastSteps.length > mark.last;
+      const alone = draft.lastSteps.length > mark.last || waiting.item.provisional !== undefined;
       if (alone && accepted.length > 0) {
         draft.rewind(mark);
         later = group.slice(index);
         break;
       }
-      waiting.item.changes = draft.changesSince(mark);
       accepted.push(waiting);
       if (alone) {
         later = group.slice(index + 1);
@@ -310,6 +332,16 @@ export class Engine {
       else for (const waiting of accepted) await this.#carryOutGroup([waiting]);
     }
     return later;
+  }
+
+  /** Asks the rules about what was changed since the mark, and throws when anything is wrong with it. */
+  #judge(draft: LayeredDraft, mark: Mark): void {
+    const changes = draft.changesSince(mark);
+    for (const rule of this.#rules) {
+      const changed = changes.filter(({ resource }) => rule.reads.some(({ path }) => path === resource.path));
+      if (changed.length > 0) rule.check(draft, changed);
+    }
+    draft.issues.throwIfAny();
   }
 
   async #carryOut(draft: LayeredDraft, accepted: readonly Waiting<Change>[]): Promise<void> {
@@ -339,6 +371,7 @@ export class Engine {
         revisions.filter(({ changes }) => changes.length > 0),
         draft.changes(),
         draft.sequences(),
+        accepted[0]?.item.provisional,
       );
     } catch (error) {
       await this.#takeBack(begun, done);
@@ -348,6 +381,7 @@ export class Engine {
     }
     this.#tables.apply(draft.changes(), draft.sequences());
     for (const { item } of accepted) this.#announce(item);
+    this.#waitFor(accepted[0]?.item.provisional);
     for (const { state } of affected) this.#recovered(state);
     await this.#renewQuietly(touched);
   }
@@ -406,6 +440,111 @@ export class Engine {
       const what = before === undefined ? 'created' : after === undefined ? 'removed' : 'updated';
       this.events.emit('record.changed', { resource: resource.path, id, what, request: asker.request });
     }
+  }
+
+  // Changes that have to be confirmed ------------------------------------------------------------------------------------
+
+  /** What waits to be confirmed now. */
+  get provisional(): Provisional | undefined {
+    return this.#provisional?.it;
+  }
+
+  /**
+   * A request with a right credential came. It confirms what waits when it shows that the changed way carries both
+   * ways: `since` is when the connection was made or last answered, so that what was sent was also heard.
+   */
+  heard(way: Way | undefined, since: number): void {
+    const waiting = this.#provisional;
+    if (waiting === undefined || since < waiting.since) return;
+    const { it } = waiting;
+    if (it.cuts) {
+      if (way === undefined) return;
+      const before = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+      before.restore(it.changes);
+      if (!cutsOff(this.#accesses, it.changes, way, before, this.#tables, this.#facts.facts)) return;
+    }
+    this.#store.commit([], [], new Map(), 'none');
+    clearTimeout(waiting.timer);
+    this.#provisional = undefined;
+    this.#log.info({ request: it.request }, `confirmed: ${it.title}`);
+    this.events.emit('change.confirmed', { title: it.title, request: it.request });
+  }
+
+  /** Notes what the change did, and whether it has to be confirmed. What waits to be confirmed is not built upon. */
+  #guard(item: Change, draft: LayeredDraft, mark: Mark): void {
+    item.changes = draft.changesSince(mark);
+    if (item.provisional === 'none') return;
+    item.provisional = undefined;
+    const { it } = this.#provisional ?? {};
+    const paths = new Set(it?.changes.map(({ resource }) => resource.path));
+    if (it !== undefined && item.changes.some(({ resource }) => paths.has(resource.path)))
+      throw refused(`An earlier change waits to be confirmed until ${new Date(it.until).toISOString()}: ${it.title}. Until then nothing is built upon it.`);
+    const { way, confirmWithin: asked } = item.asker;
+    if (asked === 0 || item.changes.length === 0) return;
+    const step = draft.firstSteps[mark.first] ?? draft.lastSteps[mark.last];
+    if (asked !== undefined && step !== undefined)
+      throw refused(`Only a change of the configuration alone can go back by itself, and this one does more: ${step.title}. Leave out confirm_within.`);
+    const cuts = way !== undefined && cutsOff(this.#accesses, item.changes, way, this.#tables, draft, this.#facts.facts);
+    if (!cuts && asked === undefined) return;
+    if (it !== undefined) throw refused(`An earlier change waits to be confirmed until ${new Date(it.until).toISOString()}, and only one can: ${it.title}.`);
+    item.provisional = { title: item.title, request: item.asker.request, until: this.#now() + (asked ?? confirmWithin) * 1000, cuts, changes: item.changes };
+  }
+
+  /** From now on a change has to be confirmed, or none has. */
+  #waitFor(provisional: Provisional | 'none' | undefined): void {
+    if (provisional === undefined) return;
+    clearTimeout(this.#provisional?.timer);
+    this.#provisional = undefined;
+    if (provisional === 'none') return;
+    this.#rest(provisional, provisional.until - this.#now());
+    const { title, request, until } = provisional;
+    this.#log.warn({ request, until: new Date(until).toISOString() }, `to be confirmed: ${title}`);
+    this.events.emit('change.provisional', { title, request, until: new Date(until).toISOString() });
+  }
+
+  #rest(it: Provisional, milliseconds: number): void {
+    const timer = setTimeout(() => void this.#goBack(it), Math.max(0, milliseconds));
+    timer.unref();
+    this.#provisional = { it, since: performance.now(), timer };
+  }
+
+  /** Going back is a change like any other: checked, applied, kept. One that fails is tried again. */
+  async #goBack(it: Provisional): Promise<void> {
+    const waiting = this.#provisional;
+    if (this.#closing || waiting?.it !== it) return;
+    // It is too late to confirm it.
+    this.#provisional = { ...waiting, since: Number.POSITIVE_INFINITY };
+    const asker = { actor: 'holdfast', request: it.request };
+    try {
+      await this.#lane.enter({
+        title: `take back, for nobody confirmed it: ${it.title}`,
+        asker,
+        changes: [],
+        provisional: 'none',
+        make: (draft) => {
+          draft.restore(it.changes);
+        },
+      });
+      this.events.emit('change.reverted', { title: it.title, request: it.request, reason: 'nobody confirmed it in time' });
+    } catch (error) {
+      this.#log.error({ ...asker, error: messageOf(error) }, `could not be taken back: ${it.title}`);
+      this.events.emit('undo.failed', { title: it.title, reason: messageOf(error) });
+      this.#rest(it, 5000);
+    }
+  }
+
+  /** Nobody can confirm what was applied before the daemon or the machine ended: it goes back before the units see it. */
+  #takeBackAtStart(): void {
+    const it = this.#store.provisional(this.resources.filter(isKeptResource));
+    if (it === undefined) return;
+    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    draft.restore(it.changes);
+    const changes = draft.changes();
+    const title = `take back at the start, for nobody confirmed it: ${it.title}`;
+    this.#store.commit([{ at: this.#time(), actor: 'holdfast', request: it.request, title, changes }], changes, draft.sequences(), 'none');
+    this.#tables.apply(changes, draft.sequences());
+    this.#log.warn({ request: it.request }, title);
+    this.events.emit('change.reverted', { title: it.title, request: it.request, reason: 'the daemon or the machine ended before it was confirmed' });
   }
 
   // Work that takes its time -----------------------------------------------------------------------------------------

@@ -14,6 +14,12 @@ export interface Events {
   'unit.degraded': { readonly unit: string; readonly reason: string };
   /** When a degraded unit is true again. */
   'unit.recovered': { readonly unit: string };
+  /** When a change was kept that could have cut its caller off: it goes back at `until` unless it is confirmed. */
+  'change.provisional': { readonly title: string; readonly request: string; readonly until: string };
+  /** When a request through the changed way showed that it carries. */
+  'change.confirmed': { readonly title: string; readonly request: string };
+  /** When a change that nobody confirmed went back: at its time, or at the start after the daemon or the machine ended. */
+  'change.reverted': { readonly title: string; readonly request: string; readonly reason: string };
   /** When something had to be taken back and could not be. Nothing tries again; a person must look. */
   'undo.failed': { readonly title: string; readonly reason: string };
 }

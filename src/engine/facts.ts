@@ -2,6 +2,7 @@ import type { KnownAccounts } from '../host/ports/accounts.ts';
 import type { BootEnvironment } from '../host/ports/boot-environments.ts';
 import type { Disk } from '../host/ports/disks.ts';
 import type { Host } from '../host/ports/index.ts';
+import type { NetworkState } from '../host/ports/network.ts';
 import type { ServiceState } from '../host/ports/services.ts';
 import type { Dataset, Pool } from '../host/ports/zfs.ts';
 import { SnapshotIndex } from './snapshot-index.ts';
@@ -13,6 +14,7 @@ export interface Facts {
   /** Undefined where the machine does not run from ZFS. */
   readonly bootEnvironments: readonly BootEnvironment[] | undefined;
   readonly disks: readonly Disk[];
+  readonly network: NetworkState;
   /** By the service manager's name. */
   readonly services: ReadonlyMap<string, ServiceState>;
   readonly storage: Storage;
@@ -28,10 +30,10 @@ export interface Storage {
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host'>;
 
-export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'disks', 'services', 'storage'];
+export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'disks', 'network', 'services', 'storage'];
 
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
-const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, bootEnvironments: 60_000, disks: 60_000, services: 5_000, storage: 5_000 };
+const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, bootEnvironments: 60_000, disks: 60_000, network: 5_000, services: 5_000, storage: 5_000 };
 
 /**
  * Keeps the facts. Reading them costs nothing and waits for nothing: a stale topic is renewed behind the reader's
@@ -56,6 +58,7 @@ export class FactKeeper {
       accounts: { users: [], groups: [], shells: [] },
       bootEnvironments: undefined,
       disks: [],
+      network: { hostname: '', hosts: '', nameServers: [], links: [] },
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
     });
@@ -100,7 +103,7 @@ export class FactKeeper {
   }
 
   async #gather(topic: Topic): Promise<Partial<Facts>> {
-    const { accounts, bootEnvironments, disks, services, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, network, services, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
@@ -108,6 +111,8 @@ export class FactKeeper {
         return { bootEnvironments: await bootEnvironments.list() };
       case 'disks':
         return { disks: await disks.list() };
+      case 'network':
+        return { network: await network.look() };
       case 'services':
         return { services: await services.states(this.#serviceNames) };
       case 'storage': {

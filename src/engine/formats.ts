@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { cronTableField } from '../lib/cron.ts';
+import { parseIp } from '../lib/ip.ts';
 import { isWithin, normalPath } from '../lib/path.ts';
 import { parseSize } from '../lib/size.ts';
 import { quote, words } from '../lib/text.ts';
@@ -118,6 +119,14 @@ export function mailAddresses({ says, between, max = 255 }: Says & { readonly be
       const stranger = addresses.find((one) => !/^[A-Za-z0-9._%+-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(one));
       return stranger === undefined ? good(addresses.join(between)) : wrong(`${quote(stranger)} is no e-mail address.`);
     },
+  });
+}
+
+/** An address of one family. `zone` lets an IPv6 address name the link it holds on, as `fe80::1%em0`. */
+export function addressOf(family: 4 | 6, { says, zone = false }: Says & { readonly zone?: boolean }): Field<string, 'plain'> {
+  return where(text({ says, max: zone ? 61 : 45 }), (value) => {
+    const plain = zone ? value.replace(/%[\w.-]{1,15}$/, '') : value;
+    return value === '' || parseIp(plain)?.family === family ? undefined : `${quote(value)} is no IPv${family} address.`;
   });
 }
 

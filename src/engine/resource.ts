@@ -302,7 +302,8 @@ type CollectionSpec<F extends Fields> = Optional<
 > & {
   readonly unique?: readonly Unique<keyof F & string>[];
   readonly alias?: keyof F & string;
-  readonly filters?: readonly (keyof F & string)[];
+  /** A field that refers to another record may also be named with `__id` behind it. */
+  readonly filters?: readonly ((keyof F & string) | `${keyof F & string}__id`)[];
 };
 
 /** A list of records that the configuration owns. */

@@ -1,5 +1,6 @@
 import type { GroupSpec, UserSpec } from '../host/ports/accounts.ts';
 import type { Outcome } from '../host/ports/commands.ts';
+import type { LinkGoal, Medium } from '../host/ports/network.ts';
 import type { Facts, Topic } from './facts.ts';
 import type { View } from './resource.ts';
 import type { Kept } from './tables.ts';
@@ -30,6 +31,9 @@ export interface Desired {
   readonly owns?: readonly string[];
   readonly checks?: readonly DesiredCheck[];
   readonly services?: readonly DesiredService[];
+  readonly links?: readonly DesiredLink[];
+  /** The machine's own name. */
+  readonly hostname?: string;
   /** What was left out because it cannot be served now, in words, each with what it belongs to. */
   readonly omissions?: readonly string[];
 }
@@ -68,6 +72,14 @@ export interface Checker {
   words(staged: string): readonly string[];
   /** What the program objects to, in its own words, or nothing. */
   objection(outcome: Outcome): string | undefined;
+}
+
+/** A network link, which comes into force when one of its files was written or removed. */
+export interface DesiredLink extends LinkGoal {
+  /** Paths among the unit's files. */
+  readonly files: readonly string[];
+  /** How its card is to work; undefined for a link without one. */
+  readonly medium?: Medium;
 }
 
 export interface DesiredService {

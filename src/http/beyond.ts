@@ -5,7 +5,7 @@ import type { AnyEvent } from '../engine/events.ts';
 import { type Answer, json, nothing, sentence } from './answer.ts';
 import type { Caller } from './auth.ts';
 
-/** What Holdfast offers beyond the document: jobs, schedules, events, drift and revisions. */
+/** What Holdfast offers beyond the document: jobs, schedules, events, what waits to be confirmed, drift and revisions. */
 export class BeyondDocument {
   readonly #engine: Engine;
   readonly #root: string;
@@ -35,6 +35,8 @@ export class BeyondDocument {
         return this.#stream(request, reply);
       case 'GET schedules':
         return json(200, this.#engine.schedules());
+      case 'GET confirmation':
+        return json(200, this.#confirmation());
       case 'GET drift':
         return json(200, await this.#engine.report());
       case 'GET revisions':
@@ -42,6 +44,12 @@ export class BeyondDocument {
       default:
         return sentence(404, 'Not found');
     }
+  }
+
+  /** The change that waits to be confirmed, or null. */
+  #confirmation() {
+    const waits = this.#engine.provisional;
+    return waits === undefined ? null : { title: waits.title, request: waits.request, until: new Date(waits.until).toISOString() };
   }
 
   /** Lets every listener go. */

@@ -67,10 +67,12 @@ export class Interface {
   async #changeKept(call: Call, of: Kept, verb: string): Promise<Answer> {
     const { title, make } = await this.#changeOf(call, of, verb);
     const id = await this.#engine.change(title, call.asker, make);
-    if (id === undefined) return nothing(204);
+    const waits = this.#engine.provisional;
+    const told: Readonly<Record<string, string>> = waits?.request === call.asker.request ? { 'x-holdfast-confirm-until': new Date(waits.until).toISOString() } : {};
+    if (id === undefined) return nothing(204, told);
     const text = this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id)));
-    if (verb === 'update') return jsonText(of.quirks.updated ?? 200, text);
-    return jsonText(of.quirks.created ?? 201, text, { location: `${this.#root}/${of.path}/${id}/` });
+    if (verb === 'update') return jsonText(of.quirks.updated ?? 200, text, told);
+    return jsonText(of.quirks.created ?? 201, text, { ...told, location: `${this.#root}/${of.path}/${id}/` });
   }
 
   /** The change a request asks for, for the lane or for a dry run. It answers the id of the record that is there afterwards. */

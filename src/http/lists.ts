@@ -44,7 +44,7 @@ export function readPage(query: string, range: string | undefined, fields: Field
       // An empty value says nothing.
     } else if (key === 'offset') offset = wholeNumber('offset', value);
     else if (key === 'limit') limit = wholeNumber('limit', value);
-    else if (filterable.includes(key)) filters.push({ name: key, value });
+    else if (filterable.includes(key)) filters.push({ name: key.replace(/__id$/, ''), value });
     else if (key === 'id' || isOwn(fields, key.replace(/__.*$/s, ''))) throw new QueryError(`Lists here cannot be narrowed by ${key}.`);
   }
   const bounds = offset === undefined && limit === undefined ? /^items=(\d{1,15})-(\d{0,15})$/.exec(range ?? '') : null;

@@ -1,3 +1,4 @@
+import { confirmWithin, longestConfirm } from '../engine/confirm.ts';
 import type { Field, Fields } from '../engine/fields.ts';
 import { isAnswered, maySend } from '../engine/record.ts';
 import type { Action, Profile, Resource } from '../engine/resource.ts';
@@ -96,6 +97,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
     return { ...common, ...actionObject(operation.action), responses: { ...actionAnswer(operation.action), ...faults, '400': { $ref: '#/components/responses/Failed' } } };
   const record = { $ref: `#/components/schemas/${schemaName(resource)}` };
   const invalid = String(resource.quirks.invalid ?? 409);
+  const confirming = resource.kind === 'hosted' ? {} : { parameters: confirmParameters };
   const writing = { ...faults, '400': { $ref: '#/components/responses/Failed' }, [invalid]: { $ref: '#/components/responses/Invalid' } };
   switch (operation.verb) {
     case 'list':
@@ -110,6 +112,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
     case 'create':
       return {
         ...common,
+        ...confirming,
         summary: `Creates a ${resource.title}.`,
         requestBody: jsonBody(requestSchema(resource.fields, 'create')),
         responses: { [String(resource.quirks.created ?? 201)]: jsonAnswer('The new record.', record), ...writing },
@@ -117,6 +120,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
     case 'update':
       return {
         ...common,
+        ...confirming,
         summary: `Changes the ${resource.title}; fields that are not sent stay.`,
         requestBody: jsonBody(requestSchema(resource.fields, 'update')),
         responses: { [String(resource.quirks.updated ?? 200)]: jsonAnswer('The record.', record), ...writing },
@@ -125,15 +129,27 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
       const removal = resource.kind === 'hosted' ? resource.removal : undefined;
       return {
         ...common,
+        ...confirming,
         summary: `Removes the ${resource.title}.`,
         ...(removal ? { requestBody: { ...jsonBody(requestSchema(removal, 'create')), required: false } } : {}),
         responses: { '204': { description: 'It is gone.' }, ...writing },
       };
     }
     case 'clear':
-      return { ...common, summary: `Removes every ${resource.title}.`, responses: { '204': { description: 'All are gone.' }, ...writing } };
+      return { ...common, ...confirming, summary: `Removes every ${resource.title}.`, responses: { '204': { description: 'All are gone.' }, ...writing } };
   }
 }
+
+/** Any change of records may be told to go back by itself. */
+const confirmParameters: readonly JsonObject[] = [
+  {
+    name: 'confirm_within',
+    in: 'query',
+    required: false,
+    schema: { type: 'integer', minimum: 0, maximum: longestConfirm },
+    description: `Seconds after which the change goes back unless it is confirmed by another request; 0 keeps it. Without it, changes that could cut off their caller have ${confirmWithin}.`,
+  },
+];
 
 function listParameters(resource: Resource): readonly JsonObject[] {
   const query = (name: string, schema: JsonObject, description: string) => ({ name, in: 'query', required: false, schema, description });

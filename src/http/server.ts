@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { longestConfirm, type Way } from '../engine/confirm.ts';
 import type { Engine, Log } from '../engine/engine.ts';
 import { Fault, refused } from '../engine/errors.ts';
 import type { Profile } from '../engine/resource.ts';
@@ -47,42 +49,50 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       return `${prefix}-${count.toString(36)}`;
     },
   });
+  // When each connection was made, or last answered: what comes by it later shows that both sides hear one another.
+  const shown = new WeakMap<Socket, number>();
+  app.server.on('connection', (socket) => shown.set(socket, performance.now()));
+  app.addHook('onResponse', (request, _reply, done) => {
+    shown.set(request.raw.socket, performance.now());
+    done();
+  });
+  const guarded = (handler: Guarded) => guardedBy(gate, (request) => engine.heard(wayOf(request), shown.get(request.raw.socket) ?? 0), handler);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, raw, done) => done(null, raw));
 
   app.get(
     '/healthz',
-    guarded(gate, (_request, reply) => write(reply, json(200, { status: 'alive' }))),
+    guarded((_request, reply) => write(reply, json(200, { status: 'alive' }))),
   );
   app.get(
     '/readyz',
-    guarded(gate, (_request, reply) => write(reply, json(200, { status: engine.isDegraded ? 'degraded' : 'ready' }))),
+    guarded((_request, reply) => write(reply, json(200, { status: engine.isDegraded ? 'degraded' : 'ready' }))),
   );
   app.get(
     '/openapi.json',
-    guarded(gate, (_request, reply) => write(reply, jsonText(200, description))),
+    guarded((_request, reply) => write(reply, jsonText(200, description))),
   );
   app.all(
     `${beyond}/*`,
-    guarded(gate, (request, reply, caller) => answering(request, reply, () => extras.answer(request, reply, caller))),
+    guarded((request, reply, caller) => answering(request, reply, () => extras.answer(request, reply, caller))),
   );
 
   // A dry run: the body names the request that would be sent.
-  const planned = guarded(gate, (request, reply, caller) => answering(request, reply, () => face.plan(plannedCall(request, router, caller))));
+  const planned = guarded((request, reply, caller) => answering(request, reply, () => face.plan(plannedCall(request, router, caller))));
   for (const path of [`${beyond}/plan`, `${beyond}/plan/`]) app.post(path, planned);
 
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
     const { path, query } = split(request.url);
     const plain = plainPath(path);
     const below = plain?.startsWith(`${root.slice(1)}/`) ? plain.slice(root.length) : undefined;
-    if (plain === root.slice(1)) return guarded(gate, (_request, inner) => write(inner, json(200, index(engine))))(request, reply);
+    if (plain === root.slice(1)) return guarded((_request, inner) => write(inner, json(200, index(engine))))(request, reply);
     const match = below === undefined ? undefined : router.match(below);
     // Without a credential nobody learns which addresses there are; with one, a wrong method is told first (gaps 1.1).
-    if (match === undefined) return guarded(gate, (_request, inner) => write(inner, sentence(404, 'Not found')))(request, reply);
+    if (match === undefined) return guarded((_request, inner) => write(inner, sentence(404, 'Not found')))(request, reply);
     const method = methodOf(request);
     const operation = method && match.route.operations.get(method);
     if (operation === undefined && request.method !== 'OPTIONS') return write(reply, wrongMethod(match));
-    return guarded(gate, (_request, inner, caller) =>
+    return guarded((_request, inner, caller) =>
       operation === undefined
         ? write(inner, allowed(match))
         : answering(request, inner, () => face.perform(callOf(request, match, operation, query, caller)), { match, operation }),
@@ -158,8 +168,22 @@ function callOf(request: FastifyRequest, match: Match, operation: Operation, que
     query,
     range: request.headers.range,
     body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
-    asker: { actor: caller.name, request: request.id },
+    asker: { actor: caller.name, request: request.id, way: wayOf(request), ...confirmIn(query) },
   };
+}
+
+function wayOf({ raw: { socket } }: FastifyRequest): Way {
+  // A socket that listens for both families writes IPv4 addresses in IPv6 form.
+  const plain = (address: string | undefined) => (address ?? '').replace(/^::ffff:/i, '');
+  return { local: plain(socket.localAddress), remote: plain(socket.remoteAddress) };
+}
+
+/** What the query says of confirming the change. */
+function confirmIn(query: string): { readonly confirmWithin?: number } {
+  const value = new URLSearchParams(query).get('confirm_within');
+  if (value === null || value === '') return {};
+  if (!/^\d{1,4}$/.test(value) || Number(value) > longestConfirm) throw new AnswerError(json(400, { error: `confirm_within is a number of seconds from 0 to ${longestConfirm}.` }));
+  return { confirmWithin: Number(value) };
 }
 
 /** The call that a dry run's body describes: `{"method": "POST", "path": "sharing/cifs/", "body": {…}}`. */
@@ -193,14 +217,18 @@ function bodyOf(request: FastifyRequest, needed: boolean): unknown {
 type Guarded = (request: FastifyRequest, reply: FastifyReply, caller: Caller) => unknown;
 
 /** Nobody passes without a credential. A known one passes without waiting. */
-function guarded(gate: Gate, handler: Guarded) {
+function guardedBy(gate: Gate, heard: (request: FastifyRequest) => void, handler: Guarded) {
   const refuse = (request: FastifyRequest, reply: FastifyReply) =>
     // A page that asks by script handles the refusal itself and wants no browser prompt (gaps 1.1).
     write(reply, nothing(401, request.headers['x-requested-from'] === 'WebUI' ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' }));
   return (request: FastifyRequest, reply: FastifyReply) => {
     const admitted = gate.admit(request.headers.authorization);
-    if (!(admitted instanceof Promise)) return admitted === undefined ? refuse(request, reply) : handler(request, reply, admitted);
-    return admitted.then((caller) => (caller === undefined ? refuse(request, reply) : handler(request, reply, caller)));
+    const pass = (caller: Caller) => {
+      heard(request);
+      return handler(request, reply, caller);
+    };
+    if (!(admitted instanceof Promise)) return admitted === undefined ? refuse(request, reply) : pass(admitted);
+    return admitted.then((caller) => (caller === undefined ? refuse(request, reply) : pass(caller)));
   };
 }
 

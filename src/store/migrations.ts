@@ -10,4 +10,9 @@ export const migrations: readonly string[] = [
   CREATE TABLE jobs (id INTEGER PRIMARY KEY AUTOINCREMENT, subject TEXT NOT NULL, body TEXT NOT NULL);
   CREATE INDEX jobs_by_subject ON jobs (subject, id);
   `,
+  // A change that waits to be confirmed, and for each record that it changed what was before: null when there was none.
+  `
+  CREATE TABLE provisional (title TEXT NOT NULL, request TEXT NOT NULL, until INTEGER NOT NULL, cuts INTEGER NOT NULL);
+  CREATE TABLE provisional_records (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT, PRIMARY KEY (resource, id)) WITHOUT ROWID;
+  `,
 ];

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import type { Provisional } from '../engine/confirm.ts';
 import type { Fields } from '../engine/fields.ts';
 import type { Keeper, KeptRevision, Revision } from '../engine/keeper.ts';
 import { isKept, isRecordOf } from '../engine/record.ts';
@@ -76,8 +77,9 @@ export class Store implements Keeper {
   }
 
   /** Keeps everything or nothing, for good. */
-  commit(revisions: readonly Revision[], changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>): void {
+  commit(revisions: readonly Revision[], changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>, provisional?: Provisional | 'none'): void {
     this.#transaction(() => {
+      if (provisional !== undefined) this.#noteProvisional(provisional);
       for (const { resource, id, after } of changes) {
         if (after === undefined) this.#dropDocument.run(resource.path, id);
         else this.#putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
@@ -87,6 +89,30 @@ export class Store implements Keeper {
         this.#addRevision.run(at, actor, request, title, JSON.stringify(told.map(withoutSecrets)));
       }
     });
+  }
+
+  provisional(resources: readonly Kept[]): Provisional | undefined {
+    const row = this.#database.prepare('SELECT * FROM provisional').get();
+    if (!isObject(row)) return undefined;
+    const rows = this.#database.prepare('SELECT * FROM provisional_records').all().filter(isObject);
+    const changes = rows.flatMap(({ resource: path, id, body }): readonly RecordChange[] => {
+      const resource = resources.find((one) => one.path === path);
+      if (resource === undefined) return [];
+      const before = body === null ? undefined : this.#revive(resource.fields, JSON.parse(String(body)), Number(id));
+      if (before !== undefined && !isRecordOf(resource.fields, before))
+        throw new StoreError(`What ${String(path)} ${String(id)} was before an unconfirmed change is not complete.`);
+      return [{ resource, id: Number(id), before: before && Object.freeze(before), after: undefined }];
+    });
+    return { title: String(row['title']), request: String(row['request']), until: Number(row['until']), cuts: row['cuts'] === 1, changes };
+  }
+
+  #noteProvisional(provisional: Provisional | 'none'): void {
+    this.#database.exec('DELETE FROM provisional; DELETE FROM provisional_records');
+    if (provisional === 'none') return;
+    const { title, request, until, cuts, changes } = provisional;
+    this.#database.prepare('INSERT INTO provisional VALUES (?, ?, ?, ?)').run(title, request, until, cuts ? 1 : 0);
+    const add = this.#database.prepare('INSERT INTO provisional_records VALUES (?, ?, ?)');
+    for (const { resource, id, before } of changes) add.run(resource.path, id, before === undefined ? null : JSON.stringify(this.#bodyOf(resource.fields, before)));
   }
 
   revisions(limit: number, before = Number.MAX_SAFE_INTEGER): readonly KeptRevision[] {

@@ -1,13 +1,19 @@
 /** The contents page of the units. Their order follows from what each comes after. */
+import type { Access } from '../engine/confirm.ts';
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { directoryUnit } from './directory/unit.ts';
 import { disksUnit } from './disks/unit.ts';
+import { domainControllerUnit } from './domaincontroller/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { kerberosUnit } from './kerberos/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
+import { namesUnit } from './names/unit.ts';
+import { networkAccess } from './network/access.ts';
+import { networkUnit } from './network/unit.ts';
+import { nfsUnit } from './nfs/unit.ts';
 import { rsyncdUnit } from './rsyncd/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { scriptsUnit } from './scripts/unit.ts';
@@ -16,22 +22,31 @@ import { smartUnit } from './smart/unit.ts';
 import { snmpUnit } from './snmp/unit.ts';
 import { sshUnit } from './ssh/unit.ts';
 import { tftpUnit } from './tftp/unit.ts';
+import { upsUnit } from './ups/unit.ts';
 
 export const units: readonly Unit[] = [
+  networkUnit,
+  namesUnit,
   accountsUnit,
   directoryUnit,
   kerberosUnit,
   sambaUnit,
+  domainControllerUnit,
   dynamicDnsUnit,
   ftpUnit,
   lldpUnit,
+  nfsUnit,
   rsyncdUnit,
   snmpUnit,
   sshUnit,
   tftpUnit,
+  upsUnit,
   cronUnit,
   scriptsUnit,
   disksUnit,
   smartUnit,
   switchUnit,
 ];
+
+/** What a caller's way in depends on: a change of it has to be confirmed. */
+export const accesses: readonly Access[] = [networkAccess];

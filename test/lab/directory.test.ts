@@ -11,7 +11,7 @@ import { run, runClient } from '../support/lab/network.ts';
 let nas: Nas;
 let far: Machine;
 let folder: string;
-let authority: string;
+let authority: number;
 
 const slapdConf = `
 include /etc/ldap/schema/core.schema
@@ -80,7 +80,6 @@ before(async () => {
   const request = ['-subj', `/CN=${far.address}`, '-addext', `subjectAltName=IP:${far.address}`, '-addext', 'basicConstraints=CA:FALSE'];
   const signed = ['-CA', pem('ca.pem'), '-CAkey', pem('ca.key')];
   await run('openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', ...request, ...signed, '-keyout', pem('server.key'), '-out', pem('server.pem'));
-  authority = await readFile(pem('ca.pem'), 'utf8');
   await far.run('mkdir -p /srv/ldap/db');
   for (const name of ['ca.pem', 'server.pem', 'server.key']) await put(`/srv/ldap/${name}`, await readFile(pem(name), 'utf8'));
   await put('/srv/ldap/slapd.conf', slapdConf);
@@ -89,6 +88,7 @@ before(async () => {
     slapadd -f /srv/ldap/slapd.conf -l /srv/ldap/entries
     slapd -f /srv/ldap/slapd.conf -h 'ldap:/// ldaps:///'`);
   nas = await startNas({ disks: 2, memory: 1024 });
+  authority = await imported('authority', 'ca');
   await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_passwordauth: true });
   await nas.api.expect(200, 'PUT', 'services/services/ssh/', { srv_enable: true });
 });
@@ -98,6 +98,14 @@ after(async () => {
   await far?.[Symbol.asyncDispose]();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
+
+/** Imports an authority and answers its id. */
+async function imported(name: string, file: string): Promise<number> {
+  const certificate = await readFile(join(folder, `${file}.pem`), 'utf8');
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/import/', { cert_name: name, cert_certificate: certificate, cert_serial: null });
+  const found = (await nas.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === name);
+  return Number(found?.['id']);
+}
 
 const put = (path: string, content: string) => far.run(`cat >${path} <<'END_OF_FILE'\n${content}\nEND_OF_FILE`);
 
@@ -156,9 +164,23 @@ for (const ssl of ['on', 'start_tls']) {
     await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ...settings(), ldap_anonbind: true, ldap_ssl: ssl, ldap_certificate: authority });
     assert.match(await nas.machine.run('getent passwd lena'), /^lena:/);
     assert.equal((await ssh('lena', 'lenas secret', 'id -un')).stdout, 'lena\n');
-    const stranger = join(folder, 'stranger.pem');
-    await run('openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', '-subj', '/CN=Stranger', '-keyout', join(folder, 'stranger.key'), '-out', stranger);
-    await refused({ ldap_certificate: await readFile(stranger, 'utf8') }, /does not prove who it is/);
+    await run(
+      'openssl',
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '30',
+      '-subj',
+      '/CN=Stranger',
+      '-keyout',
+      join(folder, 'stranger.key'),
+      '-out',
+      join(folder, 'stranger.pem'),
+    );
+    await refused({ ldap_certificate: await imported(`stranger-${ssl}`, 'stranger') }, /does not prove who it is/);
     await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ldap_enable: false, ldap_anonbind: false, ldap_ssl: 'off' });
   });
 }

@@ -35,8 +35,11 @@ export interface ApplianceOptions {
   /** A state folder to go on with; a fresh one otherwise. */
   readonly folder?: string;
   readonly disks?: readonly number[];
+  readonly nics?: number;
   /** Milliseconds since 1970; the true time unless told. With a clock that stands still, nothing is looked at anew by itself. */
   readonly now?: () => number;
+  /** Where it is told that it will listen; it listens on a free port all the same. */
+  readonly listen?: { readonly address: string; readonly port: number };
   /** Puts something around the host, as faults on purpose. */
   readonly around?: (host: Host) => Host;
 }
@@ -45,10 +48,24 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'holdfast-test-')));
   const log: LogLine[] = [];
   const now = options.now ?? Date.now;
-  const virtual = await openVirtualHost({ folder: join(folder, 'virtual'), disks: options.disks ?? Array<number>(8).fill(2 * GiB), now });
+  const virtual = await openVirtualHost({
+    folder: join(folder, 'virtual'),
+    disks: options.disks ?? Array<number>(8).fill(2 * GiB),
+    now,
+    ...(options.nics === undefined ? {} : { nics: options.nics }),
+  });
   const host = options.around?.(virtual) ?? virtual;
   const store = Store.open(folder);
-  const app = await buildApp({ host, store, log: recorder(log), now, profile: options.profile ?? 'document', version: 'test', rootPassword });
+  const app = await buildApp({
+    host,
+    store,
+    log: recorder(log),
+    now,
+    profile: options.profile ?? 'document',
+    version: 'test',
+    rootPassword,
+    ...(options.listen && { listen: options.listen }),
+  });
   await app.server.listen({ host: '127.0.0.1', port: 0 });
   const address = app.server.server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');

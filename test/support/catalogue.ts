@@ -10,7 +10,7 @@ import { lastElement } from '../../src/lib/path.ts';
 import { units } from '../../src/units/index.ts';
 import type { Api } from './api.ts';
 import { type Appliance, appliance } from './appliance.ts';
-import { type Example, exampleDisks, examples, type Variant } from './examples.ts';
+import { type Body, type Example, exampleDisks, exampleNics, examples, type Variant } from './examples.ts';
 import { type FaultyHost, withFaults } from './faults.ts';
 import { standingClock } from './hosts.ts';
 
@@ -69,11 +69,11 @@ export async function furnished(): Promise<Furnished> {
     return beneath.faults.host;
   };
   const hosts = () => beneath ?? nothingBeneath();
-  let one = await appliance({ disks: exampleDisks, now: clock.now, around });
+  let one = await appliance({ disks: exampleDisks, nics: exampleNics, now: clock.now, around });
   const maker = new Maker(() => one.api);
   for (const path of Object.keys(examples)) {
     const resource = addressed.find((candidate) => candidate.path === path);
-    if (resource !== undefined && examples[path]?.create !== undefined) await maker.make(resource);
+    if (resource !== undefined && (examples[path]?.create !== undefined || examples[path]?.madeAt !== undefined)) await maker.make(resource);
   }
   return {
     get appliance() {
@@ -134,10 +134,31 @@ export class Maker {
     const example = exampleOf(resource);
     const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
     if (maker === undefined) throw new Error(`${example.madeBy} is not in the catalogue`);
-    const body = exampleOf(maker).create?.(this.next(maker.path));
+    const { madeAt } = exampleOf(maker);
+    if (madeAt !== undefined) return this.#makeBy(maker, madeAt);
+    const body = await this.body(maker, exampleOf(maker).create);
     const answer = await this.api.post(`${pathOf(maker)}/`, body);
     if (answer.status >= 300 || !isObject(answer.json)) throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
     return recordPath(resource, answer.json);
+  }
+
+  /** A body for one more record, once what it needs has been made. */
+  async body(resource: Resource, from: Body | undefined): Promise<unknown> {
+    const ids: number[] = [];
+    for (const path of (from && exampleOf(resource).needs) ?? []) {
+      const needed = addressed.find((one) => one.path === path);
+      if (needed !== undefined) ids.push(Number((await this.make(needed)).split('/').at(-1)));
+    }
+    return from?.(this.next(resource.path), ids);
+  }
+
+  /** An action answers a sentence; the record it made is the one with the highest id. */
+  async #makeBy(resource: Resource, segment: string): Promise<string> {
+    const body = exampleOf(resource).actions?.[`POST ${segment}`]?.body?.(this.next(resource.path));
+    const answer = await this.api.post(`${pathOf(resource)}/${segment}/`, body);
+    if (answer.status >= 300) throw new Error(`POST ${pathOf(resource)}/${segment} answered ${answer.status}: ${answer.text}`);
+    const ids = (await this.api.list(`${pathOf(resource)}/?limit=0`)).map(({ id }) => Number(id));
+    return `${pathOf(resource)}/${Math.max(...ids)}`;
   }
 
   /** The path of a record: one that stands there, or a new one. */
@@ -176,7 +197,7 @@ function trialsOf(route: Route, maker: Maker): readonly Trial[] {
         operation,
         async prepare() {
           const path = verb === 'create' || verb === 'clear' ? pathOf(resource) : await maker.record(resource);
-          return { method, path: `${path}/`, ...(body === undefined ? {} : { body: body(maker.next(resource.path)) }) };
+          return { method, path: `${path}/`, ...(body === undefined ? {} : { body: verb === 'create' ? await maker.body(resource, body) : body(maker.next(resource.path), []) }) };
         },
       });
       const plain = verb === 'create' ? example.create : verb === 'update' ? example.update : undefined;
@@ -247,6 +268,8 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     datasets: await machine.zfs.datasets(),
     snapshots: await machine.zfs.snapshots(),
     bootEnvironments: await machine.bootEnvironments.list(),
+    network: await machine.network.look(),
+    media: readIfThere(join(folder, 'network.json')),
     tunings: readIfThere(join(folder, 'disks.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
@@ -271,7 +294,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
 const harmless =
-  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|stage|discard)|services\.states|zfs\.(pools|datasets|snapshots))$/;
+  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|stage|discard)|network\.(look|medium|routes)|services\.states|zfs\.(pools|datasets|snapshots))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

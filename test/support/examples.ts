@@ -1,6 +1,7 @@
 import { newKeyFiles } from '../../src/areas/services/openssh.ts';
 import { isObject, type JsonObject } from '../../src/lib/json.ts';
 import { GiB } from './appliance.ts';
+import { exampleCertificate, exampleKey } from './certificates.ts';
 
 type Record_ = Readonly<Record<string, unknown>>;
 
@@ -8,20 +9,26 @@ type Record_ = Readonly<Record<string, unknown>>;
 export interface Example {
   /** What the names in the resource's own path stand for. */
   readonly params?: Readonly<Record<string, string>>;
-  readonly create?: (n: number) => JsonObject;
+  readonly create?: Body;
+  /** The resources of which a record is made first for each body; `ids` are theirs. */
+  readonly needs?: readonly string[];
   /** Accepted for any record that was made from these examples, and different for each number. */
-  readonly update?: (n: number) => JsonObject;
+  readonly update?: Body;
   /** What a record is called in paths, from its answer; its id unless told. */
   readonly key?: (record: Record_) => string;
   /** The record that every fresh system has, where none can be made here. */
   readonly standing?: string;
   /** The resource whose examples make the records of this one. */
   readonly madeBy?: string;
+  /** The segment of the action that makes one, where a plain POST does not; its example is the action's. */
+  readonly madeAt?: string;
   /** What actions want, by method and segment: `POST password`. Those that want nothing need no entry. */
   readonly actions?: Readonly<Record<string, ActionExample>>;
   /** Further bodies that take other ways through the resource. */
   readonly variants?: readonly Variant[];
 }
+
+export type Body = (n: number, ids: readonly number[]) => JsonObject;
 
 export interface ActionExample {
   readonly body?: (n: number) => JsonObject | readonly string[];
@@ -32,12 +39,29 @@ export interface ActionExample {
 export interface Variant {
   readonly title: string;
   readonly verb: 'create' | 'update' | 'remove';
-  readonly body: (n: number) => JsonObject;
+  readonly body: Body;
 }
 
 /** Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second half. */
 export const exampleDisks: readonly number[] = Array<number>(128).fill(GiB);
 const extensionDisks = 64;
+
+/** Network interfaces for the examples: each takes those of its number from a range of its own. */
+export const exampleNics = 1000;
+/** What certificates and authorities are asked for with. */
+const subject = (n: number, name: string) => ({
+  cert_name: `${name}${n}`,
+  cert_common: `${name}${n}.example.com`,
+  cert_city: 'Nashville',
+  cert_state: 'Tennessee',
+  cert_country: 'US',
+  cert_email: 'admin@example.com',
+  cert_organization: 'Example',
+  cert_digest_algorithm: 'SHA256',
+  // The shortest key, for it is made anew each time; what is done with it is the same for all.
+  cert_key_length: 1024,
+  cert_lifetime: 3650,
+});
 
 const home = (n: number) => `/mnt/tank/homes/user${n}`;
 
@@ -141,6 +165,56 @@ export const examples: Readonly<Record<string, Example>> = {
     ],
     actions: { 'POST password': { body: (n) => ({ bsdusr_password: `changed ${n}` }) }, 'POST groups': { body: (n) => (n % 2 === 0 ? ['media', 'www'] : ['webdav']) } },
   },
+  'network/interface': {
+    create: (n) => ({
+      int_name: `Interface ${n}`,
+      int_interface: `em${n}`,
+      int_ipv4address: `10.${n}.0.1`,
+      int_v4netmaskbit: '16',
+      int_aliases: [`10.${n}.0.2/32`, `2001:db8:${n}::2/64`],
+      int_options: n % 2 === 0 ? 'up mtu 9000 media 100baseTX mediaopt half-duplex' : 'up',
+    }),
+    update: (n) => ({
+      int_name: `Renamed ${n}`,
+      int_ipv6address: `2001:db8:ffff:${n}::1`,
+      int_v6netmaskbit: '64',
+      int_aliases: [`172.16.${n}.1/24`],
+      int_options: n % 2 === 0 ? 'promisc' : '',
+    }),
+    variants: [{ title: 'that loses its aliases', verb: 'update', body: (n) => ({ int_name: `Alone ${n}` }) }],
+  },
+  'network/globalconfiguration': {
+    update: (n) => ({
+      gc_hostname: `nas${n}`,
+      gc_domain: 'example.com',
+      gc_domains: 'a.example.com b.example.com',
+      gc_ipv4gateway: n % 2 === 0 ? '10.0.0.254' : '',
+      gc_nameserver1: `192.0.2.${n % 250}`.replace(/\.0$/, '.250'),
+      gc_netwait_enabled: n % 2 === 0,
+      gc_hosts: `192.0.2.9 other${n}`,
+      gc_httpproxy: n % 2 === 0 ? 'proxy.example.com:3128' : '',
+    }),
+  },
+  'network/vlan': {
+    create: (n) => ({ vlan_vint: `vlan${n}`, vlan_pint: `em${200 + n}`, vlan_tag: 1 + n, vlan_description: `Number ${n}` }),
+    update: (n) => ({ vlan_description: `Changed ${n}`, vlan_tag: 2000 + n, vlan_pcp: n % 8 }),
+    variants: [
+      { title: 'on an interface that has a record', verb: 'create', body: (n) => ({ vlan_vint: `vlan${n}`, vlan_pint: 'em0', vlan_tag: 1 + n }) },
+      { title: 'that renames it and moves it', verb: 'update', body: (n) => ({ vlan_vint: `vlan${1000 + n}`, vlan_pint: `em${500 + n}` }) },
+    ],
+  },
+  'network/lagg': {
+    create: (n) => ({ lagg_protocol: ['failover', 'lacp', 'loadbalance', 'roundrobin', 'fec'][n % 5] ?? 'lacp', lagg_interfaces: [`em${600 + 2 * n}`, `em${601 + 2 * n}`] }),
+  },
+  'network/lagginterfacemembers': {
+    needs: ['network/lagg'],
+    create: (n, [lagg = 1]) => ({ lagg_interfacegroup: lagg, lagg_ordernum: 10 + n, lagg_physnic: `em${800 + n}`, lagg_deviceoptions: n % 2 === 0 ? 'up' : 'up mtu 9000' }),
+    update: (n) => ({ lagg_ordernum: n, lagg_deviceoptions: n % 2 === 0 ? 'up promisc' : 'up mtu 4000' }),
+  },
+  'network/staticroute': {
+    create: (n) => ({ sr_destination: `10.${100 + (n % 100)}.${Math.floor(n / 100)}.0/24`, sr_gateway: '10.0.0.253', sr_description: `Route ${n}` }),
+    update: (n) => ({ sr_gateway: `10.0.1.${1 + (n % 200)}`, sr_description: `Changed ${n}` }),
+  },
   'tasks/cronjob': {
     create: (n) => ({ cron_user: 'root', cron_command: `echo ${n}`, cron_description: `Job ${n}`, cron_minute: String(n % 60) }),
     update: (n) => ({ cron_command: `echo changed ${n}`, cron_enabled: n % 4 !== 0, cron_hour: '*/2' }),
@@ -166,6 +240,14 @@ export const examples: Readonly<Record<string, Example>> = {
       { title: 'that moves it', verb: 'update', body: (n) => ({ cifs_path: `/mnt/tank/moved/share${n}` }) },
     ],
   },
+  'sharing/nfs': {
+    create: (n) => ({ nfs_paths: [`/mnt/tank/nfs/share${n}`], nfs_comment: `Share ${n}`, nfs_hosts: `host${n}.example.com 192.0.2.${n % 250}`, nfs_maproot_user: 'root' }),
+    update: (n) => ({ nfs_comment: `Changed ${n}`, nfs_ro: n % 2 === 1, nfs_alldirs: n % 2 === 0 }),
+    variants: [{ title: 'of two folders', verb: 'create', body: (n) => ({ nfs_paths: [`/mnt/tank/nfs/a${n}`, `/mnt/tank/nfs/b${n}`], nfs_hosts: `two${n}.example.com` }) }],
+  },
+  'services/nfs': {
+    update: (n) => ({ nfs_srv_servers: 4 + (n % 200), nfs_srv_v4: n % 2 === 0, nfs_srv_allow_nonroot: n % 2 === 1, nfs_srv_mountd_port: 600 + (n % 50) }),
+  },
   'services/services': { standing: 'cifs', update: (n) => ({ srv_enable: n % 2 === 1 }) },
   'services/cifs': {
     update: (n) => ({ cifs_srv_description: `Server ${n}`, cifs_srv_netbiosname: `holdfast${n}`, cifs_srv_loglevel: n % 2 === 0 ? '1' : '2', cifs_srv_bindip: ['192.0.2.7'] }),
@@ -188,12 +270,31 @@ export const examples: Readonly<Record<string, Example>> = {
     variants: [{ title: 'that is not used', verb: 'update', body: (n) => ({ ldap_enable: false, ldap_timeout: n }) }],
   },
   'directoryservice/nis': { update: (n) => ({ nis_enable: n % 2 === 0, nis_domain: `domain${n}`, nis_servers: '192.0.2.7, yp.example.com' }) },
+  'system/certificateauthority': {
+    madeAt: 'internal',
+    actions: {
+      'POST internal': { body: (n) => subject(n, 'root') },
+      'POST intermediate': { body: (n) => ({ ...subject(n, 'intermediate'), cert_signedby: 1 }) },
+      'POST import': { body: (n) => ({ cert_name: `importedroot${n}`, cert_certificate: exampleCertificate, cert_privatekey: exampleKey, cert_serial: null }) },
+    },
+  },
+  'system/certificate': {
+    madeAt: 'csr',
+    actions: {
+      'POST internal': { body: (n) => ({ ...subject(n, 'host'), cert_signedby: 1 }) },
+      'POST csr': { body: (n) => subject(n, 'request') },
+      'POST import': { body: (n) => ({ cert_name: `imported${n}`, cert_certificate: exampleCertificate, cert_privatekey: exampleKey, cert_serial: null }) },
+    },
+  },
   'services/ftp': { update: (n) => ({ ftp_banner: `Welcome ${n}`, ftp_clients: 1 + n, ftp_onlyanonymous: n % 2 === 1, ftp_anonpath: '/mnt/tank' }) },
   'services/lldp': { update: (n) => ({ lldp_intdesc: n % 2 === 0, lldp_country: 'DE', lldp_location: `Rack ${n}` }) },
   'services/rsyncd': { update: (n) => ({ rsyncd_port: 8000 + n, rsyncd_auxiliary: `timeout = ${n}` }) },
   'services/rsyncmod': {
     create: (n) => ({ rsyncmod_name: `module${n}`, rsyncmod_path: '/mnt/tank', rsyncmod_comment: `Module ${n}`, rsyncmod_maxconn: n, rsyncmod_hostsallow: '192.0.2.0/24' }),
     update: (n) => ({ rsyncmod_mode: n % 2 === 0 ? 'ro' : 'rw', rsyncmod_hostsdeny: '192.0.2.1, 192.0.2.2', rsyncmod_auxiliary: `timeout = ${n}` }),
+  },
+  'services/domaincontroller': {
+    update: (n) => ({ dc_realm: `corp${n}.example.com`, dc_domain: `CORP${n}`, dc_dns_forwarder: '192.0.2.53', dc_passwd: `Secret ${n}`, dc_forest_level: '2012_R2' }),
   },
   'services/dynamicdns': {
     update: (n) => ({
@@ -222,12 +323,22 @@ export const examples: Readonly<Record<string, Example>> = {
     update: (n) => ({ ssh_tcpport: 2200 + n, ssh_rootlogin: n % 2 === 0, ssh_passwordauth: true, ssh_sftp_log_level: 'INFO', ssh_options: `MaxAuthTries ${1 + n}` }),
     variants: [{ title: 'with a key of its own', verb: 'update', body: (n) => ({ ssh_privatekey: newKeyFiles('ed25519', `key ${n}`).key }) }],
   },
+  'services/ups': {
+    update: (n) => ({
+      ups_driver: 'dummy-ups$Model',
+      ups_port: `/etc/nut/ups${n}.dev`,
+      ups_shutdown: n % 2 === 0 ? 'batt' : 'lowbatt',
+      ups_emailnotify: n % 2 === 1,
+      ups_toemail: 'a@example.com',
+    }),
+    variants: [{ title: 'as a slave', verb: 'update', body: (n) => ({ ups_mode: 'slave', ups_remotehost: `nas${n}.example.com` }) }],
+  },
   'services/tftp': { update: (n) => ({ tftp_directory: '/mnt/tank', tftp_newfiles: n % 2 === 0, tftp_port: 6000 + n, tftp_options: `--blocksize ${512 + n}` }) },
 };
 
 /** The body as an object to add to; a list has no members. */
 export function exampleBody(path: string, verb: 'create' | 'update', n: number): Record_ {
-  const body = examples[path]?.[verb]?.(n);
+  const body = examples[path]?.[verb]?.(n, []);
   return isObject(body) ? body : {};
 }
 

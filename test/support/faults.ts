@@ -55,6 +55,7 @@ export function withFaults(host: Host): FaultyHost {
       commands: wrap('commands', host.commands),
       disks: wrap('disks', host.disks),
       files: wrap('files', host.files),
+      network: wrap('network', host.network),
       services: wrap('services', host.services),
       zfs: wrap('zfs', host.zfs),
       close: () => host.close(),

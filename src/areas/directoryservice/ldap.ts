@@ -1,10 +1,10 @@
-import { X509Certificate } from 'node:crypto';
 import { invalid } from '../../engine/errors.ts';
-import { choice, flag, integer, nullable, secret, text, where } from '../../engine/fields.ts';
+import { choice, flag, integer, nullable, reference, secret, text, where } from '../../engine/fields.ts';
 import { configLines } from '../../engine/formats.ts';
-import { type RecordOf, singleton } from '../../engine/resource.ts';
+import { type RecordOf, singleton, type View } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { cifsSettings, netbiosName } from '../services/cifs.ts';
+import { certificateAuthority } from '../system/certificateauthority.ts';
 import { type LdapServer, tryBind } from './ldap-bind.ts';
 
 const fields = {
@@ -23,9 +23,11 @@ const fields = {
   ldap_netbiosalias: nullable(netbiosName('A second such name.')),
   ldap_ssl: choice(['off', 'on', 'start_tls'], { says: 'Whether the connection is encrypted: from its beginning (on), or by StartTLS.', initial: 'off' }),
   ldap_certificate: nullable(
-    where(text({ says: "The certificate of the authority that signed the server's, in PEM.", max: 65_536, multiline: true }), (value) =>
-      value === '' || isCertificate(value) ? undefined : 'It is no certificate in PEM.',
-    ),
+    reference('system/certificateauthority', {
+      says: "Id of the authority that signed the server's certificate.",
+      onRemove: { becomes: null },
+      holds: ({ ldap_ssl }) => (ldap_ssl === 'off' ? undefined : 'By this authority the LDAP server proves who it is: choose another, or set ldap_ssl off, before this one goes.'),
+    }),
   ),
   ldap_schema: choice(['rfc2307', 'rfc2307bis'], { says: 'How groups name their members: by login name, or by distinguished name.', initial: 'rfc2307' }),
   ldap_timeout: integer({ says: 'Seconds to wait for an answer of the server.', min: 1, max: 600, initial: 10 }),
@@ -57,7 +59,7 @@ export const ldapSettings = singleton('directoryservice/ldap', {
       work.step({
         title: `bind to ${wanted.ldap_hostname}`,
         async perform(host) {
-          const objection = await tryBind(host, serverOf(wanted));
+          const objection = await tryBind(host, serverOf(wanted, operations.world.view));
           if (objection !== undefined) throw invalid({ __all__: [objection] });
         },
         undo: async () => {},
@@ -84,11 +86,12 @@ export const ldapSettings = singleton('directoryservice/ldap', {
 });
 
 /** What the settings say of the server and of how to ask it. */
-export function serverOf(settings: LdapSettings): LdapServer {
+export function serverOf(settings: LdapSettings, view: View): LdapServer {
+  const authority = settings.ldap_ssl === 'off' || settings.ldap_certificate === null ? undefined : view.get(certificateAuthority, settings.ldap_certificate);
   return {
     uri: `${settings.ldap_ssl === 'on' ? 'ldaps' : 'ldap'}://${settings.ldap_hostname}/`,
     startTls: settings.ldap_ssl === 'start_tls',
-    authority: settings.ldap_ssl === 'off' ? undefined : (settings.ldap_certificate ?? undefined),
+    authority: authority?.cert_certificate ?? undefined,
     account: settings.ldap_anonbind ? undefined : { name: settings.ldap_binddn, password: settings.ldap_bindpw },
     base: settings.ldap_basedn,
     seconds: settings.ldap_timeout,
@@ -149,12 +152,4 @@ function foreignLines(value: string): string | undefined {
 
 function notYet(says: string) {
   return nullable(where(integer({ says, min: 1 }), () => 'Kerberos cannot be used with LDAP yet.'));
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).ca;
-  } catch {
-    return false;
-  }
 }

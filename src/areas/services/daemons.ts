@@ -19,7 +19,8 @@ export const daemonsOf = {
   snmp: ['snmpd'],
   ssh: ['ssh'],
   tftp: ['tftpd-hpa'],
-  ups: ['nut-server'],
+  // What runs whether the UPS is connected here or elsewhere; the server and the driver are its unit's business.
+  ups: ['nut-monitor'],
   webdav: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

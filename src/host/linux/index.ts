@@ -3,6 +3,7 @@ import { LinuxAccounts } from './accounts.ts';
 import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
+import { LinuxNetwork } from './network.ts';
 import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
 import { Tree } from './tree.ts';
@@ -29,6 +30,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     commands: new LinuxCommands({ runner }),
     disks,
     files: tree,
+    network: new LinuxNetwork({ runner, files: tree }),
     services: new LinuxServices({ runner }),
     zfs,
     close: () => runner.close(),

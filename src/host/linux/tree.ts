@@ -252,6 +252,8 @@ async function isLink(place: string): Promise<boolean> {
 /** Makes `place` hold `content` in one step, with the folders above it. Nothing is left behind if that fails. */
 async function replaceFile(place: string, content: string, mode: number): Promise<void> {
   const made = await mkdir(dirname(place), { recursive: true });
+  // What everybody may read is of no use in a folder that the daemon's umask closed.
+  if (made !== undefined && (mode & 0o004) !== 0) for (let at = dirname(place); isWithin(at, made); at = dirname(at)) await chmod(at, 0o755);
   // A name that the programs which read whole folders leave alone: cron, sudo, Samba and proftpd skip it.
   const aside = join(dirname(place), `.${lastElement(place)}.holdfast`);
   try {

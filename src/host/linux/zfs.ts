@@ -7,6 +7,7 @@ import { commentProperty, type Dataset, type DatasetSettings, type DiskGroup, ty
 import { diskBehind, stablePaths } from './devices.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import type { Tree } from './tree.ts';
+import { watchProgram } from './watch.ts';
 import { datasetColumns, readComments, readDatasets, readOwnSettings, readPools, readSnapshots, snapshotColumns } from './zfs-read.ts';
 
 /** Pools of many disks take their time to make, import and export. */
@@ -20,10 +21,6 @@ const retries = [100, 200, 400, 800];
 
 /** How many names one call of a program is given. */
 const mostNames = 500;
-
-/** Milliseconds that changes are gathered for before they are told of, and the longest wait before watching again. */
-const gathering = 250;
-const longestPause = 60_000;
 
 export class LinuxZfs implements Zfs {
   readonly #runner: Runner;
@@ -176,36 +173,7 @@ export class LinuxZfs implements Zfs {
   }
 
   watch(changed: () => void): () => void {
-    let stopped = false;
-    let pause = 1000;
-    let gathered: NodeJS.Timeout | undefined;
-    let again: NodeJS.Timeout | undefined;
-    let end = () => {};
-    const tell = () => {
-      gathered ??= setTimeout(() => {
-        gathered = undefined;
-        changed();
-      }, gathering).unref();
-    };
-    const begin = () => {
-      const begun = Date.now();
-      end = this.#runner.follow(['zpool', 'events', '-f', '-H'], {
-        line: tell,
-        ended: () => {
-          if (stopped) return;
-          // One that has run for a while has earned a quick return.
-          pause = Date.now() - begun > longestPause ? 1000 : Math.min(pause * 2, longestPause);
-          again = setTimeout(begin, pause).unref();
-        },
-      });
-    };
-    begin();
-    return () => {
-      stopped = true;
-      clearTimeout(gathered);
-      clearTimeout(again);
-      end();
-    };
+    return watchProgram(this.#runner, ['zpool', 'events', '-f', '-H'], changed);
   }
 
   /**

@@ -3,6 +3,7 @@ import type { BootEnvironments } from './boot-environments.ts';
 import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
 import type { Files } from './files.ts';
+import type { Network } from './network.ts';
 import type { Services } from './services.ts';
 import type { Zfs } from './zfs.ts';
 
@@ -14,6 +15,7 @@ export interface Host {
   readonly commands: Commands;
   readonly disks: Disks;
   readonly files: Files;
+  readonly network: Network;
   readonly services: Services;
   readonly zfs: Zfs;
   /** Lets go of what it holds. Nothing may be asked of it afterwards. */

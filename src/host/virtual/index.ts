@@ -7,6 +7,7 @@ import { VirtualCommands } from './commands.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualFiles } from './files.ts';
 import { Mounts } from './mounts.ts';
+import { VirtualNetwork } from './network.ts';
 import { VirtualServices } from './services.ts';
 import { Tree } from './tree.ts';
 import { VirtualZfs } from './zfs.ts';
@@ -23,6 +24,8 @@ export interface VirtualHostOptions {
   readonly folder: string;
   /** Sizes of its disks in bytes. */
   readonly disks: readonly number[];
+  /** How many network interfaces it has, four unless told. */
+  readonly nics?: number;
   /** Milliseconds. */
   readonly now: () => number;
 }
@@ -45,6 +48,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
+    network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
     services: new VirtualServices(join(folder, 'services.json'), tree),
     zfs,
     close: async () => {},

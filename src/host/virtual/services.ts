@@ -28,6 +28,8 @@ const installed: ReadonlySet<string> = new Set([
   'smbd',
   'snmpd',
   'ssh',
+  'systemd-networkd',
+  'systemd-resolved',
   'tftpd-hpa',
   'tgt',
   'winbind',
@@ -51,7 +53,11 @@ export class VirtualServices implements Services {
 
   constructor(path: string, tree: Tree) {
     this.#tree = tree;
-    this.#memory = new Memory(path, mapOf(shapeOf<Kept>({ running: isFlag, enabled: isFlag })), Object.freeze({ cron: runningAtFirst, ssh: runningAtFirst }));
+    this.#memory = new Memory(
+      path,
+      mapOf(shapeOf<Kept>({ running: isFlag, enabled: isFlag })),
+      Object.freeze({ cron: runningAtFirst, ssh: runningAtFirst, 'systemd-networkd': runningAtFirst, 'systemd-resolved': runningAtFirst }),
+    );
   }
 
   /** How often each was started or restarted since this object was made. For tests. */

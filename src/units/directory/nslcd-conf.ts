@@ -1,12 +1,12 @@
-import { type LdapSettings, serverOf } from '../../areas/directoryservice/ldap.ts';
+import type { LdapSettings } from '../../areas/directoryservice/ldap.ts';
+import type { LdapServer } from '../../areas/directoryservice/ldap-bind.ts';
 import { lines } from '../../lib/text.ts';
 
 /** The authority that the LDAP server's certificate must be signed by. */
 export const authorityFile = '/etc/holdfast/ldap-authority.pem';
 
 /** `/etc/nslcd.conf`: a word, then its value up to the end of the line. */
-export function nslcdConf(settings: LdapSettings): string {
-  const { uri, startTls, authority, account, base, seconds } = serverOf(settings);
+export function nslcdConf(settings: LdapSettings, { uri, startTls, authority, account, base, seconds }: LdapServer): string {
   const below = (suffix: string) => (suffix === '' ? undefined : `${suffix},${base}`);
   return lines(
     '# Written by Holdfast.',

@@ -12,8 +12,9 @@ export function snmpdConf(settings: Settings): string {
   return lines(
     '# Written by Holdfast.',
     'agentaddress udp:161',
-    settings.snmp_location === '' ? undefined : `syslocation ${quoted(settings.snmp_location)}`,
-    settings.snmp_contact === '' ? undefined : `syscontact ${quoted(settings.snmp_contact)}`,
+    // The rest of these lines is the text, quotes included.
+    settings.snmp_location === '' ? undefined : `syslocation ${settings.snmp_location}`,
+    settings.snmp_contact === '' ? undefined : `syscontact ${settings.snmp_contact}`,
     // Repeaters, the Internet, applications: what monitors expect of a host.
     'sysservices 76',
     settings.snmp_community === '' ? undefined : `rocommunity ${quoted(settings.snmp_community)}`,

@@ -3,6 +3,7 @@ import { describeAccounts } from './accounts.ts';
 import { describeCommands } from './commands.ts';
 import { describeDisks } from './disks.ts';
 import { describeFiles } from './files.ts';
+import { describeNetwork } from './network.ts';
 import { describeServices } from './services.ts';
 import { describeZfs } from './zfs.ts';
 
@@ -12,5 +13,6 @@ describeAccounts(hosts);
 describeCommands(hosts);
 describeDisks(hosts);
 describeFiles(hosts);
+describeNetwork(hosts);
 describeServices(hosts);
 describeZfs(hosts);

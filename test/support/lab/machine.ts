@@ -21,6 +21,8 @@ export interface MachineOptions {
   readonly memory?: number;
   /** Networks it is on, one interface each: `vec0` on the first. */
   readonly networks?: readonly number[];
+  /** Those of them on which the machine is given no address: somebody else configures the interface. */
+  readonly bare?: readonly number[];
   /** Whether the system itself lasts over a restart; without, only the disks do. */
   readonly lasting?: boolean;
   /** A whole PC with these disks, emulated by QEMU and ten times as slow, instead of User Mode Linux with `disks`. */
@@ -89,7 +91,7 @@ export class Machine implements AsyncDisposable {
     const place = { name, folder, payload: options.payload === undefined ? undefined : payload, taps, number };
     // The interfaces are numbered from 0 on in either kind of machine.
     const kernelWords = (interfaceName: string) => [
-      ...addresses.map((address, index) => `lab.address=${interfaceName}${index}=${address}/24`),
+      ...addresses.flatMap((address, index) => (options.bare?.includes(networks[index] ?? 0) === true ? [] : [`lab.address=${interfaceName}${index}=${address}/24`])),
       `lab.name=${name}`,
       `lab.token=${token}`,
       'quiet',

@@ -21,7 +21,7 @@ const ldap: LdapSettings = {
   ldap_netbiosname_a: 'holdfast',
   ldap_netbiosalias: null,
   ldap_ssl: 'start_tls',
-  ldap_certificate: 'PEM',
+  ldap_certificate: 3,
   ldap_schema: 'rfc2307',
   ldap_timeout: 7,
   ldap_dns_timeout: 3,
@@ -32,9 +32,19 @@ const ldap: LdapSettings = {
   ldap_auxiliary_parameters: 'pagesize 500',
 };
 
+const server = {
+  uri: 'ldap://ldap.example.com:3890/',
+  startTls: true,
+  authority: 'PEM',
+  account: { name: 'cn=reader,dc=example,dc=com', password: 'may # read' },
+  base: 'dc=example,dc=com',
+  seconds: 7,
+  patience: 10,
+};
+
 test('nslcd asks as an account, by StartTLS, below the suffixes', () => {
   assert.equal(
-    nslcdConf(ldap),
+    nslcdConf(ldap, server),
     `# Written by Holdfast.
 uid nslcd
 gid nslcd
@@ -58,7 +68,8 @@ pagesize 500
 });
 
 test('nslcd asks as nobody, encrypted from the beginning, and reads members by distinguished name', () => {
-  const text = nslcdConf({ ...ldap, ldap_anonbind: true, ldap_ssl: 'on', ldap_schema: 'rfc2307bis', ldap_usersuffix: '', ldap_auxiliary_parameters: '' });
+  const settings: LdapSettings = { ...ldap, ldap_schema: 'rfc2307bis', ldap_usersuffix: '', ldap_auxiliary_parameters: '' };
+  const text = nslcdConf(settings, { ...server, uri: 'ldaps://ldap.example.com:3890/', startTls: false, account: undefined });
   assert.equal(
     text,
     `# Written by Holdfast.

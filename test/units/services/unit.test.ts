@@ -7,11 +7,11 @@ import { freshConfiguration, machine, switchOn } from '../support/configuration.
 test('a switch runs the programs behind it, and those alone', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'nfs');
-  switchOn(draft, 'ups');
+  switchOn(draft, 'afp');
   const running = switchUnit.render(draft, machine).services?.filter((service) => service.running);
   assert.deepEqual(
     running?.map(({ name }) => name),
-    [...daemonsOf.nfs, ...daemonsOf.ups],
+    [...daemonsOf.afp, ...daemonsOf.nfs],
   );
 });
 

@@ -49,8 +49,8 @@ test('every setting has its line, and quotes in a pass phrase stay in it', () =>
     lines(
       '# Written by Holdfast.',
       'agentaddress udp:161',
-      'syslocation "the \\"cold\\" room"',
-      'syscontact "admin@example.com"',
+      'syslocation the "cold" room',
+      'syscontact admin@example.com',
       'sysservices 76',
       'rocommunity "our readers"',
       'createUser "monitor" SHA "pass \\"word\\" \\\\" AES "another phrase"',

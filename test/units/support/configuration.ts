@@ -1,7 +1,9 @@
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
+import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
 import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { lldpSettings } from '../../../src/areas/services/lldp.ts';
+import { nfsSettings } from '../../../src/areas/services/nfs.ts';
 import { rsyncdSettings } from '../../../src/areas/services/rsyncd.ts';
 import { rsyncModule } from '../../../src/areas/services/rsyncmod.ts';
 import { serviceSwitch } from '../../../src/areas/services/services.ts';
@@ -9,7 +11,9 @@ import { smartSettings } from '../../../src/areas/services/smart.ts';
 import { snmpSettings } from '../../../src/areas/services/snmp.ts';
 import { sshSettings } from '../../../src/areas/services/ssh.ts';
 import { tftpSettings } from '../../../src/areas/services/tftp.ts';
+import { upsSettings } from '../../../src/areas/services/ups.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
+import { nfsShare } from '../../../src/areas/sharing/nfs.ts';
 import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
 import { startScript } from '../../../src/areas/tasks/initshutdown.ts';
@@ -49,6 +53,7 @@ export const machine: Facts = Object.freeze({
   },
   bootEnvironments: undefined,
   disks: [],
+  network: { hostname: 'nas', hosts: '', nameServers: [], links: [] },
   services: new Map(),
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
@@ -57,8 +62,21 @@ export const machine: Facts = Object.freeze({
   },
 });
 
-const collections: readonly Collection[] = [cifsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord];
-const settings: readonly Singleton[] = [cifsSettings, dynamicDnsSettings, ftpSettings, lldpSettings, rsyncdSettings, smartSettings, snmpSettings, sshSettings, tftpSettings];
+const collections: readonly Collection[] = [cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord];
+const settings: readonly Singleton[] = [
+  cifsSettings,
+  domainControllerSettings,
+  dynamicDnsSettings,
+  ftpSettings,
+  lldpSettings,
+  nfsSettings,
+  rsyncdSettings,
+  smartSettings,
+  snmpSettings,
+  sshSettings,
+  tftpSettings,
+  upsSettings,
+];
 
 /** The configuration of a fresh system, to be changed. */
 export function freshConfiguration(facts = machine): LayeredDraft {

@@ -1,0 +1,39 @@
+import { integer, onMachine, reference, required, text, where } from '../../engine/fields.ts';
+import { collection } from '../../engine/resource.ts';
+import { planMedium } from './media.ts';
+import { noSuchNic, plugged } from './nics.ts';
+import { readOptions } from './options.ts';
+
+export const laggMember = collection('network/lagginterfacemembers', {
+  title: 'member of a link aggregate',
+  says: 'A network interface that carries a share of an aggregate.',
+  order: ['lagg_interfacegroup', 'lagg_ordernum'],
+  filters: ['lagg_interfacegroup__id'],
+  shows: ['network'],
+  fields: {
+    lagg_interfacegroup: required(reference('network/lagg', { says: 'Id of the aggregate.', onRemove: 'remove' })),
+    lagg_ordernum: required(integer({ says: 'Place among the members. With failover, the lowest one that has a link carries the traffic.', min: 0, max: 2 ** 31 - 1 })),
+    lagg_physnic: required(
+      onMachine(text({ says: 'Name of the network interface.', max: 120 }), (name, facts) => (plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name))),
+    ),
+    lagg_deviceoptions: where(
+      text({ says: 'Words of ifconfig for this member: up, promisc, -promisc, media and mediaopt, and mtu N, which holds for the whole aggregate.', max: 120, initial: 'up' }),
+      (value) => {
+        const reading = readOptions(value);
+        if ('wrong' in reading) return reading.wrong;
+        const { options } = reading;
+        if (options.up === false) return 'A member that is down takes no part in the aggregate: remove it instead.';
+        return options.mac !== undefined || options.arp !== undefined ? 'Hardware address and ARP are those of the aggregate, not of a member.' : undefined;
+      },
+    ),
+  },
+  onSave({ draft, record, before, facts }) {
+    const same = before?.lagg_physnic === record.lagg_physnic;
+    if (before !== undefined && !same) planMedium(draft.plan, facts, before.lagg_physnic, before.lagg_deviceoptions, undefined);
+    planMedium(draft.plan, facts, record.lagg_physnic, same ? before?.lagg_deviceoptions : undefined, record.lagg_deviceoptions);
+  },
+  onRemove({ draft, record, facts }) {
+    planMedium(draft.plan, facts, record.lagg_physnic, record.lagg_deviceoptions, undefined);
+  },
+  unique: [{ fields: ['lagg_physnic'], says: 'This interface is a member of an aggregate already.' }],
+});

@@ -1,0 +1,45 @@
+import type { Facts } from './facts.ts';
+import type { View } from './resource.ts';
+import type { Kept, RecordChange } from './tables.ts';
+
+/** The two ends of the connection that a request came by, as addresses. */
+export interface Way {
+  readonly local: string;
+  readonly remote: string;
+}
+
+/** One part of the machine that a caller's way in depends on, as a function of the configuration. Pure. */
+export interface Access {
+  readonly name: string;
+  /** The resources whose records can change it. */
+  readonly reads: readonly Kept[];
+  /** What carries this way: two configurations that give the same text leave whoever came by it connected. */
+  of(view: View, facts: Facts, way: Way): string;
+}
+
+/** Seconds in which a change that could cut its caller off is to be confirmed, where the request does not say. */
+export const confirmWithin = 120;
+export const longestConfirm = 3600;
+
+/** A kept change that goes back by itself unless it is confirmed. */
+export interface Provisional {
+  readonly title: string;
+  readonly request: string;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+  /** Whether its own caller may be cut off by it. Otherwise any request confirms it. */
+  readonly cuts: boolean;
+  /** What it changed: what was before is the way back. */
+  readonly changes: readonly RecordChange[];
+}
+
+/** Whether the change could cut off who comes this way. A way within the machine holds whatever becomes of the network. */
+export function cutsOff(accesses: readonly Access[], changed: readonly RecordChange[], way: Way, before: View, after: View, facts: Facts): boolean {
+  if (isWithinMachine(way)) return false;
+  const paths = new Set(changed.map(({ resource }) => resource.path));
+  return accesses.filter(({ reads }) => reads.some(({ path }) => paths.has(path))).some((access) => access.of(before, facts, way) !== access.of(after, facts, way));
+}
+
+function isWithinMachine({ local, remote }: Way): boolean {
+  return local === remote || /^(127\.|::1$)/.test(local);
+}

@@ -1,0 +1,76 @@
+/** Pure readers of what iproute2 prints and of the files about names. */
+import { parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
+import { isObject } from '../../lib/json.ts';
+import type { FixedRoute, Link, Medium } from '../ports/network.ts';
+
+/** What `ip -json -details address show` prints. */
+export function readLinks(text: string): readonly Link[] {
+  const entries: unknown = JSON.parse(text.trim() === '' ? '[]' : text);
+  return (Array.isArray(entries) ? entries : []).filter(isObject).flatMap((entry) => {
+    const { ifname, flags: words, linkinfo, master, mtu, addr_info } = entry;
+    const flags: readonly unknown[] = Array.isArray(words) ? words : [];
+    if (typeof ifname !== 'string' || flags.includes('LOOPBACK')) return [];
+    const up = flags.includes('UP');
+    const kind = isObject(linkinfo) && typeof linkinfo['info_kind'] === 'string' ? linkinfo['info_kind'] : '';
+    return [
+      Object.freeze({
+        name: ifname,
+        kind,
+        up,
+        // A link that is down does not look whether there is a cable.
+        carrier: up ? flags.includes('LOWER_UP') : undefined,
+        mtu: typeof mtu === 'number' ? mtu : 0,
+        master: typeof master === 'string' ? master : undefined,
+        addresses: Object.freeze((Array.isArray(addr_info) ? addr_info : []).filter(isObject).flatMap(readAddress)),
+      }),
+    ];
+  });
+}
+
+function readAddress({ local, prefixlen, scope }: Readonly<Record<string, unknown>>): readonly string[] {
+  const network = scope === 'link' || scope === 'host' ? undefined : parseNetwork(`${String(local)}/${String(prefixlen)}`);
+  return network === undefined ? [] : [showNetwork(network)];
+}
+
+/** What `ip -json route show` prints of one family: those that have a gateway. */
+export function readRoutes(text: string, family: 4 | 6): readonly FixedRoute[] {
+  const entries: unknown = JSON.parse(text.trim() === '' ? '[]' : text);
+  return (Array.isArray(entries) ? entries : []).filter(isObject).flatMap(({ dst, gateway }) => {
+    if (typeof dst !== 'string' || typeof gateway !== 'string') return [];
+    const whole = family === 4 ? '0.0.0.0/0' : '::/0';
+    const network = parseNetwork(dst === 'default' ? whole : dst.includes('/') ? dst : `${dst}/${family === 4 ? 32 : 128}`);
+    const ip = parseIp(gateway);
+    return network === undefined || ip === undefined ? [] : [{ destination: showNetwork(network), gateway: showIp(ip) }];
+  });
+}
+
+/** The lines of a table of hosts that not every machine has. */
+export function readOtherHosts(text: string): string {
+  const other = text.split('\n').filter((line) => /^[0-9A-Fa-f:.]+\s+\S/.test(line.trim()) && !/^(127\.|::1\s|f[ef]0[0-9a-f]:)/i.test(line.trim()));
+  return other.map((line) => line.trim()).join('\n');
+}
+
+/** The name servers of a `resolv.conf`, without those of the machine itself. */
+export function readNameServers(text: string): readonly string[] {
+  const named = [...text.matchAll(/^nameserver\s+(\S+)/gm)].map(([, address = '']) => address);
+  return named.filter((address) => !/^(127\.|::1$|fe80:|169\.254\.)/i.test(address)).slice(0, 3);
+}
+
+/** What `ethtool` prints of a card; undefined for one that says nothing of negotiation. */
+export function readMedium(text: string): Medium | undefined {
+  const negotiates = /^\s*Auto-negotiation: (on|off)/m.exec(text)?.[1];
+  if (negotiates === undefined) return undefined;
+  if (negotiates === 'off') {
+    const [speed, duplex] = [/^\s*Speed: (\d+)Mb\/s/m.exec(text)?.[1], /^\s*Duplex: (Full|Half)/m.exec(text)?.[1]];
+    return speed === undefined ? undefined : { speed: Number(speed), duplex: duplex === 'Half' ? 'half' : 'full' };
+  }
+  const [supported, advertised] = [modesIn(text, 'Supported'), modesIn(text, 'Advertised')];
+  const [only] = advertised;
+  return only !== undefined && advertised.every((mode) => mode.speed === only.speed && mode.duplex === only.duplex) && supported.length > advertised.length ? only : 'auto';
+}
+
+/** The modes that stand behind a title, over several lines: `10baseT/Half 10baseT/Full`. */
+function modesIn(text: string, title: string): readonly Exclude<Medium, 'auto'>[] {
+  const block = new RegExp(`^\\s*${title} link modes:((?:\\s+\\d+base\\S+)+)`, 'm').exec(text)?.[1] ?? '';
+  return [...block.matchAll(/(\d+)base\S*\/(Full|Half)/g)].map(([, speed, duplex]) => ({ speed: Number(speed), duplex: duplex === 'Half' ? 'half' : 'full' }));
+}

@@ -1,0 +1,189 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { parseNetwork, showNetwork } from '../../lib/ip.ts';
+import { isWithin, lastElement } from '../../lib/path.ts';
+import { HostError } from '../ports/index.ts';
+import type { FixedRoute, Link, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
+import { codeOf, isFlag, isNumber, isText, listOf, Memory, mapOf, oneOf, optional, shapeOf } from './state.ts';
+import type { Tree } from './tree.ts';
+
+const folder = '/etc/systemd/network';
+
+interface Kept {
+  readonly hostname: string;
+  /** The cards that are held to a speed. */
+  readonly media: Readonly<Record<string, Exclude<Medium, 'auto'>>>;
+  readonly routes: readonly FixedRoute[];
+  readonly links: readonly Link[];
+}
+
+const isRoute = shapeOf<FixedRoute>({ destination: isText, gateway: isText });
+const isFixed = shapeOf<Exclude<Medium, 'auto'>>({ speed: isNumber, duplex: oneOf(['full', 'half']) });
+const isLink = shapeOf<Link>({ name: isText, kind: isText, up: isFlag, carrier: optional(isFlag), mtu: isNumber, master: optional(isText), addresses: listOf(isText) });
+
+/** The kernel's links and a model of systemd-networkd: what its files say becomes true when they come into force. */
+export class VirtualNetwork implements Network {
+  readonly #memory: Memory<Kept>;
+  readonly #tree: Tree;
+  readonly #nics: number;
+  /** What the files said when they last came into force, by name. */
+  readonly #files = new Map<string, File>();
+
+  /** The interfaces are `em0` and on: the names that existing clients look for. */
+  constructor(path: string, tree: Tree, nics: number) {
+    this.#tree = tree;
+    this.#nics = nics;
+    this.#read(namesIn(tree.locate(folder)).map((name) => `${folder}/${name}`));
+    this.#memory = new Memory(
+      path,
+      shapeOf<Kept>({ hostname: isText, media: mapOf(isFixed), routes: listOf(isRoute), links: listOf(isLink) }),
+      Object.freeze({ hostname: 'nas', media: {}, routes: [], links: this.#links() }),
+    );
+  }
+
+  async look(): Promise<NetworkState> {
+    const { hostname, links } = this.#memory.value;
+    return Object.freeze({ hostname, links, hosts: '', nameServers: [] });
+  }
+
+  async routes(): Promise<readonly FixedRoute[]> {
+    return this.#memory.value.routes;
+  }
+
+  async rename(hostname: string): Promise<void> {
+    if (hostname === '' || hostname.length > 64) throw new HostError('sethostname: Invalid argument');
+    this.#memory.keep(Object.freeze({ ...this.#memory.value, hostname }));
+  }
+
+  async medium(link: string): Promise<Medium | undefined> {
+    return /^em\d+$/.test(link) ? (this.#memory.value.media[link] ?? 'auto') : undefined;
+  }
+
+  /** A card of copper as most are: it knows 10, 100 and 1000 Mbit/s, the last one with both directions at once. */
+  async setMedium(link: string, medium: Medium): Promise<void> {
+    if (!this.#memory.value.links.some(({ name, kind }) => name === link && kind === '')) throw new HostError(`netlink error: No such device`);
+    if (medium !== 'auto' && (![10, 100, 1000].includes(medium.speed) || (medium.speed === 1000 && medium.duplex === 'half')))
+      throw new HostError(`${link} knows no medium with ${medium.speed} Mbit/s and ${medium.duplex} duplex.`);
+    const { [link]: _, ...others } = this.#memory.value.media;
+    this.#memory.keep(Object.freeze({ ...this.#memory.value, media: Object.freeze(medium === 'auto' ? others : { ...others, [link]: medium }) }));
+  }
+
+  /** Other hands do not reach in here. */
+  watch(): () => void {
+    return () => {};
+  }
+
+  async apply({ changed, links }: LinkOrder): Promise<void> {
+    this.#read(changed);
+    const now = this.#links();
+    const there = new Map(now.map((link) => [link.name, link]));
+    const up = new Set(now.filter((link) => link.up).map(({ name }) => name));
+    const routes = [...this.#files.values()].filter((file) => up.has(valuesOf(file, 'Match', 'Name')[0] ?? '')).flatMap((file) => file.routes);
+    const routed = new Set(routes.map(({ destination, gateway }) => `${destination} ${gateway}`));
+    for (const goal of links) {
+      const link = there.get(goal.name);
+      if (link === undefined) throw new HostError(`${goal.name} is not there`);
+      const missing = goal.addresses.find((address) => !link.addresses.includes(address));
+      if (missing !== undefined) throw new HostError(`${goal.name} did not get the address ${missing}`);
+      const route = goal.routes.find(({ destination, gateway }) => !routed.has(`${destination} ${gateway}`));
+      if (route !== undefined) throw new HostError(`${goal.name} did not get the route to ${route.destination} by way of ${route.gateway}`);
+    }
+    this.#memory.keep(Object.freeze({ ...this.#memory.value, routes: Object.freeze(routes), links: now }));
+  }
+
+  /** All links as the files say. */
+  #links(): readonly Link[] {
+    const files = [...this.#files];
+    const settings = new Map(files.filter(([name]) => name.endsWith('.network')).map(([, file]) => [valuesOf(file, 'Match', 'Name')[0] ?? '', file]));
+    const stacked = new Set([...settings.values()].flatMap((file) => valuesOf(file, 'Network', 'VLAN')));
+    const physical = Array.from({ length: this.#nics }, (_, index) => this.#link(`em${index}`, '', settings));
+    const made = files
+      .filter(([name]) => name.endsWith('.netdev'))
+      .map(([, file]) => ({ name: valuesOf(file, 'NetDev', 'Name')[0] ?? '', kind: valuesOf(file, 'NetDev', 'Kind')[0] ?? '' }))
+      // networkd makes a VLAN on the link whose file asks for it, and an aggregate by itself.
+      .filter(({ name, kind }) => kind !== 'vlan' || stacked.has(name))
+      .map(({ name, kind }) => this.#link(name, kind, settings));
+    return Object.freeze([...physical, ...made]);
+  }
+
+  #link(name: string, kind: string, settings: ReadonlyMap<string, File>): Link {
+    const file = settings.get(name);
+    const values = (section: string, key: string) => (file === undefined ? [] : valuesOf(file, section, key));
+    const first = (section: string, key: string) => values(section, key)[0];
+    const number = Number(/\d+$/.exec(name)?.[0] ?? 0);
+    const up = file !== undefined && first('Link', 'ActivationPolicy') !== 'always-down';
+    const fixed = values('Address', 'Address').map((text) => {
+      const network = parseNetwork(text);
+      if (network === undefined) throw new HostError(`${name}: ${text} is no address`);
+      return showNetwork(network);
+    });
+    const leased = first('Network', 'DHCP') === 'ipv4' ? [`198.51.100.${(number % 200) + 20}/24`] : [];
+    const advertised = first('Network', 'IPv6AcceptRA') === 'yes' ? [`2001:db8:ffff::${(number + 1).toString(16)}/64`] : [];
+    return Object.freeze({
+      name,
+      kind,
+      up,
+      carrier: up,
+      mtu: Number(first('Link', 'MTUBytes') ?? 1500),
+      master: first('Network', 'Bond'),
+      addresses: Object.freeze(up ? [...fixed, ...leased, ...advertised] : fixed),
+    });
+  }
+
+  /** Reads again the files of these paths. */
+  #read(changed: readonly string[]): void {
+    const place = this.#tree.locate(folder);
+    for (const path of changed.filter((one) => isWithin(one, folder))) {
+      const name = lastElement(path);
+      const text = readIfThere(`${place}/${name}`);
+      if (text === undefined) this.#files.delete(name);
+      else this.#files.set(name, sectionsOf(text));
+    }
+  }
+}
+
+function namesIn(place: string): readonly string[] {
+  try {
+    return readdirSync(place);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function readIfThere(place: string): string | undefined {
+  try {
+    return readFileSync(place, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+interface File {
+  /** The values of each key, by section: `Network/VLAN`. Sections of one title are as one. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly routes: readonly FixedRoute[];
+}
+
+function sectionsOf(text: string): File {
+  const values = new Map<string, string[]>();
+  let title = '';
+  for (const line of text.split('\n')) {
+    title = /^\[(.*)\]$/.exec(line)?.[1] ?? title;
+    const entry = /^(\w+)=(.*)$/.exec(line);
+    if (entry === null) continue;
+    const key = `${title}/${entry[1]}`;
+    const known = values.get(key);
+    if (known === undefined) values.set(key, [entry[2] ?? '']);
+    else known.push(entry[2] ?? '');
+  }
+  const routes = [...text.matchAll(/^\[Route\]\n(?:Destination=(.*)\n)?Gateway=(.*)$/gm)].map(([, to, gateway = '']) => ({
+    destination: to ?? (gateway.includes(':') ? '::/0' : '0.0.0.0/0'),
+    gateway,
+  }));
+  return { values, routes };
+}
+
+function valuesOf({ values }: File, title: string, key: string): readonly string[] {
+  return values.get(`${title}/${key}`) ?? [];
+}

@@ -1,0 +1,62 @@
+import { networkSettings } from '../../areas/network/globalconfiguration.ts';
+import { networkInterface } from '../../areas/network/interface.ts';
+import { lagg } from '../../areas/network/lagg.ts';
+import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
+import { staticRoute } from '../../areas/network/staticroute.ts';
+import { vlan } from '../../areas/network/vlan.ts';
+import type { Access } from '../../engine/confirm.ts';
+import type { Facts } from '../../engine/facts.ts';
+import { contains, type Ip, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
+import { type LinkPlan, planLinks } from './links.ts';
+
+/** The address that a caller reached, the links that carry it, and the route by which the answers go. */
+export const networkAccess: Access = {
+  name: 'network',
+  reads: [networkSettings, networkInterface, vlan, lagg, laggMember, staticRoute],
+  of(view, facts, { local, remote }) {
+    const plans = new Map(planLinks(view).links.map((plan) => [plan.name, plan]));
+    // An address that holds on one link alone names that link, and needs no route.
+    const zone = /%(.+)$/.exec(local)?.[1];
+    if (zone !== undefined) return JSON.stringify(ofLink(zone, plans, true));
+    const [here, there] = [parseIp(local), parseIp(remote)];
+    if (here === undefined || there === undefined) return `${local} ${remote}`;
+    return JSON.stringify([endOf(here, plans, facts), routeTo(there, plans, facts)]);
+  },
+};
+
+type Plans = ReadonlyMap<string, LinkPlan>;
+
+/** Which link has the address, by which right, and how that link comes about. */
+function endOf(here: Ip, plans: Plans, { network }: Facts): unknown {
+  const has = (address: Network) => address.family === here.family && address.value === here.value;
+  const fixed = [...plans.values()].find(({ addresses }) => addresses.some(has));
+  if (fixed !== undefined) return [fixed.addresses.filter(has).map(showNetwork), linkOf(fixed, plans)];
+  const name = network.links.find(({ addresses }) => addresses.map(parseNetwork).some((one) => one !== undefined && has(one)))?.name;
+  return name === undefined ? null : ofLink(name, plans, here.family === 4 ? plans.get(name)?.dhcp : plans.get(name)?.ipv6auto);
+}
+
+/** A link whose address is not fixed, and what gives it one. A link without a record is left as it is, whatever else changes. */
+function ofLink(name: string, plans: Plans, source: boolean | undefined): unknown {
+  const plan = plans.get(name);
+  return plan === undefined ? name : [source, linkOf(plan, plans)];
+}
+
+/** What a link is made of, down to the cables. */
+function linkOf({ name, device, options, member }: LinkPlan, plans: Plans): unknown {
+  const below = [...plans.values()].filter((one) => one.vlans.includes(name) || one.member?.of === name);
+  return [name, device, options, member ?? null, below.map((one) => linkOf(one, plans))];
+}
+
+/** The narrowest network that holds the address, and the link and the gateway that it is reached by. */
+function routeTo(there: Ip, plans: Plans, { network }: Facts): unknown {
+  const everything = (family: 4 | 6): Network => ({ family, bits: 0, value: 0n });
+  const planned = [...plans.values()].flatMap(({ name, addresses, routes }) => [
+    ...addresses.map((address) => ({ to: networkOf(address), by: name })),
+    ...routes.map(({ destination, gateway }) => ({ to: destination ?? everything(gateway.includes(':') ? 6 : 4), by: `${name} ${gateway}` })),
+  ]);
+  const others = network.links
+    .filter(({ name }) => !plans.has(name))
+    .flatMap(({ name, addresses }) => addresses.map(parseNetwork).flatMap((one) => (one === undefined ? [] : [{ to: networkOf(one), by: name }])));
+  const best = [...planned, ...others].filter(({ to }) => contains(to, there)).sort((a, b) => b.to.bits - a.to.bits)[0];
+  return best === undefined ? null : [showIp(best.to), best.to.bits, best.by];
+}

@@ -1,0 +1,126 @@
+import { networkSettings } from '../../areas/network/globalconfiguration.ts';
+import { addressesOf, networkInterface } from '../../areas/network/interface.ts';
+import { lagg } from '../../areas/network/lagg.ts';
+import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
+import { type LinkOptions, optionsOf } from '../../areas/network/options.ts';
+import { staticRoute } from '../../areas/network/staticroute.ts';
+import { vlan } from '../../areas/network/vlan.ts';
+import type { RecordOf, View } from '../../engine/resource.ts';
+import { isLinkLocal, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
+import { Towards } from './towards.ts';
+
+export type Protocol = RecordOf<typeof lagg.fields>['lagg_protocol'];
+
+/** One link with all that the records say of it, whichever record says it. */
+export interface LinkPlan {
+  readonly name: string;
+  readonly device:
+    | { readonly kind: 'plugged' }
+    | { readonly kind: 'vlan'; readonly tag: number; readonly priority: number | null }
+    | { readonly kind: 'bond'; readonly protocol: Protocol };
+  readonly options: LinkOptions;
+  readonly addresses: readonly Network[];
+  readonly dhcp: boolean;
+  readonly ipv6auto: boolean;
+  /** VLANs whose frames go through it. */
+  readonly vlans: readonly string[];
+  /** The aggregate it is a member of, and whether it is the one that carries all traffic while it can. */
+  readonly member: { readonly of: string; readonly preferred: boolean } | undefined;
+  readonly routes: readonly Route[];
+}
+
+export interface Route {
+  /** Undefined for everything that no other route names. */
+  readonly destination: Network | undefined;
+  readonly gateway: string;
+  /** Whether a fixed address reaches the gateway: otherwise the route waits for a lease or a router. */
+  readonly within: boolean;
+}
+
+export interface NetworkPlan {
+  readonly links: readonly LinkPlan[];
+  /** What no link could be found for. */
+  readonly omissions: readonly string[];
+}
+
+type Building = { -readonly [K in keyof LinkPlan]: LinkPlan[K] } & { vlans: string[]; routes: Route[] };
+
+/** Puts together what the records of the area say of each link, and finds the link of each route. */
+export function planLinks(view: View): NetworkPlan {
+  const links = new Map<string, Building>();
+  const omissions: string[] = [];
+  const link = (name: string): Building => {
+    let plan = links.get(name);
+    if (plan === undefined) {
+      plan = { name, device: { kind: 'plugged' }, options: {}, addresses: [], dhcp: false, ipv6auto: false, vlans: [], member: undefined, routes: [] };
+      links.set(name, plan);
+    }
+    return plan;
+  };
+
+  for (const { id, lagg_interface, lagg_protocol } of view.all(lagg)) {
+    // By group, and in it by their order.
+    const members = view.all(laggMember).filter((one) => one.lagg_interfacegroup === id);
+    const aggregate = link(lagg_interface);
+    aggregate.device = { kind: 'bond', protocol: lagg_protocol };
+    const options = members.map((one) => optionsOf(one.lagg_deviceoptions));
+    for (const [place, { lagg_physnic }] of members.entries()) {
+      const member = link(lagg_physnic);
+      member.member = { of: lagg_interface, preferred: lagg_protocol === 'failover' && place === 0 };
+      // The MTU is the aggregate's.
+      const { mtu: _, ...own } = options[place] ?? {};
+      member.options = own;
+    }
+    const mtu = options.find((one) => one.mtu !== undefined)?.mtu;
+    if (mtu !== undefined) aggregate.options = { mtu };
+  }
+  for (const record of view.all(networkInterface)) {
+    const plan = link(record.int_interface);
+    if (plan.member !== undefined) {
+      omissions.push(`network interface ${record.id}: ${record.int_interface} is a member of ${plan.member.of} and has no configuration of its own`);
+      continue;
+    }
+    plan.options = { ...plan.options, ...optionsOf(record.int_options) };
+    plan.addresses = addressesOf(record);
+    plan.dhcp = record.int_dhcp;
+    plan.ipv6auto = record.int_ipv6auto;
+  }
+  for (const { vlan_vint, vlan_pint, vlan_tag, vlan_pcp } of view.all(vlan)) {
+    const parent = link(vlan_pint);
+    if (parent.member !== undefined) {
+      omissions.push(`VLAN ${vlan_vint}: ${vlan_pint} is a member of ${parent.member.of}`);
+      links.delete(vlan_vint);
+      continue;
+    }
+    parent.vlans.push(vlan_vint);
+    link(vlan_vint).device = { kind: 'vlan', tag: vlan_tag, priority: vlan_pcp };
+  }
+  placeRoutes(view, links, omissions);
+  return { links: [...links.values()], omissions };
+}
+
+function placeRoutes(view: View, links: ReadonlyMap<string, Building>, omissions: string[]): void {
+  const towards = new Towards();
+  for (const { name, addresses } of links.values()) for (const address of addresses) towards.add(address, name);
+  const all = [...links.values()];
+  // What a server or a router tells later is not known here: a gateway that no fixed network holds is looked for there.
+  const leased = all.find(({ dhcp }) => dhcp);
+  const announced = all.find(({ ipv6auto }) => ipv6auto) ?? all.find(({ addresses }) => addresses.some(({ family }) => family === 6));
+  const place = (what: string, gateway: string, destination: Network | undefined): void => {
+    const [address = '', zone] = gateway.split('%');
+    const ip = parseIp(address);
+    if (ip === undefined) return;
+    const fallback = ip.family === 4 ? leased : isLinkLocal(ip) || announced?.ipv6auto ? announced : undefined;
+    const near = towards.find(ip);
+    const through = links.get(zone ?? near ?? fallback?.name ?? '');
+    if (through === undefined) omissions.push(`${what}: no interface that has a record reaches ${gateway}`);
+    else through.routes.push({ destination, gateway: showIp(ip), within: zone === undefined && near !== undefined });
+  };
+  const { gc_ipv4gateway, gc_ipv6gateway } = view.only(networkSettings);
+  if (gc_ipv4gateway !== '') place('IPv4 gateway', gc_ipv4gateway, undefined);
+  if (gc_ipv6gateway !== '') place('IPv6 gateway', gc_ipv6gateway, undefined);
+  for (const { sr_destination, sr_gateway } of view.all(staticRoute)) {
+    const destination = parseNetwork(sr_destination);
+    if (destination !== undefined) place(`static route to ${showNetwork(networkOf(destination))}`, sr_gateway, networkOf(destination));
+  }
+}

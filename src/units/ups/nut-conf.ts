@@ -1,0 +1,131 @@
+import { driverOf, type upsSettings } from '../../areas/services/ups.ts';
+import type { RecordOf } from '../../engine/resource.ts';
+import { lines } from '../../lib/text.ts';
+
+type Settings = RecordOf<typeof upsSettings.fields>;
+
+export const folder = '/etc/nut';
+export const eventProgram = '/usr/lib/holdfast/ups-event';
+export const mailFile = `${folder}/holdfast-mail`;
+
+const header = '# Written by Holdfast.';
+
+/** Whether a UPS is connected to this machine. */
+export function isServer(settings: Settings): boolean {
+  return settings.ups_mode === 'master' && settings.ups_driver !== '';
+}
+
+/** Debian's programs look here before they work at all. */
+export function nutConf(settings: Settings): string {
+  return lines(header, `MODE=${isServer(settings) ? 'netserver' : 'netclient'}`);
+}
+
+export function upsConf(settings: Settings): string {
+  if (!isServer(settings)) return lines(header);
+  const { driver, lines: ofModel } = driverOf(settings.ups_driver);
+  return lines(
+    header,
+    `[${settings.ups_identifier}]`,
+    `driver = ${driver}`,
+    ofModel,
+    `port = ${quoted(settings.ups_port)}`,
+    settings.ups_description === '' ? undefined : `desc = ${quoted(settings.ups_description)}`,
+    settings.ups_options === '' ? undefined : settings.ups_options,
+  );
+}
+
+export function upsdConf(settings: Settings): string {
+  const { ups_rmonitor, ups_remoteport, ups_optionsupsd } = settings;
+  return lines(header, `LISTEN ${ups_rmonitor ? '0.0.0.0' : '127.0.0.1'} ${ups_remoteport}`, ups_optionsupsd === '' ? undefined : ups_optionsupsd);
+}
+
+export function upsdUsers(settings: Settings): string {
+  return lines(
+    header,
+    `[${settings.ups_monuser}]`,
+    `password = ${quoted(settings.ups_monpwd)}`,
+    'upsmon primary',
+    settings.ups_extrausers === '' ? undefined : settings.ups_extrausers,
+  );
+}
+
+export function upsmonConf(settings: Settings): string {
+  const isSlave = settings.ups_mode === 'slave';
+  const host = isSlave ? settings.ups_remotehost : 'localhost';
+  const system = `${settings.ups_identifier}@${host.includes(':') ? `[${host}]` : host}:${settings.ups_remoteport}`;
+  const account = `${quoted(settings.ups_monuser)} ${quoted(settings.ups_monpwd)}`;
+  const watches = isSlave || isServer(settings);
+  const tells = toldEvents(settings);
+  return lines(
+    header,
+    watches ? `MONITOR ${system} 1 ${account} ${isSlave ? 'secondary' : 'primary'}` : undefined,
+    // With nothing to watch it would end, and there would be nothing whose state the switch could tell.
+    `MINSUPPLIES ${watches ? 1 : 0}`,
+    `SHUTDOWNCMD ${quoted(shutdownCommand(settings.ups_shutdowncmd))}`,
+    settings.ups_powerdown ? 'POWERDOWNFLAG "/etc/killpower"' : undefined,
+    settings.ups_nocommwarntime === null ? undefined : `NOCOMMWARNTIME ${settings.ups_nocommwarntime}`,
+    tells.length === 0 ? undefined : ['NOTIFYCMD /usr/sbin/upssched', ...tells.map((event) => `NOTIFYFLAG ${event} SYSLOG+EXEC`)],
+  );
+}
+
+/** What is done at which event, through timers that another event can end. */
+export function upsschedConf(settings: Settings): string {
+  return lines(
+    header,
+    `CMDSCRIPT ${eventProgram}`,
+    'PIPEFN /run/nut/upssched/upssched.pipe',
+    'LOCKFN /run/nut/upssched/upssched.lock',
+    settings.ups_shutdown === 'batt' ? [`AT ONBATT * START-TIMER shutdown ${settings.ups_shutdowntimer}`, 'AT ONLINE * CANCEL-TIMER shutdown'] : undefined,
+    settings.ups_emailnotify ? mailedEvents.map((event) => `AT ${event} * EXECUTE ${event}`) : undefined,
+  );
+}
+
+/** Who is told by mail, and under which subject: a line each, for the program that handles events. */
+export function mailSettings(settings: Settings): string | undefined {
+  return settings.ups_emailnotify ? lines(settings.ups_toemail.replaceAll(';', ', '), settings.ups_subject) : undefined;
+}
+
+const mailedEvents = ['ONLINE', 'ONBATT', 'LOWBATT', 'FSD', 'COMMOK', 'COMMBAD', 'SHUTDOWN', 'REPLBATT', 'NOCOMM'] as const;
+
+function toldEvents(settings: Settings): readonly string[] {
+  if (settings.ups_emailnotify) return mailedEvents;
+  return settings.ups_shutdown === 'batt' ? ['ONLINE', 'ONBATT'] : [];
+}
+
+/** The option -p that clients know from a BSD is -P here. */
+function shutdownCommand(command: string): string {
+  return command.replace(/^((?:\/\w+)*\/)?shutdown -p(?=\s|$)/, '$1shutdown -P');
+}
+
+/** Debian has the driver started by units that another program makes from ups.conf, whenever it sees it change. */
+export const enumeratorUnit: string = lines(header, '[Unit]', `ConditionPathExists=!${folder}/ups.conf`);
+
+const handOver = [`ExecStartPre=/usr/bin/chgrp nut ${['ups.conf', 'upsd.conf', 'upsd.users'].map((file) => `${folder}/${file}`).join(' ')}`];
+
+export const driverUnit: string = lines(
+  header,
+  '[Unit]',
+  'Description=Driver of the UPS',
+  'After=local-fs.target',
+  'Before=nut-server.service',
+  '',
+  '[Service]',
+  'Type=forking',
+  'ExecStartPre=-/usr/bin/systemd-tmpfiles --create /usr/lib/tmpfiles.d/nut-common-tmpfiles.conf',
+  handOver,
+  'ExecStart=/usr/sbin/upsdrvctl start',
+  'ExecStop=/usr/sbin/upsdrvctl stop',
+  'Restart=on-failure',
+  'RestartSec=15',
+  '',
+  '[Install]',
+  'WantedBy=multi-user.target',
+);
+
+/** The server has given up root when it reads its files. */
+export const serverUnit: string = lines(header, '[Service]', handOver);
+
+/** A word of the files, whatever is in it. */
+function quoted(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
+}

@@ -1,0 +1,39 @@
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { upsSettings } from '../../areas/services/ups.ts';
+import type { Unit } from '../../engine/unit.ts';
+import { driverUnit, enumeratorUnit, folder, isServer, mailFile, mailSettings, nutConf, serverUnit, upsConf, upsdConf, upsdUsers, upsmonConf, upsschedConf } from './nut-conf.ts';
+
+const driver = 'holdfast-ups-driver';
+
+export const upsUnit: Unit = {
+  name: 'ups',
+  says: 'Network UPS Tools watch the power supply, and shut the machine down before it ends.',
+  reads: [upsSettings, serviceSwitch],
+  services: [driver, 'nut-server', 'nut-monitor'],
+  render(view) {
+    const settings = view.only(upsSettings);
+    const isOnNow = isOn(view, 'ups');
+    const serves = isOnNow && isServer(settings);
+    const systemd = (path: string, content: string) => ({ path: `/etc/systemd/system/${path}`, content, forServiceManager: true });
+    return {
+      files: [
+        systemd(`${driver}.service`, driverUnit),
+        systemd('nut-server.service.d/holdfast.conf', serverUnit),
+        systemd('nut-driver-enumerator.service.d/holdfast.conf', enumeratorUnit),
+        { path: `${folder}/nut.conf`, content: nutConf(settings) },
+        { path: `${folder}/ups.conf`, mode: 0o640, content: upsConf(settings) },
+        { path: `${folder}/upsd.conf`, mode: 0o640, content: upsdConf(settings) },
+        { path: `${folder}/upsd.users`, mode: 0o640, content: upsdUsers(settings) },
+        { path: `${folder}/upsmon.conf`, mode: 0o600, content: upsmonConf(settings) },
+        { path: `${folder}/upssched.conf`, content: upsschedConf(settings) },
+        { path: mailFile, content: mailSettings(settings) },
+      ],
+      services: [
+        { name: driver, running: serves, onChange: 'restart' },
+        { name: 'nut-server', running: serves, onChange: 'restart' },
+        { name: 'nut-monitor', running: isOnNow, onChange: 'restart' },
+      ],
+      omissions: isOnNow && !serves && settings.ups_mode === 'master' ? ['UPS: no driver is set, so there is nothing to watch'] : [],
+    };
+  },
+};

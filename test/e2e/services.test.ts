@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { switchNames } from '../../src/areas/services/daemons.ts';
+import { HostError } from '../../src/host/ports/index.ts';
+import { type Appliance, appliance } from '../support/appliance.ts';
+
+const switchOf = (nas: Appliance, service: string, srv_enable: boolean) => nas.api.put(`services/services/${service}/`, { srv_enable });
+
+test('every service has a switch, found by id, by name and by a filter', async () => {
+  await using nas = await appliance();
+  const all = await nas.api.list('services/services/?limit=0');
+  assert.deepEqual(
+    all.map((one) => one['srv_service']),
+    [...switchNames],
+  );
+  for (const one of all) {
+    const name = String(one['srv_service']);
+    assert.deepEqual(await nas.api.expect(200, 'GET', `services/services/${one['id']}/`), one);
+    assert.deepEqual(await nas.api.expect(200, 'GET', `services/services/${name}/`), one);
+    assert.deepEqual(await nas.api.list(`services/services/?srv_service=${name}`), [one]);
+  }
+  assert.equal((await nas.api.get('services/services/nosuch/')).status, 404);
+  assert.equal((await nas.api.post('services/services/', { srv_service: 'x' })).status, 405);
+  assert.equal((await nas.api.delete('services/services/cifs/')).status, 405);
+});
+
+test('a switch is what the machine does, and a body without it changes nothing', async () => {
+  await using nas = await appliance();
+  for (const service of ['cifs', 'ftp', 'lldp', 'rsync', 'smartd', 'snmp', 'ssh', 'tftp', 'ups']) {
+    for (const on of [true, false]) {
+      const record = await nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable: on, srv_service: 'renamed', ups_mode: 'master' });
+      assert.deepEqual([record['srv_service'], record['srv_enable'], record['srv_state']], [service, on, on ? 'RUNNING' : 'STOPPED']);
+    }
+  }
+  const before = await nas.api.expect(200, 'GET', 'services/services/ftp/');
+  assert.deepEqual(await nas.api.expect(200, 'PUT', 'services/services/ftp/', { dc_domain: 'x' }), before);
+});
+
+test('a program that does not start leaves its switch off, and its words are the answer', async () => {
+  await using nas = await appliance({
+    around: (host) => ({
+      ...host,
+      services: new Proxy(host.services, {
+        get(target, key) {
+          if (key === 'start') return async () => Promise.reject(new HostError('rsync did not start: bind() failed: Address already in use'));
+          const value: unknown = Reflect.get(target, key);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      }),
+    }),
+  });
+  const answer = await switchOf(nas, 'rsync', true);
+  assert.equal(answer.status, 400);
+  assert.deepEqual(answer.json, { error_message: 'rsync did not start: bind() failed: Address already in use' });
+  assert.equal((await nas.api.expect(200, 'GET', 'services/services/rsync/'))['srv_enable'], false);
+});
+
+test('a port that another service has is refused before anything is touched, and named', async () => {
+  await using nas = await appliance();
+  await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_port: 873 });
+  await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
+  const switching = await switchOf(nas, 'rsync', true);
+  assert.equal(switching.status, 409);
+  assert.deepEqual(switching.json, { srv_enable: ['The service rsync would listen on TCP port 873, which the service ftp has.'] });
+  await nas.api.expect(200, 'PUT', 'services/rsyncd/', { rsyncd_port: 8730 });
+  await nas.api.expect(200, 'PUT', 'services/services/rsync/', { srv_enable: true });
+  const setting = await nas.api.put('services/rsyncd/', { rsyncd_port: 873 });
+  assert.deepEqual(setting.json, { rsyncd_port: ['The service rsync would listen on TCP port 873, which the service ftp has.'] });
+  await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: false });
+  await nas.api.expect(200, 'PUT', 'services/rsyncd/', { rsyncd_port: 873 });
+});
+
+test('Samba as a domain controller and Samba for shares do not run beside one another', async () => {
+  await using nas = await appliance();
+  await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  const answer = await switchOf(nas, 'domaincontroller', true);
+  assert.equal(answer.status, 409);
+  assert.match(answer.text, /TCP port 445, which the service cifs has/);
+});
+
+test("the interface's own port is nobody else's, TCP and UDP are apart, and so are two addresses", async () => {
+  await using nas = await appliance({ listen: { address: '127.0.0.1', port: 8080 } });
+  await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_port: 8080 });
+  const answer = await switchOf(nas, 'ftp', true);
+  assert.deepEqual(answer.json, { srv_enable: ['The service ftp would listen on TCP port 8080, which Holdfast itself has.'] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_directory: '/mnt/tank', tftp_port: 8080 });
+  await nas.api.expect(200, 'PUT', 'services/services/tftp/', { srv_enable: true });
+  await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_port: 161, tftp_host: '192.0.2.1' });
+  const everywhere = await switchOf(nas, 'snmp', true);
+  assert.deepEqual(everywhere.json, { srv_enable: ['The service snmp would listen on UDP port 161, which the service tftp has.'] });
+});
