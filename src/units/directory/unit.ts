@@ -27,7 +27,7 @@ export const directoryUnit: Unit = {
         { path: '/etc/nslcd.conf', mode: 0o600, content: whileLdap(nslcd) },
         { path: '/etc/defaultdomain', content: whileNis(`${nis.nis_domain}\n`) },
         { path: '/etc/yp.conf', content: whileNis(yp) },
-        { path: '/etc/default/ypbind', content: whileNis(ypbind) },
+        { path: '/etc/default/nis', content: whileNis(ypbind) },
         { path: '/etc/nsswitch.conf', content: nsswitchConf(sources) },
       ],
       services: [serviceOf('nslcd', ldap.ldap_enable, [nslcd, server.authority ?? ''].join('\n')), serviceOf('ypbind', nis.nis_enable, [nis.nis_domain, yp, ypbind].join('\n'))],

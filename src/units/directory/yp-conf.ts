@@ -14,7 +14,7 @@ export function ypConf({ nis_domain: domain, nis_servers, nis_manycast: manycast
   );
 }
 
-/** `/etc/default/ypbind`: read by the service manager. */
+/** `/etc/default/nis`: read by the service manager for ypbind. */
 export function ypbindDefaults({ nis_secure_mode: secure }: Settings): string {
   return lines('# Written by Holdfast.', `YPBINDARGS=${secure ? '' : '-broken-server'}`);
 }
