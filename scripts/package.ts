@@ -19,8 +19,13 @@ const recommends = [
   'ethtool',
   'hdparm',
   'inadyn',
+  'ldap-utils',
+  'libnss-ldapd',
+  'libnss-nis',
+  'libpam-ldapd',
   'lldpd',
   'lz4',
+  'nslcd',
   'nut-client',
   'nut-server',
   'openssh-client',
@@ -41,6 +46,7 @@ const recommends = [
   'sudo',
   'systemd-resolved',
   'tftpd-hpa',
+  'ypbind-mt',
   'zfs-zed',
 ];
 

@@ -2,6 +2,10 @@
 import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
+import { kerberosRealm } from './directoryservice/kerberosrealm.ts';
+import { kerberosSettings } from './directoryservice/kerberossettings.ts';
+import { ldapSettings } from './directoryservice/ldap.ts';
+import { nisSettings } from './directoryservice/nis.ts';
 import { networkSettings } from './network/globalconfiguration.ts';
 import { networkInterface } from './network/interface.ts';
 import { lagg } from './network/lagg.ts';
@@ -76,6 +80,10 @@ export const catalogue: readonly Resource[] = [
   startScript,
   rsyncTask,
   smartTest,
+  ldapSettings,
+  nisSettings,
+  kerberosRealm,
+  kerberosSettings,
   // Part B
   cifsShare,
   nfsShare,

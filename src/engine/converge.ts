@@ -65,19 +65,13 @@ async function convergeAccounts(host: Host, desired: DesiredAccounts, applied: D
   const actual: OwnedAccounts = applied ?? (await host.accounts.owned());
   const users = difference(actual.users, desired.users, sameUser);
   const groups = difference(actual.groups, desired.groups, (a, b) => a.gid === b.gid);
-  // A group must be there before its members, and empty of primary members before it goes. A group whose number
-  // changes is another group, so its users are changed between its removal and its return.
+  // A group must be there before its members, and empty of primary members before it goes.
   for (const user of users.gone) await act(`remove the user ${user.name}`, () => host.accounts.removeUser(user.name), 'accounts');
-  for (const group of groups.different) await act(`give the group ${group.name} the number ${group.gid}`, () => replaceGroup(host, group), 'accounts');
+  for (const group of groups.different) await act(`give the group ${group.name} the number ${group.gid}`, () => host.accounts.changeGroup(group), 'accounts');
   for (const group of groups.added) await act(`create the group ${group.name}`, () => host.accounts.createGroup(group), 'accounts');
   for (const user of users.different) await act(`change the user ${user.name}`, () => host.accounts.changeUser(user), 'accounts');
   for (const user of users.added) await act(`create the user ${user.name}`, () => host.accounts.createUser(user), 'accounts');
   for (const group of groups.gone) await act(`remove the group ${group.name}`, () => host.accounts.removeGroup(group.name), 'accounts');
-}
-
-async function replaceGroup(host: Host, group: { readonly name: string; readonly gid: number }): Promise<void> {
-  await host.accounts.removeGroup(group.name);
-  await host.accounts.createGroup(group);
 }
 
 function sameUser(a: UserSpec, b: UserSpec): boolean {

@@ -253,6 +253,8 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;
   present?(record: RecordOf<F>, world: World): LiveOf<F>;
+  /** As for a collection: slow work that must not hold the lane. */
+  beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F>): Promise<Partial<RecordOf<F>>>;
 }
 
 /** Where a hosted resource's records are looked for: the names in the path, and the world. */

@@ -2,7 +2,7 @@ import type { Asker, Engine } from '../engine/engine.ts';
 import { invalid, missing, refused } from '../engine/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/fields.ts';
 import { answered, readSent } from '../engine/record.ts';
-import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type RecordOf, type Scope } from '../engine/resource.ts';
+import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type RecordOf, type Scope, type SentOf } from '../engine/resource.ts';
 import { fieldValue, type Kept } from '../engine/tables.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
@@ -116,8 +116,14 @@ export class Interface {
   /** What was sent, with what the resource does about it beforehand. `before` is the record of an update. */
   async #read(call: Call, of: Kept, before: RecordOf<Fields> | undefined) {
     const { sent, issues } = readSent(of.fields, call.body({ needed: true }), before === undefined ? 'create' : 'update');
-    const fill = Object.keys(issues).length === 0 && of.kind === 'collection' ? await of.beforehand?.(sent, this.#engine.operations(call.asker), before) : undefined;
+    const fill = Object.keys(issues).length === 0 ? await this.#beforehand(call, of, sent, before) : undefined;
     return { sent, issues, fill };
+  }
+
+  #beforehand(call: Call, of: Kept, sent: SentOf<Fields>, before: RecordOf<Fields> | undefined) {
+    const operations = this.#engine.operations(call.asker);
+    if (of.kind === 'collection') return of.beforehand?.(sent, operations, before);
+    return before === undefined ? undefined : of.beforehand?.(sent, operations, before);
   }
 
   #list(call: Call, of: Kept): Answer {

@@ -4,11 +4,13 @@ import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
 import { consoleUnit } from './console/unit.ts';
 import { cronUnit } from './cron/unit.ts';
+import { directoryUnit } from './directory/unit.ts';
 import { disksUnit } from './disks/unit.ts';
 import { domainControllerUnit } from './domaincontroller/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { iscsiUnit } from './iscsi/unit.ts';
+import { kerberosUnit } from './kerberos/unit.ts';
 import { autotuneUnit, kernelUnit } from './kernel/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
 import { keyboardUnit, logsUnit } from './logs/unit.ts';
@@ -32,6 +34,8 @@ export const units: readonly Unit[] = [
   networkUnit,
   namesUnit,
   accountsUnit,
+  directoryUnit,
+  kerberosUnit,
   sambaUnit,
   domainControllerUnit,
   dynamicDnsUnit,

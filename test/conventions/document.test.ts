@@ -25,8 +25,6 @@ const documented: readonly Documented[] = readFileSync(fileURLToPath(new URL('./
 const notYet: readonly string[] = [
   'directoryservice/activedirectory',
   'directoryservice/idmap',
-  'directoryservice/ldap',
-  'directoryservice/nis',
   'jails/configuration',
   'jails/jails',
   'jails/mountpoints',

@@ -233,8 +233,15 @@ export const examples: Readonly<Record<string, Example>> = {
       bsdusr_creategroup: true,
       bsdusr_home: home(n),
       bsdusr_sudo: n % 2 === 1,
+      bsdusr_sshpubkey: sshKey(n),
     }),
-    update: (n) => ({ bsdusr_full_name: `Renamed ${n}`, bsdusr_locked: n % 2 === 1, bsdusr_shell: n % 2 === 1 ? '/bin/bash' : '/bin/sh', bsdusr_email: `user${n}@example.com` }),
+    update: (n) => ({
+      bsdusr_full_name: `Renamed ${n}`,
+      bsdusr_locked: n % 2 === 1,
+      bsdusr_shell: n % 2 === 1 ? '/bin/bash' : '/bin/sh',
+      bsdusr_email: `user${n}@example.com`,
+      bsdusr_sshpubkey: sshKey(n + 100),
+    }),
     variants: [
       {
         title: 'without a home or a password',
@@ -390,6 +397,23 @@ export const examples: Readonly<Record<string, Example>> = {
     update: (n) => ({ cifs_srv_description: `Server ${n}`, cifs_srv_netbiosname: `holdfast${n}`, cifs_srv_loglevel: n % 2 === 0 ? '1' : '2', cifs_srv_bindip: ['192.0.2.7'] }),
     variants: [{ title: 'that is a reload only', verb: 'update', body: (n) => ({ cifs_srv_guest: n % 2 === 0 ? 'nobody' : 'www' }) }],
   },
+  'directoryservice/kerberosrealm': {
+    create: (n) => ({ krb_realm: `REALM${n}.EXAMPLE.COM`, krb_kdc: `kdc${n}.example.com` }),
+    update: (n) => ({ krb_kdc: `kdc${n}.example.com:88 192.0.2.${n % 250}`, krb_admin_server: `kdc${n}.example.com` }),
+  },
+  'directoryservice/kerberossettings': { update: (n) => ({ ks_libdefaults_aux: `ticket_lifetime = ${n}h` }) },
+  'directoryservice/ldap': {
+    update: (n) => ({
+      ldap_enable: true,
+      ldap_hostname: 'ldap.example.com',
+      ldap_basedn: 'dc=example,dc=com',
+      ldap_binddn: 'cn=reader,dc=example,dc=com',
+      ldap_bindpw: 'directory secret',
+      ldap_usersuffix: `ou=people${n}`,
+    }),
+    variants: [{ title: 'that is not used', verb: 'update', body: (n) => ({ ldap_enable: false, ldap_timeout: n }) }],
+  },
+  'directoryservice/nis': { update: (n) => ({ nis_enable: n % 2 === 0, nis_domain: `domain${n}`, nis_servers: '192.0.2.7, yp.example.com' }) },
   'system/certificateauthority': {
     madeAt: 'internal',
     actions: {
@@ -478,4 +502,10 @@ export const examples: Readonly<Record<string, Example>> = {
 export function exampleBody(path: string, verb: 'create' | 'update', n: number): Record_ {
   const body = examples[path]?.[verb]?.(n, []);
   return isObject(body) ? body : {};
+}
+
+/** A public key of the right form, of which nobody has the other half. */
+function sshKey(n: number): string {
+  const kind = Buffer.from('\0\0\0\x0bssh-ed25519\0\0\0 ', 'latin1');
+  return `ssh-ed25519 ${Buffer.concat([kind, Buffer.alloc(32, n)]).toString('base64')} user${n}\n`;
 }

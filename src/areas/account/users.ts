@@ -1,15 +1,18 @@
 import { failed } from '../../engine/errors.ts';
+import type { Facts } from '../../engine/facts.ts';
 import { createOnly, flag, freeObject, hidden, inputOnly, integer, list, nullable, readOnly, reference, required, secret, text, where } from '../../engine/fields.ts';
 import { loginShell, octal, volumeOf, volumesFolder } from '../../engine/formats.ts';
 import { answered } from '../../engine/record.ts';
 import { action, collection, type Draft, type Operations, type RecordOf, type View } from '../../engine/resource.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
+import { cifsSettings } from '../services/cifs.ts';
 import { folderStep } from '../storage/folders.ts';
 import { builtinUsers, madeWhenMissing } from './builtin.ts';
 import { group } from './groups.ts';
 import { newSmbHash, smbLine } from './hashes.ts';
 import { accountNameProblem, nextFreeNumber } from './names.ts';
+import { keyLines, publicKeysProblem } from './public-keys.ts';
 
 /** A home that is no folder: for accounts that only use shares. */
 const noHome = '/nonexistent';
@@ -41,8 +44,9 @@ const fields = {
     value === '' || /^[^\s@]+@[^\s@]+$/.test(value) ? undefined : `${quote(value)} is no mail address.`,
   ),
   bsdusr_sudo: flag(false, { says: 'Whether the user may become root with sudo.' }),
-  bsdusr_sshpubkey: where(text({ says: 'Public keys that open the account over SSH. Not taken yet: only an empty text is.', max: 65_536, multiline: true }), (value) =>
-    value === '' ? undefined : 'SSH keys cannot be kept yet; set them up in the home folder.',
+  bsdusr_sshpubkey: where(
+    text({ says: 'Public keys that open the account over SSH, one a line: the file .ssh/authorized_keys in the home folder.', max: 65_536, multiline: true }),
+    publicKeysProblem,
   ),
   bsdusr_attributes: freeObject({ says: 'What clients keep with the user for themselves.', maxBytes: 65_536 }),
   bsdusr_microsoft_account: flag(false, { says: 'Whether the account belongs to a Microsoft account; kept for clients, without effect.' }),
@@ -90,6 +94,7 @@ export const user = collection(
         bsdusr_uid: named.bsdusr_uid,
         bsdusr_group: before === undefined && sent.bsdusr_creategroup === true && record.bsdusr_group === null ? ownGroup(draft, record.bsdusr_username) : named.bsdusr_group,
         bsdusr_home: before === undefined ? homeOf(record.bsdusr_home, record.bsdusr_username) : named.bsdusr_home,
+        bsdusr_sshpubkey: keyLines(record.bsdusr_sshpubkey),
         bsdusr_groups: sent.bsdusr_to_group ?? record.bsdusr_groups ?? [],
         ...hashFields(named),
       };
@@ -112,13 +117,20 @@ export const user = collection(
       if (record.bsdusr_home !== before?.bsdusr_home && record.bsdusr_home !== noHome && !record.bsdusr_builtin && volumeOf(record.bsdusr_home, facts) === undefined) {
         issues.add('bsdusr_home', `${quote(record.bsdusr_home)} lies on no volume.`);
       }
+      if (record.bsdusr_sshpubkey !== '' && keysBorder(record, facts) === undefined) {
+        issues.add('bsdusr_sshpubkey', 'SSH keys lie in the home folder, and this user has none on a volume.');
+      }
     },
     onSave({ draft, record, before, sent, view }) {
-      if (record.bsdusr_builtin || record.bsdusr_home === noHome) return;
-      if (record.bsdusr_home !== before?.bsdusr_home || sent.bsdusr_mode !== undefined) makeHome(draft, record, view, sent.bsdusr_mode ?? '755');
+      const moved = record.bsdusr_home !== before?.bsdusr_home;
+      if (!record.bsdusr_builtin && record.bsdusr_home !== noHome && (moved || sent.bsdusr_mode !== undefined)) makeHome(draft, record, view, sent.bsdusr_mode ?? '755');
+      const keysBefore = before?.bsdusr_sshpubkey ?? '';
+      if (record.bsdusr_sshpubkey !== keysBefore || (moved && record.bsdusr_sshpubkey !== '')) keepKeys(draft, record, view);
     },
     onRemove({ draft, record }) {
       if (record.bsdusr_builtin) throw failed(`The user ${record.bsdusr_username} belongs to the system and stays.`);
+      // Gaps 10.1: guests of Samba become somebody else.
+      if (draft.only(cifsSettings).cifs_srv_guest === record.bsdusr_username) draft.update(cifsSettings, 1, { cifs_srv_guest: 'nobody' });
       const primary = record.bsdusr_group === null ? undefined : draft.get(group, record.bsdusr_group);
       if (primary === undefined || primary.bsdgrp_builtin) return;
       const others = draft.all(user).some((one) => one.id !== record.id && (one.bsdusr_group === primary.id || one.bsdusr_groups.includes(primary.id)));
@@ -227,5 +239,33 @@ function makeHome(draft: Draft, record: User, view: View, mode: string): void {
   draft.plan.last({
     title: `give the home folder ${record.bsdusr_home} to ${record.bsdusr_username}`,
     perform: (host) => host.files.setPermissions(record.bsdusr_home, { within, uid, gid, folderMode, recursive: false }),
+  });
+}
+
+/** The folder in which the way to a user's keys begins, or nothing where keys cannot be kept. Root's home is the system's (gaps 10.1). */
+function keysBorder({ bsdusr_uid, bsdusr_builtin, bsdusr_home }: User, facts: Facts): string | undefined {
+  if (bsdusr_uid === 0 && bsdusr_builtin) return '/';
+  const volume = bsdusr_builtin ? undefined : volumeOf(bsdusr_home, facts);
+  return volume === undefined ? undefined : `${volumesFolder}/${volume}`;
+}
+
+/** The user may change the file by hand meanwhile, so what was there is read before it is replaced. */
+function keepKeys(draft: Draft, record: User, view: View): void {
+  const within = keysBorder(record, draft.facts);
+  const gid = record.bsdusr_uid === 0 ? 0 : record.bsdusr_group === null ? undefined : view.get(group, record.bsdusr_group)?.bsdgrp_gid;
+  if (within === undefined || record.bsdusr_uid === null || typeof gid !== 'number') return;
+  const options = { within, uid: record.bsdusr_uid, gid };
+  const path = `${record.bsdusr_home}/.ssh/authorized_keys`;
+  let before: { readonly text: string | undefined } | undefined;
+  draft.plan.first({
+    title: `${record.bsdusr_sshpubkey === '' ? 'remove' : 'write'} the SSH keys of ${record.bsdusr_username}`,
+    async perform({ files }) {
+      before = { text: await files.readPrivate(path, options) };
+      await files.writePrivate(path, record.bsdusr_sshpubkey === '' ? undefined : record.bsdusr_sshpubkey, options);
+    },
+    left: async () => before !== undefined,
+    async undo({ files }) {
+      if (before !== undefined) await files.writePrivate(path, before.text, options);
+    },
   });
 }

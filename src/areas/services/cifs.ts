@@ -81,6 +81,6 @@ export const cifsSettings = singleton('services/cifs', {
 });
 
 /** The characters of gaps 3.1 but the percent sign, which Samba would read as the beginning of a macro. */
-function netbiosName(says: string) {
+export function netbiosName(says: string) {
   return text({ says, max: 15, pattern: /^[A-Za-z0-9._!@#$^&()'{}~-]+$/, rule: "Letters, digits and the characters . - _ ! @ # $ ^ & ( ) ' { } ~ make such a name." });
 }

@@ -67,6 +67,13 @@ export class LinuxAccounts implements Accounts {
     });
   }
 
+  changeGroup({ name, gid }: GroupSpec): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#mustBeOwned('groups', name, 'groupmod');
+      await this.#tool('groupmod', '--non-unique', `--gid=${gid}`, name);
+    });
+  }
+
   removeGroup(name: string): Promise<void> {
     return this.#inTurn(async () => {
       await this.#mustBeOwned('groups', name, 'groupdel');
@@ -93,6 +100,7 @@ export class LinuxAccounts implements Accounts {
           `--home-dir=${user.home}`,
           `--shell=${user.shell}`,
           `--comment=${user.fullName}`,
+          ...(isLocked(passwordHash) ? [expired] : []),
           ...groups,
           name,
         );
@@ -122,6 +130,7 @@ export class LinuxAccounts implements Accounts {
       if (user.home !== before.home) changes.push(`--home=${user.home}`);
       if (user.shell !== before.shell) changes.push(`--shell=${user.shell}`);
       if (user.groups.join(',') !== before.groups.join(',')) changes.push(`--groups=${user.groups.join(',')}`);
+      if (isLocked(user.passwordHash) !== isLocked(before.passwordHash)) changes.push(isLocked(user.passwordHash) ? expired : '--expiredate=');
       if (changes.length > 0) await this.#tool('usermod', ...changes, name);
       if (user.passwordHash !== before.passwordHash) await this.#setHash(name, user.passwordHash);
     });
@@ -234,6 +243,13 @@ function isNames(value: unknown): value is readonly string[] {
 function specOf(user: SystemUser, { groups, hashes }: Local): UserSpec {
   const auxiliary = groups.filter((group) => group.members.includes(user.name)).map((group) => group.name);
   return Object.freeze({ ...user, passwordHash: hashes.get(user.name) ?? '*', groups: Object.freeze([...new Set(auxiliary)].sort()) });
+}
+
+/** A key opens an account whatever its password is. One that has expired opens on no way: PAM says so to every program. */
+const expired = '--expiredate=1970-01-02';
+
+function isLocked(passwordHash: string): boolean {
+  return passwordHash.startsWith('!');
 }
 
 /** The tools take more than the files can hold, and take a leading dash for an option. */

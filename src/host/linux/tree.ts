@@ -6,6 +6,7 @@ import type { FileOptions, Files, Permissions } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
 import { give, type PermissionOrder, permissionsWord } from './permissions.ts';
+import { readPrivateFile, removePrivateFile, writePrivateFile } from './private-files.ts';
 import { expectSuccess, helperEntry, type Runner } from './runner.ts';
 import { type Border, byHandle, walk } from './walk.ts';
 
@@ -196,6 +197,27 @@ export class Tree implements Files {
       } finally {
         await close();
       }
+    } catch (error) {
+      throw hostError(what, error);
+    }
+  }
+
+  async readPrivate(path: string, { within }: { within: string }): Promise<string | undefined> {
+    const parts = partsBelow(path, within, `cannot read ${path}`);
+    try {
+      return await readPrivateFile(await this.#border(within), parts);
+    } catch (error) {
+      throw hostError(`cannot read ${path}`, error);
+    }
+  }
+
+  async writePrivate(path: string, content: string | undefined, { within, uid, gid }: { within: string; uid: number; gid: number }): Promise<void> {
+    const what = `cannot ${content === undefined ? 'remove' : 'write'} ${path}`;
+    const parts = partsBelow(path, within, what);
+    try {
+      const border = await this.#border(within);
+      if (content === undefined) await removePrivateFile(border, parts);
+      else await writePrivateFile(border, parts, content, { uid, gid });
     } catch (error) {
       throw hostError(what, error);
     }

@@ -7,11 +7,11 @@ import { codeOf } from './failure.ts';
 /** Opens a place without the right to read it: only to look at it and to change its owner and permissions. */
 export const lookOnly = 0o10000000;
 
-const openFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+export const openFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const mostLinks = 40;
 
 /** A name in an open folder. Whoever renames folders meanwhile cannot make it mean another place. */
-const inFolder = (folder: FileHandle, name: string): string => `/proc/self/fd/${folder.fd}/${name}`;
+export const inFolder = (folder: FileHandle, name: string): string => `/proc/self/fd/${folder.fd}/${name}`;
 
 /** The folder that a walk must not leave. */
 export interface Border {
@@ -33,11 +33,11 @@ export interface Walk {
 }
 
 /**
- * Goes from the border along `parts`, following links that stay within, and with `make` making the folders that are
+ * Goes from the border along `parts`, following links that stay within unless they are refused, and with `make` making the folders that are
  * missing, with those permission bits. It holds each folder on the way open and never uses a path twice, so that whoever may write there
  * cannot lead it out by exchanging a folder for a link in the meantime.
  */
-export async function walk(border: Border, parts: readonly string[], options: { make?: number } = {}): Promise<Walk> {
+export async function walk(border: Border, parts: readonly string[], options: { make?: number; links?: 'followed' | 'refused' } = {}): Promise<Walk> {
   const opened: FileHandle[] = [];
   const made: { folder: FileHandle; name: string }[] = [];
   const undo = async () => {
@@ -78,6 +78,7 @@ export async function walk(border: Border, parts: readonly string[], options: { 
         await folder.chmod(options.make);
         stack.push(folder);
       } else if (found.isSymbolicLink()) {
+        if (options.links === 'refused') throw new HostError(`${name} is a link`);
         links += 1;
         if (links > mostLinks) throw new HostError('too many links on the way');
         const target = await readlink(here);

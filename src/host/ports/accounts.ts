@@ -7,6 +7,8 @@ export interface Accounts {
   owned(): Promise<OwnedAccounts>;
 
   createGroup(group: GroupSpec): Promise<void>;
+  /** Gives the group another number. Users whose primary group it is follow it. */
+  changeGroup(group: GroupSpec): Promise<void>;
   removeGroup(name: string): Promise<void>;
   createUser(user: UserSpec): Promise<void>;
   /** Everything but the name may change. */

@@ -42,6 +42,18 @@ export interface Files {
   /** Gives a file or folder, and with `recursive` all in it on the same file system, an owner and permissions. Links are left alone. */
   setPermissions(path: string, permissions: Permissions): Promise<void>;
 
+  /**
+   * The text of a file in a folder that somebody else may write to, as a key file in a home. Whatever is a link on the
+   * way from `within` to it, or has another name besides, is refused.
+   */
+  readPrivate(path: string, options: { within: string }): Promise<string | undefined>;
+
+  /**
+   * Replaces such a file in one step, and makes the folder it lies in. Both belong to the owner and are for nobody
+   * else. No text removes the file, and its folder when nothing else is in it.
+   */
+  writePrivate(path: string, content: string | undefined, options: { within: string; uid: number; gid: number }): Promise<void>;
+
   /** What is at `path` itself; links are followed. */
   kind(path: string): Promise<'file' | 'folder' | 'other' | undefined>;
 

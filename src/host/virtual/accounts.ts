@@ -68,6 +68,19 @@ export class VirtualAccounts implements Accounts {
     this.#memory.keep(Object.freeze({ users, groups: [...groups, Object.freeze({ name: group.name, gid: group.gid })] }));
   }
 
+  async changeGroup({ name, gid }: GroupSpec): Promise<void> {
+    const { users, groups } = this.#memory.value;
+    const before = groups.find((one) => one.name === name);
+    if (before === undefined) throw new HostError(unowned('groupmod', 'group', name, this.#groups()));
+    mustBeId('groupmod', 'group', gid);
+    this.#memory.keep(
+      Object.freeze({
+        users: users.map((user) => (user.gid === before.gid ? Object.freeze({ ...user, gid }) : user)),
+        groups: groups.map((group) => (group === before ? Object.freeze({ name, gid }) : group)),
+      }),
+    );
+  }
+
   async removeGroup(name: string): Promise<void> {
     const { users, groups } = this.#memory.value;
     const group = groups.find((one) => one.name === name);

@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import { isWithin } from '../../lib/path.ts';
 import type { Commands, Outcome, UserCommand, UserProgram } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
+import { ldapsearch } from './ldapsearch.ts';
 import { proftpdTest } from './proftpd.ts';
 import { readKey, sshdTest } from './sshd.ts';
 import { codeOf } from './state.ts';
@@ -33,6 +34,8 @@ export class VirtualCommands implements Commands {
         return proftpdTest(after(rest, '-c') ?? '/etc/proftpd/proftpd.conf', { read: (path) => this.#read(path), matching: (pattern) => this.#matching(pattern) });
       case 'sshd':
         return sshdTest(after(rest, '-f') ?? '/etc/ssh/sshd_config', (path) => this.#read(path));
+      case 'timeout':
+        return rest.includes('ldapsearch') ? ldapsearch(rest, (path) => this.#read(path)) : { status: 0, stdout: '', stderr: '' };
       case 'ssh-keygen':
         return readKey(after(rest, '-f') ?? '', (path) => this.#read(path));
       default:

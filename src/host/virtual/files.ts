@@ -200,6 +200,61 @@ export class VirtualFiles implements Files {
     }
   }
 
+  async readPrivate(path: string, { within }: { within: string }): Promise<string | undefined> {
+    try {
+      const { place } = this.#withoutLinks(path, within);
+      return lookAt(place) === undefined ? undefined : readFileSync(place, 'utf8');
+    } catch (error) {
+      throw hostError(`cannot read ${path}`, error);
+    }
+  }
+
+  async writePrivate(path: string, content: string | undefined, { within }: { within: string; uid: number; gid: number }): Promise<void> {
+    try {
+      const { folder, place } = this.#withoutLinks(path, within);
+      if (content === undefined) {
+        rmSync(place, { force: true });
+        if (lookAt(folder) !== undefined && readdirSync(folder).length === 0) rmdirSync(folder);
+        return;
+      }
+      const made = lookAt(folder) === undefined;
+      if (made) mkdirSync(folder, 0o700);
+      try {
+        chmodSync(folder, 0o700);
+        replaceFile(place, this.#aside(path), content, 0o600);
+      } catch (error) {
+        if (made) rmdirSync(folder);
+        throw error;
+      }
+    } catch (error) {
+      throw hostError(`cannot ${content === undefined ? 'remove' : 'write'} ${path}`, error);
+    }
+  }
+
+  /** Where a file and the folder it lies in are, both without a link on the way from `within`. The folder may be missing. */
+  #withoutLinks(path: string, within: string): { folder: string; place: string } {
+    const border = normalPath(within);
+    const wanted = normalPath(path);
+    if (!isWithin(wanted, border)) throw new HostError(`it is not below ${within}`);
+    const parts = wanted
+      .slice(border.length)
+      .split('/')
+      .filter((part) => part !== '');
+    const places = parts.map((_, index) => join(this.#tree.locate(border), ...parts.slice(0, index + 1)));
+    for (const [index, place] of places.entries()) {
+      const found = lookAt(place);
+      const name = parts[index] ?? '';
+      if (found?.isSymbolicLink()) throw new HostError(`${name} is a link`);
+      if (index === places.length - 1) {
+        if (found !== undefined && !found.isFile()) throw new HostError(`${name} is no file`);
+      } else if (found === undefined ? index < places.length - 2 : !found.isDirectory()) {
+        throw new HostError(found === undefined ? `there is no ${name}` : `${name} is no folder`);
+      }
+    }
+    const [folder = '', place = ''] = places.slice(-2);
+    return { folder, place };
+  }
+
   async kind(path: string): Promise<'file' | 'folder' | 'other' | undefined> {
     try {
       const found = lookAt(this.#tree.locate(path));

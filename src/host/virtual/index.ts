@@ -48,6 +48,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   mkdirSync(folder, { recursive: true });
   const staged = join(folder, 'staged');
   const tree = new Tree(join(folder, 'root'));
+  mkdirSync(join(tree.root, 'root'), { recursive: true });
   const disks = disksOf(sizes);
   // Each looks at the other: what is offered must be there, and what is offered is not destroyed.
   const zfs: VirtualZfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now, busyDevices: () => targets.inUse });

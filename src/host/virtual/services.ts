@@ -14,6 +14,7 @@ const installed: ReadonlySet<string> = new Set([
   'nfs-kernel-server',
   'nfs-server',
   'nmbd',
+  'nslcd',
   'nut-client',
   'nut-monitor',
   'nut-server',
@@ -32,6 +33,7 @@ const installed: ReadonlySet<string> = new Set([
   'tftpd-hpa',
   'tgt',
   'winbind',
+  'ypbind',
 ]);
 
 const runningAtFirst = { running: true, enabled: true };

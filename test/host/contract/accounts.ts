@@ -117,6 +117,17 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         assert.equal(await ownedGroup(accounts, group), undefined);
       });
 
+      test('a group may get another number, and its primary members follow it', async (t) => {
+        const { accounts } = await start(t);
+        const group = await groupOn(accounts, t);
+        const user = await userOn(accounts, t);
+        await accounts.changeGroup({ name: group, gid: gid + 9 });
+        assert.deepEqual(await ownedGroup(accounts, group), { name: group, gid: gid + 9 });
+        assert.equal((await ownedUser(accounts, user.name))?.gid, gid + 9);
+        await refused(accounts.changeGroup({ name: 'daemon', gid: gid + 9 }), /daemon/);
+        await accounts.removeUser(user.name);
+      });
+
       test('a removed group has no members left', async (t) => {
         const { accounts } = await start(t);
         await groupOn(accounts, t);

@@ -151,6 +151,24 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(`${folder}/here`), 'file');
       });
 
+      test('a private file has a folder of its own, and both go again', async (t) => {
+        const { files, folder } = await place(t);
+        const path = `${folder}/.keys/list`;
+        const owner = { within: '/etc', uid: 0, gid: 0 };
+        assert.equal(await files.readPrivate(path, owner), undefined);
+        await files.writePrivate(path, 'one\n', owner);
+        assert.equal(await files.readPrivate(path, owner), 'one\n');
+        assert.deepEqual([await files.mode(path), await files.mode(`${folder}/.keys`)], [0o600, 0o700]);
+        await files.writePrivate(path, 'two\n', owner);
+        assert.equal(await files.read(path), 'two\n');
+        await refused(files.writePrivate(`${folder}/here/list`, 'x', owner), /here/);
+        await refused(files.writePrivate(`${folder}/none/.keys/list`, 'x', owner), /none/);
+        await refused(files.writePrivate('/etc/.keys/list', 'x', { ...owner, within: folder }), /below/);
+        await files.writePrivate(path, undefined, owner);
+        assert.equal(await files.kind(`${folder}/.keys`), undefined);
+        await files.writePrivate(path, undefined, owner);
+      });
+
       test('permissions are set within a folder only, on what is there', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/sub/a`, 'x');

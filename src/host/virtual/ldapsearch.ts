@@ -1,0 +1,24 @@
+import type { Outcome } from '../ports/commands.ts';
+
+/** The one LDAP directory in the virtual machine's network. */
+const directory = {
+  host: 'ldap.example.com',
+  base: 'dc=example,dc=com',
+  accounts: new Map([['cn=reader,dc=example,dc=com', 'directory secret']]),
+};
+
+/** What `ldapsearch` says to a question for one entry. `read` answers the text of a file. */
+export function ldapsearch(words: readonly string[], read: (path: string) => string | undefined): Outcome {
+  const after = (option: string): string | undefined => (words.includes(option) ? words[words.indexOf(option) + 1] : undefined);
+  const uri = after('-H') ?? '';
+  const base = after('-b') ?? '';
+  const name = after('-D');
+  if (uri !== `ldap://${directory.host}/` && uri !== `ldaps://${directory.host}/`) return failure(255, "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)");
+  if (name !== undefined && directory.accounts.get(name) !== read(after('-y') ?? '')) return failure(49, 'ldap_bind: Invalid credentials (49)');
+  if (base !== directory.base && !base.endsWith(`,${directory.base}`)) return failure(32, 'No such object (32)');
+  return { status: 0, stdout: `dn: ${base}\n\n`, stderr: '' };
+}
+
+function failure(status: number, said: string): Outcome {
+  return { status, stdout: '', stderr: `${said}\n` };
+}

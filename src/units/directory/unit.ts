@@ -1,0 +1,41 @@
+import { ldapSettings, serverOf } from '../../areas/directoryservice/ldap.ts';
+import { nisSettings } from '../../areas/directoryservice/nis.ts';
+import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
+import type { DesiredService, Unit } from '../../engine/unit.ts';
+import { authorityFile, nslcdConf } from './nslcd-conf.ts';
+import { nsswitchConf } from './nsswitch-conf.ts';
+import { ypbindDefaults, ypConf } from './yp-conf.ts';
+
+export const directoryUnit: Unit = {
+  name: 'directory',
+  says: 'Accounts of LDAP directories and NIS domains.',
+  reads: [ldapSettings, nisSettings, certificateAuthority],
+  services: ['nslcd', 'ypbind'],
+  after: ['accounts'],
+  render(view) {
+    const ldap = view.only(ldapSettings);
+    const server = serverOf(ldap, view);
+    const nis = view.only(nisSettings);
+    // Files of a directory that is not used are not there: some hold a password.
+    const whileLdap = (content: string) => (ldap.ldap_enable ? content : undefined);
+    const whileNis = (content: string) => (nis.nis_enable ? content : undefined);
+    const sources = [...(ldap.ldap_enable ? ['ldap'] : []), ...(nis.nis_enable ? ['nis'] : [])];
+    const [nslcd, yp, ypbind] = [nslcdConf(ldap, server), ypConf(nis), ypbindDefaults(nis)];
+    return {
+      files: [
+        { path: authorityFile, content: server.authority === undefined ? undefined : whileLdap(server.authority) },
+        { path: '/etc/nslcd.conf', mode: 0o600, content: whileLdap(nslcd) },
+        { path: '/etc/defaultdomain', content: whileNis(`${nis.nis_domain}\n`) },
+        { path: '/etc/yp.conf', content: whileNis(yp) },
+        { path: '/etc/default/nis', content: whileNis(ypbind) },
+        { path: '/etc/nsswitch.conf', content: nsswitchConf(sources) },
+      ],
+      services: [serviceOf('nslcd', ldap.ldap_enable, [nslcd, server.authority ?? ''].join('\n')), serviceOf('ypbind', nis.nis_enable, [nis.nis_domain, yp, ypbind].join('\n'))],
+    };
+  },
+};
+
+/** Each restarts when its own files changed, and not when the other's did. */
+function serviceOf(name: string, running: boolean, readAtStart: string): DesiredService {
+  return running ? { name, running, onChange: 'nothing', readAtStart } : { name, running, onChange: 'nothing' };
+}

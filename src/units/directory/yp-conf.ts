@@ -1,0 +1,20 @@
+import { type nisSettings, serversOf } from '../../areas/directoryservice/nis.ts';
+import type { RecordOf } from '../../engine/resource.ts';
+import { lines } from '../../lib/text.ts';
+
+type Settings = RecordOf<typeof nisSettings.fields>;
+
+/** `/etc/yp.conf`. The fastest server is taken anyway; a call on the network is for when none is named, or many shall be asked. */
+export function ypConf({ nis_domain: domain, nis_servers, nis_manycast: manycast }: Settings): string {
+  const servers = serversOf(nis_servers);
+  return lines(
+    '# Written by Holdfast.',
+    servers.map((server) => `domain ${domain} server ${server}`),
+    servers.length === 0 || manycast ? `domain ${domain} broadcast` : undefined,
+  );
+}
+
+/** `/etc/default/nis`: read by the service manager for ypbind. */
+export function ypbindDefaults({ nis_secure_mode: secure }: Settings): string {
+  return lines('# Written by Holdfast.', `YPBINDARGS=${secure ? '' : '-broken-server'}`);
+}

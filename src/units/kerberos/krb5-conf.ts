@@ -1,0 +1,39 @@
+import type { kerberosRealm } from '../../areas/directoryservice/kerberosrealm.ts';
+import type { kerberosSettings } from '../../areas/directoryservice/kerberossettings.ts';
+import type { RecordOf } from '../../engine/resource.ts';
+import { lines, words } from '../../lib/text.ts';
+
+type Realm = RecordOf<typeof kerberosRealm.fields>;
+type Settings = RecordOf<typeof kerberosSettings.fields>;
+
+/** `/etc/krb5.conf`, read by every program when it first needs it. Names of servers are looked up in DNS where a realm has none. */
+export function krb5Conf(realms: readonly Realm[], settings: Settings): string {
+  const [first] = realms;
+  return lines(
+    '# Written by Holdfast.',
+    '[libdefaults]',
+    first === undefined ? undefined : `  default_realm = ${first.krb_realm}`,
+    '  dns_lookup_realm = false',
+    '  dns_lookup_kdc = true',
+    '  rdns = false',
+    '  forwardable = true',
+    settings.ks_libdefaults_aux === '' ? undefined : settings.ks_libdefaults_aux,
+    '',
+    '[realms]',
+    realms.flatMap((realm) =>
+      [
+        `  ${realm.krb_realm} = {`,
+        words(realm.krb_kdc).map((server) => `    kdc = ${server}`),
+        words(realm.krb_admin_server).map((server) => `    admin_server = ${server}`),
+        words(realm.krb_kpasswd_server).map((server) => `    kpasswd_server = ${server}`),
+        '  }',
+      ].flat(),
+    ),
+    '',
+    '[domain_realm]',
+    realms.flatMap(({ krb_realm: realm }) => [`  .${realm.toLowerCase()} = ${realm}`, `  ${realm.toLowerCase()} = ${realm}`]),
+    '',
+    '[appdefaults]',
+    settings.ks_appdefaults_aux === '' ? undefined : settings.ks_appdefaults_aux,
+  );
+}
