@@ -13,6 +13,7 @@ import { domainControllerSettings } from './services/domaincontroller.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
 import { lldpSettings } from './services/lldp.ts';
+import { nfsSettings } from './services/nfs.ts';
 import { rsyncdSettings } from './services/rsyncd.ts';
 import { rsyncModule } from './services/rsyncmod.ts';
 import { serviceSwitch } from './services/services.ts';
@@ -22,6 +23,7 @@ import { sshSettings } from './services/ssh.ts';
 import { tftpSettings } from './services/tftp.ts';
 import { upsSettings } from './services/ups.ts';
 import { cifsShare } from './sharing/cifs.ts';
+import { nfsShare } from './sharing/nfs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
@@ -31,6 +33,8 @@ import { volume } from './storage/volume.ts';
 import { volumeRecord } from './storage/volumes.ts';
 import { zvol } from './storage/zvols.ts';
 import { bootEnvironment } from './system/bootenv.ts';
+import { certificate } from './system/certificate.ts';
+import { certificateAuthority } from './system/certificateauthority.ts';
 import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
@@ -50,12 +54,14 @@ export const catalogue: readonly Resource[] = [
   smartTest,
   // Part B
   cifsShare,
+  nfsShare,
   serviceSwitch,
   cifsSettings,
   domainControllerSettings,
   dynamicDnsSettings,
   ftpSettings,
   lldpSettings,
+  nfsSettings,
   rsyncdSettings,
   rsyncModule,
   smartSettings,
@@ -74,6 +80,8 @@ export const catalogue: readonly Resource[] = [
   disk,
   permission,
   bootEnvironment,
+  certificateAuthority,
+  certificate,
   // Without an address
   volumeRecord,
   diskRecord,

@@ -1,4 +1,4 @@
-import { IssueList, type Issues, invalid, missing } from './errors.ts';
+import { IssueList, type Issues, invalid, missing, refused } from './errors.ts';
 import type { Facts } from './facts.ts';
 import { type Field, type Fields, isRequired } from './fields.ts';
 import { isKept, isRecordOf } from './record.ts';
@@ -139,6 +139,8 @@ export class LayeredDraft implements Draft {
     this.#put(of, id, undefined);
     for (const { from, name, field } of this.#references.get(of.path) ?? []) {
       for (const dependant of this.#overlay(from).having(name, id)) {
+        const held = field.refers?.holds?.(dependant);
+        if (held !== undefined) throw refused(held);
         const fate = field.refers?.onRemove;
         if (fate === 'remove' && from.kind === 'collection') this.remove(from, dependant.id);
         else this.#put(from, dependant.id, Object.freeze({ ...dependant, [name]: typeof fate === 'object' ? fate.becomes : null }));

@@ -43,6 +43,8 @@ export interface Reference {
   readonly to: string;
   /** What happens to this record when the other goes: it goes too, or the field gets another value. */
   readonly onRemove: 'remove' | { readonly becomes: number | null };
+  /** Why the other cannot go while this record refers to it, if it cannot: what would stand still without it. */
+  holds?(record: Readonly<Record<string, unknown>>): string | undefined;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
@@ -300,9 +302,13 @@ export function freeObject(options: { readonly says: string; readonly maxBytes: 
 interface ReferenceOptions {
   readonly says: string;
   readonly onRemove: Reference['onRemove'];
+  readonly holds?: NonNullable<Reference['holds']>;
 }
 
 /** The id of a record of another collection, named by its path. That the record exists is checked by the engine. */
 export function reference(to: string, options: ReferenceOptions): Field<number, 'plain'> {
-  return Object.freeze({ ...integer({ says: options.says, min: 1 }), refers: { to, onRemove: options.onRemove } });
+  return Object.freeze({
+    ...integer({ says: options.says, min: 1 }),
+    refers: { to, onRemove: options.onRemove, ...(options.holds === undefined ? {} : { holds: options.holds }) },
+  });
 }

@@ -73,7 +73,7 @@ export async function furnished(): Promise<Furnished> {
   const maker = new Maker(() => one.api);
   for (const path of Object.keys(examples)) {
     const resource = addressed.find((candidate) => candidate.path === path);
-    if (resource !== undefined && examples[path]?.create !== undefined) await maker.make(resource);
+    if (resource !== undefined && (examples[path]?.create !== undefined || examples[path]?.madeAt !== undefined)) await maker.make(resource);
   }
   return {
     get appliance() {
@@ -134,6 +134,8 @@ export class Maker {
     const example = exampleOf(resource);
     const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
     if (maker === undefined) throw new Error(`${example.madeBy} is not in the catalogue`);
+    const { madeAt } = exampleOf(maker);
+    if (madeAt !== undefined) return this.#makeBy(maker, madeAt);
     const body = await this.body(maker, exampleOf(maker).create);
     const answer = await this.api.post(`${pathOf(maker)}/`, body);
     if (answer.status >= 300 || !isObject(answer.json)) throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
@@ -148,6 +150,15 @@ export class Maker {
       if (needed !== undefined) ids.push(Number((await this.make(needed)).split('/').at(-1)));
     }
     return from?.(this.next(resource.path), ids);
+  }
+
+  /** An action answers a sentence; the record it made is the one with the highest id. */
+  async #makeBy(resource: Resource, segment: string): Promise<string> {
+    const body = exampleOf(resource).actions?.[`POST ${segment}`]?.body?.(this.next(resource.path));
+    const answer = await this.api.post(`${pathOf(resource)}/${segment}/`, body);
+    if (answer.status >= 300) throw new Error(`POST ${pathOf(resource)}/${segment} answered ${answer.status}: ${answer.text}`);
+    const ids = (await this.api.list(`${pathOf(resource)}/?limit=0`)).map(({ id }) => Number(id));
+    return `${pathOf(resource)}/${Math.max(...ids)}`;
   }
 
   /** The path of a record: one that stands there, or a new one. */

@@ -1,6 +1,7 @@
 import { newKeyFiles } from '../../src/areas/services/openssh.ts';
 import { isObject, type JsonObject } from '../../src/lib/json.ts';
 import { GiB } from './appliance.ts';
+import { exampleCertificate, exampleKey } from './certificates.ts';
 
 type Record_ = Readonly<Record<string, unknown>>;
 
@@ -19,6 +20,8 @@ export interface Example {
   readonly standing?: string;
   /** The resource whose examples make the records of this one. */
   readonly madeBy?: string;
+  /** The segment of the action that makes one, where a plain POST does not; its example is the action's. */
+  readonly madeAt?: string;
   /** What actions want, by method and segment: `POST password`. Those that want nothing need no entry. */
   readonly actions?: Readonly<Record<string, ActionExample>>;
   /** Further bodies that take other ways through the resource. */
@@ -45,6 +48,20 @@ const extensionDisks = 64;
 
 /** Network interfaces for the examples: each takes those of its number from a range of its own. */
 export const exampleNics = 1000;
+/** What certificates and authorities are asked for with. */
+const subject = (n: number, name: string) => ({
+  cert_name: `${name}${n}`,
+  cert_common: `${name}${n}.example.com`,
+  cert_city: 'Nashville',
+  cert_state: 'Tennessee',
+  cert_country: 'US',
+  cert_email: 'admin@example.com',
+  cert_organization: 'Example',
+  cert_digest_algorithm: 'SHA256',
+  // The shortest key, for it is made anew each time; what is done with it is the same for all.
+  cert_key_length: 1024,
+  cert_lifetime: 3650,
+});
 
 const home = (n: number) => `/mnt/tank/homes/user${n}`;
 
@@ -216,10 +233,34 @@ export const examples: Readonly<Record<string, Example>> = {
       { title: 'that moves it', verb: 'update', body: (n) => ({ cifs_path: `/mnt/tank/moved/share${n}` }) },
     ],
   },
+  'sharing/nfs': {
+    create: (n) => ({ nfs_paths: [`/mnt/tank/nfs/share${n}`], nfs_comment: `Share ${n}`, nfs_hosts: `host${n}.example.com 192.0.2.${n % 250}`, nfs_maproot_user: 'root' }),
+    update: (n) => ({ nfs_comment: `Changed ${n}`, nfs_ro: n % 2 === 1, nfs_alldirs: n % 2 === 0 }),
+    variants: [{ title: 'of two folders', verb: 'create', body: (n) => ({ nfs_paths: [`/mnt/tank/nfs/a${n}`, `/mnt/tank/nfs/b${n}`], nfs_hosts: `two${n}.example.com` }) }],
+  },
+  'services/nfs': {
+    update: (n) => ({ nfs_srv_servers: 4 + (n % 200), nfs_srv_v4: n % 2 === 0, nfs_srv_allow_nonroot: n % 2 === 1, nfs_srv_mountd_port: 600 + (n % 50) }),
+  },
   'services/services': { standing: 'cifs', update: (n) => ({ srv_enable: n % 2 === 1 }) },
   'services/cifs': {
     update: (n) => ({ cifs_srv_description: `Server ${n}`, cifs_srv_netbiosname: `holdfast${n}`, cifs_srv_loglevel: n % 2 === 0 ? '1' : '2', cifs_srv_bindip: ['192.0.2.7'] }),
     variants: [{ title: 'that is a reload only', verb: 'update', body: (n) => ({ cifs_srv_guest: n % 2 === 0 ? 'nobody' : 'www' }) }],
+  },
+  'system/certificateauthority': {
+    madeAt: 'internal',
+    actions: {
+      'POST internal': { body: (n) => subject(n, 'root') },
+      'POST intermediate': { body: (n) => ({ ...subject(n, 'intermediate'), cert_signedby: 1 }) },
+      'POST import': { body: (n) => ({ cert_name: `importedroot${n}`, cert_certificate: exampleCertificate, cert_privatekey: exampleKey, cert_serial: null }) },
+    },
+  },
+  'system/certificate': {
+    madeAt: 'csr',
+    actions: {
+      'POST internal': { body: (n) => ({ ...subject(n, 'host'), cert_signedby: 1 }) },
+      'POST csr': { body: (n) => subject(n, 'request') },
+      'POST import': { body: (n) => ({ cert_name: `imported${n}`, cert_certificate: exampleCertificate, cert_privatekey: exampleKey, cert_serial: null }) },
+    },
   },
   'services/ftp': { update: (n) => ({ ftp_banner: `Welcome ${n}`, ftp_clients: 1 + n, ftp_onlyanonymous: n % 2 === 1, ftp_anonpath: '/mnt/tank' }) },
   'services/lldp': { update: (n) => ({ lldp_intdesc: n % 2 === 0, lldp_country: 'DE', lldp_location: `Rack ${n}` }) },

@@ -1,7 +1,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { choice, flag, integer, nullable, reference, secret, text, where } from '../../engine/fields.ts';
 import { configLines, port, umask, volumePath } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { type RecordOf, singleton, type View } from '../../engine/resource.ts';
+import { pairOf } from '../system/certificate.ts';
+import { tlsProblem } from '../system/x509.ts';
 
 export const tlsPolicies = ['on', 'off', 'data', '!data', 'auth', 'ctrl', 'ctrl+data', 'ctrl+!data', 'auth+data', 'auth+!data'] as const;
 
@@ -41,14 +43,18 @@ export const ftpSettings = singleton('services/ftp', {
     ftp_localuserdlbw: bandwidth('What an account may fetch'),
     ftp_anonuserbw: bandwidth('What an anonymous client may send'),
     ftp_anonuserdlbw: bandwidth('What an anonymous client may fetch'),
-    ftp_tls: flag(false, { says: 'Whether the server speaks TLS. It needs ftp_ssltls_certfile.' }),
+    ftp_tls: flag(false, { says: 'Whether the server speaks TLS. It needs ftp_ssltls_certificate or ftp_ssltls_certfile.' }),
     ftp_tls_policy: choice(tlsPolicies, { says: 'What must be protected: on is everything, off nothing, else the named channels.', initial: 'on' }),
     ftp_ssltls_certfile: secret(text({ says: 'A certificate and its private key, both in PEM.', multiline: true, max: 65_536 })),
     // The public sources' way to name the certificate (gaps 8.6).
     ftp_ssltls_certificate: nullable(
       reference('system/certificate', {
-        says: 'A certificate of the appliance. Until the FTP server can use these, ftp_ssltls_certfile holds the certificate.',
+        says: 'A certificate of the appliance, with its key. It goes before ftp_ssltls_certfile.',
         onRemove: { becomes: null },
+        holds: ({ ftp_tls, ftp_ssltls_certfile }) =>
+          ftp_tls === true && ftp_ssltls_certfile === ''
+            ? 'The FTP server speaks TLS with this certificate: give it another, or switch ftp_tls off, before this one goes.'
+            : undefined,
       }),
     ),
     ftp_tls_opt_allow_client_renegotiations: flag(false, { says: 'Whether a client may renegotiate the session.' }),
@@ -66,30 +72,51 @@ export const ftpSettings = singleton('services/ftp', {
     ftp_tls_opt_use_implicit_ssl: flag(false, { says: 'Whether TLS begins with the connection, without being asked for.' }),
     ftp_options: configLines({ says: "Further lines of the server's part of proftpd.conf." }),
   },
-  check({ record, issues }) {
+  check({ record, view, issues }) {
     if (record.ftp_onlyanonymous && record.ftp_anonpath === null) issues.add('ftp_anonpath', 'Anonymous clients need a folder.');
     if (record.ftp_anonpath?.includes('%{')) issues.add('ftp_anonpath', 'The FTP server would read %{ as the beginning of a variable.');
     const [first, last] = [record.ftp_passiveportsmin, record.ftp_passiveportsmax];
     if (first !== last && (first === 0 || last === 0)) issues.add(first === 0 ? 'ftp_passiveportsmin' : 'ftp_passiveportsmax', 'Both ports are 0, or neither is.');
     else if (first !== 0 && last <= first) issues.add('ftp_passiveportsmax', 'It must lie above ftp_passiveportsmin.');
     if (!record.ftp_tls) return;
-    const pair = readPair(record.ftp_ssltls_certfile);
-    if (typeof pair === 'string') issues.add(record.ftp_ssltls_certfile === '' ? 'ftp_tls' : 'ftp_ssltls_certfile', pair);
+    const pair = servedPair(view, record);
+    if (typeof pair === 'string') issues.add(fieldOfPair(record), pair);
     if (record.ftp_tls_opt_allow_per_user && !lenientPolicies.includes(record.ftp_tls_policy)) {
       issues.add('ftp_tls_opt_allow_per_user', `It needs a policy that lets a session begin without TLS (off, data or !data), and ftp_tls_policy is ${record.ftp_tls_policy}.`);
     }
   },
 });
 
+type Settings = RecordOf<typeof ftpSettings.fields>;
+
+interface ReadPair {
+  readonly key: KeyObject;
+  /** The certificate, those that have signed it, and the key. */
+  readonly pem: string;
+}
+
+/** The certificate and key that the server has for TLS, or what is wrong with them. */
+export function servedPair(view: View, { ftp_ssltls_certificate: id, ftp_ssltls_certfile: text }: Settings): ReadPair | string {
+  if (id === null) return readPair(text);
+  const pair = pairOf(view, id);
+  return typeof pair === 'string' ? pair : readPair(`${pair.chain}${pair.key}`.trim());
+}
+
+function fieldOfPair({ ftp_ssltls_certificate, ftp_ssltls_certfile }: Settings) {
+  if (ftp_ssltls_certificate !== null) return 'ftp_ssltls_certificate';
+  return ftp_ssltls_certfile === '' ? 'ftp_tls' : 'ftp_ssltls_certfile';
+}
+
 /** A certificate and its key, or what is wrong with the text that should hold them. */
-export function readPair(pem: string): { readonly certificate: X509Certificate; readonly key: KeyObject } | string {
-  if (pem === '') return 'TLS needs a certificate: send it and its private key, both in PEM, as ftp_ssltls_certfile.';
+export function readPair(pem: string): ReadPair | string {
+  if (pem === '') return 'TLS needs a certificate: name one of the appliance as ftp_ssltls_certificate, or send one and its private key, both in PEM, as ftp_ssltls_certfile.';
   const certificate = attempt(() => new X509Certificate(pem));
   if (certificate === undefined) return 'It holds no certificate in PEM.';
   const key = attempt(() => createPrivateKey(pem));
   if (key === undefined) return 'It holds no private key in PEM that opens without a password.';
   if (!certificate.checkPrivateKey(key)) return 'The private key does not belong to the certificate.';
-  return key.asymmetricKeyType === 'rsa' || key.asymmetricKeyType === 'ec' ? { certificate, key } : 'The FTP server takes RSA and EC keys only.';
+  if (key.asymmetricKeyType !== 'rsa' && key.asymmetricKeyType !== 'ec') return 'The FTP server takes RSA and EC keys only.';
+  return tlsProblem(pem, pem) ?? { key, pem };
 }
 
 function attempt<T>(make: () => T): T | undefined {

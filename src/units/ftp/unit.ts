@@ -1,5 +1,7 @@
-import { ftpSettings, readPair } from '../../areas/services/ftp.ts';
+import { ftpSettings, servedPair } from '../../areas/services/ftp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { certificate } from '../../areas/system/certificate.ts';
+import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import { volumeOf } from '../../engine/formats.ts';
 import type { Checker, Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
@@ -8,7 +10,7 @@ import { certificateFile, pamRules, pamService, proftpdConf, stagedWord } from '
 export const ftpUnit: Unit = {
   name: 'ftp',
   says: 'ProFTPD serves the volumes by FTP.',
-  reads: [ftpSettings, serviceSwitch],
+  reads: [ftpSettings, serviceSwitch, certificate, certificateAuthority],
   services: ['proftpd'],
   uses: ['storage'],
   after: ['accounts'],
@@ -17,11 +19,11 @@ export const ftpUnit: Unit = {
     const folder = settings.ftp_onlyanonymous ? (settings.ftp_anonpath ?? undefined) : undefined;
     const volume = folder === undefined ? undefined : volumeOf(folder, facts);
     const isThere = volume !== undefined && facts.storage.datasets.get(volume)?.mountpoint !== undefined;
-    const pair = settings.ftp_tls ? readPair(settings.ftp_ssltls_certfile) : undefined;
+    const pair = settings.ftp_tls ? servedPair(view, settings) : undefined;
     const keyType = typeof pair === 'object' && pair.key.asymmetricKeyType === 'ec' ? 'ec' : 'rsa';
     return {
       files: [
-        { path: certificateFile, mode: 0o600, content: settings.ftp_tls ? `${settings.ftp_ssltls_certfile}\n` : undefined },
+        { path: certificateFile, mode: 0o600, content: typeof pair === 'object' ? `${pair.pem}\n` : undefined },
         { path: `/etc/pam.d/${pamService}`, content: pamRules },
         { path: '/etc/proftpd/proftpd.conf', content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, keyType }), verify: proftpd },
       ],

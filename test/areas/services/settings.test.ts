@@ -118,7 +118,9 @@ test('passive ports are both unset, or a range', () => {
 test('TLS is not switched on without a certificate and the key that belongs to it', () => {
   const [certificate = '', key = ''] = rsaPair.split(/(?=-----BEGIN PRIVATE KEY-----)/);
   const [, otherKey = ''] = ecPair.split(/(?=-----BEGIN PRIVATE KEY-----)/);
-  assert.deepEqual(ftpIssues({ ftp_tls: true }), { ftp_tls: ['TLS needs a certificate: send it and its private key, both in PEM, as ftp_ssltls_certfile.'] });
+  assert.deepEqual(ftpIssues({ ftp_tls: true }), {
+    ftp_tls: ['TLS needs a certificate: name one of the appliance as ftp_ssltls_certificate, or send one and its private key, both in PEM, as ftp_ssltls_certfile.'],
+  });
   assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: key }), { ftp_ssltls_certfile: ['It holds no certificate in PEM.'] });
   assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: certificate }), { ftp_ssltls_certfile: ['It holds no private key in PEM that opens without a password.'] });
   assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: certificate + otherKey }), { ftp_ssltls_certfile: ['The private key does not belong to the certificate.'] });
