@@ -13,6 +13,7 @@ import { domainControllerSettings } from './services/domaincontroller.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
 import { ftpSettings } from './services/ftp.ts';
 import { lldpSettings } from './services/lldp.ts';
+import { nfsSettings } from './services/nfs.ts';
 import { rsyncdSettings } from './services/rsyncd.ts';
 import { rsyncModule } from './services/rsyncmod.ts';
 import { serviceSwitch } from './services/services.ts';
@@ -22,6 +23,7 @@ import { sshSettings } from './services/ssh.ts';
 import { tftpSettings } from './services/tftp.ts';
 import { upsSettings } from './services/ups.ts';
 import { cifsShare } from './sharing/cifs.ts';
+import { nfsShare } from './sharing/nfs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
@@ -62,12 +64,14 @@ export const catalogue: readonly Resource[] = [
   smartTest,
   // Part B
   cifsShare,
+  nfsShare,
   serviceSwitch,
   cifsSettings,
   domainControllerSettings,
   dynamicDnsSettings,
   ftpSettings,
   lldpSettings,
+  nfsSettings,
   rsyncdSettings,
   rsyncModule,
   smartSettings,

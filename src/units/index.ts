@@ -14,6 +14,7 @@ import { keyboardUnit, logsUnit } from './logs/unit.ts';
 import { namesUnit } from './names/unit.ts';
 import { networkAccess } from './network/access.ts';
 import { networkUnit } from './network/unit.ts';
+import { nfsUnit } from './nfs/unit.ts';
 import { rsyncdUnit } from './rsyncd/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
 import { scriptsUnit } from './scripts/unit.ts';
@@ -34,6 +35,7 @@ export const units: readonly Unit[] = [
   dynamicDnsUnit,
   ftpUnit,
   lldpUnit,
+  nfsUnit,
   rsyncdUnit,
   snmpUnit,
   sshUnit,

@@ -61,6 +61,7 @@ const subject = (n: number, name: string) => ({
   cert_key_length: 1024,
   cert_lifetime: 3650,
 });
+
 /** Network interfaces for the examples: each takes those of its number from a range of its own. */
 export const exampleNics = 1000;
 
@@ -234,6 +235,14 @@ export const examples: Readonly<Record<string, Example>> = {
       { title: 'that gives default permissions', verb: 'create', body: (n) => ({ cifs_path: `/mnt/tank/open${n}`, cifs_name: `open${n}`, cifs_default_permissions: true }) },
       { title: 'that moves it', verb: 'update', body: (n) => ({ cifs_path: `/mnt/tank/moved/share${n}` }) },
     ],
+  },
+  'sharing/nfs': {
+    create: (n) => ({ nfs_paths: [`/mnt/tank/nfs/share${n}`], nfs_comment: `Share ${n}`, nfs_hosts: `host${n}.example.com 192.0.2.${n % 250}`, nfs_maproot_user: 'root' }),
+    update: (n) => ({ nfs_comment: `Changed ${n}`, nfs_ro: n % 2 === 1, nfs_alldirs: n % 2 === 0 }),
+    variants: [{ title: 'of two folders', verb: 'create', body: (n) => ({ nfs_paths: [`/mnt/tank/nfs/a${n}`, `/mnt/tank/nfs/b${n}`], nfs_hosts: `two${n}.example.com` }) }],
+  },
+  'services/nfs': {
+    update: (n) => ({ nfs_srv_servers: 4 + (n % 200), nfs_srv_v4: n % 2 === 0, nfs_srv_allow_nonroot: n % 2 === 1, nfs_srv_mountd_port: 600 + (n % 50) }),
   },
   'services/services': { standing: 'cifs', update: (n) => ({ srv_enable: n % 2 === 1 }) },
   'services/cifs': {

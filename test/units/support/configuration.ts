@@ -3,6 +3,7 @@ import { domainControllerSettings } from '../../../src/areas/services/domaincont
 import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { lldpSettings } from '../../../src/areas/services/lldp.ts';
+import { nfsSettings } from '../../../src/areas/services/nfs.ts';
 import { rsyncdSettings } from '../../../src/areas/services/rsyncd.ts';
 import { rsyncModule } from '../../../src/areas/services/rsyncmod.ts';
 import { serviceSwitch } from '../../../src/areas/services/services.ts';
@@ -12,6 +13,7 @@ import { sshSettings } from '../../../src/areas/services/ssh.ts';
 import { tftpSettings } from '../../../src/areas/services/tftp.ts';
 import { upsSettings } from '../../../src/areas/services/ups.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
+import { nfsShare } from '../../../src/areas/sharing/nfs.ts';
 import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
 import { startScript } from '../../../src/areas/tasks/initshutdown.ts';
@@ -60,13 +62,14 @@ export const machine: Facts = Object.freeze({
   },
 });
 
-const collections: readonly Collection[] = [cifsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord];
+const collections: readonly Collection[] = [cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord];
 const settings: readonly Singleton[] = [
   cifsSettings,
   domainControllerSettings,
   dynamicDnsSettings,
   ftpSettings,
   lldpSettings,
+  nfsSettings,
   rsyncdSettings,
   smartSettings,
   snmpSettings,

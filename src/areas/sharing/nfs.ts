@@ -1,0 +1,103 @@
+import { choice, flag, list, required, text, where } from '../../engine/fields.ts';
+import { groupName, userName, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
+import { type Checking, collection, type RecordOf, type World } from '../../engine/resource.ts';
+import { overlap, parseNetwork } from '../../lib/ip.ts';
+import { isWithin } from '../../lib/path.ts';
+import { quote, words } from '../../lib/text.ts';
+import { nfsSettings } from '../services/nfs.ts';
+import { makeShareFolder } from './folder.ts';
+
+export const nfsShare = collection('sharing/nfs', {
+  title: 'NFS share',
+  says: 'Folders of one dataset that NFS clients may mount.',
+  fields: {
+    nfs_paths: required(
+      where(list(where(volumePath({ says: 'A folder. It is made when it does not exist.' }), blankProblem), { says: 'The folders, all of one dataset.', max: 64 }), (paths) =>
+        paths.length === 0 ? 'At least one path is wanted.' : undefined,
+      ),
+    ),
+    nfs_comment: text({ says: 'What the share is for.', max: 120 }),
+    nfs_network: where(text({ says: 'Networks that may mount it, as 192.0.2.0/24, separated by blanks.', max: 4096, multiline: true }), networkProblem),
+    nfs_hosts: where(
+      text({ says: 'Hosts that may mount it, by name or address, separated by blanks. All may, when neither networks nor hosts are given.', max: 4096, multiline: true }),
+      hostProblem,
+    ),
+    nfs_alldirs: flag(false, { says: 'Whether clients may mount folders below the path as well. Wanted of a share with one path only.' }),
+    nfs_ro: flag(false, { says: 'Whether nobody may write.' }),
+    nfs_quiet: flag(false, { says: 'Whether some messages of the server are left out.' }),
+    nfs_maproot_user: userName({ says: "User that a client's root works as; nobody when empty." }),
+    nfs_maproot_group: groupName({ says: "Group that a client's root works as; the group of the user when empty." }),
+    nfs_mapall_user: userName({ says: 'User that everybody works as.' }),
+    nfs_mapall_group: groupName({ says: 'Group that everybody works as; the group of the user when empty.' }),
+    nfs_security: list(choice(['sys', 'krb5', 'krb5i', 'krb5p'], { says: 'A way to tell who a user is.' }), {
+      says: 'Ways to tell who a user is, the preferred first. Without NFSv4 it stays empty.',
+      max: 4,
+    }),
+  },
+  complete: ({ record, view }) => ({ nfs_security: view.only(nfsSettings).nfs_srv_v4 ? record.nfs_security : [] }),
+  check(checking) {
+    const { record, issues, facts } = checking;
+    if (record.nfs_alldirs && record.nfs_paths.length > 1) issues.add('nfs_alldirs', 'It goes with exactly one path.');
+    if (record.nfs_mapall_user !== '' && record.nfs_maproot_user !== '')
+      issues.add('nfs_mapall_user', 'It excludes nfs_maproot_user: everybody is somebody else, or only root is.');
+    if (record.nfs_mapall_group !== '' && record.nfs_mapall_user === '') issues.add('nfs_mapall_group', 'It needs nfs_mapall_user.');
+    if (record.nfs_maproot_group !== '' && record.nfs_maproot_user === '') issues.add('nfs_maproot_group', 'It needs nfs_maproot_user.');
+    const datasets = new Set(record.nfs_paths.map((path) => datasetOf(path, { facts })));
+    if (datasets.size > 1) issues.add('nfs_paths', `They lie on different datasets, ${[...datasets].map((name) => quote(name)).join(' and ')}: make a share for each.`);
+    checkOverlap(checking);
+  },
+  onSave({ draft, record, before, facts }) {
+    for (const path of record.nfs_paths.filter((one) => before?.nfs_paths.includes(one) !== true)) {
+      const volume = volumeOf(path, facts);
+      if (volume !== undefined) makeShareFolder(draft.plan, path, { within: `${volumesFolder}/${volume}`, recursive: false });
+    }
+  },
+});
+
+export type NfsShare = RecordOf<typeof nfsShare.fields>;
+
+/** The server would not know by whose rules a client comes in (gaps 6.2); the sentences are what programs look for (B8). */
+function checkOverlap({ record, view, facts, issues }: Checking<typeof nfsShare.fields>): void {
+  const mine = datasetOf(record.nfs_paths[0] ?? '', { facts });
+  const [networks, hosts] = [words(record.nfs_network), words(record.nfs_hosts)];
+  for (const other of view.all(nfsShare)) {
+    if (other.id === record.id || datasetOf(other.nfs_paths[0] ?? '', { facts }) !== mine) continue;
+    const [theirNetworks, theirHosts] = [words(other.nfs_network), words(other.nfs_hosts)];
+    const [everybody, theyEverybody] = [networks.length + hosts.length === 0, theirNetworks.length + theirHosts.length === 0];
+    if (everybody && theyEverybody) issues.add('nfs_network', "You can't share same filesystem with all hosts twice.");
+    else if (everybody ? theirNetworks.length > 0 : theyEverybody && networks.length > 0)
+      issues.add('nfs_network', 'Another NFS share already exports this dataset for some network');
+    const twice = hosts.find((host) => theirHosts.includes(host));
+    if (twice !== undefined) issues.add('nfs_hosts', `Another NFS share already exports this dataset for ${twice}`);
+    if (networks.some((network) => theirNetworks.some((theirs) => meet(network, theirs))))
+      issues.add('nfs_network', 'Another NFS share already exports this dataset for some network');
+  }
+}
+
+function meet(a: string, b: string): boolean {
+  const [one, other] = [parseNetwork(a), parseNetwork(b)];
+  return one !== undefined && other !== undefined && one.family === other.family && overlap(one, other);
+}
+
+/** The dataset whose folder the path lies in; the volume itself for one that is not mounted. */
+export function datasetOf(path: string, { facts }: Pick<World, 'facts'>): string {
+  let best: { readonly name: string; readonly mountpoint: string } | undefined;
+  for (const { name, mountpoint } of facts.storage.datasets.values()) {
+    if (mountpoint !== undefined && isWithin(path, mountpoint) && mountpoint.length > (best?.mountpoint.length ?? 0)) best = { name, mountpoint };
+  }
+  return best?.name ?? path.split('/')[2] ?? path;
+}
+
+function blankProblem(path: string): string | undefined {
+  return /\s/.test(path) ? `${quote(path)} has blanks, which a path of NFS has not.` : undefined;
+}
+
+function networkProblem(value: string): string | undefined {
+  const stranger = words(value).find((word) => parseNetwork(word) === undefined);
+  return stranger === undefined ? undefined : `${quote(stranger)} is no network: write 192.0.2.0/24.`;
+}
+
+function hostProblem(value: string): string | undefined {
+  const stranger = words(value).find((word) => !/^(?:[A-Za-z0-9*?](?:[A-Za-z0-9._*?-]*)|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/.test(word));
+  return stranger === undefined ? undefined : `${quote(stranger)} is no name or address of a host.`;
+}
