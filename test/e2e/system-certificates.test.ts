@@ -153,6 +153,8 @@ test('with an authority goes what it has signed, but not while a service holds o
   await api.expect(200, 'PUT', 'services/ftp/', { ftp_tls: true, ftp_ssltls_certificate: 1 });
   const [middle] = await api.list(authorities);
   const [nas] = await api.list(certificates);
+  assert.equal(await host.files.read('/etc/proftpd/holdfast-chain.pem'), middle?.['cert_certificate']);
+  assert.match((await host.files.read('/etc/proftpd/proftpd.conf')) ?? '', /^ {2}TLSCertificateChainFile \/etc\/proftpd\/holdfast-chain\.pem$/m);
   assert.equal(await host.files.read('/etc/proftpd/holdfast.pem'), `${nas?.['cert_certificate']}${middle?.['cert_certificate']}${nas?.['cert_privatekey']}`);
   for (const path of [`${authorities}1/`, `${authorities}2/`, `${certificates}1/`]) {
     const answer = await api.delete(path);

@@ -91,8 +91,10 @@ type Settings = RecordOf<typeof ftpSettings.fields>;
 
 interface ReadPair {
   readonly key: KeyObject;
-  /** The certificate, those that have signed it, and the key. */
+  /** The certificate and the key. */
   readonly pem: string;
+  /** Those that have signed it; empty when there are none. */
+  readonly chain: string;
 }
 
 /** The certificate and key that the server has for TLS, or what is wrong with them. */
@@ -116,8 +118,10 @@ export function readPair(pem: string): ReadPair | string {
   if (key === undefined) return 'It holds no private key in PEM that opens without a password.';
   if (!certificate.checkPrivateKey(key)) return 'The private key does not belong to the certificate.';
   if (key.asymmetricKeyType !== 'rsa' && key.asymmetricKeyType !== 'ec') return 'The FTP server takes RSA and EC keys only.';
-  return tlsProblem(pem, pem) ?? { key, pem };
+  return tlsProblem(pem, pem) ?? { key, pem, chain: (pem.match(certificateBlock) ?? []).slice(1).join('') };
 }
+
+const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g;
 
 function attempt<T>(make: () => T): T | undefined {
   try {

@@ -8,6 +8,9 @@ type Settings = RecordOf<typeof ftpSettings.fields>;
 /** The certificate and its key. */
 export const certificateFile = '/etc/proftpd/holdfast.pem';
 
+/** Those that have signed it, one after the other. */
+export const chainFile = '/etc/proftpd/holdfast-chain.pem';
+
 /** The word with which the checker is told that files written together with this one may not be there yet. */
 export const stagedWord = 'HOLDFAST_STAGED';
 
@@ -18,9 +21,11 @@ export interface Serving {
   /** The folder for anonymous clients, when they may log in and it is there. */
   readonly anonymousFolder: string | undefined;
   readonly keyType: 'rsa' | 'ec';
+  /** Whether others stand between the certificate and the authority that answers for itself. */
+  readonly hasChain: boolean;
 }
 
-export function proftpdConf(settings: Settings, { anonymousFolder, keyType }: Serving): string {
+export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasChain }: Serving): string {
   const accountsMay = settings.ftp_onlylocal || !settings.ftp_onlyanonymous;
   return lines(
     '# Written by Holdfast.',
@@ -69,13 +74,13 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType }: Se
     // Anonymous clients would inherit these.
     transferRates(settings.ftp_localuserbw, settings.ftp_localuserdlbw).map((line) => `${line} user !ftp`),
     accountsMay ? undefined : ['<Limit LOGIN>', '  DenyAll', '</Limit>'],
-    settings.ftp_tls ? tlsLines(settings, keyType) : undefined,
+    settings.ftp_tls ? tlsLines(settings, keyType, hasChain) : undefined,
     anonymousFolder === undefined ? undefined : anonymousLines(settings, anonymousFolder),
     settings.ftp_options === '' ? undefined : ['', settings.ftp_options],
   );
 }
 
-function tlsLines(settings: Settings, keyType: 'rsa' | 'ec'): readonly string[] {
+function tlsLines(settings: Settings, keyType: 'rsa' | 'ec', hasChain: boolean): readonly string[] {
   const kind = keyType === 'rsa' ? 'RSA' : 'EC';
   const looksAtCertificates =
     settings.ftp_tls_opt_allow_dot_login || settings.ftp_tls_opt_common_name_required || settings.ftp_tls_opt_dns_name_required || settings.ftp_tls_opt_ip_address_required;
@@ -90,6 +95,7 @@ function tlsLines(settings: Settings, keyType: 'rsa' | 'ec'): readonly string[] 
     `<IfDefine !${stagedWord}>`,
     `  TLS${kind}CertificateFile ${certificateFile}`,
     `  TLS${kind}CertificateKeyFile ${certificateFile}`,
+    ...(hasChain ? [`  TLSCertificateChainFile ${chainFile}`] : []),
     '</IfDefine>',
   ];
 }

@@ -5,7 +5,7 @@ import { certificateAuthority } from '../../areas/system/certificateauthority.ts
 import { volumeOf } from '../../engine/formats.ts';
 import type { Checker, Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
-import { certificateFile, pamRules, pamService, proftpdConf, stagedWord } from './proftpd-conf.ts';
+import { certificateFile, chainFile, pamRules, pamService, proftpdConf, stagedWord } from './proftpd-conf.ts';
 
 export const ftpUnit: Unit = {
   name: 'ftp',
@@ -20,12 +20,15 @@ export const ftpUnit: Unit = {
     const volume = folder === undefined ? undefined : volumeOf(folder, facts);
     const isThere = volume !== undefined && facts.storage.datasets.get(volume)?.mountpoint !== undefined;
     const pair = settings.ftp_tls ? servedPair(view, settings) : undefined;
+    const chain = typeof pair === 'object' ? pair.chain : '';
     const keyType = typeof pair === 'object' && pair.key.asymmetricKeyType === 'ec' ? 'ec' : 'rsa';
     return {
       files: [
+        // The server sends one certificate of a file, however many are in it; those above it have a file of their own.
+        { path: chainFile, content: chain === '' ? undefined : `${chain.trim()}\n` },
         { path: certificateFile, mode: 0o600, content: typeof pair === 'object' ? `${pair.pem}\n` : undefined },
         { path: `/etc/pam.d/${pamService}`, content: pamRules },
-        { path: '/etc/proftpd/proftpd.conf', content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, keyType }), verify: proftpd },
+        { path: '/etc/proftpd/proftpd.conf', content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, keyType, hasChain: chain !== '' }), verify: proftpd },
       ],
       services: [{ name: 'proftpd', running: isOn(view, 'ftp'), onChange: 'reload' }],
       omissions: folder === undefined || isThere ? [] : [`FTP for anonymous clients: the volume of ${quote(folder)} is not there or not mounted`],

@@ -15,7 +15,6 @@ const unitFile = lines(
   `ExecStart=/usr/sbin/rsyslogd -n -f ${configuration} -i NONE`,
   'Restart=on-failure',
   'RestartSec=5',
-  'StateDirectory=holdfast-syslog',
   '[Install]',
   'WantedBy=multi-user.target',
 );
@@ -26,8 +25,8 @@ export function syslogConf({ stg_syslogserver, stg_sysloglevel }: Pick<RecordOf<
   if (stg_syslogserver === '' || target === undefined) return undefined;
   return lines(
     '# Written by Holdfast.',
-    'global(workDirectory="/var/lib/holdfast-syslog")',
-    'module(load="imjournal" StateFile="journal.state" IgnorePreviousMessages="on")',
+    'global(workDirectory="/var/lib/holdfast")',
+    'module(load="imjournal" StateFile="syslog.state" IgnorePreviousMessages="on")',
     `*.${syslogLevels[stg_sysloglevel]} action(type="omfwd" target="${target.host}" port="${target.port}" protocol="udp")`,
   );
 }
