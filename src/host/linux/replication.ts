@@ -41,8 +41,9 @@ export class LinuxReplication implements Replication {
     return readReplicas(expectSuccess(outcome, ['zfs', 'list']).stdout);
   }
 
-  async release(remote: Remote, dataset: string): Promise<void> {
-    const pattern = `^zfs receive .* ${dataset.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')}$`;
+  async release(remote: Remote, datasets: readonly string[]): Promise<void> {
+    const names = datasets.map((one) => one.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&'));
+    const pattern = `^zfs receive .* (${names.join('|')})$`;
     const outcome = await this.#there(remote, 'pkill', '-f', pattern);
     // 1: there was none to end.
     if (outcome.status > 1) expectSuccess(outcome, ['pkill']);
