@@ -157,7 +157,7 @@ test('a failure is the status, with the words of the machine, and is tried again
     replication: {
       near: (dataset, options) => host.replication.near(dataset, options),
       far: (remote, dataset) => host.replication.far(remote, dataset),
-      release: (remote, dataset) => host.replication.release(remote, dataset),
+      release: (remote, datasets) => host.replication.release(remote, datasets),
       abandon: (remote, dataset) => host.replication.abandon(remote, dataset),
       destroy: (remote, snapshots) => host.replication.destroy(remote, snapshots),
       mark: (snapshot, name) => host.replication.mark(snapshot, name),

@@ -36,7 +36,8 @@ export async function replicate(run: Run): Promise<JsonObject> {
   try {
     const root = targetOf(plan, plan.source);
     run.progress(`Asking ${remote.hostname} what it has`);
-    await host.release(remote, root);
+    const targets = (await host.near(plan.source, plan)).map(({ name }) => targetOf(plan, name));
+    await host.release(remote, targets);
     for (;;) {
       if (signal.aborted) throw new Error('It was ended before all was sent.');
       const near = await host.near(plan.source, plan);
@@ -77,7 +78,6 @@ async function take(step: Step, run: Run, done: { readonly sent: string[]; reado
   run.progress(`${verb} ${name}`);
   const what = step.kind === 'send' ? { snapshot: name, base: step.base } : { token: step.token };
   const { target } = step;
-  await host.release(remote, target);
   try {
     await host.send({ remote, what, target, over: step.kind === 'send' && step.over, compressor, limit, stall, signal, progress });
   } catch (error) {

@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { setTimeout as wait } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
 import { isObject } from '../../lib/json.ts';
 import type { Outcome } from '../ports/commands.ts';
@@ -9,6 +10,9 @@ import { expectSuccess, helperEntry, type Runner, wordsOf } from './runner.ts';
 import { type TransferOrder, transferWord } from './transfer.ts';
 
 const minute = 60_000;
+
+/** How often what still receives there is told to end. */
+const mostReleases = 40;
 
 /** What `zfs list` is asked for. */
 const columns = 'name,guid,referenced,receive_resume_token';
@@ -41,12 +45,17 @@ export class LinuxReplication implements Replication {
     return readReplicas(expectSuccess(outcome, ['zfs', 'list']).stdout);
   }
 
-  async release(remote: Remote, dataset: string): Promise<void> {
-    const pattern = `^zfs receive .* ${dataset.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')}$`;
-    const outcome = await this.#there(remote, 'pkill', '-f', pattern);
-    // 1: there was none to end.
-    if (outcome.status > 1) expectSuccess(outcome, ['pkill']);
-    if (outcome.status === 0) await new Promise((resolve) => setTimeout(resolve, 1000));
+  async release(remote: Remote, datasets: readonly string[]): Promise<void> {
+    const names = datasets.map((one) => one.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&'));
+    const pattern = `^zfs receive .* (${names.join('|')})$`;
+    // 1: there is none to end, or none any more. What has arrived is known only when the last is gone.
+    for (let tries = 0; tries < mostReleases; tries += 1) {
+      const outcome = await this.#there(remote, 'pkill', '-f', pattern);
+      if (outcome.status === 1) return;
+      expectSuccess(outcome, ['pkill']);
+      await wait(500);
+    }
+    throw new HostError(`On ${remote.hostname} an earlier zfs receive does not end.`);
   }
 
   async send({ remote, what, target, over, compressor, limit, stall, signal, progress }: Transfer): Promise<void> {

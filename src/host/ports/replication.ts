@@ -6,8 +6,8 @@ export interface Replication {
   /** What the other machine has of a dataset and below it; nothing where it has none of that name. */
   far(remote: Remote, dataset: string): Promise<readonly Replica[]>;
 
-  /** Ends what is still receiving there since a connection broke: it would keep the dataset busy. */
-  release(remote: Remote, dataset: string): Promise<void>;
+  /** Ends what is still receiving into one of these datasets there since a connection broke, which would keep it busy. */
+  release(remote: Remote, datasets: readonly string[]): Promise<void>;
 
   /**
    * Sends one snapshot. What arrived before a failure is kept there, to go on from. Ends with a failure when `signal`
