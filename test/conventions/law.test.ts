@@ -7,7 +7,7 @@
  * - or the answer is a success although a call failed, which only calls may do that look at the machine when all is
  *   done, and those of a job that goes on after the answer and is reported as failed;
  * - or what was done although its answer was lost cannot be taken back (steps that come last: a pool is destroyed or
- *   extended, a scrub begun, permissions given). Then machine and records agree: no unit drifts, and the interface
+ *   extended, a device replaced, a scrub begun, permissions given). Then machine and records agree: no unit drifts, and the interface
  *   answers of the machine what the machine is.
  */
 import assert from 'node:assert/strict';

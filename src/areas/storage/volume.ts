@@ -42,7 +42,7 @@ const fields = {
   vol_name: live(text({ says: 'Name of the volume.' })),
   vol_guid: live(text({ says: 'What ZFS calls the pool.' })),
   mountpoint: live(text({ says: 'Folder it is mounted at.' })),
-  status: live(text({ says: "HEALTHY, or the pool's own word; UNKNOWN when the pool is not there." })),
+  status: live(text({ says: "HEALTHY, or the pool's own word; LOCKED when it has to be unlocked, UNKNOWN when the pool is not there." })),
   used: live(
     field<string | number>({
       says: 'Space in use: a text with unit and percentage, or bytes in the profile clients.',
