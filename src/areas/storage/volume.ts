@@ -10,6 +10,7 @@ import { isWithin } from '../../lib/path.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { cifsShare } from '../sharing/cifs.ts';
+import { nfsShare } from '../sharing/nfs.ts';
 import { encryption, encryptionFields, newEncryption } from './encryption.ts';
 import { forgetKey } from './keys.ts';
 import { layoutProblems } from './layout.ts';
@@ -146,7 +147,10 @@ export const volume = hosted(
       await operations.change(`remove the volume ${name}`, (draft) => {
         draft.remove(volumeRecord, record.id);
         if (sent.cascade ?? true) {
-          for (const share of [...draft.all(cifsShare)]) if (isWithin(share.cifs_path, `${volumesFolder}/${name}`)) draft.remove(cifsShare, share.id);
+          const below = (path: string) => isWithin(path, `${volumesFolder}/${name}`);
+          for (const share of [...draft.all(cifsShare)]) if (below(share.cifs_path)) draft.remove(cifsShare, share.id);
+          // The paths of one share lie in one dataset.
+          for (const share of [...draft.all(nfsShare)]) if (share.nfs_paths.some(below)) draft.remove(nfsShare, share.id);
         }
         if (pool === undefined) return;
         if (root?.key !== undefined) draft.plan.first(forgetKey(record.vol_guid));
