@@ -286,15 +286,19 @@ describe('delete (gaps 11.4)', () => {
     await using box = await boxWith(stripe);
     await box.host.files.write('/mnt/tank/file', 'content');
     await box.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank', cifs_name: 'all' });
+    await box.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank'] });
     assert.equal((await box.api.delete('storage/volume/1/', { destroy: false, cascade: false })).status, 204);
-    assert.equal((await box.api.list('sharing/cifs/')).length, 1);
+    assert.deepEqual([(await box.api.list('sharing/cifs/')).length, (await box.api.list('sharing/nfs/')).length], [1, 1]);
     assert.equal((await box.api.list('storage/volume_import/')).length, 1);
     const [found] = await box.api.list('storage/volume_import/');
     says(await box.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
     assert.equal(await box.host.files.read('/mnt/tank/file'), 'content');
     const { id } = await tank(box.api);
     assert.equal((await box.api.delete(`storage/volume/${String(id)}/`)).status, 204);
-    assert.deepEqual([await box.api.list('sharing/cifs/'), await box.api.list('storage/volume/'), await box.api.list('storage/volume_import/')], [[], [], []]);
+    assert.deepEqual(
+      [await box.api.list('sharing/cifs/'), await box.api.list('sharing/nfs/'), await box.api.list('storage/volume/'), await box.api.list('storage/volume_import/')],
+      [[], [], [], []],
+    );
   });
 });
 

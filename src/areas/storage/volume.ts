@@ -11,6 +11,7 @@ import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { iscsiExtent, liesIn } from '../services/iscsi/extent.ts';
 import { cifsShare } from '../sharing/cifs.ts';
+import { nfsShare } from '../sharing/nfs.ts';
 import { encryption, encryptionFields, newEncryption } from './encryption.ts';
 import { forgetKey } from './keys.ts';
 import { layoutProblems } from './layout.ts';
@@ -154,7 +155,10 @@ export const volume = hosted(
         draft.remove(volumeRecord, record.id);
         removeTasksOf(draft, name);
         if (sent.cascade ?? true) {
-          for (const share of [...draft.all(cifsShare)]) if (isWithin(share.cifs_path, `${volumesFolder}/${name}`)) draft.remove(cifsShare, share.id);
+          const below = (path: string) => isWithin(path, `${volumesFolder}/${name}`);
+          for (const share of [...draft.all(cifsShare)]) if (below(share.cifs_path)) draft.remove(cifsShare, share.id);
+          // The paths of one share lie in one dataset.
+          for (const share of [...draft.all(nfsShare)]) if (share.nfs_paths.some(below)) draft.remove(nfsShare, share.id);
           for (const extent of [...draft.all(iscsiExtent)]) if (liesIn(name, extent)) draft.remove(iscsiExtent, extent.id);
         }
         if (pool === undefined) return;
