@@ -2,6 +2,7 @@
 import type { Access } from '../engine/confirm.ts';
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
+import { afpUnit } from './afp/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { disksUnit } from './disks/unit.ts';
 import { domainControllerUnit } from './domaincontroller/unit.ts';
@@ -27,6 +28,7 @@ export const units: readonly Unit[] = [
   namesUnit,
   accountsUnit,
   sambaUnit,
+  afpUnit,
   domainControllerUnit,
   dynamicDnsUnit,
   ftpUnit,
