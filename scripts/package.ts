@@ -19,6 +19,7 @@ const recommends = [
   'hdparm',
   'inadyn',
   'lldpd',
+  'netatalk',
   'nut-client',
   'nut-server',
   'openssh-client',

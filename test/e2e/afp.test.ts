@@ -57,6 +57,9 @@ test('what cannot be served is told by its field', async () => {
   assert.deepEqual(await problems({ afp_path: '/mnt/tank/x', afp_auxparams: 'spotlight = no\nfollow symlinks' }), {
     afp_auxparams: ['"follow symlinks" is no setting of afp.conf: write "name = value".'],
   });
+  assert.deepEqual(await problems({ afp_path: '/mnt/tank/x', afp_auxparams: 'zeroconf = no' }), {
+    afp_auxparams: ['"zeroconf = no": netatalk knows no setting "zeroconf" here.'],
+  });
   await box.api.delete(`${shares}/`);
 });
 

@@ -2,6 +2,7 @@ import { choice, flag, integer, list, nullable, required, where } from '../../en
 import { configLines, ipAddress, userName, volumePath } from '../../engine/formats.ts';
 import { singleton } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
+import { globalParameters } from './afp-parameters.ts';
 
 export const afpSettings = singleton('services/afp', {
   title: 'AFP settings',
@@ -14,7 +15,7 @@ export const afpSettings = singleton('services/afp', {
     afp_srv_bindip: list(required(ipAddress({ says: 'An address of the machine.' })), { says: 'Addresses the server listens on and announces; all when empty.', max: 16 }),
     afp_srv_connections_limit: integer({ says: 'Clients that may be connected at once.', min: 1, max: 1000, initial: 50 }),
     afp_srv_dbpath: nullable(where(volumePath({ says: "Folder of the database of file numbers; the system's own when unset." }), wordProblem)),
-    afp_srv_global_aux: afpLines({ says: 'Further lines of the section [Global] of afp.conf.' }),
+    afp_srv_global_aux: afpLines({ says: 'Further lines of the section [Global] of afp.conf.', known: globalParameters }),
     // Beyond the document's list (gaps 8.2).
     afp_srv_map_acls: choice(['rights', 'mode', 'none'], {
       says: 'What clients see of access lists: the rights that follow from them, also the Unix mode, or nothing.',
@@ -32,13 +33,15 @@ const longestLine = 1000;
 
 /**
  * Lines that a person adds to afp.conf. Nothing checks that file but netatalk itself, which ends at a line it cannot
- * read and is started over and over, so each must have the form of a setting or of a comment.
+ * read and is started over and over, so each must be a comment or a setting that netatalk knows.
  */
-export function afpLines({ says }: { readonly says: string }) {
+export function afpLines({ says, known }: { readonly says: string; readonly known: ReadonlySet<string> }) {
   return where(configLines({ says }), (value) => {
     for (const line of value.split('\n').map((one) => one.trim())) {
       if (line === '' || /^[#;]/.test(line)) continue;
-      if (!/^[a-z0-9][a-z0-9 ]*=/i.test(line)) return `${quote(line)} is no setting of afp.conf: write "name = value".`;
+      const name = /^([a-z0-9][a-z0-9 ]*)=/i.exec(line)?.[1]?.trim().toLowerCase();
+      if (name === undefined) return `${quote(line)} is no setting of afp.conf: write "name = value".`;
+      if (!known.has(name)) return `${quote(line)}: netatalk knows no setting ${quote(name)} here.`;
       if (line.endsWith('\\')) return `${quote(line)} must not end in a backslash, which would take the next line along.`;
       if (Buffer.byteLength(line) > longestLine) return `${quote(line)} is too long: netatalk reads ${longestLine} bytes a line.`;
     }

@@ -4,6 +4,7 @@ import { collection, type RecordOf } from '../../engine/resource.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote, words } from '../../lib/text.ts';
 import { afpLines } from '../services/afp.ts';
+import { volumeParameters } from '../services/afp-parameters.ts';
 import { makeShareFolder } from './folder.ts';
 
 export const afpShare = collection('sharing/afp', {
@@ -35,7 +36,7 @@ export const afpShare = collection('sharing/afp', {
     // Beyond the document's list (gaps 6.3).
     afp_home: flag(false, { says: "Whether every account whose home folder lies in here finds it as a share called after it, as mary's home. One share at most." }),
     afp_timemachine_quota: integer({ says: 'MiB that Time Machine is told the share has; 0 tells what is there.', min: 0, max: 2 ** 31 - 1, initial: 0 }),
-    afp_auxparams: afpLines({ says: "Further lines of the share's section of afp.conf." }),
+    afp_auxparams: afpLines({ says: "Further lines of the share's section of afp.conf.", known: volumeParameters }),
   },
   complete: ({ record }) => ({ afp_name: record.afp_name === '' ? (record.afp_home ? 'Homes' : lastElement(record.afp_path)) : record.afp_name }),
   check({ record, view, issues }) {
