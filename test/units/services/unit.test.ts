@@ -6,16 +6,15 @@ import { freshConfiguration, machine, switchOn } from '../support/configuration.
 
 test('a switch runs the programs behind it, and those alone', () => {
   const draft = freshConfiguration();
-  switchOn(draft, 'nfs');
-  switchOn(draft, 'afp');
+  switchOn(draft, 'netdata');
   const running = switchUnit.render(draft, machine).services?.filter((service) => service.running);
   assert.deepEqual(
     running?.map(({ name }) => name),
-    [...daemonsOf.afp, ...daemonsOf.nfs],
+    [...daemonsOf.netdata],
   );
 });
 
 test('programs that a unit of their own serves are left to it', () => {
   const names = switchUnit.render(freshConfiguration(), machine).services?.map(({ name }) => name);
-  for (const name of [...daemonsOf.cifs, ...daemonsOf.ftp]) assert.equal(names?.includes(name), false);
+  for (const name of [...daemonsOf.afp, ...daemonsOf.cifs, ...daemonsOf.ftp, ...daemonsOf.nfs]) assert.equal(names?.includes(name), false);
 });
