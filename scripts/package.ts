@@ -25,6 +25,7 @@ const recommends = [
   'libpam-ldapd',
   'lldpd',
   'lz4',
+  'netatalk',
   'nslcd',
   'nut-client',
   'nut-server',

@@ -12,6 +12,7 @@ import { lagg } from './network/lagg.ts';
 import { laggMember } from './network/lagginterfacemembers.ts';
 import { staticRoute } from './network/staticroute.ts';
 import { vlan } from './network/vlan.ts';
+import { afpSettings } from './services/afp.ts';
 import { cifsSettings } from './services/cifs.ts';
 import { domainControllerSettings } from './services/domaincontroller.ts';
 import { dynamicDnsSettings } from './services/dynamicdns.ts';
@@ -34,6 +35,7 @@ import { snmpSettings } from './services/snmp.ts';
 import { sshSettings } from './services/ssh.ts';
 import { tftpSettings } from './services/tftp.ts';
 import { upsSettings } from './services/ups.ts';
+import { afpShare } from './sharing/afp.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { nfsShare } from './sharing/nfs.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
@@ -95,7 +97,9 @@ export const catalogue: readonly Resource[] = [
   iscsiTargetGroup,
   iscsiTargetToExtent,
   iscsiPortal,
+  afpShare,
   serviceSwitch,
+  afpSettings,
   cifsSettings,
   domainControllerSettings,
   dynamicDnsSettings,

@@ -2,6 +2,7 @@
 import type { Access } from '../engine/confirm.ts';
 import type { Unit } from '../engine/unit.ts';
 import { accountsUnit } from './accounts/unit.ts';
+import { afpUnit } from './afp/unit.ts';
 import { consoleUnit } from './console/unit.ts';
 import { cronUnit } from './cron/unit.ts';
 import { directoryUnit } from './directory/unit.ts';
@@ -37,6 +38,7 @@ export const units: readonly Unit[] = [
   directoryUnit,
   kerberosUnit,
   sambaUnit,
+  afpUnit,
   domainControllerUnit,
   dynamicDnsUnit,
   ftpUnit,

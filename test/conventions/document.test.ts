@@ -30,8 +30,6 @@ const notYet: readonly string[] = [
   'jails/mountpoints',
   'jails/templates',
   'plugins/plugins',
-  'services/afp',
-  'sharing/afp',
   'system/config',
 ];
 

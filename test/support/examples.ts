@@ -389,6 +389,14 @@ export const examples: Readonly<Record<string, Example>> = {
     update: (n) => ({ nfs_comment: `Changed ${n}`, nfs_ro: n % 2 === 1, nfs_alldirs: n % 2 === 0 }),
     variants: [{ title: 'of two folders', verb: 'create', body: (n) => ({ nfs_paths: [`/mnt/tank/nfs/a${n}`, `/mnt/tank/nfs/b${n}`], nfs_hosts: `two${n}.example.com` }) }],
   },
+  'sharing/afp': {
+    create: (n) => ({ afp_path: `/mnt/tank/afp/share${n}`, afp_name: `Share ${n}`, afp_comment: `Share ${n}`, afp_allow: 'root @wheel', afp_hostsallow: '192.0.2.0/24' }),
+    update: (n) => ({ afp_comment: `Changed ${n}`, afp_ro: n % 2 === 1 ? 'nobody' : '', afp_timemachine: n % 2 === 0, afp_timemachine_quota: n }),
+    variants: [{ title: 'that moves it', verb: 'update', body: (n) => ({ afp_path: `/mnt/tank/moved/afp${n}` }) }],
+  },
+  'services/afp': {
+    update: (n) => ({ afp_srv_connections_limit: 1 + (n % 900), afp_srv_guest: n % 2 === 0, afp_srv_bindip: ['192.0.2.7'], afp_srv_dbpath: '/mnt/tank/.cnid' }),
+  },
   'services/nfs': {
     update: (n) => ({ nfs_srv_servers: 4 + (n % 200), nfs_srv_v4: n % 2 === 0, nfs_srv_allow_nonroot: n % 2 === 1, nfs_srv_mountd_port: 600 + (n % 50) }),
   },

@@ -3,7 +3,22 @@ import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Unit } from '../../engine/unit.ts';
 
 /** Switches whose programs have a unit of their own. */
-const servedElsewhere: readonly SwitchName[] = ['cifs', 'domaincontroller', 'dynamicdns', 'ftp', 'iscsitarget', 'lldp', 'nfs', 'rsync', 'smartd', 'snmp', 'ssh', 'tftp', 'ups'];
+const servedElsewhere: readonly SwitchName[] = [
+  'afp',
+  'cifs',
+  'domaincontroller',
+  'dynamicdns',
+  'ftp',
+  'iscsitarget',
+  'lldp',
+  'nfs',
+  'rsync',
+  'smartd',
+  'snmp',
+  'ssh',
+  'tftp',
+  'ups',
+];
 const served = switchNames.filter((service) => !servedElsewhere.includes(service));
 
 export const switchUnit: Unit = {

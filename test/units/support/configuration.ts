@@ -1,3 +1,4 @@
+import { afpSettings } from '../../../src/areas/services/afp.ts';
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
 import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
@@ -12,6 +13,7 @@ import { snmpSettings } from '../../../src/areas/services/snmp.ts';
 import { sshSettings } from '../../../src/areas/services/ssh.ts';
 import { tftpSettings } from '../../../src/areas/services/tftp.ts';
 import { upsSettings } from '../../../src/areas/services/ups.ts';
+import { afpShare } from '../../../src/areas/sharing/afp.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
 import { nfsShare } from '../../../src/areas/sharing/nfs.ts';
 import { diskRecord } from '../../../src/areas/storage/disks.ts';
@@ -65,8 +67,9 @@ export const machine: Facts = Object.freeze<Facts>({
   targets: { engine: 'lio', serving: false },
 });
 
-const collections: readonly Collection[] = [cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord, snapshotTask];
+const collections: readonly Collection[] = [afpShare, cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord, snapshotTask];
 const settings: readonly Singleton[] = [
+  afpSettings,
   cifsSettings,
   domainControllerSettings,
   dynamicDnsSettings,
