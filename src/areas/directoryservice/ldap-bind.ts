@@ -62,11 +62,15 @@ function questionTo({ uri, startTls, account, base, seconds, patience }: LdapSer
 /** The status that `timeout` ends with. */
 const tookTooLong = 124;
 
-function objection({ uri, account, base, patience }: LdapServer, status: number, said: string): string {
+function objection({ uri, account, authority, base, patience }: LdapServer, status: number, said: string): string {
   const detail = /additional info: *(.+)/.exec(said)?.[1]?.trim();
   if (status === tookTooLong) return `The LDAP server ${uri} did not answer within ${patience} seconds.`;
   if (/certificate|verif|TLS|SSL|handshake/i.test(detail ?? '')) return `The LDAP server ${uri} does not prove who it is, or speaks no TLS: ${detail}`;
   if (/Invalid credentials/.test(said)) return `The LDAP server refuses the account ${account?.name ?? ''} or its password.`;
+  // Of a connection that is encrypted from its beginning, ldapsearch tells no more than this, whatever was wrong.
+  if (authority !== undefined && uri.startsWith('ldaps:') && /Can't contact LDAP server/.test(said)) {
+    return `The LDAP server ${uri} cannot be reached, or does not prove who it is by the certificate authority.`;
+  }
   if (/Can't contact LDAP server|Connect error|Timed out/i.test(said)) return `The LDAP server ${uri} cannot be reached${detail === undefined ? '.' : `: ${detail}`}`;
   if (/No such object/.test(said)) return `The directory has no ${base}, or does not show it to ${account?.name ?? 'strangers'}.`;
   const line = said.split('\n').find((one) => one.trim() !== '');
