@@ -10,6 +10,7 @@ import { isWithin } from '../../lib/path.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { iscsiExtent, liesIn } from '../services/iscsi/extent.ts';
+import { afpShare } from '../sharing/afp.ts';
 import { cifsShare } from '../sharing/cifs.ts';
 import { nfsShare } from '../sharing/nfs.ts';
 import { encryption, encryptionFields, newEncryption } from './encryption.ts';
@@ -157,6 +158,7 @@ export const volume = hosted(
         if (sent.cascade ?? true) {
           const below = (path: string) => isWithin(path, `${volumesFolder}/${name}`);
           for (const share of [...draft.all(cifsShare)]) if (below(share.cifs_path)) draft.remove(cifsShare, share.id);
+          for (const share of [...draft.all(afpShare)]) if (below(share.afp_path)) draft.remove(afpShare, share.id);
           // The paths of one share lie in one dataset.
           for (const share of [...draft.all(nfsShare)]) if (share.nfs_paths.some(below)) draft.remove(nfsShare, share.id);
           for (const extent of [...draft.all(iscsiExtent)]) if (liesIn(name, extent)) draft.remove(iscsiExtent, extent.id);

@@ -5,6 +5,7 @@ import type { GroupKind, ImportableGroup, ImportablePool } from '../../host/port
 import { quote } from '../../lib/text.ts';
 import { encryptionOf, machineBytes, openBy } from './keys.ts';
 import { isData } from './layout.ts';
+import { giveScrubTask } from './scrub.ts';
 import { importPool, volumeFrom, volumeRecord } from './volumes.ts';
 
 /** A nested description of disks; it is only answered. */
@@ -110,7 +111,10 @@ async function importVolume(id: string, operations: Operations): Promise<void> {
     const encrypted = encryptionOf(volume);
     // One that was made here opens here; another waits for its passphrase or recovery key.
     if (encrypted?.isLocked) await openBy({ kind: 'machine', bytes: machineBytes(operations.world.view) }, encrypted, work, operations.world);
-    await work.change((draft) => draft.find(volumeRecord, 'vol_guid', guid) ?? draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid }));
+    await work.change((draft) => {
+      if (draft.find(volumeRecord, 'vol_guid', guid) === undefined) draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid });
+      giveScrubTask(draft, name);
+    });
   });
 }
 
