@@ -44,7 +44,7 @@ async function followed(machine: Machine, program: string): Promise<string> {
 test('the Linux host keeps the contract of every port', { timeout: 600_000 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-contract-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  await using machine = await Machine.start({ disks: 6, payload: await packed(folder) });
+  await using machine = await Machine.start({ disks: 8, payload: await packed(folder) });
   const output = await followed(machine, 'HOLDFAST_IN_MACHINE=1 /opt/payload/node --test-reporter=tap --enable-source-maps /opt/payload/contract.mjs');
   const count = (word: string) => Number(new RegExp(`^# ${word} (\\d+)$`, 'm').exec(output)?.[1] ?? -1);
   const failures = output.split('\n').filter((line) => /^\s*not ok /.test(line));

@@ -165,7 +165,7 @@ test('encrypted volumes are locked, unlocked and rekeyed, also across a restart 
 
   assert.equal(await act('words', 'keypassphrase', { passphrase: 'open sesame', passphrase2: 'open sesame' }, 201), 'Volume passphrase has been set');
   const { content } = await api.expect(202, 'POST', 'storage/volume/words/recoverykey/');
-  await machine.run('cd /mnt/words && (sleep 60 & echo $! >/run/busy)');
+  await machine.run('cd /mnt/words && (sleep 60 >/dev/null 2>&1 & echo $! >/run/busy)');
   const busy = await api.post('storage/volume/words/lock/');
   assert.equal(busy.status, 400, busy.text);
   assert.match(busy.text, /busy/);

@@ -42,7 +42,7 @@ function stepOf(plan: Plan, here: Replica, there: Replica | undefined): Step | u
   const arrived = there?.snapshots ?? [];
   const known = new Map([...here.marks.map((one) => [one.guid, `#${one.name}`] as const), ...here.snapshots.map((one) => [one.guid, `@${one.name}`] as const)]);
   const common = arrived.findLast(({ guid }) => known.has(guid));
-  const next = common === undefined ? own[0] : nextAfter(own, common, here);
+  const next = common === undefined ? own[0] : nextAfter(own, arrived, here);
   if (there?.resumeToken !== undefined) return { kind: 'resume', dataset, snapshot: next, token: there.resumeToken, target };
   if (there === undefined || arrived.length === 0) {
     if (next === undefined) return undefined;
@@ -61,9 +61,10 @@ function stepOf(plan: Plan, here: Replica, there: Replica | undefined): Step | u
   return { kind: 'send', dataset, snapshot: next, base: `${dataset}${known.get(common.guid)}`, target, over: false };
 }
 
-/** The first periodic snapshot that is newer than the common one. A mark is older than every snapshot that is not there yet. */
-function nextAfter(own: readonly ReplicaSnapshot[], common: ReplicaSnapshot, here: Replica): ReplicaSnapshot | undefined {
-  const place = here.snapshots.findIndex(({ guid }) => guid === common.guid);
+/** The first periodic snapshot that is newer than all that arrived. Those that arrived and are gone here were older too. */
+function nextAfter(own: readonly ReplicaSnapshot[], arrived: readonly ReplicaSnapshot[], here: Replica): ReplicaSnapshot | undefined {
+  const there = new Set(arrived.map(({ guid }) => guid));
+  const place = here.snapshots.findLastIndex(({ guid }) => there.has(guid));
   const later = new Set(here.snapshots.slice(place + 1));
   return own.find((one) => later.has(one));
 }

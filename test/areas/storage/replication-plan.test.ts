@@ -52,6 +52,12 @@ test('a dataset there gives way only when it is empty', () => {
   assert.match(told(near, [replica('backup/nas', ['theirs'])])[0] ?? '', /no snapshot in common/);
 });
 
+test('from a mark only what is newer than all that arrived is sent', () => {
+  const near = [replica('tank', [1, 4], { marks: [{ name: 'holdfast-replication-1', guid: '3' }] })];
+  assert.deepEqual(told(near, [replica('backup/nas', [1, 2, 3])]), [`tank#holdfast-replication-1 to ${periodic(4)} into backup/nas`]);
+  assert.deepEqual(told([replica('tank', [1], { marks: near[0]?.marks ?? [] })], [replica('backup/nas', [1, 2, 3])]), []);
+});
+
 test('a snapshot that is gone here is followed by its mark', () => {
   const near = [replica('tank', [4, 5], { marks: [{ name: 'holdfast-replication-1', guid: '3' }] })];
   const far = [replica('backup/nas', [1, 2, 3])];

@@ -132,7 +132,7 @@ test('what can be changed in place is written', () => {
 
 test('named initiators have the LUNs and the credentials, and nobody else comes in', () => {
   const lines = steps(model([extent(1)], []), model([extent(1)], [target('t', [1], { groups: [group({ initiators: ['iqn.i'], auth: chap })] })]));
-  const own = 'iscsi/iqn.x:t/tpgt_7';
+  const own = 'iscsi/iqn.x:t/tpgt_16391';
   for (const line of [
     `write ${own}/attrib/authentication 1`,
     `write ${own}/attrib/generate_node_acls 0`,

@@ -105,10 +105,18 @@ function targetPiece(target: Target, extents: ReadonlyMap<number, Extent>): Piec
   const own = `iscsi/${target.name}`;
   const piece = {
     name: `target ${target.name}`,
-    nodes: [folder(own), ...target.groups.filter((group) => isServed(group)).flatMap((group) => groupNodes(`${own}/tpgt_${group.tag}`, target, group, luns))],
+    nodes: [folder(own), ...target.groups.filter((group) => isServed(group)).flatMap((group) => groupNodes(`${own}/tpgt_${tagOf(group)}`, target, group, luns))],
   };
   targetPieces.set(target, { places, piece });
   return piece;
+}
+
+/**
+ * A group that is for named initiators only is another one than that for everybody: the kernel remembers whom it let in
+ * while everybody could, and would go on letting them in.
+ */
+function tagOf({ tag, initiators }: TargetGroup): number {
+  return initiators === undefined ? tag : tag + 0x4000;
 }
 
 interface LunAt {
