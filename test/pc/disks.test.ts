@@ -73,7 +73,8 @@ test('a disk that is pulled out of a mirror degrades its volume, and another tak
   await nas.machine.run('dd if=/dev/urandom of=/mnt/tank/other bs=1M count=4 status=none; sync');
   await eventually(120, async () => assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'DEGRADED'));
   const label = (await nas.machine.run("zpool status tank | awk '$2 ~ /REMOVED|UNAVAIL|FAULTED/ { print $1; exit }'")).trim();
-  await nas.machine.run(`zpool replace tank ${label} ${spare['disk_name']}`);
+  const replaced = await nas.api.post('storage/volume/tank/replace/', { label, replace_disk: spare['disk_name'] });
+  assert.deepEqual([replaced.status, replaced.text], [202, 'Disk replacement started.']);
   await eventually(180, async () => assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'HEALTHY'));
   await nas.machine.run('sha256sum -c /tmp/sum');
 });
