@@ -245,12 +245,6 @@ test('smartd takes what is written for it', async () => {
   assert.match(output, /\/dev\/ubdd, not available/);
 });
 
-test('smartd is not started in a virtual machine, and why is told', async () => {
-  const answer = await nas.api.put('services/services/smartd/', { srv_enable: true });
-  assert.equal(answer.status, 400);
-  assert.match(answer.text, /ConditionVirtualization/);
-});
-
 test('the machine is what the configuration says', async () => {
   const reports = await apiOf(nas.machine).list('/api/holdfast/v1/drift');
   assert.deepEqual(

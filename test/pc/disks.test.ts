@@ -49,10 +49,6 @@ test('SMART of a disk is switched, and the daemon of SMART watches the disk', as
   assert.equal(await isOn(), false);
   await nas.api.expect(200, 'PUT', addressOf(disk), { disk_togglesmart: true });
   assert.equal(await isOn(), true);
-  // Debian's daemon of SMART does not start in what it sees to be an emulated machine.
-  await nas.machine.run(
-    "mkdir -p /etc/systemd/system/smartmontools.service.d; printf '[Unit]\\nConditionVirtualization=\\n' >/etc/systemd/system/smartmontools.service.d/pc.conf; systemctl daemon-reload",
-  );
   await nas.api.expect(200, 'PUT', 'services/services/smartd/', { srv_enable: true });
   await eventually(60, async () => assert.match(await nas.machine.run('journalctl -b --no-pager -o cat -u smartmontools'), /Monitoring 1 ATA/));
 });
