@@ -101,6 +101,10 @@ export class LayeredDraft implements Draft {
     return overlay === undefined ? this.#tables.find(of, name, value) : overlay.having(name, value)[0];
   }
 
+  having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[] {
+    return this.#peek(of)?.having(name, value) ?? this.#tables.having(of, name, value);
+  }
+
   only<F extends Fields>(of: Singleton<F>): RecordOf<F> {
     return this.#current(of, 1) ?? this.#tables.only(of);
   }
@@ -192,13 +196,14 @@ export class LayeredDraft implements Draft {
     for (const { fields, caseless, says } of of.unique) {
       const names = fields.map((name) => (caseless === true ? `${name}~` : name));
       const [field] = fields;
-      const [name] = names;
-      if (field === undefined || name === undefined || (record[field] ?? null) === null) continue;
+      if (field === undefined || (record[field] ?? null) === null) continue;
       if (before !== undefined && names.every((one) => fieldValue(record, one) === fieldValue(before, one))) continue;
-      const twin = this.#overlay(of)
-        .having(name, fieldValue(record, name))
-        .find((other) => other.id !== record['id'] && names.every((one) => fieldValue(other, one) === fieldValue(record, one)));
-      if (twin !== undefined) this.issues.add(field, says);
+      if (
+        this.#overlay(of)
+          .like(record, names)
+          .some((other) => other.id !== record['id'])
+      )
+        this.issues.add(field, says);
     }
   }
 
@@ -285,6 +290,14 @@ class Overlay<F extends Fields = Fields> {
       if (record !== undefined) found.push(record);
     }
     return found;
+  }
+
+  /** The records that have the same in all these fields. Those of the rarest value are looked through. */
+  like(record: Readonly<Record<string, unknown>>, names: readonly string[]): readonly RecordOf<F>[] {
+    const count = (name: string) => this.table.ids(name, fieldValue(record, name)).size;
+    const [rarest] = names.toSorted((a, b) => count(a) - count(b));
+    if (rarest === undefined) return [];
+    return this.having(rarest, fieldValue(record, rarest)).filter((other) => names.every((name) => fieldValue(other, name) === fieldValue(record, name)));
   }
 
   /** Lays a record, or a gap, over the table; answers how to take that back. */

@@ -38,6 +38,8 @@ export interface View {
   get<F extends Fields>(of: Collection<F>, id: number): RecordOf<F> | undefined;
   /** The first record whose field has this value. */
   find<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): RecordOf<F> | undefined;
+  /** Every record whose field has this value, in no order. It costs what is found, not what there is. */
+  having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[];
   only<F extends Fields>(of: Singleton<F>): RecordOf<F>;
 }
 

@@ -210,6 +210,11 @@ export class Tables implements View {
     return undefined;
   }
 
+  having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[] {
+    const table = this.table(of);
+    return Array.from(table.ids(name, value), (id) => table.get(id)).filter((record) => record !== undefined);
+  }
+
   only<F extends Fields>(of: Singleton<F>): RecordOf<F> {
     const record = this.table(of).get(1);
     if (record === undefined) throw new Error(`${of.path} has no record; the store was not seeded`);

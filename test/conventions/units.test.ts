@@ -13,6 +13,7 @@ function noting(view: View, paths: Set<string>): View {
     groups: (of) => view.groups(note(of)),
     get: (of, id) => view.get(note(of), id),
     find: (of, name, value) => view.find(note(of), name, value),
+    having: (of, name, value) => view.having(note(of), name, value),
     only: (of) => view.only(note(of)),
   };
   function note<T extends { readonly path: string }>(of: T): T {

@@ -66,6 +66,8 @@ export interface Extent {
 }
 
 export interface Target {
+  /** Never changes, and no other target has had it. */
+  readonly id: number;
   /** As on the wire. */
   readonly name: string;
   readonly alias: string;

@@ -52,7 +52,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const disks = disksOf(sizes);
   // Each looks at the other: what is offered must be there, and what is offered is not destroyed.
   const zfs: VirtualZfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now, busyDevices: () => targets.inUse });
-  const targets: VirtualTargets = new VirtualTargets(join(folder, 'targets.json'), {
+  const targets: VirtualTargets = new VirtualTargets(folder, {
     exists: ({ kind, path }) =>
       kind === 'file' ? lookAt(tree.locate(path))?.isFile() === true : kind === 'zvol' ? zfs.hasDevice(path) : disks.some(({ name }) => path === `/dev/${name}`),
   });

@@ -1,5 +1,7 @@
-import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
+import { changesBetween } from '../../lib/groups.ts';
 import { isObject } from '../../lib/json.ts';
 import { HostError } from '../ports/index.ts';
 
@@ -58,6 +60,64 @@ export class Memory<T> {
     }
     this.#value = value;
   }
+}
+
+/** How many numbers there are to a file. */
+const numbersPerFile = 64;
+
+/** Remembers things that have numbers, in files of neighbours: keeping thousands writes only what became another value. */
+export class Shelf<T extends { readonly id: number }> {
+  #values: readonly T[];
+  readonly #folder: string;
+  readonly #files = new Map<number, Memory<readonly T[]>>();
+  readonly #guard: Guard<readonly T[]>;
+
+  constructor(folder: string, guard: Guard<T>) {
+    this.#folder = folder;
+    this.#guard = listOf(guard);
+    mkdirSync(folder, { recursive: true });
+    for (const name of readdirSync(folder)) {
+      const number = /^(\d+)\.json$/.exec(name)?.[1];
+      if (number !== undefined) this.#file(Number(number));
+    }
+    this.#values = this.#inOrder();
+  }
+
+  get values(): readonly T[] {
+    return this.#values;
+  }
+
+  keep(values: readonly T[]): void {
+    const { gone, come } = changesBetween(this.#values, values);
+    const numbers = new Set([...gone, ...come].map(fileOf));
+    const parts = Map.groupBy(
+      values.filter((one) => numbers.has(fileOf(one))),
+      fileOf,
+    );
+    try {
+      for (const number of numbers) this.#file(number).keep(parts.get(number) ?? []);
+      this.#values = values;
+    } catch (error) {
+      this.#values = this.#inOrder();
+      throw error;
+    }
+  }
+
+  #file(number: number): Memory<readonly T[]> {
+    const known = this.#files.get(number);
+    if (known !== undefined) return known;
+    const made = new Memory<readonly T[]>(join(this.#folder, `${number}.json`), this.#guard, []);
+    this.#files.set(number, made);
+    return made;
+  }
+
+  #inOrder(): readonly T[] {
+    return [...this.#files].sort(([a], [b]) => a - b).flatMap(([, { value }]) => value);
+  }
+}
+
+function fileOf({ id }: { readonly id: number }): number {
+  return Math.floor(id / numbersPerFile);
 }
 
 function load<T>(path: string, guard: Guard<T>): T | undefined {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { changesBetween } from '../../lib/groups.ts';
 import { HostError } from '../ports/index.ts';
 import {
   type Auth,
@@ -17,7 +19,7 @@ import {
   type TargetService,
   type Targets,
 } from '../ports/targets.ts';
-import { type Guard, isFlag, isNumber, isText, listOf, Memory, oneOf, optional, shapeOf } from './state.ts';
+import { type Guard, isFlag, isNumber, isText, listOf, Memory, oneOf, optional, Shelf, shapeOf } from './state.ts';
 
 /** Whoever asks what there is, or wants to come in. */
 export interface Initiator {
@@ -50,30 +52,35 @@ const isGroup = shapeOf<TargetGroup>({
   networks: optional(listOf(isText)),
   auth: optional(isAuth),
 });
-const isTarget = shapeOf<Target>({ name: isText, alias: isText, luns: listOf(shapeOf<Lun>({ number: isNumber, extent: isNumber })), groups: listOf(isGroup) });
-const isModel: Guard<TargetModel> = shapeOf<TargetModel>({
+const isTarget = shapeOf<Target>({ id: isNumber, name: isText, alias: isText, luns: listOf(shapeOf<Lun>({ number: isNumber, extent: isNumber })), groups: listOf(isGroup) });
+/** What is not kept piece by piece. */
+type Rest = Omit<TargetModel, 'extents' | 'targets'>;
+
+const isRest: Guard<Rest> = shapeOf<Rest>({
   serving: isFlag,
-  extents: listOf(isExtent),
-  targets: listOf(isTarget),
   discovery: listOf(shapeOf<Discovery>({ portals: listOf(isPortal), auth: optional(isAuth) })),
   nameServers: listOf(isText),
 });
 
-const nothing: TargetModel = Object.freeze({ serving: false, extents: [], targets: [], discovery: [], nameServers: [] });
+const nothing: Rest = Object.freeze({ serving: false, discovery: [], nameServers: [] });
 
 /** Knows what initiators would find. It can do all that a model can say. */
 export class VirtualTargets implements Targets {
-  readonly #memory: Memory<TargetModel>;
+  readonly #rest: Memory<Rest>;
+  readonly #extents: Shelf<Extent>;
+  readonly #targets: Shelf<Target>;
   readonly #exists: (backing: Extent['backing']) => boolean;
   readonly #sessions = new Map<string, Set<string>>();
 
-  constructor(path: string, options: { exists: (backing: Extent['backing']) => boolean }) {
-    this.#memory = new Memory(path, isModel, nothing);
+  constructor(folder: string, options: { exists: (backing: Extent['backing']) => boolean }) {
+    this.#rest = new Memory(join(folder, 'targets.json'), isRest, nothing);
+    this.#extents = new Shelf(join(folder, 'target-extents'), isExtent);
+    this.#targets = new Shelf(join(folder, 'targets'), isTarget);
     this.#exists = options.exists;
   }
 
   async look(): Promise<TargetService> {
-    return { engine: 'virtual', serving: this.#memory.value.serving };
+    return { engine: 'virtual', serving: this.#rest.value.serving };
   }
 
   async objections(): Promise<readonly string[]> {
@@ -83,15 +90,17 @@ export class VirtualTargets implements Targets {
   async differences(model: TargetModel): Promise<readonly string[]> {
     // What is kept has no members that are not set.
     const kept: unknown = JSON.parse(JSON.stringify(model));
-    return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(this.#memory.value))) ? [] : ['bring the iSCSI targets into line'];
+    return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(this.model))) ? [] : ['bring the iSCSI targets into line'];
   }
 
   async apply(model: TargetModel, known?: TargetModel): Promise<void> {
-    const there = new Set(known?.extents);
-    const fresh = model.extents.filter((extent) => !there.has(extent));
-    for (const { backing } of fresh) if (!this.#exists(backing)) throw new HostError(`${backing.path}: No such file or directory`);
-    this.#memory.keep(model);
-    for (const [target, initiators] of this.#sessions) if (!model.targets.some(({ name }) => name === target)) initiators.clear();
+    for (const { backing } of changesBetween(known?.extents ?? [], model.extents).come)
+      if (!this.#exists(backing)) throw new HostError(`${backing.path}: No such file or directory`);
+    const { extents, targets, ...rest } = model;
+    this.#extents.keep(extents);
+    this.#targets.keep(targets);
+    if (!isDeepStrictEqual(rest, this.#rest.value)) this.#rest.keep(rest);
+    for (const [target, initiators] of this.#sessions) if (!targets.some(({ name }) => name === target)) initiators.clear();
   }
 
   async sessions(target: string): Promise<readonly Session[]> {
@@ -100,17 +109,17 @@ export class VirtualTargets implements Targets {
 
   /** What is offered now. For tests. */
   get model(): TargetModel {
-    return this.#memory.value;
+    return { ...this.#rest.value, extents: this.#extents.values, targets: this.#targets.values };
   }
 
   /** The path of every file and device that is offered. */
   get inUse(): ReadonlySet<string> {
-    return new Set(this.#memory.value.extents.map(({ backing }) => backing.path));
+    return new Set(this.#extents.values.map(({ backing }) => backing.path));
   }
 
   /** Names of the targets that an initiator is told of: those that it could come in to. */
   discovered(by: Initiator): readonly string[] {
-    const { discovery, targets } = this.#memory.value;
+    const { discovery, targets } = this.model;
     const here = discovery.find(({ portals }) => portals.some((portal) => answers(portal, by.portal)));
     if (here === undefined || !opens(here.auth, by)) return [];
     return targets.filter(({ groups }) => groups.some((group) => admits(group, by))).map(({ name }) => name);
@@ -118,7 +127,7 @@ export class VirtualTargets implements Targets {
 
   /** The LUNs that an initiator finds at a target, with what is behind them; undefined when it is turned away. */
   luns(target: string, by: Initiator): readonly { readonly number: number; readonly extent: Extent }[] | undefined {
-    const { extents, targets } = this.#memory.value;
+    const { extents, targets } = this.model;
     const found = targets.find(({ name }) => name === target);
     if (!found?.groups.some((group) => admits(group, by) && opens(group.auth, by))) return undefined;
     return found.luns.flatMap(({ number, extent: id }) => extents.filter((extent) => extent.id === id).map((extent) => ({ number, extent })));

@@ -7,10 +7,12 @@ import { iscsiPortal, portalFrom } from '../../areas/services/iscsi/portal.ts';
 import { iscsiTarget } from '../../areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../../areas/services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.ts';
-import type { Facts } from '../../engine/facts.ts';
+import type { Facts, Storage } from '../../engine/facts.ts';
 import { volumesFolder } from '../../engine/formats.ts';
 import type { RecordOf, View } from '../../engine/resource.ts';
+import { groupNumber } from '../../engine/tables.ts';
 import type { Auth, Discovery, Extent, Portal, Target, TargetGroup, TargetModel } from '../../host/ports/targets.ts';
+import { differing, type Groups, groupsThatDiffer } from '../../lib/groups.ts';
 import { quote } from '../../lib/text.ts';
 
 type TargetRecord = RecordOf<typeof iscsiTarget.fields>;
@@ -26,52 +28,180 @@ export interface Modelled {
 }
 
 /** All that initiators shall find. While the service is off, nothing. */
-export function targetModel(view: View, { storage, disks }: Pick<Facts, 'storage' | 'disks'>, serving: boolean): Modelled {
+export function targetModel(view: View, facts: Pick<Facts, 'storage' | 'disks'>, serving: boolean): Modelled {
   if (!serving) return { model: nothing, omissions: [] };
-  const omissions: string[] = [];
-  const settings = view.only(iscsiSettings);
-  const there = new Set<number>();
-  const extents: Extent[] = [];
-  for (const record of view.all(iscsiExtent)) {
-    const problem = absence(record, { storage, disks });
-    if (problem !== undefined) omissions.push(`iSCSI extent ${quote(record.iscsi_target_extent_name)}: ${problem}`);
-    else {
-      extents.push(extentOf(record));
-      there.add(record.id);
-    }
-  }
-  const groups = Map.groupBy(view.all(iscsiTargetGroup), (group) => group.iscsi_target);
-  const associations = Map.groupBy(view.all(iscsiTargetToExtent), (one) => one.iscsi_target);
-  const credentials = Map.groupBy(view.all(iscsiCredential), (one) => one.iscsi_target_auth_tag);
-  const targets: Target[] = [];
-  const names = new Set<string>();
-  for (const record of view.all(iscsiTarget)) {
-    const name = nameOnWire(record.iscsi_target_name, settings.iscsi_basename);
-    if (names.has(name)) {
-      omissions.push(`iSCSI target ${quote(record.iscsi_target_name)}: another has the same name to initiators`);
-      continue;
-    }
-    names.add(name);
-    const ways = (groups.get(record.id) ?? []).map((group) => ({
-      group,
-      portal: view.get(iscsiPortal, group.iscsi_target_portalgroup),
-      initiators: group.iscsi_target_initiatorgroup === null ? undefined : view.get(iscsiInitiators, group.iscsi_target_initiatorgroup),
-      credentials: group.iscsi_target_authgroup === null ? [] : (credentials.get(group.iscsi_target_authgroup) ?? []),
-    }));
-    for (const way of ways) {
-      if (isClosed(way))
-        omissions.push(
-          `iSCSI target ${quote(record.iscsi_target_name)}: the credentials ${way.group.iscsi_target_authgroup} that its group asks for are gone, so nobody may come in by it`,
-        );
-    }
-    const luns = (associations.get(record.id) ?? []).filter(({ iscsi_extent }) => there.has(iscsi_extent));
-    targets.push(targetOf(record, name, ways, luns));
-  }
-  const discovery = view.all(iscsiPortal).flatMap((portal) => discoveryAt(portal, credentials));
-  return { model: Object.freeze({ serving, extents, targets, discovery, nameServers: blankSeparated(settings.iscsi_isns_servers) }), omissions };
+  made = makeAnew(view, facts, made);
+  const extents = inOrder(made.extents);
+  const targets = inOrder(made.targets);
+  const discovery = view.all(iscsiPortal).flatMap((portal) => discoveryAt(portal, credentialsOf(view, portal.iscsi_target_portal_discoveryauthgroup)));
+  const nameServers = blankSeparated(view.only(iscsiSettings).iscsi_isns_servers);
+  return {
+    model: Object.freeze({ serving, extents: joined(extents.map(({ offered }) => offered)), targets: joined(targets.map(({ offered }) => offered)), discovery, nameServers }),
+    omissions: joined([...extents, ...targets].map(({ omissions }) => omissions)),
+  };
 }
 
 const nothing: TargetModel = Object.freeze({ serving: false, extents: [], targets: [], discovery: [], nameServers: [] });
+
+/** The records and facts that extents and targets follow from. */
+interface Sources {
+  readonly basename: string;
+  readonly extents: Groups<ExtentRecord>;
+  readonly targets: Groups<TargetRecord>;
+  readonly ways: Groups<GroupRecord>;
+  readonly luns: Groups<LunRecord>;
+  /** What many targets share. */
+  readonly portals: Groups<PortalRecord>;
+  readonly initiators: Groups<InitiatorsRecord>;
+  readonly credentials: Groups<CredentialRecord>;
+  readonly storage: Storage;
+  readonly disks: Facts['disks'];
+}
+
+/** What became of a group of records. */
+interface Part<T> {
+  readonly offered: readonly T[];
+  readonly omissions: readonly string[];
+}
+
+interface Made {
+  readonly from: Sources;
+  readonly extents: ReadonlyMap<number, Part<Extent>>;
+  readonly targets: ReadonlyMap<number, Part<Target>>;
+}
+
+/**
+ * What was made last, of whichever configuration. Of the next, only the groups in which something is different are
+ * made, so that one target among thousands costs what one costs.
+ */
+let made: Made | undefined;
+
+function makeAnew(view: View, { storage, disks }: Pick<Facts, 'storage' | 'disks'>, before: Made | undefined): Made {
+  const from: Sources = {
+    basename: view.only(iscsiSettings).iscsi_basename,
+    // Copies: those of what is kept change with the next commit.
+    extents: new Map(view.groups(iscsiExtent)),
+    targets: new Map(view.groups(iscsiTarget)),
+    ways: new Map(view.groups(iscsiTargetGroup)),
+    luns: new Map(view.groups(iscsiTargetToExtent)),
+    portals: new Map(view.groups(iscsiPortal)),
+    initiators: new Map(view.groups(iscsiInitiators)),
+    credentials: new Map(view.groups(iscsiCredential)),
+    storage,
+    disks,
+  };
+  const extents = new Map(before?.extents);
+  const concerned = new Set(targetGroupsConcerned(view, from, before?.from));
+  for (const number of extentGroupsConcerned(from, before?.from)) {
+    const earlier = extents.get(number)?.offered ?? [];
+    put(
+      extents,
+      number,
+      (from.extents.get(number) ?? []).map((record) => makeExtent(record, from)),
+    );
+    for (const id of inOneOf(earlier, extents.get(number)?.offered ?? []))
+      for (const { iscsi_target } of view.having(iscsiTargetToExtent, 'iscsi_extent', id)) concerned.add(groupNumber(iscsi_target));
+  }
+  const isThere = (id: number) => extents.get(groupNumber(id))?.offered.some((extent) => extent.id === id) === true;
+  const targets = new Map(before?.targets);
+  for (const number of concerned)
+    put(
+      targets,
+      number,
+      (from.targets.get(number) ?? []).map((record) => makeTarget(view, record, from.basename, isThere)),
+    );
+  return { from, extents, targets };
+}
+
+/** What became of one record. */
+interface Outcome<T> {
+  readonly offered: T | undefined;
+  readonly omissions: readonly string[];
+}
+
+function put<T>(parts: Map<number, Part<T>>, number: number, outcomes: readonly Outcome<T>[]): void {
+  if (outcomes.length === 0) parts.delete(number);
+  else parts.set(number, { offered: outcomes.flatMap(({ offered }) => offered ?? []), omissions: outcomes.flatMap(({ omissions }) => omissions) });
+}
+
+/** The ids that are in one of the two only. */
+function inOneOf(a: readonly Extent[], b: readonly Extent[]): readonly number[] {
+  const [inA, inB] = [new Set(a.map(({ id }) => id)), new Set(b.map(({ id }) => id))];
+  return [...[...inA].filter((id) => !inB.has(id)), ...[...inB].filter((id) => !inA.has(id))];
+}
+
+function inOrder<T>(parts: ReadonlyMap<number, Part<T>>): readonly Part<T>[] {
+  return [...parts].sort(([a], [b]) => a - b).map(([, part]) => part);
+}
+
+/** Quicker than any other way for thousands. */
+function joined<T>(lists: readonly (readonly T[])[]): readonly T[] {
+  const none: readonly T[] = [];
+  return none.concat(...lists);
+}
+
+function extentGroupsConcerned(from: Sources, before: Sources | undefined): Iterable<number> {
+  if (before === undefined || before.disks !== from.disks || !isSameStorage(before.storage, from.storage))
+    return new Set([...(before?.extents.keys() ?? []), ...from.extents.keys()]);
+  return groupsThatDiffer(before.extents, from.extents);
+}
+
+function targetGroupsConcerned(view: View, from: Sources, before: Sources | undefined): Iterable<number> {
+  const isAnother =
+    before === undefined ||
+    before.basename !== from.basename ||
+    groupsThatDiffer(before.portals, from.portals).length > 0 ||
+    groupsThatDiffer(before.initiators, from.initiators).length > 0 ||
+    groupsThatDiffer(before.credentials, from.credentials).length > 0;
+  if (isAnother) return [...(before?.targets.keys() ?? []), ...from.targets.keys()];
+  const targets = differing(before.targets, from.targets);
+  return [
+    ...targets.map(({ id }) => id),
+    // What had to stand back for one that goes.
+    ...targets.flatMap(({ iscsi_target_name }) => view.find(iscsiTarget, 'iscsi_target_name', nameOnWire(iscsi_target_name, from.basename))?.id ?? []),
+    ...differing(before.ways, from.ways).map((way) => way.iscsi_target),
+    ...differing(before.luns, from.luns).map((lun) => lun.iscsi_target),
+  ].map(groupNumber);
+}
+
+/** Every look at the storage makes a new value, and most find what the last one found. */
+function isSameStorage(a: Storage, b: Storage): boolean {
+  return a.datasets === b.datasets && a.pools === b.pools;
+}
+
+function makeExtent(record: ExtentRecord, facts: Pick<Facts, 'storage' | 'disks'>): Outcome<Extent> {
+  const problem = absence(record, facts);
+  if (problem === undefined) return { offered: extentOf(record), omissions: [] };
+  return { offered: undefined, omissions: [`iSCSI extent ${quote(record.iscsi_target_extent_name)}: ${problem}`] };
+}
+
+function makeTarget(view: View, record: TargetRecord, basename: string, isThere: (extent: number) => boolean): Outcome<Target> {
+  const title = `iSCSI target ${quote(record.iscsi_target_name)}`;
+  const short = record.iscsi_target_name.startsWith(`${basename}:`) ? record.iscsi_target_name.slice(basename.length + 1) : undefined;
+  if (short !== undefined && view.find(iscsiTarget, 'iscsi_target_name', short) !== undefined)
+    return { offered: undefined, omissions: [`${title}: another has the same name to initiators`] };
+  const ways = view
+    .having(iscsiTargetGroup, 'iscsi_target', record.id)
+    .toSorted((a, b) => a.id - b.id)
+    .map((group) => ({
+      group,
+      portal: view.get(iscsiPortal, group.iscsi_target_portalgroup),
+      initiators: group.iscsi_target_initiatorgroup === null ? undefined : view.get(iscsiInitiators, group.iscsi_target_initiatorgroup),
+      credentials: credentialsOf(view, group.iscsi_target_authgroup),
+    }));
+  const luns = view
+    .having(iscsiTargetToExtent, 'iscsi_target', record.id)
+    .filter(({ iscsi_extent }) => isThere(iscsi_extent))
+    .toSorted((a, b) => a.id - b.id);
+  return {
+    offered: targetOf(record, nameOnWire(record.iscsi_target_name, basename), ways, luns),
+    omissions: ways.filter(isClosed).map(({ group }) => `${title}: the credentials ${group.iscsi_target_authgroup} that its group asks for are gone, so nobody may come in by it`),
+  };
+}
+
+function credentialsOf(view: View, tag: number | null): readonly CredentialRecord[] {
+  return tag === null ? [] : view.having(iscsiCredential, 'iscsi_target_auth_tag', tag).toSorted((a, b) => a.id - b.id);
+}
 
 interface Way {
   readonly group: GroupRecord;
@@ -127,6 +257,7 @@ function targetOf(record: TargetRecord, name: string, ways: readonly Way[], luns
   const known = targets.get(record);
   if (known !== undefined && known.from.length === from.length && known.from.every((one, index) => one === from[index])) return known.target;
   const target: Target = Object.freeze({
+    id: record.id,
     name,
     alias: record.iscsi_target_alias ?? '',
     luns: luns.map((one) => ({ number: one.iscsi_lunid ?? 0, extent: one.iscsi_extent })).toSorted((a, b) => a.number - b.number),
@@ -168,9 +299,9 @@ function authOf(method: string, records: readonly CredentialRecord[]): Auth | un
 }
 
 /** A portal that asks for credentials of which there are none tells nobody anything. */
-function discoveryAt(record: PortalRecord, credentials: ReadonlyMap<number, readonly CredentialRecord[]>): readonly Discovery[] {
+function discoveryAt(record: PortalRecord, credentials: readonly CredentialRecord[]): readonly Discovery[] {
   const { iscsi_target_portal_discoveryauthmethod: method, iscsi_target_portal_discoveryauthgroup: group } = record;
   const effective = method === 'Auto' ? (group === null ? 'None' : 'CHAP') : method;
-  const auth = group === null ? undefined : authOf(effective, credentials.get(group) ?? []);
+  const auth = group === null ? undefined : authOf(effective, credentials);
   return [{ portals: portalsOf(record), auth: auth ?? (effective === 'None' ? undefined : { credentials: [], mutual: false }) }];
 }

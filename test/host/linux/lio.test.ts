@@ -31,6 +31,7 @@ const group = (more: Partial<TargetGroup> = {}): TargetGroup => ({
 });
 
 const target = (name: string, luns: readonly number[], more: Partial<Target> = {}): Target => ({
+  id: 1,
   name: `iqn.x:${name}`,
   alias: '',
   luns: luns.map((id, number) => ({ number, extent: id })),

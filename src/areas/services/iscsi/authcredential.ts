@@ -33,7 +33,7 @@ export const authMethods = ['None', 'CHAP', 'CHAP Mutual'] as const;
 export function authProblem(method: string, tag: number | null, view: View): string | undefined {
   if (method === 'None') return undefined;
   if (tag === null) return `${method} needs a group of credentials.`;
-  const group = view.all(iscsiCredential).filter((one) => one.iscsi_target_auth_tag === tag);
+  const group = view.having(iscsiCredential, 'iscsi_target_auth_tag', tag);
   if (group.length === 0) return `No credentials have the group number ${tag}.`;
   if (method === 'CHAP Mutual' && group.some((one) => one.iscsi_target_auth_peeruser === '')) return `Mutual CHAP needs a peer user in all credentials of the group ${tag}.`;
   return undefined;

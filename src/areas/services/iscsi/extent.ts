@@ -108,8 +108,8 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
   },
   onRemove({ draft, record, sent }) {
     const { iscsi_basename } = draft.only(iscsiSettings);
-    for (const { iscsi_extent, iscsi_target } of draft.all(iscsiTargetToExtent)) {
-      const target = iscsi_extent === record.id ? draft.get(iscsiTarget, iscsi_target) : undefined;
+    for (const { iscsi_target } of draft.having(iscsiTargetToExtent, 'iscsi_extent', record.id)) {
+      const target = draft.get(iscsiTarget, iscsi_target);
       if (target !== undefined) mustBeUnused(draft.plan, nameOnWire(target.iscsi_target_name, iscsi_basename), sent);
     }
     const { iscsi_target_extent_path: path } = record;

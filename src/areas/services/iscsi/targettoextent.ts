@@ -36,7 +36,7 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
 
 /** The smallest that is free at the target. */
 function nextLun(target: number, view: View): number {
-  const taken = new Set(view.all(iscsiTargetToExtent).flatMap((one) => (one.iscsi_target === target ? [one.iscsi_lunid] : [])));
+  const taken = new Set(view.having(iscsiTargetToExtent, 'iscsi_target', target).map((one) => one.iscsi_lunid));
   let free = 0;
   while (taken.has(free)) free += 1;
   return free;

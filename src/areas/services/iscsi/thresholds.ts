@@ -20,7 +20,7 @@ export function spaceWarnings(view: View, storage: Storage): readonly string[] {
     ),
     ...extents.flatMap((record) => {
       const { iscsi_target_extent_avail_threshold: threshold, iscsi_target_extent_name: name } = record;
-      const dataset = datasetOf(record, storage);
+      const dataset = threshold === null ? undefined : datasetOf(record, storage);
       if (threshold === null || dataset === undefined || !isShort(storage, dataset, threshold)) return [];
       return [`The iSCSI extent ${quote(name)} lies in ${dataset}, which has less than ${threshold} % of its space left.`];
     }),

@@ -16,8 +16,18 @@ export function targetTree(model: TargetModel, sizes: Sizes): readonly Piece[] {
   return [base(model), ...model.extents.map((extent) => extentPiece(extent, sizes)), ...model.targets.map((target) => targetPiece(target, extents))];
 }
 
+const places = new WeakMap<Extent, string>();
+
 /** Where an extent is. The name holds a digest of all that cannot be changed while it is there. */
 export function placeOf(extent: Extent): string {
+  const known = places.get(extent);
+  if (known !== undefined) return known;
+  const place = makePlace(extent);
+  places.set(extent, place);
+  return place;
+}
+
+function makePlace(extent: Extent): string {
   const { backing, blockSize, readOnly, serial, naa } = extent;
   const fixed = createHash('sha256')
     .update(JSON.stringify([backing, blockSize, readOnly, serial, naa]))
