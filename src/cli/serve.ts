@@ -46,7 +46,8 @@ export async function serve(settings: Settings, version: string): Promise<void> 
 
 async function openHost(settings: Settings): Promise<Host> {
   // Only the host that is used is loaded: a laptop needs none of the other.
-  if (settings.host === 'linux') return (await import('../host/linux/index.ts')).openLinuxHost({});
+  const { targetEngine } = settings;
+  if (settings.host === 'linux') return (await import('../host/linux/index.ts')).openLinuxHost({ targetEngine: targetEngine === 'auto' ? undefined : targetEngine });
   return (await import('../host/virtual/index.ts')).openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, now: Date.now });
 }
 

@@ -15,6 +15,8 @@ export interface Settings {
   /** Sizes of the virtual host's disks in bytes. */
   readonly disks: readonly number[];
   readonly logLevel: string;
+  /** What offers iSCSI targets on a Linux host; `auto` is the kernel where it can, else tgt. */
+  readonly targetEngine: 'auto' | 'lio' | 'tgt';
   readonly rootPassword: string | undefined;
 }
 
@@ -48,6 +50,7 @@ export function readSettings(options: Options, environment: Environment, isRoot:
     profile: oneOf('profile', setting(options.profile, 'HOLDFAST_PROFILE') ?? 'document', ['document', 'clients'] as const),
     disks: readDisks(setting(options.disks, 'HOLDFAST_DISKS') ?? '8x2G'),
     logLevel: oneOf('log-level', setting(options.logLevel, 'HOLDFAST_LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error', 'silent'] as const),
+    targetEngine: oneOf('HOLDFAST_ISCSI', setting(undefined, 'HOLDFAST_ISCSI') ?? 'auto', ['auto', 'lio', 'tgt'] as const),
     rootPassword: environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD'],
   };
 }
@@ -71,7 +74,7 @@ function defaultState(host: Settings['host'], environment: Environment): string 
 
 function oneOf<const V extends string>(name: string, value: string, values: readonly V[]): V {
   const known = values.find((one) => one === value);
-  if (known === undefined) throw new SettingsError(`--${name} is ${values.slice(0, -1).join(', ')} or ${values.at(-1)}, not "${value}".`);
+  if (known === undefined) throw new SettingsError(`${/^[A-Z]/.test(name) ? '' : '--'}${name} is ${values.slice(0, -1).join(', ')} or ${values.at(-1)}, not "${value}".`);
   return known;
 }
 

@@ -66,7 +66,7 @@ export class FactKeeper {
       network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
-      targets: { engine: undefined, serving: false },
+      targets: { engine: undefined, serving: false, firstLun: 0 },
     });
   }
 

@@ -8,7 +8,7 @@ import { LinuxNetwork } from './network.ts';
 import { LinuxReplication } from './replication.ts';
 import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
-import { LinuxTargets } from './targets.ts';
+import { type EngineName, LinuxTargets } from './targets.ts';
 import { Tree } from './tree.ts';
 import { LinuxWeb } from './web.ts';
 import { LinuxZfs } from './zfs.ts';
@@ -18,10 +18,12 @@ export interface LinuxHostOptions {
   readonly root?: string;
   /** Where it is written which accounts Holdfast made. */
   readonly ledger?: string;
+  /** What offers iSCSI targets; unless named, whatever the machine has. */
+  readonly targetEngine?: EngineName | undefined;
 }
 
 /** This machine: a Debian 13. */
-export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/accounts.json' }: LinuxHostOptions = {}): Promise<Host> {
+export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/accounts.json', targetEngine }: LinuxHostOptions = {}): Promise<Host> {
   const runner = new HelperRunner();
   const web = new LinuxWeb();
   const tree = new Tree({ root, runner });
@@ -39,7 +41,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     network: new LinuxNetwork({ runner, files: tree }),
     replication: new LinuxReplication({ runner }),
     services: new LinuxServices({ runner }),
-    targets: new LinuxTargets({ runner }),
+    targets: new LinuxTargets({ runner, engine: targetEngine }),
     web,
     zfs,
     async close() {

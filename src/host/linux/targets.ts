@@ -1,6 +1,9 @@
 import type { Session, TargetModel, TargetService, Targets } from '../ports/targets.ts';
 import { LioTargets } from './lio/targets.ts';
 import type { Runner } from './runner.ts';
+import { TgtTargets } from './tgt/targets.ts';
+
+export type EngineName = 'lio' | 'tgt';
 
 /** What can offer targets. */
 export interface Engine {
@@ -11,13 +14,15 @@ export interface Engine {
   sessions(target: string): Promise<readonly Session[]>;
 }
 
-/** The machine's targets: by the kernel where it can. */
+/** The machine's targets: by the kernel where it can, else in user space, or by the engine that is named. */
 export class LinuxTargets implements Targets {
   readonly #runner: Runner;
+  readonly #wanted: EngineName | undefined;
   #engine: Promise<Engine> | undefined;
 
-  constructor(options: { runner: Runner }) {
+  constructor(options: { runner: Runner; engine?: EngineName | undefined }) {
     this.#runner = options.runner;
+    this.#wanted = options.engine;
   }
 
   async look(): Promise<TargetService> {
@@ -46,16 +51,17 @@ export class LinuxTargets implements Targets {
   }
 
   async #find(): Promise<Engine> {
-    const lio = new LioTargets();
-    if (!(await lio.isThere())) await this.#runner.run(['modprobe', '--quiet', 'target_core_mod']).catch(() => undefined);
-    return (await lio.isThere()) ? lio : none;
+    const [lio, tgt] = [new LioTargets(), new TgtTargets()];
+    if (this.#wanted !== 'tgt' && !(await lio.isThere())) await this.#runner.run(['modprobe', '--quiet', 'target_core_mod']).catch(() => undefined);
+    if (this.#wanted !== 'tgt' && (await lio.isThere())) return lio;
+    return this.#wanted !== 'lio' && (await tgt.isThere()) ? tgt : none;
   }
 }
 
-const words = 'This machine has nothing that offers iSCSI targets: its kernel lacks target_core_mod and iscsi_target_mod (LIO).';
+const words = 'This machine has nothing that offers iSCSI targets: its kernel lacks target_core_mod and iscsi_target_mod (LIO), and the package tgt is not there.';
 
 const none: Engine = {
-  look: async () => ({ engine: undefined, serving: false }),
+  look: async () => ({ engine: undefined, serving: false, firstLun: 0 }),
   objections: ({ serving }) => (serving ? [words] : []),
   differences: async () => [],
   apply: async () => {},

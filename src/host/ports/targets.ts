@@ -18,14 +18,16 @@ export interface Targets {
   sessions(target: string): Promise<readonly Session[]>;
 }
 
-/** `lio` is in the kernel; `virtual` is a model of what any of them could do. */
-export type TargetEngine = 'lio' | 'virtual';
+/** `lio` is in the kernel, `tgt` in user space; `virtual` is a model of what any of them could do. */
+export type TargetEngine = 'lio' | 'tgt' | 'virtual';
 
 export interface TargetService {
   /** Undefined when the machine has none. */
   readonly engine: TargetEngine | undefined;
   /** Whether it is there for initiators, also while no target is. */
   readonly serving: boolean;
+  /** The lowest number that a LUN may have. */
+  readonly firstLun: number;
 }
 
 export interface Session {
@@ -50,7 +52,7 @@ export interface Extent {
   /** Never changes, and no other extent has had it. */
   readonly id: number;
   readonly backing: { readonly kind: 'file' | 'zvol' | 'disk'; readonly path: string };
-  /** Bytes that are offered of a file; undefined for all it has, and for a device. */
+  /** Bytes that are offered of a file, undefined for all it has; those that a zvol has. Unknown of a disk. */
   readonly size: number | undefined;
   readonly blockSize: number;
   readonly readOnly: boolean;

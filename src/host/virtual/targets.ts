@@ -80,7 +80,7 @@ export class VirtualTargets implements Targets {
   }
 
   async look(): Promise<TargetService> {
-    return { engine: 'virtual', serving: this.#rest.value.serving };
+    return { engine: 'virtual', serving: this.#rest.value.serving, firstLun: 0 };
   }
 
   async objections(): Promise<readonly string[]> {

@@ -171,7 +171,7 @@ function isSameStorage(a: Storage, b: Storage): boolean {
 
 function makeExtent(record: ExtentRecord, facts: Pick<Facts, 'storage' | 'disks'>): Outcome<Extent> {
   const problem = absence(record, facts);
-  if (problem === undefined) return { offered: extentOf(record), omissions: [] };
+  if (problem === undefined) return { offered: extentOf(record, sizeIn(record, facts.storage)), omissions: [] };
   return { offered: undefined, omissions: [`iSCSI extent ${quote(record.iscsi_target_extent_name)}: ${problem}`] };
 }
 
@@ -221,17 +221,24 @@ function absence(record: ExtentRecord, { storage, disks }: Pick<Facts, 'storage'
   return `the volume ${volume} is not ${storage.pools.has(volume) ? 'mounted' : 'there'}`;
 }
 
+/** Bytes that are offered; undefined for all that a file or a disk has. */
+function sizeIn(record: ExtentRecord, { datasets }: Storage): number | undefined {
+  if (record.iscsi_target_extent_type === 'File') return sizeOf(record);
+  const size = datasets.get(zvolOf(record) ?? '')?.properties.volsize;
+  return size === undefined ? undefined : Number(size);
+}
+
 const extents = new WeakMap<ExtentRecord, Extent>();
 
 /** One record makes one extent, so it is made once, however many there are. */
-function extentOf(record: ExtentRecord): Extent {
+function extentOf(record: ExtentRecord, size: number | undefined): Extent {
   const known = extents.get(record);
-  if (known !== undefined) return known;
+  if (known !== undefined && known.size === size) return known;
   const kind: Extent['backing']['kind'] = record.iscsi_target_extent_type === 'File' ? 'file' : record.iscsi_target_extent_type === 'ZVOL' ? 'zvol' : 'disk';
   const made: Extent = Object.freeze({
     id: record.id,
     backing: { kind, path: record.iscsi_target_extent_path ?? '' },
-    size: kind === 'file' ? sizeOf(record) : undefined,
+    size,
     blockSize: record.iscsi_target_extent_blocksize,
     readOnly: record.iscsi_target_extent_ro,
     serial: record.iscsi_target_extent_serial,

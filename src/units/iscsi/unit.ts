@@ -16,12 +16,13 @@ export const iscsiUnit: Unit = {
   says: 'The iSCSI targets.',
   reads: [iscsiSettings, iscsiExtent, iscsiInitiators, iscsiCredential, iscsiTarget, iscsiTargetGroup, iscsiTargetToExtent, iscsiPortal, serviceSwitch],
   services: ['tgt'],
-  uses: ['disks', 'storage'],
+  uses: ['disks', 'storage', 'targets'],
   render(view, facts) {
-    const { model, omissions } = targetModel(view, facts, isOn(view, 'iscsitarget'));
+    const isServed = isOn(view, 'iscsitarget');
+    const { model, omissions } = targetModel(view, facts, isServed);
     return {
-      // The kernel serves; Debian's daemon for the same would only take its ports.
-      services: [{ name: 'tgt', running: false, onChange: 'nothing' }],
+      // Where the kernel serves, the daemon would only take its ports.
+      services: [{ name: 'tgt', running: isServed && facts.targets.engine === 'tgt', onChange: 'nothing' }],
       targets: model,
       omissions,
     };

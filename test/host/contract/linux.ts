@@ -12,6 +12,7 @@ import { describeFiles } from './files.ts';
 import { describeNetwork } from './network.ts';
 import { describeServices } from './services.ts';
 import { freeDisks, freshName, poolOn, refused } from './support.ts';
+import { describeTargets } from './targets.ts';
 import { describeZfs } from './zfs.ts';
 
 // These make pools and users of whatever machine they run on; test/lab/contract.test.ts brings them into the test machine.
@@ -19,6 +20,17 @@ if (process.env['HOLDFAST_IN_MACHINE'] !== '1') throw new Error('The contract of
 // One for all: it remembers nothing but its helper process, which takes half a second to start there.
 const linux = await openLinuxHost();
 after(() => linux.close());
+// The same machine with the other engine: the kernel offers nothing by then.
+const other = await openLinuxHost({ targetEngine: 'tgt' });
+after(() => other.close());
+const withTgt: HostUnderTest = {
+  title: 'Linux, with tgt,',
+  start: async (t) => {
+    await other.services.start('tgt');
+    finallyOf(t, () => other.services.stop('tgt'));
+    return other;
+  },
+};
 const hosts: readonly HostUnderTest[] = [{ title: 'Linux', start: async () => linux }];
 describeAccounts(hosts);
 describeCommands(hosts);
@@ -26,6 +38,7 @@ describeDisks(hosts);
 describeFiles(hosts);
 describeNetwork(hosts);
 describeServices(hosts);
+describeTargets([...hosts, withTgt]);
 describeZfs(hosts);
 describeReal(linux);
 

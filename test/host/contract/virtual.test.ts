@@ -5,6 +5,7 @@ import { describeDisks } from './disks.ts';
 import { describeFiles } from './files.ts';
 import { describeNetwork } from './network.ts';
 import { describeServices } from './services.ts';
+import { describeTargets } from './targets.ts';
 import { describeZfs } from './zfs.ts';
 
 const hosts = [virtual];
@@ -15,4 +16,5 @@ describeDisks(hosts);
 describeFiles(hosts);
 describeNetwork(hosts);
 describeServices(hosts);
+describeTargets(hosts);
 describeZfs(hosts);

@@ -14,13 +14,15 @@ export interface Nas extends AsyncDisposable {
 interface NasOptions extends MachineOptions {
   /** A script that makes the machine what Holdfast finds when it comes. */
   readonly before?: string;
+  /** Further lines of Holdfast's file of settings. */
+  readonly settings?: readonly string[];
 }
 
-export async function startNas({ before, ...options }: NasOptions = {}): Promise<Nas> {
+export async function startNas({ before, settings = [], ...options }: NasOptions = {}): Promise<Nas> {
   const machine = await Machine.start({ ...options, payload: fileURLToPath(new URL('../../../dist/debian', import.meta.url)) });
   try {
     if (before !== undefined) await machine.run(before);
-    await install(machine);
+    await install(machine, settings);
   } catch (error) {
     await machine[Symbol.asyncDispose]();
     throw error;
@@ -33,11 +35,11 @@ export function apiOf(machine: Machine): Api {
 }
 
 /** As an administrator would: settings first, then the package, which starts the service. */
-export async function install(machine: Machine): Promise<void> {
+export async function install(machine: Machine, settings: readonly string[] = []): Promise<void> {
   await machine.run(`
     systemctl is-system-running --wait >/dev/null || systemctl --failed
     mkdir -p /etc/holdfast
-    printf 'HOLDFAST_LISTEN=0.0.0.0:8080\\nHOLDFAST_ROOT_PASSWORD=${rootPassword}\\n' >/etc/holdfast/holdfast.conf
+    printf 'HOLDFAST_LISTEN=0.0.0.0:8080\\nHOLDFAST_ROOT_PASSWORD=${rootPassword}\\n${settings.map((line) => `${line}\\n`).join('')}' >/etc/holdfast/holdfast.conf
     dpkg --force-confold -i /opt/payload/holdfast.deb >/tmp/install.log 2>&1 || { cat /tmp/install.log; exit 1; }
     systemctl is-active --quiet holdfast || { cat /tmp/install.log; journalctl -u holdfast -n 40 --no-pager -o cat; exit 1; }`);
 }

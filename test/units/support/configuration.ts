@@ -64,7 +64,7 @@ export const machine: Facts = Object.freeze<Facts>({
     datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),
     snapshots: SnapshotIndex.empty,
   },
-  targets: { engine: 'lio', serving: false },
+  targets: { engine: 'lio', serving: false, firstLun: 0 },
 });
 
 const collections: readonly Collection[] = [afpShare, cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord, snapshotTask];

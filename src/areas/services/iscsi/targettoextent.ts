@@ -22,11 +22,11 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
     iscsi_extent: required(reference('services/iscsi/extent', { says: 'Extent.', onRemove: 'remove' })),
     iscsi_lunid: nullable(integer({ says: 'Number of the LUN; the smallest free one unless sent.', min: 0, max: highestLun })),
   },
-  complete({ record, before, sent, view }) {
+  complete({ record, before, sent, view, facts }) {
     if (record.iscsi_lunid !== null) return {};
     // An update that says null asks for no number; the one there is stays.
     if (before !== undefined && before.iscsi_target === record.iscsi_target && sent.iscsi_lunid === null) return { iscsi_lunid: before.iscsi_lunid };
-    return { iscsi_lunid: nextLun(record.iscsi_target, view) };
+    return { iscsi_lunid: nextLun(record.iscsi_target, view, facts.targets.firstLun) };
   },
   onRemove({ draft, record, sent }) {
     const target = draft.get(iscsiTarget, record.iscsi_target);
@@ -34,10 +34,10 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
   },
 });
 
-/** The smallest that is free at the target. */
-function nextLun(target: number, view: View): number {
+/** The smallest that is free at the target, of those that the machine can offer. */
+function nextLun(target: number, view: View, first: number): number {
   const taken = new Set(view.having(iscsiTargetToExtent, 'iscsi_target', target).map((one) => one.iscsi_lunid));
-  let free = 0;
+  let free = first;
   while (taken.has(free)) free += 1;
   return free;
 }

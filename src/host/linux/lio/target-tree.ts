@@ -63,7 +63,8 @@ function base({ discovery }: TargetModel): Piece {
 const extentPieces = new WeakMap<Extent, { readonly size: number | undefined; readonly piece: Piece }>();
 
 function extentPiece(extent: Extent, sizes: Sizes): Piece {
-  const size = extent.size ?? sizes.get(extent.id);
+  // A device tells its size itself.
+  const size = extent.backing.kind === 'file' ? (extent.size ?? sizes.get(extent.id)) : undefined;
   const known = extentPieces.get(extent);
   if (known !== undefined && known.size === size) return known.piece;
   const piece = { name: extentName(extent), nodes: extentNodes(extent, size) };

@@ -1,15 +1,12 @@
-import { access, mkdir, readdir, readFile, readlink, realpath, rmdir, stat, symlink, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rmdir, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { HostError } from '../../ports/index.ts';
-import type { Extent, Session, TargetModel, TargetService } from '../../ports/targets.ts';
+import type { Session, TargetModel, TargetService } from '../../ports/targets.ts';
+import { exists, mustBeItself } from '../backing.ts';
 import { codeOf, hostError, isAbsence } from '../failure.ts';
 import { type Node, type Piece, type Step, stepsBetween } from './config-tree.ts';
 import { lioObjections } from './objections.ts';
 import { backends, extentName, type Sizes, targetTree } from './target-tree.ts';
-
-/** How long udev may take to make the device of a new zvol, in milliseconds, and how often it is looked for. */
-const patience = { whole: 10_000, step: 50 };
 
 /** The kernel's iSCSI targets (LIO), by the tree of files through which they are told what to be. */
 export class LioTargets {
@@ -24,7 +21,7 @@ export class LioTargets {
   }
 
   async look(): Promise<TargetService> {
-    return { engine: 'lio', serving: await exists(join(this.#root, 'iscsi')) };
+    return { engine: 'lio', serving: await exists(join(this.#root, 'iscsi')), firstLun: 0 };
   }
 
   objections(model: TargetModel): readonly string[] {
@@ -43,7 +40,7 @@ export class LioTargets {
     const there = known === undefined ? await this.#read(wanted) : targetTree(known, sizes);
     const failures = new Map<string, HostError>();
     const unchanged = new Set(known?.extents);
-    for (const extent of model.extents) if (!unchanged.has(extent)) await this.#mustBeItself(extent).catch((error) => failures.set(extentName(extent), asHostError(error)));
+    for (const extent of model.extents) if (!unchanged.has(extent)) await mustBeItself(extent).catch((error) => failures.set(extentName(extent), asHostError(error)));
     await this.#carryOut(stepsBetween(there, wanted), failures);
   }
 
@@ -201,20 +198,6 @@ export class LioTargets {
     }
     return sizes;
   }
-
-  /** The kernel opens whatever a path leads to. It must be the thing itself: whoever may write in the folder must not choose what is offered. */
-  async #mustBeItself({ backing: { kind, path } }: Extent): Promise<void> {
-    for (let waited = 0; kind === 'zvol' && waited < patience.whole && !(await exists(path)); waited += patience.step) await wait(patience.step);
-    try {
-      const found = await stat(path);
-      if (kind === 'file' ? !found.isFile() || (await realpath(path)) !== path : !found.isBlockDevice()) {
-        throw new HostError(kind === 'file' ? 'it is not the file itself, but a link or something else' : 'it is no disk');
-      }
-    } catch (error) {
-      const hint = path.includes('@') ? '; ZFS shows the devices of snapshots where the property snapdev is visible' : '';
-      throw new HostError(`${hostError(`cannot offer ${path}`, error).message}${hint}`, { cause: error });
-    }
-  }
 }
 
 /** A value as it is, in the form in which it is wanted. What was never set reads as nothing. */
@@ -244,11 +227,4 @@ function told({ do: what, path }: Step, error: unknown): HostError {
   if (portal !== undefined && what === 'make' && codeOf(error) === 'EINVAL')
     return new HostError(`cannot listen at ${portal}: the address is none of this machine, or another program has the port`, { cause: error });
   return hostError(`cannot ${what} ${path}`, error);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,0 +1,29 @@
+import { access, realpath, stat } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { HostError } from '../ports/index.ts';
+import type { Extent } from '../ports/targets.ts';
+import { hostError } from './failure.ts';
+
+/** How long udev may take to make the device of a new zvol, in milliseconds, and how often it is looked for. */
+const patience = { whole: 10_000, step: 50 };
+
+/** What is offered is opened wherever its path leads. It must be the thing itself: whoever may write in the folder must not choose what is offered. */
+export async function mustBeItself({ backing: { kind, path } }: Extent): Promise<void> {
+  for (let waited = 0; kind === 'zvol' && waited < patience.whole && !(await exists(path)); waited += patience.step) await wait(patience.step);
+  try {
+    const found = await stat(path);
+    if (kind === 'file' ? !found.isFile() || (await realpath(path)) !== path : !found.isBlockDevice()) {
+      throw new HostError(kind === 'file' ? 'it is not the file itself, but a link or something else' : 'it is no disk');
+    }
+  } catch (error) {
+    const hint = path.includes('@') ? '; ZFS shows the devices of snapshots where the property snapdev is visible' : '';
+    throw new HostError(`${hostError(`cannot offer ${path}`, error).message}${hint}`, { cause: error });
+  }
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,43 @@
+import { connect } from 'node:net';
+import { HostError } from '../../ports/index.ts';
+import { codeOf } from '../failure.ts';
+import { answerHeadLength, decoded, encoded, lengthOf, type Request } from './protocol.ts';
+
+/** How long an answer may take, in milliseconds. */
+const patience = 30_000;
+
+/** The socket through which tgtd is told what to offer. Each request has a connection of its own, as tgtd wants it. */
+export class TgtSocket {
+  readonly #path: string;
+
+  constructor(path = '/run/tgtd/socket.0') {
+    this.#path = path;
+  }
+
+  /** What it says, or undefined when nobody listens. */
+  async ask(request: Request): Promise<{ readonly fault: number; readonly text: string } | undefined> {
+    try {
+      return decoded(await this.#exchange(encoded(request)));
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'ENOENT' || code === 'ECONNREFUSED') return undefined;
+      throw error instanceof HostError ? error : new HostError(`tgtd does not answer: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  }
+
+  #exchange(request: Buffer): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const parts: Buffer[] = [];
+      const socket = connect(this.#path);
+      socket.setTimeout(patience, () => socket.destroy(new HostError(`tgtd does not answer in ${patience / 1000} s`)));
+      socket.on('error', reject);
+      socket.on('connect', () => socket.write(request));
+      socket.on('data', (part) => parts.push(part));
+      socket.on('close', () => {
+        const answer = Buffer.concat(parts);
+        if (answer.length < answerHeadLength || answer.length < lengthOf(answer)) reject(new HostError('tgtd broke off its answer'));
+        else resolve(answer);
+      });
+    });
+  }
+}

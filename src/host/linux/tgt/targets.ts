@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { changesBetween } from '../../../lib/groups.ts';
+import { HostError } from '../../ports/index.ts';
+import type { Extent, Session, TargetModel, TargetService } from '../../ports/targets.ts';
+import { exists, mustBeItself } from '../backing.ts';
+import { type Goal, goalOf } from './goal.ts';
+import { tgtObjections } from './objections.ts';
+import { fault, faultWords, type Request } from './protocol.ts';
+import { shownGoal, shownTargets } from './shown.ts';
+import { TgtSocket } from './socket.ts';
+import { type Step, stepsBetween } from './steps.ts';
+
+/** How long initiators may take to finish what they are at, in milliseconds, and how often is looked. */
+const patience = { whole: 10_000, step: 50 };
+
+/** Targets in user space, by the daemon tgtd, which is Holdfast's alone: what others made in it goes. */
+export class TgtTargets {
+  readonly #socket: TgtSocket;
+  readonly #program: string;
+  readonly #lockSecret = randomBytes(8).toString('hex');
+
+  constructor(options: { socket?: TgtSocket; program?: string } = {}) {
+    this.#socket = options.socket ?? new TgtSocket();
+    this.#program = options.program ?? '/usr/sbin/tgtd';
+  }
+
+  isThere(): Promise<boolean> {
+    return exists(this.#program);
+  }
+
+  async look(): Promise<TargetService> {
+    return { engine: 'tgt', serving: (await this.#socket.ask({ mode: 'system', op: 'show' })) !== undefined, firstLun: 1 };
+  }
+
+  objections(model: TargetModel): readonly string[] {
+    return tgtObjections(model);
+  }
+
+  async differences(model: TargetModel): Promise<readonly string[]> {
+    const wanted = goalOf(model, this.#lockSecret);
+    const there = await this.#read(wanted, { anew: false });
+    if (there === undefined) return model.serving ? ['bring the iSCSI targets into line'] : [];
+    return [...new Set(stepsBetween(there, wanted).map(({ part }) => part))].map((part) => `bring the iSCSI ${part} into line`);
+  }
+
+  /** Does all that can be done. When a part meets a failure, the rest of it is left, and the first failure is told in the end. */
+  async apply(model: TargetModel, known?: TargetModel): Promise<void> {
+    const wanted = goalOf(model, this.#lockSecret);
+    // A daemon that was just started listens where nobody told it to.
+    const there = known?.serving === true ? goalOf(known, this.#lockSecret) : await this.#read(wanted, { anew: true });
+    if (there === undefined) {
+      if (model.serving) throw new HostError('tgtd does not run');
+      return;
+    }
+    const failures = new Map<string, HostError>();
+    for (const extent of changesBetween(known?.extents ?? [], model.extents).come) {
+      const failure = await mustBeOffered(extent);
+      if (failure !== undefined) for (const { name } of model.targets.filter(({ luns }) => luns.some((lun) => lun.extent === extent.id))) failures.set(name, failure);
+      if (failure !== undefined) failures.set(extent.backing.path, failure);
+    }
+    for (const step of stepsBetween(there, wanted)) {
+      if (failures.has(step.part)) continue;
+      try {
+        await this.#do(step);
+      } catch (error) {
+        if (!(error instanceof HostError)) throw error;
+        failures.set(step.part, error);
+      }
+    }
+    for (const failure of failures.values()) throw failure;
+  }
+
+  async sessions(target: string): Promise<readonly Session[]> {
+    const initiators = (await this.#targets()).find(({ name }) => name === target)?.initiators ?? [];
+    return [...new Set(initiators)].map((initiator) => ({ initiator }));
+  }
+
+  // Doing ------------------------------------------------------------------------------------------------------------
+
+  async #do({ part, request, fine = [], first }: Step): Promise<void> {
+    const busy: readonly number[] = first === undefined ? [] : [fault.targetInUse, fault.deviceInUse];
+    if (first === 'let finish') await this.#socket.ask({ ...request, op: 'update', words: 'targetOps online=0,' });
+    for (let waited = 0; ; waited += patience.step) {
+      if (first === 'send away') await this.#sendAway(request.tid);
+      const answer = await this.#socket.ask(request);
+      if (answer === undefined) throw new HostError('tgtd does not run');
+      if (answer.fault === 0 || fine.includes(answer.fault)) return;
+      if (busy.includes(answer.fault) && waited < patience.whole) await wait(patience.step);
+      else throw told(part, request, answer.fault);
+    }
+  }
+
+  async #sendAway(tid: number | undefined): Promise<void> {
+    const target = (await this.#targets()).find((one) => one.tid === tid);
+    if (tid === undefined || target === undefined || target.sessions.length === 0) return;
+    await this.#socket.ask({ mode: 'target', op: 'update', tid, words: 'state=offline' });
+    for (const session of target.sessions) await this.#socket.ask({ mode: 'connection', op: 'delete', tid, ...session });
+  }
+
+  // Looking ----------------------------------------------------------------------------------------------------------
+
+  /** What it is, or undefined when it does not run. */
+  async #read(wanted: Goal, options: { readonly anew: boolean }): Promise<Goal | undefined> {
+    const show = async (mode: Request['mode']) => (await this.#socket.ask({ mode, op: 'show' }))?.text;
+    const [targets, portals, accounts, system] = [await show('target'), await show('portal'), await show('account'), await show('system')];
+    if (targets === undefined || portals === undefined || accounts === undefined || system === undefined) return undefined;
+    return shownGoal({ targets, portals, accounts, system }, wanted, options);
+  }
+
+  async #targets() {
+    return shownTargets((await this.#socket.ask({ mode: 'target', op: 'show' }))?.text ?? '');
+  }
+}
+
+/** Why an extent cannot be offered, or nothing. */
+async function mustBeOffered(extent: Extent): Promise<HostError | undefined> {
+  const { backing, size } = extent;
+  try {
+    await mustBeItself(extent);
+    const bytes = backing.kind === 'file' && size !== undefined ? (await stat(backing.path)).size : undefined;
+    if (bytes !== undefined && bytes !== size)
+      throw new HostError(`cannot offer ${size} bytes of ${backing.path}: tgt offers whole files, and this one has ${bytes}. Send 0 as its size to offer all of it`);
+  } catch (error) {
+    if (error instanceof HostError) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+/** What could not be done, in words. Those of accounts are left out: they hold secrets. */
+function told(part: string, { mode, op, words }: Request, number: number): HostError {
+  if (mode === 'portal' && op === 'new')
+    return new HostError(`cannot listen at ${part.replace(/^portal /, '')}: the address is none of this machine, or another program has the port`);
+  return new HostError(`tgtd: cannot ${op} ${mode} of ${part}${mode === 'account' || words === undefined ? '' : ` (${words})`}: ${faultWords(number)}`);
+}

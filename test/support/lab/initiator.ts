@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { runClient } from './network.ts';
+
+/** Put in front of short names. */
+export const base = 'iqn.2005-10.org.freenas.ctl';
+
+export interface Who {
+  readonly initiator?: string;
+  readonly login?: string;
+  readonly peer?: string;
+  readonly port?: number;
+}
+
+/** libiscsi's programs, from outside the machine at an address. */
+export function initiatorAt(address: () => string) {
+  const as = ({ initiator = 'iqn.1993-08.org.debian:01:c' }: Who) => ['-i', initiator];
+  const portal = ({ login, port = 3260 }: Who) => `iscsi://${login === undefined ? '' : `${login}@`}${address()}:${port}`;
+  const url = (target: string, lun: number, who: Who) =>
+    `${portal(who)}/${target.includes(':') ? target : `${base}:${target}`}/${lun}${who.peer === undefined ? '' : `?${who.peer}`}`;
+
+  return {
+    async discovered(who: Who = {}): Promise<readonly string[]> {
+      const { stdout } = await runClient(['iscsi-ls', ...as(who), portal(who)]);
+      return [...stdout.matchAll(/Target:(\S+)/g)].map(([, name = '']) => name).toSorted();
+    },
+
+    /** Bytes that an initiator is told a LUN has, or why it is told nothing. */
+    async capacity(target: string, lun: number, who: Who = {}): Promise<number | string> {
+      const { status, stdout, stderr } = await runClient(['iscsi-readcapacity16', ...as(who), url(target, lun, who)]);
+      const total = /Total size:(\d+)/.exec(stdout)?.[1];
+      return status === 0 && total !== undefined ? Number(total) : stderr.trim() || stdout.trim();
+    },
+
+    async blockSize(target: string, lun: number): Promise<number> {
+      const { stdout } = await runClient(['iscsi-readcapacity16', ...as({}), url(target, lun, {})]);
+      return Number(/BYTES:(\d+)/i.exec(stdout)?.[1]);
+    },
+
+    /** What a LUN tells of itself, or one page of it. */
+    async inquired(target: string, lun: number, page?: number): Promise<string> {
+      const { stdout, stderr } = await runClient(['iscsi-inq', ...as({}), ...(page === undefined ? [] : ['-e', '1', '-c', String(page)]), url(target, lun, {})]);
+      return stdout + stderr;
+    },
+
+    /** Lets an initiator stay connected to a LUN: it asks for blocks again and again for so many seconds. It does not end when asked. */
+    busy(target: string, lun: number, seconds: number, who: Who = {}) {
+      return runClient([
+        'timeout',
+        '--foreground',
+        '-s',
+        'KILL',
+        String(seconds),
+        'iscsi-perf',
+        ...as(who),
+        '-m',
+        '1',
+        '-b',
+        '8',
+        '-t',
+        String(seconds + 60),
+        url(target, lun, who),
+      ]);
+    },
+
+    /** One test of libiscsi's suite, which may write to the LUN. */
+    async tried(name: string, target: string, lun: number, who: Who = {}): Promise<string> {
+      const { stdout, stderr } = await runClient(['timeout', '60', 'iscsi-test-cu', ...as(who), '--dataloss', `--test=${name}`, url(target, lun, who)]);
+      return stdout + stderr;
+    },
+
+    /** How many tests of these families of libiscsi's suite pass; each is told. */
+    async passed(t: TestContext, families: readonly string[], target: string, lun: number, who: Who = {}): Promise<{ passed: number; failed: number }> {
+      const count = { passed: 0, failed: 0 };
+      for (const family of families) {
+        const said = await this.tried(`SCSI.${family}`, target, lun, who);
+        const [, , , passed = '', failed = ''] = /tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)/.exec(said) ?? assert.fail(`${family}: ${said.slice(-800)}`);
+        t.diagnostic(`libiscsi's tests of ${family}: ${passed} passed, ${failed} failed`);
+        count.passed += Number(passed);
+        count.failed += Number(failed);
+      }
+      t.diagnostic(`libiscsi's tests: ${count.passed} passed, ${count.failed} failed`);
+      return count;
+    },
+  };
+}
+
+/** Those families that a machine can be asked for in a minute or two. */
+export const quickFamilies = ['TestUnitReady', 'ReadCapacity10', 'ReadCapacity16', 'Inquiry', 'Read10', 'Read16', 'Write10', 'Verify10'];
