@@ -332,6 +332,10 @@ test('portals: an address with its port is used once, and CHAP wants credentials
     assert.deepEqual([answer.status, Object.keys(Object(answer.json))], [409, ['iscsi_target_portal_ips']], JSON.stringify(ips));
   }
   assert.equal((await api.post(at('portal'), { iscsi_target_portal_ips: ['[::]:3260'], iscsi_target_portal_discoveryauthmethod: 'CHAP' })).status, 409);
+  const elsewhere = await api.post(at('portal'), { iscsi_target_portal_ips: ['192.0.2.1:3262'] });
+  assert.equal(elsewhere.status, 409);
+  assert.match(elsewhere.text, /192\.0\.2\.1:3262 has no address of this machine, which has 0\.0\.0\.0 and :: for all/);
+  await api.expect(201, 'POST', 'network/interface/', { int_interface: 'em0', int_name: 'lan', int_ipv4address: '192.0.2.1', int_v4netmaskbit: '24' });
   await api.expect(201, 'POST', at('authcredential'), { iscsi_target_auth_user: 'joe', iscsi_target_auth_secret: 'secretsecret12' });
   await api.expect(201, 'POST', at('portal'), {
     iscsi_target_portal_ips: ['192.0.2.1:3262', '[::]:3260'],

@@ -372,7 +372,7 @@ export const examples: Readonly<Record<string, Example>> = {
   },
   'services/iscsi/portal': {
     create: (n) => ({ iscsi_target_portal_ips: [`0.0.0.0:${3260 + n}`], iscsi_target_portal_comment: `Portal ${n}` }),
-    update: (n) => ({ iscsi_target_portal_ips: [`192.0.2.1:${13260 + n}`, `[2001:db8::1]:${13260 + n}`], iscsi_target_portal_comment: `Changed ${n}` }),
+    update: (n) => ({ iscsi_target_portal_ips: [`127.0.0.1:${13260 + n}`, `[::1]:${13260 + n}`], iscsi_target_portal_comment: `Changed ${n}` }),
   },
   'services/iscsi/targetgroup': {
     needs: ['services/iscsi/target', 'services/iscsi/portal', 'services/iscsi/authorizedinitiator'],

@@ -1,7 +1,8 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
+import type { Facts } from '../../../engine/facts.ts';
 import { choice, field, good, integer, list, nullable, readOnly, required, text, wrong } from '../../../engine/fields.ts';
 import { collection, type View } from '../../../engine/resource.ts';
-import { quote } from '../../../lib/text.ts';
+import { quote, sentenceList } from '../../../lib/text.ts';
 import { authMethods, authProblem } from './authcredential.ts';
 
 /** `192.0.2.1:3260`, `[::]:3260`; kept as sent but for an IPv6 address without brackets. */
@@ -29,7 +30,7 @@ export const iscsiPortal = collection('services/iscsi/portal', {
     iscsi_target_portal_tag: readOnly(integer({ says: 'Number of the portal in the list. When one goes, those with higher numbers move down by one.' })),
   },
   complete: ({ record, before, view }) => ({ iscsi_target_portal_tag: record.iscsi_target_portal_tag ?? before?.iscsi_target_portal_tag ?? countOf(view) + 1 }),
-  check({ record, view, issues }) {
+  check({ record, before, view, facts, issues }) {
     const { id, iscsi_target_portal_ips: ips, iscsi_target_portal_discoveryauthmethod: method, iscsi_target_portal_discoveryauthgroup: group } = record;
     if (ips.length === 0) issues.add('iscsi_target_portal_ips', 'A portal has at least one address.');
     const taken = takenBesides(id, view);
@@ -37,6 +38,8 @@ export const iscsiPortal = collection('services/iscsi/portal', {
       if (taken.has(ip)) issues.add('iscsi_target_portal_ips', `${ips[index]} is already used by another portal.`);
       taken.add(ip);
     }
+    // What it had stays: a link that is down for a while is no reason to refuse another change.
+    for (const ip of ips) if (before?.iscsi_target_portal_ips.includes(ip) !== true && !isOwn(ip, facts)) issues.add('iscsi_target_portal_ips', strange(ip, facts));
     const problem = authProblem(method === 'Auto' ? 'None' : method, group, view);
     if (problem !== undefined) issues.add('iscsi_target_portal_discoveryauthgroup', problem);
   },
@@ -64,6 +67,28 @@ export function portalFrom(text: string): { readonly address: string; readonly p
   const family = isIP(address);
   if (port < 1 || port > 65535 || family === 0 || (bracketed !== undefined && family !== 6) || address.includes('%')) return undefined;
   return { address, port };
+}
+
+/** Whether it is an address of this machine, or stands for all of them. */
+function isOwn(text: string, { network }: Facts): boolean {
+  const address = portalFrom(text)?.address;
+  if (address === undefined || ['0.0.0.0', '::', '::1'].includes(address) || address.startsWith('127.')) return true;
+  const own = new BlockList();
+  for (const one of ownAddresses(network)) own.addAddress(one, familyOf(one));
+  return own.check(address, familyOf(address));
+}
+
+function strange(text: string, { network }: Facts): string {
+  const own = ownAddresses(network);
+  return `${text} has no address of this machine, which has ${sentenceList([...own, '0.0.0.0 and :: for all'])}.`;
+}
+
+function ownAddresses({ links }: Facts['network']): readonly string[] {
+  return links.flatMap(({ addresses }) => addresses.map((address) => address.split('/')[0] ?? ''));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
 function plain(text: string): string {
