@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Initiator, VirtualTargets } from '../../src/host/virtual/index.ts';
 import { VirtualTargets as VirtualTargetsClass } from '../../src/host/virtual/targets.ts';
 import { type Appliance, appliance, GiB } from '../support/appliance.ts';
+import { everyRow } from '../support/iscsi-rows.ts';
 
 const basename = 'iqn.2005-10.org.freenas.ctl';
 const at = (path: string) => `services/iscsi/${path}/`;
@@ -396,4 +397,9 @@ test('space that runs short is warned of, once', async () => {
     one.log.filter(({ level }) => level === 'warn').map(({ message }) => message),
     [warning, ofPool],
   );
+});
+
+test('every row of the document about iSCSI, while targets are offered', async () => {
+  await using one = await furnished();
+  await everyRow(one.api);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { everyRow } from '../support/iscsi-rows.ts';
 import { base, initiatorAt, quickFamilies } from '../support/lab/initiator.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 
@@ -195,6 +196,11 @@ test('nothing is left to do after all that, and all is there again after a resta
   assert.match(String((await drift())?.['drift']), /target iqn.2005-10.org.freenas.ctl:other/);
   await nas.machine.run('systemctl restart holdfast');
   await eventually(30, async () => assert.equal(await capacity('other', 0, { port: 3261 }), 60 * MiB));
+});
+
+test('every row of the document about iSCSI, while targets are offered', async () => {
+  await everyRow(nas.api);
+  assert.deepEqual((await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['unit'] === 'iscsi')?.['drift'], []);
 });
 
 test('the test suite of libiscsi against the kernel', { timeout: 400_000 }, async (t) => {
