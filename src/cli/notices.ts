@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export const noticesFolder = '/run/holdfast-notices';
 
 export function noticesSocket(folder: string): string {
-  return join(folder, 'socket');
+  return join(folder, 'notices.socket');
 }
 
 /** No program has that much to say. */

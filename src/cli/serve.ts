@@ -41,7 +41,10 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     await app.close();
     return;
   }
-  const notices = await takeNotices(settings.host === 'linux' ? noticesFolder : settings.state, (message) => app.notices.take(message));
+  const notices = await takeNotices(settings.host === 'linux' ? noticesFolder : settings.state, (message) => app.notices.take(message)).catch((error: unknown) => {
+    log.error({ err: error }, 'other programs of this machine cannot tell anything');
+    return undefined;
+  });
   await app.notices.begin(Date.now() - uptime() * 1000);
   announce(app, settings);
   log.info({ version, host: settings.host, profile: settings.profile, state: settings.state }, `serving on ${addressOf(app)}`);
@@ -68,13 +71,13 @@ function addressOf(app: App): string {
   return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}/`;
 }
 
-function stopOnSignal(app: App, notices: Server, log: pino.Logger): void {
+function stopOnSignal(app: App, notices: Server | undefined, log: pino.Logger): void {
   let stopping = false;
   const stop = (signal: string) => {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'stopping');
-    notices.close();
+    notices?.close();
     const done = notifySystemd('STOPPING=1').then(() => app.close());
     done.then(
       () => log.flush(() => process.exit(0)),

@@ -81,6 +81,23 @@ test('those whom the settings name get a letter of each event, and nobody else d
   await watch.close();
 });
 
+test('a letter that could not be sent goes to whoever is told of alerts, when the mail server is back', async () => {
+  const watch = new AlertWatch(box.engine, { debug() {}, info() {}, warn() {}, error() {} });
+  const before = post.letters.length;
+  await box.api.expect(200, 'PUT', 'system/email/', { em_pass: 'a wrong one' });
+  await ups('NOCOMM');
+  await box.app.notices.close();
+  await watch.look();
+  assert.equal(post.letters.length, before);
+  await box.api.expect(200, 'PUT', 'system/email/', { em_pass: 'its secret' });
+  await watch.look();
+  assert.equal(post.letters.length, before + 1);
+  assert.match(post.letters.at(-1) ?? '', /^To: nas@example\.com\r\n(?:.|\s)*does not answer/m);
+  await ups('COMMOK');
+  await box.app.notices.close();
+  await watch.close();
+});
+
 test("smartd's report of a disk is an alert and a letter", async () => {
   await box.api.expect(200, 'PUT', 'services/smart/', { smart_email: 'disks@example.com' });
   const before = post.letters.length;

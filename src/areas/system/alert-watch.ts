@@ -30,8 +30,9 @@ export class AlertWatch {
     this.#timer = setInterval(() => this.#look(), interval);
     this.#timer.unref();
     // What happens together is told in one letter.
-    this.#stop = engine.events.listen(({ name }) => {
-      if (name !== 'unit.degraded' && name !== 'job.ended' && name !== 'unit.recovered') return;
+    this.#stop = engine.events.listen(({ name, payload }) => {
+      const isNotice = name === 'record.changed' && payload.resource === notice.path && payload.what === 'created';
+      if (!isNotice && name !== 'unit.degraded' && name !== 'job.ended' && name !== 'unit.recovered') return;
       clearTimeout(this.#soon);
       this.#soon = setTimeout(() => this.#look(), 500);
       this.#soon.unref();

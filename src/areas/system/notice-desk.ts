@@ -30,14 +30,20 @@ export class NoticeDesk {
     const meaning = told === undefined ? undefined : meaningOf(told);
     if (told === undefined || meaning === undefined) return 'This is no event of smartd or upsmon.';
     const { source, subject } = told;
+    const { view } = this.#engine.world;
+    const letter = view.only(emailSettings).em_outgoingserver === '' ? undefined : letterOf(view, told, meaning, new Date(this.#now()));
+    const alert = noticeAlertId({ source, subject, kind: meaning.kind });
     await this.#engine.change(`note that ${source} said ${told.event} of ${subject}`, { actor: source, request: '' }, (draft) => {
       for (const one of draft.all(notice)) if (one.source === source && one.subject === subject && one.kind === meaning.kind) draft.remove(notice, one.id);
       // What happens anew is another alert, though the one before was dismissed.
-      const note = draft.find(alertNote, 'alert', noticeAlertId({ source, subject, kind: meaning.kind }));
+      const note = draft.find(alertNote, 'alert', alert);
       if (note !== undefined) draft.remove(alertNote, note.id);
-      if (meaning.level !== 'ends') draft.create(notice, { source, subject, kind: meaning.kind, level: meaning.level, message: meaning.message, at: this.#now() });
+      if (meaning.level === 'ends') return;
+      draft.create(notice, { source, subject, kind: meaning.kind, level: meaning.level, message: meaning.message, at: this.#now() });
+      // The letter is on its way, so that nobody else writes one.
+      if (letter !== undefined) draft.create(alertNote, { alert, mailed: true });
     });
-    this.#writing = this.#writing.then(() => this.#write(told, meaning));
+    if (letter !== undefined) this.#writing = this.#writing.then(() => this.#write(letter, alert));
     return undefined;
   }
 
@@ -55,21 +61,18 @@ export class NoticeDesk {
     });
   }
 
-  async #write(told: Told, meaning: Meaning): Promise<void> {
-    const { view } = this.#engine.world;
-    const letter = letterOf(view, told, meaning, new Date(this.#now()));
-    if (letter === undefined || view.only(emailSettings).em_outgoingserver === '') return;
+  async #write(letter: Letter, alert: string): Promise<void> {
     try {
-      await sendMail(view.only(emailSettings), letter);
-      if (meaning.level === 'ends') return;
-      const alert = noticeAlertId({ source: told.source, subject: told.subject, kind: meaning.kind });
-      await this.#engine.change('note what was told of alerts', { actor: 'holdfast', request: '' }, (draft) => {
-        const note = draft.find(alertNote, 'alert', alert);
-        if (note === undefined) draft.create(alertNote, { alert, mailed: true });
-        else draft.update(alertNote, note.id, { mailed: true });
-      });
+      await sendMail(this.#engine.world.view.only(emailSettings), letter);
     } catch (error) {
-      this.#log.warn({ error: error instanceof Error ? error.message : String(error) }, `could not mail what ${told.source} said`);
+      this.#log.warn({ error: messageOf(error) }, 'could not mail what a program said');
+      // Whoever is told of alerts is told of it instead.
+      await this.#engine
+        .change('note that a letter did not go', { actor: 'holdfast', request: '' }, (draft) => {
+          const note = draft.find(alertNote, 'alert', alert);
+          if (note !== undefined) draft.update(alertNote, note.id, { mailed: false });
+        })
+        .catch((failure: unknown) => this.#log.error({ error: messageOf(failure) }, 'could not note that a letter did not go'));
     }
   }
 }
@@ -86,4 +89,8 @@ export function letterOf(view: View, { source, subject }: Told, { message }: Mea
   const day = at.toISOString().slice(0, 16).replace('T', ' ');
   const title = ups_subject.replaceAll('%h', () => host).replaceAll('%d', `${day} UTC`);
   return { to: ups_toemail.replaceAll(';', ','), subject: title, text: `${day} UTC\n${message}\n` };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -51,24 +51,24 @@ export function readTold(value: unknown): Told | undefined {
 /** What a program's event means. Those of upsmon are in its manual; smartd names the test that failed. */
 export function meaningOf({ source, subject, event, text: words }: Told): Meaning | undefined {
   if (source === 'smartd') return { kind: event, level: 'CRIT', message: words || `smartd reports ${event} of ${subject}.` };
-  const known = upsEvents[event];
+  const known = upsEvents.get(event);
   return known === undefined ? undefined : { ...known, message: `${known.message.replace('%', subject)}${words === '' ? '' : ` (${words})`}` };
 }
 
-const upsEvents: Readonly<Record<string, Meaning>> = {
-  ONLINE: { kind: 'power', level: 'ends', message: 'The UPS % has line power again.' },
-  ONBATT: { kind: 'power', level: 'WARN', message: 'The UPS % runs on its battery.' },
-  LOWBATT: { kind: 'power', level: 'CRIT', message: 'The battery of the UPS % is low.' },
-  FSD: { kind: 'power', level: 'CRIT', message: 'The UPS % is about to end, and the machine is shut down.' },
-  SHUTDOWN: { kind: 'power', level: 'CRIT', message: 'The machine is shut down because of the UPS %.' },
-  COMMOK: { kind: 'contact', level: 'ends', message: 'The UPS % answers again.' },
-  COMMBAD: { kind: 'contact', level: 'WARN', message: 'The UPS % has ceased to answer.' },
-  NOCOMM: { kind: 'contact', level: 'WARN', message: 'The UPS % does not answer.' },
-  REPLBATT: { kind: 'battery', level: 'WARN', message: 'The UPS % needs a new battery.' },
-};
+const upsEvents: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+  ['ONLINE', { kind: 'power', level: 'ends', message: 'The UPS % has line power again.' }],
+  ['ONBATT', { kind: 'power', level: 'WARN', message: 'The UPS % runs on its battery.' }],
+  ['LOWBATT', { kind: 'power', level: 'CRIT', message: 'The battery of the UPS % is low.' }],
+  ['FSD', { kind: 'power', level: 'CRIT', message: 'The UPS % is about to end, and the machine is shut down.' }],
+  ['SHUTDOWN', { kind: 'power', level: 'CRIT', message: 'The machine is shut down because of the UPS %.' }],
+  ['COMMOK', { kind: 'contact', level: 'ends', message: 'The UPS % answers again.' }],
+  ['COMMBAD', { kind: 'contact', level: 'WARN', message: 'The UPS % has ceased to answer.' }],
+  ['NOCOMM', { kind: 'contact', level: 'WARN', message: 'The UPS % does not answer.' }],
+  ['REPLBATT', { kind: 'battery', level: 'WARN', message: 'The UPS % needs a new battery.' }],
+]);
 
 /** Events of upsmon that people are told of. */
-export const upsEventNames: readonly string[] = Object.keys(upsEvents);
+export const upsEventNames: readonly string[] = [...upsEvents.keys()];
 
 function withoutControls(words: string): string {
   return words.replaceAll(/[^\P{Cc}\n]/gu, ' ');
