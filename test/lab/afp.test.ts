@@ -67,6 +67,11 @@ async function make(name: string, settings: object = {}): Promise<string> {
   return `sharing/afp/${share['id']}/`;
 }
 
+async function ownerOf(path: string): Promise<{ readonly uid: number; readonly gid: number }> {
+  const [uid = 0, gid = 0] = (await nas.machine.run(`stat -c '%u %g' '${path}'`)).split(' ').map(Number);
+  return { uid, gid };
+}
+
 /** A changed configuration counts for sessions that begin afterwards, once the server has read it. */
 const soon = <T>(question: () => Promise<T>) => eventually(60, question);
 
@@ -88,12 +93,13 @@ test('an account logs in with its password, and with no other; a guest when gues
   await soon(async () => {
     using session = await client();
     assert.deepEqual([...(await session.status()).methods].sort(), ['DHX2', 'No User Authent']);
-    assert.equal(await session.login(guest), afpErrors.none);
   });
+  using session = await client();
+  assert.equal(await session.login(guest), afpErrors.none);
 });
 
 test('a file is written to a new share and read back, with the permissions that the share gives', async () => {
-  const path = await make('My Media', { afp_umask: '077', afp_fperm: '640', afp_dperm: '750' });
+  const path = await make('My Media', { afp_umask: '022', afp_fperm: '640', afp_dperm: '750' });
   await soon(async () => assert.deepEqual(await shown(mary), ['My Media']));
   const text = Buffer.from('Grüße\n'.repeat(5000));
   {
@@ -105,6 +111,9 @@ test('a file is written to a new share and read back, with the permissions that 
     assert.equal(await session.write(id, 'ein Schlüssel', text), afpErrors.none);
     assert.deepEqual(await session.read(id, 'ein Schlüssel'), text);
     assert.equal(await session.createFolder(id, 'a folder'), afpErrors.none);
+    const owner = await ownerOf('/mnt/tank/My Media/a folder');
+    assert.equal(await session.setMode(id, 'ein Schlüssel', owner, 0o602), afpErrors.none);
+    assert.equal(await session.setMode(id, 'a folder', owner, 0o702), afpErrors.none);
     assert.equal(await session.closeVolume(id), afpErrors.none);
     assert.equal(await session.logout(), afpErrors.none);
   }
