@@ -1,7 +1,10 @@
 /** A state folder with a volume and many shares, made through the engine: all that a change checks and does, done. */
 import { join } from 'node:path';
 import { buildApp } from '../src/app.ts';
+import { afpShare } from '../src/areas/sharing/afp.ts';
 import { cifsShare } from '../src/areas/sharing/cifs.ts';
+import { nfsShare } from '../src/areas/sharing/nfs.ts';
+import type { Draft } from '../src/engine/resource.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { Store } from '../src/store/store.ts';
 import { password } from './processes.ts';
@@ -10,20 +13,49 @@ const asker = { actor: 'bench', request: 'shares' };
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const perChange = 500;
 
-export async function makeShares(state: string, count: number): Promise<void> {
+export type Protocol = 'cifs' | 'afp' | 'nfs';
+
+export interface Share {
+  /** As it is sent to `sharing/<protocol>/`. */
+  readonly body: Readonly<Record<string, unknown>>;
+  put(draft: Draft): void;
+}
+
+/** The share with this number, of which each is unlike the others. NFS shares of one dataset are for different hosts. */
+export function shareOf(protocol: Protocol, index: number, path = `/mnt/tank/share-${digits(index)}`): Share {
+  const name = `share-${digits(index)}`;
+  const comment = `Files of team ${index}`;
+  switch (protocol) {
+    case 'cifs': {
+      const body = { cifs_path: path, cifs_name: name, cifs_comment: comment };
+      return { body, put: (draft) => void draft.create(cifsShare, body) };
+    }
+    case 'afp': {
+      const body = { afp_path: path, afp_name: name, afp_comment: comment };
+      return { body, put: (draft) => void draft.create(afpShare, body) };
+    }
+    case 'nfs': {
+      const body = { nfs_paths: [path], nfs_comment: comment, nfs_hosts: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` };
+      return { body, put: (draft) => void draft.create(nfsShare, body) };
+    }
+  }
+}
+
+function digits(index: number): string {
+  return String(index).padStart(5, '0');
+}
+
+export async function makeShares(state: string, count: number, protocol: Protocol = 'cifs'): Promise<void> {
   const disks = Array<number>(4).fill(2 * 1024 ** 3);
   const host = await openVirtualHost({ folder: join(state, 'virtual'), disks, now: Date.now });
   const app = await buildApp({ host, store: Store.open(state), log: quiet, now: Date.now, profile: 'document', version: 'bench', rootPassword: password });
   try {
     const names = (await host.disks.list()).map(({ name }) => name);
     await inject(app, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'raidz', disks: names }] });
-    await inject(app, 'PUT', 'services/services/cifs/', { srv_enable: true });
+    await inject(app, 'PUT', `services/services/${protocol}/`, { srv_enable: true });
     for (let first = 0; first < count; first += perChange) {
       await app.engine.change(`create shares from ${first} on`, asker, (draft) => {
-        for (let index = first; index < Math.min(first + perChange, count); index += 1) {
-          const name = `share-${String(index).padStart(5, '0')}`;
-          draft.create(cifsShare, { cifs_path: `/mnt/tank/${name}`, cifs_name: name, cifs_comment: `Files of team ${index}` });
-        }
+        for (let index = first; index < Math.min(first + perChange, count); index += 1) shareOf(protocol, index).put(draft);
       });
     }
   } finally {

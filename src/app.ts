@@ -6,6 +6,7 @@ import { user } from './areas/account/users.ts';
 import { catalogue } from './areas/index.ts';
 import { portRule } from './areas/services/ports.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
+import { NoticeDesk } from './areas/system/notice-desk.ts';
 import { sendTestMail } from './areas/system/test-mail.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
@@ -41,6 +42,8 @@ export interface App {
   readonly engine: Engine;
   /** The password that was made up, to be shown once. */
   readonly newPassword: string | undefined;
+  /** Takes what other programs of the machine have to say. */
+  readonly notices: NoticeDesk;
   /** Finishes what is in hand and lets go of host and store. */
   close(): Promise<void>;
 }
@@ -88,6 +91,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
     },
     now,
   );
+  const notices = new NoticeDesk(engine, log, now);
   const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
   const extras = new Map([['POST email/test', (body: unknown) => sendTestMail(engine, body)]]);
   const server = buildServer({ engine, gate, log, profile, version, extras, shown });
@@ -97,9 +101,11 @@ export async function buildApp(parts: AppParts): Promise<App> {
     server,
     engine,
     newPassword,
+    notices,
     async close() {
       await server.close();
       await watch?.close();
+      await notices.close();
       await engine.close();
       await passwords.close();
       await host.close();

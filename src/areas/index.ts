@@ -59,6 +59,7 @@ import { certificate } from './system/certificate.ts';
 import { certificateAuthority } from './system/certificateauthority.ts';
 import { debug } from './system/debug.ts';
 import { emailSettings } from './system/email.ts';
+import { notice } from './system/notice.ts';
 import { ntpServer } from './system/ntpserver.ts';
 import { reboot, shutdown } from './system/power.ts';
 import { systemSettings } from './system/settings.ts';
@@ -147,4 +148,5 @@ export const catalogue: readonly Resource[] = [
   diskRecord,
   replicationKey,
   alertNote,
+  notice,
 ];

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { isObject } from '../lib/json.ts';
+import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
 import { serve } from './serve.ts';
 import { type Options, readSettings, SettingsError } from './settings.ts';
 
@@ -30,12 +31,26 @@ export async function run(words: readonly string[]): Promise<void> {
     .option('--config <file>', 'file with further settings')
     .addHelpText('after', help)
     .action((options: Options) => serve(readSettings(options, process.env, process.getuid?.() === 0), version()));
+  const folder = ['--to <folder>', 'folder of the socket by which the daemon is told', noticesFolder] as const;
+  const notify = program.command('notify').description('tell the daemon what another program has to say, which becomes an alert and a mail');
+  notify
+    .command('smartd')
+    .description('what smartd says in the environment')
+    .option(...folder)
+    .action(({ to }: { to: string }) => tell(to, fromSmartd(process.env)));
+  notify
+    .command('ups')
+    .description('an event of upsmon, which names the UPS in the environment')
+    .argument('<event>')
+    .option(...folder)
+    .action((event: string, { to }: { to: string }) => tell(to, fromUpsmon(event, process.env)));
   try {
     await program.parseAsync(words);
   } catch (error) {
     // Commander has told the person already; help and version are no errors.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else if (error instanceof SettingsError) fail(error.message);
+    else if (words.includes('notify')) fail(`the daemon was not told: ${error instanceof Error ? error.message : String(error)}`);
     else throw error;
   }
 }

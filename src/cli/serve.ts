@@ -1,8 +1,11 @@
+import type { Server } from 'node:net';
+import { uptime } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { Store, StoreError } from '../store/store.ts';
+import { noticesFolder, takeNotices } from './notices.ts';
 import { notifySystemd } from './sd-notify.ts';
 import type { Settings } from './settings.ts';
 
@@ -38,10 +41,15 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     await app.close();
     return;
   }
+  const notices = await takeNotices(settings.host === 'linux' ? noticesFolder : settings.state, (message) => app.notices.take(message)).catch((error: unknown) => {
+    log.error({ err: error }, 'other programs of this machine cannot tell anything');
+    return undefined;
+  });
+  await app.notices.begin(Date.now() - uptime() * 1000);
   announce(app, settings);
   log.info({ version, host: settings.host, profile: settings.profile, state: settings.state }, `serving on ${addressOf(app)}`);
   await notifySystemd('READY=1');
-  stopOnSignal(app, log);
+  stopOnSignal(app, notices, log);
 }
 
 async function openHost(settings: Settings): Promise<Host> {
@@ -64,12 +72,13 @@ function addressOf(app: App): string {
   return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}/`;
 }
 
-function stopOnSignal(app: App, log: pino.Logger): void {
+function stopOnSignal(app: App, notices: Server | undefined, log: pino.Logger): void {
   let stopping = false;
   const stop = (signal: string) => {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'stopping');
+    notices?.close();
     const done = notifySystemd('STOPPING=1').then(() => app.close());
     done.then(
       () => log.flush(() => process.exit(0)),

@@ -1,4 +1,4 @@
-import type { Facts } from '../engine/facts.ts';
+import type { Facts, Storage } from '../engine/facts.ts';
 import { volumeOf } from '../engine/formats.ts';
 
 /** Why a folder of a volume cannot be served now, in words, if it cannot. */
@@ -6,4 +6,9 @@ export function absence(folder: string, facts: Facts): string | undefined {
   const volume = volumeOf(folder, facts);
   if (volume === undefined) return `the volume of ${folder} is not there`;
   return facts.storage.datasets.get(volume)?.mountpoint === undefined ? `the volume ${volume} is not mounted` : undefined;
+}
+
+/** Which volumes there are and which are mounted, in one word: what `absence` answers depends on nothing else. */
+export function volumesOf({ pools, datasets }: Storage): string {
+  return [...pools.keys()].map((pool) => `${pool}${datasets.get(pool)?.mountpoint === undefined ? '-' : ''}`).join();
 }

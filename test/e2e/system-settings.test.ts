@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { SMTPServer } from 'smtp-server';
 import { AlertWatch } from '../../src/areas/system/alert-watch.ts';
 import { appliance, rootPassword } from '../support/appliance.ts';
 import { exampleCertificate, exampleKey } from '../support/certificates.ts';
+import { mail, mailServer } from '../support/mail-server.ts';
 
 const asked = {
   cert_common: 'nas.example.com',
@@ -21,46 +20,6 @@ const asked = {
   cert_key_length: 1024,
   cert_lifetime: 20,
 };
-
-interface Post extends AsyncDisposable {
-  readonly port: number;
-  readonly letters: readonly string[];
-}
-
-/** A mail server on the loopback that wants a name and a password. */
-async function mailServer(options: { readonly secure: boolean }): Promise<Post> {
-  const letters: string[] = [];
-  const server = new SMTPServer({
-    secure: options.secure,
-    key: exampleKey,
-    cert: exampleCertificate,
-    onAuth: ({ username, password }, _session, done) => (username === 'nas' && password === 'its secret' ? done(null, { user: 'nas' }) : done(new Error('wrong password'))),
-    onData(stream, _session, done) {
-      let text = '';
-      stream.on('data', (piece) => {
-        text += String(piece);
-      });
-      stream.on('end', () => {
-        letters.push(text);
-        done();
-      });
-    },
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const address: AddressInfo | string | null = server.server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return { port: address.port, letters, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) };
-}
-
-const mail = (port: number, more: object = {}) => ({
-  em_fromemail: 'nas@example.com',
-  em_outgoingserver: '127.0.0.1',
-  em_port: port,
-  em_smtp: true,
-  em_user: 'nas',
-  em_pass: 'its secret',
-  ...more,
-});
 
 test('mail goes by TLS from the first byte and by STARTTLS, with name and password', async () => {
   await using one = await appliance();

@@ -1,8 +1,9 @@
+import type { Storage } from '../../engine/facts.ts';
 import { choice, flag, list, required, text, where } from '../../engine/fields.ts';
 import { groupName, userName, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
 import { type Checking, collection, type RecordOf, type World } from '../../engine/resource.ts';
 import { overlap, parseNetwork } from '../../lib/ip.ts';
-import { isWithin } from '../../lib/path.ts';
+import { parentOf } from '../../lib/path.ts';
 import { quote, words } from '../../lib/text.ts';
 import { nfsSettings } from '../services/nfs.ts';
 import { makeShareFolder } from './folder.ts';
@@ -59,19 +60,36 @@ export type NfsShare = RecordOf<typeof nfsShare.fields>;
 /** The server would not know by whose rules a client comes in (gaps 6.2); the sentences are what programs look for (B8). */
 function checkOverlap({ record, view, facts, issues }: Checking<typeof nfsShare.fields>): void {
   const mine = datasetOf(record.nfs_paths[0] ?? '', { facts });
-  const [networks, hosts] = [words(record.nfs_network), words(record.nfs_hosts)];
+  const { networks, hosts, isForAll } = clientsOf(record);
   for (const other of view.all(nfsShare)) {
     if (other.id === record.id || datasetOf(other.nfs_paths[0] ?? '', { facts }) !== mine) continue;
-    const [theirNetworks, theirHosts] = [words(other.nfs_network), words(other.nfs_hosts)];
-    const [everybody, theyEverybody] = [networks.length + hosts.length === 0, theirNetworks.length + theirHosts.length === 0];
-    if (everybody && theyEverybody) issues.add('nfs_network', "You can't share same filesystem with all hosts twice.");
-    else if (everybody ? theirNetworks.length > 0 : theyEverybody && networks.length > 0)
+    const theirs = clientsOf(other);
+    if (isForAll && theirs.isForAll) issues.add('nfs_network', "You can't share same filesystem with all hosts twice.");
+    else if (isForAll ? theirs.networks.length > 0 : theirs.isForAll && networks.length > 0)
       issues.add('nfs_network', 'Another NFS share already exports this dataset for some network');
-    const twice = hosts.find((host) => theirHosts.includes(host));
+    const twice = hosts.find((host) => theirs.hosts.includes(host));
     if (twice !== undefined) issues.add('nfs_hosts', `Another NFS share already exports this dataset for ${twice}`);
-    if (networks.some((network) => theirNetworks.some((theirs) => meet(network, theirs))))
+    if (networks.some((network) => theirs.networks.some((other) => meet(network, other))))
       issues.add('nfs_network', 'Another NFS share already exports this dataset for some network');
   }
+}
+
+interface Clients {
+  readonly networks: readonly string[];
+  readonly hosts: readonly string[];
+  readonly isForAll: boolean;
+}
+
+/** Each share's, taken apart once: a new share is held against thousands. */
+const clients = new WeakMap<NfsShare, Clients>();
+
+function clientsOf(share: NfsShare): Clients {
+  const known = clients.get(share);
+  if (known !== undefined) return known;
+  const [networks, hosts] = [words(share.nfs_network), words(share.nfs_hosts)];
+  const made = { networks, hosts, isForAll: networks.length + hosts.length === 0 };
+  clients.set(share, made);
+  return made;
 }
 
 function meet(a: string, b: string): boolean {
@@ -81,11 +99,23 @@ function meet(a: string, b: string): boolean {
 
 /** The dataset whose folder the path lies in; the volume itself for one that is not mounted. */
 export function datasetOf(path: string, { facts }: Pick<World, 'facts'>): string {
-  let best: { readonly name: string; readonly mountpoint: string } | undefined;
-  for (const { name, mountpoint } of facts.storage.datasets.values()) {
-    if (mountpoint !== undefined && isWithin(path, mountpoint) && mountpoint.length > (best?.mountpoint.length ?? 0)) best = { name, mountpoint };
+  const mounted = mountedAt(facts.storage.datasets);
+  for (let folder = path; folder !== '' && folder !== '/'; folder = parentOf(folder)) {
+    const name = mounted.get(folder);
+    if (name !== undefined) return name;
   }
-  return best?.name ?? path.split('/')[2] ?? path;
+  return path.split('/')[2] ?? path;
+}
+
+/** Datasets by the folders that they are mounted at, put down once for each look at the machine. */
+const mounts = new WeakMap<Storage['datasets'], ReadonlyMap<string, string>>();
+
+function mountedAt(datasets: Storage['datasets']): ReadonlyMap<string, string> {
+  const known = mounts.get(datasets);
+  if (known !== undefined) return known;
+  const made = new Map([...datasets.values()].flatMap(({ name, mountpoint }) => (mountpoint === undefined ? [] : [[mountpoint, name] as const])));
+  mounts.set(datasets, made);
+  return made;
 }
 
 function blankProblem(path: string): string | undefined {

@@ -1,12 +1,16 @@
 import type { Engine, Log } from '../../engine/engine.ts';
 import { user } from '../account/users.ts';
-import { alertNote, alertsOf } from './alert.ts';
+import { alertNote, alertsOf, noticeAlertId } from './alert.ts';
 import { emailSettings } from './email.ts';
 import { sendMail } from './mail.ts';
+import { notice } from './notice.ts';
 
 /** Milliseconds between two looks, and how many looks before the machine itself is asked for drift. */
 const interval = 60_000;
 const looksPerInspection = 10;
+
+/** Milliseconds after which a notice that somebody has dismissed is forgotten. */
+const forgotten = 7 * 86_400_000;
 
 const asker = { actor: 'holdfast', request: '' };
 
@@ -26,8 +30,9 @@ export class AlertWatch {
     this.#timer = setInterval(() => this.#look(), interval);
     this.#timer.unref();
     // What happens together is told in one letter.
-    this.#stop = engine.events.listen(({ name }) => {
-      if (name !== 'unit.degraded' && name !== 'job.ended' && name !== 'unit.recovered') return;
+    this.#stop = engine.events.listen(({ name, payload }) => {
+      const isNotice = name === 'record.changed' && payload.resource === notice.path && payload.what === 'created';
+      if (!isNotice && name !== 'unit.degraded' && name !== 'job.ended' && name !== 'unit.recovered') return;
       clearTimeout(this.#soon);
       this.#soon = setTimeout(() => this.#look(), 500);
       this.#soon.unref();
@@ -52,12 +57,14 @@ export class AlertWatch {
     const { view } = engine.glance(['storage']);
     const alerts = alertsOf(engine.world, engine.health);
     const gone = view.all(alertNote).filter(({ alert }) => !alerts.some(({ id }) => id === alert));
+    const seen = view.all(notice).filter((one) => engine.health.now - one.at > forgotten && view.find(alertNote, 'alert', noticeAlertId(one))?.dismissed === true);
     const fresh = alerts.filter(({ id }) => view.find(alertNote, 'alert', id)?.mailed !== true && view.find(alertNote, 'alert', id)?.dismissed !== true);
     const settings = view.only(emailSettings);
     const isSent = settings.em_outgoingserver !== '' && fresh.length > 0 && (await this.#mail(fresh));
-    if (gone.length === 0 && !isSent) return;
+    if (gone.length === 0 && seen.length === 0 && !isSent) return;
     await engine.change('note what was told of alerts', asker, (draft) => {
       for (const { id } of gone) if (draft.get(alertNote, id) !== undefined) draft.remove(alertNote, id);
+      for (const { id } of seen) if (draft.get(notice, id) !== undefined) draft.remove(notice, id);
       for (const { id } of isSent ? fresh : []) {
         const note = draft.find(alertNote, 'alert', id);
         if (note === undefined) draft.create(alertNote, { alert: id, mailed: true });

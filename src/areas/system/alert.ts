@@ -3,8 +3,10 @@ import { flag, live, required, text } from '../../engine/fields.ts';
 import { action, collection, type Health, hosted, type Operations, type RecordOf, type Scope, type World } from '../../engine/resource.ts';
 import { showSize } from '../../lib/size.ts';
 import { sentenceList } from '../../lib/text.ts';
+import { isOn } from '../services/services.ts';
 import { certificate } from './certificate.ts';
 import { certificateAuthority } from './certificateauthority.ts';
+import { type Notice, notice } from './notice.ts';
 
 /** What is known of an alert besides its cause, as long as the cause is there. */
 export const alertNote = collection('system/alertnote', {
@@ -56,7 +58,16 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
   if (total > 0 && free < total * 0.05) raise('CRIT', 'space', 'state', `Only ${showSize(free)} are left where the configuration is kept. Without space nothing can be changed.`);
   for (const record of view.all(certificateAuthority)) certificateAlerts(record, `${certificateAuthority.path}/${record.id}`, health.now, raise);
   for (const record of view.all(certificate)) certificateAlerts(record, `${certificate.path}/${record.id}`, health.now, raise);
+  for (const { source, subject, kind, level, message } of view.all(notice)) {
+    // Nobody says that it is over while nobody watches.
+    if (source === 'smartd' || isOn(view, 'ups')) alerts.push({ id: noticeAlertId({ source, subject, kind }), level, message });
+  }
   return alerts;
+}
+
+/** The alert of what a program said. */
+export function noticeAlertId({ source, subject, kind }: Pick<Notice, 'source' | 'subject' | 'kind'>): string {
+  return alertId(`${source} ${kind}`, subject);
 }
 
 interface Certified {

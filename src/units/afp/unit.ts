@@ -4,7 +4,8 @@ import { type AfpShare, afpShare } from '../../areas/sharing/afp.ts';
 import type { Facts } from '../../engine/facts.ts';
 import type { Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
-import { absence } from '../volumes.ts';
+import { renderedOnce } from '../groups.ts';
+import { absence, volumesOf } from '../volumes.ts';
 import { globalSection, shareSection } from './afp-conf.ts';
 
 export const afpUnit: Unit = {
@@ -18,14 +19,13 @@ export const afpUnit: Unit = {
     const settings = view.only(afpSettings);
     const noDatabase = settings.afp_srv_dbpath === null ? undefined : absence(settings.afp_srv_dbpath, facts);
     const head = globalSection(settings, { dbpath: noDatabase === undefined ? (settings.afp_srv_dbpath ?? undefined) : undefined });
-    const shares = [...view.all(afpShare)];
-    const served = shares.filter((share) => reason(share, facts) === undefined);
+    const groups = groupsOf(view.groups(afpShare), facts, [volumesOf(facts.storage)]).map(([, group]) => group);
     // Everybody may read it as long as it holds no password.
-    const isSecret = served.some(({ afp_sharepw }) => afp_sharepw !== '');
+    const isSecret = groups.some((group) => group.isSecret);
     return {
-      files: [{ path: '/etc/netatalk/afp.conf', mode: isSecret ? 0o600 : 0o644, content: head + served.map(sectionOf).join('') }],
+      files: [{ path: '/etc/netatalk/afp.conf', mode: isSecret ? 0o600 : 0o644, content: head + groups.map(({ sections }) => sections).join('') }],
       services: [{ name: 'netatalk', running: isOn(view, 'afp'), onChange: 'reload', readAtStart: head }],
-      omissions: [...(noDatabase === undefined ? [] : [`AFP's database of file numbers: ${noDatabase}`]), ...shares.flatMap((share) => reason(share, facts) ?? [])],
+      omissions: [...(noDatabase === undefined ? [] : [`AFP's database of file numbers: ${noDatabase}`]), ...groups.flatMap(({ omissions }) => omissions)],
     };
   },
 };
@@ -36,11 +36,12 @@ function reason({ afp_name, afp_path }: AfpShare, facts: Facts): string | undefi
   return away === undefined ? undefined : `AFP share ${quote(afp_name)}: ${away}`;
 }
 
-/** One share's section depends on its record alone, so it is written once, however often its neighbours change. */
-const sections = new WeakMap<AfpShare, string>();
-
-function sectionOf(share: AfpShare): string {
-  const section = sections.get(share) ?? shareSection(share);
-  sections.set(share, section);
-  return section;
-}
+/** netatalk reads one file alone, so the groups are only joined; what they say is written when one of their shares changes. */
+const groupsOf = renderedOnce((shares: readonly AfpShare[], facts: Facts) => {
+  const served = shares.filter((share) => reason(share, facts) === undefined);
+  return {
+    sections: served.map(shareSection).join(''),
+    isSecret: served.some(({ afp_sharepw }) => afp_sharepw !== ''),
+    omissions: shares.flatMap((share) => reason(share, facts) ?? []),
+  };
+});

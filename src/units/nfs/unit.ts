@@ -2,9 +2,11 @@ import { nfsSettings } from '../../areas/services/nfs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { type NfsShare, nfsShare } from '../../areas/sharing/nfs.ts';
 import type { Facts } from '../../engine/facts.ts';
+import type { RecordOf } from '../../engine/resource.ts';
 import type { DesiredFile, Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
-import { absence } from '../volumes.ts';
+import { renderedOnce } from '../groups.ts';
+import { absence, volumesOf } from '../volumes.ts';
 import { exportLines, exportOf } from './exports.ts';
 import { nfsConf, nfsKernelFile, nfsKernelSettings, nfsServerDropIn } from './nfs-conf.ts';
 
@@ -22,15 +24,9 @@ export const nfsUnit: Unit = {
     const conf = nfsConf(settings);
     const dropIn = nfsServerDropIn(settings);
     const kernel = nfsKernelSettings(settings);
-    const groups = [...view.groups(nfsShare)].sort(([a], [b]) => a - b);
-    const exports = groups.map(([number, shares]): DesiredFile => {
-      const served = shares.filter((share) => reason(share, facts) === undefined);
-      return {
-        path: `${exportsBeginning}${number}.exports`,
-        content: served.length === 0 ? undefined : served.map((share) => exportLines(exportOf(share, settings, facts))).join(''),
-      };
-    });
-    const omissions = groups.flatMap(([, shares]) => shares.flatMap((share) => reason(share, facts) ?? []));
+    const groups = groupsOf(view.groups(nfsShare), { settings, facts }, [settings, facts.accounts, volumesOf(facts.storage)]);
+    const exports = groups.map(([number, { content }]): DesiredFile => ({ path: `${exportsBeginning}${number}.exports`, content }));
+    const omissions = groups.flatMap(([, group]) => group.omissions);
     return {
       files: [
         { path: '/etc/nfs.conf.d/holdfast.conf', content: conf },
@@ -45,6 +41,20 @@ export const nfsUnit: Unit = {
     };
   },
 };
+
+/** The lines of a group of shares, unless none of them can be served. */
+const groupsOf = renderedOnce((shares: readonly NfsShare[], { settings, facts }: Context) => {
+  const served = shares.filter((share) => reason(share, facts) === undefined);
+  return {
+    content: served.length === 0 ? undefined : served.map((share) => exportLines(exportOf(share, settings, facts))).join(''),
+    omissions: shares.flatMap((share) => reason(share, facts) ?? []),
+  };
+});
+
+interface Context {
+  readonly settings: RecordOf<typeof nfsSettings.fields>;
+  readonly facts: Facts;
+}
 
 /** Why a share cannot be served now. */
 function reason({ nfs_paths }: NfsShare, facts: Facts): string | undefined {

@@ -21,13 +21,17 @@ export function smartdConf(settings: Settings, disks: readonly (readonly [Disk, 
   );
 }
 
+/** Hands what smartd found to the daemon. */
+const reportProgram = '/usr/lib/holdfast/disk-report';
+
 /** What holds for every disk. */
-function commonWords({ smart_powermode, smart_difference, smart_informational, smart_critical, smart_email }: Settings): readonly string[] {
+function commonWords({ smart_powermode, smart_difference, smart_informational, smart_critical }: Settings): readonly string[] {
   const watched = [smart_difference, smart_informational, smart_critical];
   return [
     ...(smart_powermode === 'never' ? [] : [`-n ${smart_powermode},q`]),
     ...(watched.some((degrees) => degrees > 0) ? [`-W ${watched.join(',')}`] : []),
-    ...(smart_email === '' ? [] : [`-m ${smart_email}`]),
+    // Who gets a mail is the daemon's affair, which has the mail server's settings.
+    `-m <nomailer> -M exec ${reportProgram}`,
   ];
 }
 

@@ -1,4 +1,5 @@
 import { driverOf, type upsSettings } from '../../areas/services/ups.ts';
+import { upsEventNames } from '../../areas/system/notice.ts';
 import type { RecordOf } from '../../engine/resource.ts';
 import { lines } from '../../lib/text.ts';
 
@@ -6,7 +7,6 @@ type Settings = RecordOf<typeof upsSettings.fields>;
 
 export const folder = '/etc/nut';
 export const eventProgram = '/usr/lib/holdfast/ups-event';
-export const mailFile = `${folder}/holdfast-mail`;
 
 const header = '# Written by Holdfast.';
 
@@ -55,7 +55,6 @@ export function upsmonConf(settings: Settings): string {
   const system = `${settings.ups_identifier}@${host.includes(':') ? `[${host}]` : host}:${settings.ups_remoteport}`;
   const account = `${quoted(settings.ups_monuser)} ${quoted(settings.ups_monpwd)}`;
   const watches = isSlave || isServer(settings);
-  const tells = toldEvents(settings);
   return lines(
     header,
     watches ? `MONITOR ${system} 1 ${account} ${isSlave ? 'secondary' : 'primary'}` : undefined,
@@ -64,7 +63,8 @@ export function upsmonConf(settings: Settings): string {
     `SHUTDOWNCMD ${quoted(shutdownCommand(settings.ups_shutdowncmd))}`,
     settings.ups_powerdown ? 'POWERDOWNFLAG "/etc/killpower"' : undefined,
     settings.ups_nocommwarntime === null ? undefined : `NOCOMMWARNTIME ${settings.ups_nocommwarntime}`,
-    tells.length === 0 ? undefined : ['NOTIFYCMD /usr/sbin/upssched', ...tells.map((event) => `NOTIFYFLAG ${event} SYSLOG+EXEC`)],
+    'NOTIFYCMD /usr/sbin/upssched',
+    upsEventNames.map((event) => `NOTIFYFLAG ${event} SYSLOG+EXEC`),
   );
 }
 
@@ -76,20 +76,8 @@ export function upsschedConf(settings: Settings): string {
     'PIPEFN /run/nut/upssched/upssched.pipe',
     'LOCKFN /run/nut/upssched/upssched.lock',
     settings.ups_shutdown === 'batt' ? [`AT ONBATT * START-TIMER shutdown ${settings.ups_shutdowntimer}`, 'AT ONLINE * CANCEL-TIMER shutdown'] : undefined,
-    settings.ups_emailnotify ? mailedEvents.map((event) => `AT ${event} * EXECUTE ${event}`) : undefined,
+    upsEventNames.map((event) => `AT ${event} * EXECUTE ${event}`),
   );
-}
-
-/** Who is told by mail, and under which subject: a line each, for the program that handles events. */
-export function mailSettings(settings: Settings): string | undefined {
-  return settings.ups_emailnotify ? lines(settings.ups_toemail.replaceAll(';', ', '), settings.ups_subject) : undefined;
-}
-
-const mailedEvents = ['ONLINE', 'ONBATT', 'LOWBATT', 'FSD', 'COMMOK', 'COMMBAD', 'SHUTDOWN', 'REPLBATT', 'NOCOMM'] as const;
-
-function toldEvents(settings: Settings): readonly string[] {
-  if (settings.ups_emailnotify) return mailedEvents;
-  return settings.ups_shutdown === 'batt' ? ['ONLINE', 'ONBATT'] : [];
 }
 
 /** The option -p that clients know from a BSD is -P here. */
@@ -124,6 +112,9 @@ export const driverUnit: string = lines(
 
 /** The server has given up root when it reads its files. */
 export const serverUnit: string = lines(header, '[Service]', handOver);
+
+/** Lets upsmon's account, and no other, tell the daemon what happens. */
+export const monitorUnit: string = lines(header, '[Service]', 'ExecStartPre=+/usr/bin/install -d -m 0710 -o root -g nut /run/holdfast-notices');
 
 /** A word of the files, whatever is in it. */
 function quoted(text: string): string {

@@ -1,7 +1,7 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { upsSettings } from '../../areas/services/ups.ts';
 import type { Unit } from '../../engine/unit.ts';
-import { driverUnit, enumeratorUnit, folder, isServer, mailFile, mailSettings, nutConf, serverUnit, upsConf, upsdConf, upsdUsers, upsmonConf, upsschedConf } from './nut-conf.ts';
+import { driverUnit, enumeratorUnit, folder, isServer, monitorUnit, nutConf, serverUnit, upsConf, upsdConf, upsdUsers, upsmonConf, upsschedConf } from './nut-conf.ts';
 
 const driver = 'holdfast-ups-driver';
 
@@ -20,13 +20,13 @@ export const upsUnit: Unit = {
         systemd(`${driver}.service`, driverUnit),
         systemd('nut-server.service.d/holdfast.conf', isOnNow ? serverUnit : undefined),
         systemd('nut-driver-enumerator.service.d/holdfast.conf', isOnNow ? enumeratorUnit : undefined),
+        systemd('nut-monitor.service.d/holdfast.conf', isOnNow ? monitorUnit : undefined),
         { path: `${folder}/nut.conf`, content: nutConf(settings) },
         { path: `${folder}/ups.conf`, mode: 0o640, content: upsConf(settings) },
         { path: `${folder}/upsd.conf`, mode: 0o640, content: upsdConf(settings) },
         { path: `${folder}/upsd.users`, mode: 0o640, content: upsdUsers(settings) },
         { path: `${folder}/upsmon.conf`, mode: 0o600, content: upsmonConf(settings) },
         { path: `${folder}/upssched.conf`, content: upsschedConf(settings) },
-        { path: mailFile, content: mailSettings(settings) },
       ],
       services: [
         { name: driver, running: serves, onChange: 'restart' },

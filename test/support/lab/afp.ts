@@ -1,4 +1,6 @@
+import { createDiffieHellman, createHash, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { cast5 } from './cast5.ts';
 
 /** What the server says of itself to whoever asks. */
 export interface AfpStatus {
@@ -7,18 +9,57 @@ export interface AfpStatus {
   readonly methods: readonly string[];
 }
 
+export interface Account {
+  readonly name: string;
+  readonly password: string;
+}
+
 /** An answer's error code, 0 for none, and its data. */
 interface Answer {
   readonly code: number;
   readonly data: Buffer;
 }
 
-const dsi = { command: 2, status: 3, open: 4 } as const;
+const dsi = { close: 1, command: 2, status: 3, open: 4, write: 6 } as const;
+const afp = {
+  closeVolume: 2,
+  closeFork: 4,
+  createFolder: 6,
+  createFile: 7,
+  delete: 8,
+  parameters: 16,
+  login: 18,
+  loginContinued: 19,
+  logout: 20,
+  openVolume: 24,
+  openFork: 26,
+  setParameters: 35,
+  read: 60,
+  write: 61,
+} as const;
 const headerLength = 16;
 const rootFolder = 2;
 
 /** Error codes of AFP. */
-export const afpErrors = { none: 0, notFound: -5018, notAuthenticated: -5023, volumeLocked: -5031 } as const;
+export const afpErrors = {
+  none: 0,
+  accessDenied: -5000,
+  loginGoesOn: -5001,
+  endOfFile: -5009,
+  notFound: -5018,
+  unknownMethod: -5002,
+  notAuthenticated: -5023,
+  volumeLocked: -5031,
+} as const;
+
+/** Bits of a volume's attributes. */
+export const volumeAttributes = { readOnly: 1 << 0, hasPassword: 1 << 1, unixPrivileges: 1 << 5, timeMachine: 1 << 13 } as const;
+
+export interface OpenVolume {
+  readonly code: number;
+  readonly id: number;
+  readonly attributes: number;
+}
 
 /** A client of the Apple Filing Protocol over TCP, as small as the tests let it be. */
 export class AfpClient implements Disposable {
@@ -26,6 +67,7 @@ export class AfpClient implements Disposable {
   readonly #waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
   #received = Buffer.alloc(0);
   #request = 0;
+  #ended: Error | undefined;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -46,22 +88,45 @@ export class AfpClient implements Disposable {
     return { versions: textsAt(data, data.readUInt16BE(2)), methods: textsAt(data, data.readUInt16BE(4)) };
   }
 
-  /** Logs in with a password, or as a guest. Answers the error code. */
-  async login(account?: { readonly name: string; readonly password: string }): Promise<number> {
+  /** Logs in as an account, by DHX2, or as a guest. Answers the error code. */
+  async login(account?: Account): Promise<number> {
     await this.#ask(dsi.open, Buffer.alloc(0));
-    const words = [Buffer.from([18]), pascal('AFP3.3'), pascal(account === undefined ? 'No User Authent' : 'Cleartxt Passwrd')];
-    if (account !== undefined) {
-      words.push(pascal(account.name));
-      if (Buffer.concat(words).length % 2 === 1) words.push(Buffer.alloc(1));
-      const password = Buffer.alloc(8);
-      password.write(account.password);
-      words.push(password);
-    }
-    return (await this.#ask(dsi.command, Buffer.concat(words))).code;
+    const begin = [Buffer.from([afp.login]), pascal('AFP3.4')];
+    if (account === undefined) return (await this.#command(...begin, pascal('No User Authent'))).code;
+    const { code, data } = await this.#command(...begin, pascal('DHX2'), pascal(account.name));
+    return code === afpErrors.loginGoesOn ? this.#loginBy(data, account.password) : code;
+  }
+
+  /**
+   * DHX2: a key agreed on by Diffie and Hellman's method, under which either side shows the other that it has it, and
+   * under which the password travels.
+   */
+  async #loginBy(offer: Buffer, password: string): Promise<number> {
+    const length = offer.readUInt16BE(6);
+    const prime = offer.subarray(8, 8 + length);
+    const exchange = createDiffieHellman(prime, offer.subarray(2, 6));
+    const mine = leftPadded(exchange.generateKeys(), length);
+    const secret = leftPadded(exchange.computeSecret(offer.subarray(8 + length, 8 + 2 * length)), length);
+    const key = createHash('md5').update(secret).digest();
+    const nonce = randomBytes(16);
+    const first = await this.#continue(offer.readUInt16BE(0), mine, await cast5('encrypt', key, 'LWallace', nonce));
+    if (first.code !== afpErrors.loginGoesOn) return first.code;
+    const shown = await cast5('decrypt', key, 'CJalbert', first.data.subarray(2, 34));
+    if (!shown.subarray(0, 16).equals(plusOne(nonce))) throw new Error('the server does not have the key');
+    const last = Buffer.concat([plusOne(shown.subarray(16)), zeroPadded(password, 256)]);
+    return (await this.#continue(first.data.readUInt16BE(0), await cast5('encrypt', key, 'LWallace', last))).code;
+  }
+
+  #continue(step: number, ...words: readonly Buffer[]): Promise<Answer> {
+    return this.#command(Buffer.from([afp.loginContinued, 0]), short(step), ...words);
+  }
+
+  async logout(): Promise<number> {
+    return (await this.#command(Buffer.from([afp.logout, 0]))).code;
   }
 
   async volumes(): Promise<readonly string[]> {
-    const { data } = await this.#ask(dsi.command, Buffer.from([16, 0]));
+    const { data } = await this.#command(Buffer.from([afp.parameters, 0]));
     const names: string[] = [];
     let place = 5;
     for (let count = data.readUInt8(4); count > 0; count -= 1) {
@@ -72,36 +137,94 @@ export class AfpClient implements Disposable {
     return names;
   }
 
-  /** The volume's number, or the error code when it does not open. */
-  async open(volume: string): Promise<{ readonly code: number; readonly id: number }> {
-    const { code, data } = await this.#ask(dsi.command, Buffer.concat([Buffer.from([24, 0, 0, 0x20]), pascal(volume)]));
-    return { code, id: code === 0 ? data.readUInt16BE(2) : 0 };
+  /** The volume's number and attributes, or the error code when it does not open. */
+  async open(volume: string, password?: string): Promise<OpenVolume> {
+    const wanted = 0x21;
+    const words = Buffer.concat([Buffer.from([afp.openVolume, 0]), short(wanted), pascal(volume)]);
+    const { code, data } = await this.#command(words, ...(password === undefined ? [] : [Buffer.alloc(words.length % 2), zeroPadded(password, 8)]));
+    return code === 0 ? { code, attributes: data.readUInt16BE(2), id: data.readUInt16BE(4) } : { code, attributes: 0, id: 0 };
+  }
+
+  async closeVolume(volume: number): Promise<number> {
+    return (await this.#command(Buffer.from([afp.closeVolume, 0]), short(volume))).code;
   }
 
   /** Makes an empty file in the volume's first folder. Answers the error code. */
   async create(volume: number, name: string): Promise<number> {
-    const head = Buffer.alloc(15);
-    head.writeUInt8(7, 0);
-    head.writeUInt16BE(volume, 2);
-    head.writeUInt32BE(rootFolder, 4);
-    head.writeUInt8(3, 8);
-    head.writeUInt16BE(Buffer.byteLength(name), 13);
-    return (await this.#ask(dsi.command, Buffer.concat([head, Buffer.from(name)]))).code;
+    return (await this.#command(Buffer.from([afp.createFile, 0]), short(volume), long(rootFolder), pathOf(name))).code;
   }
 
+  async createFolder(volume: number, name: string): Promise<number> {
+    return (await this.#command(Buffer.from([afp.createFolder, 0]), short(volume), long(rootFolder), pathOf(name))).code;
+  }
+
+  async delete(volume: number, name: string): Promise<number> {
+    return (await this.#command(Buffer.from([afp.delete, 0]), short(volume), long(rootFolder), pathOf(name))).code;
+  }
+
+  /** Asks for Unix permissions, as a Mac does of all that it makes. Answers the error code. */
+  async setMode(volume: number, name: string, owner: { readonly uid: number; readonly gid: number }, mode: number): Promise<number> {
+    const unixPrivileges = 0x8000;
+    const words = Buffer.concat([Buffer.from([afp.setParameters, 0]), short(volume), long(rootFolder), short(unixPrivileges), pathOf(name)]);
+    return (await this.#command(words, Buffer.alloc(words.length % 2), long(owner.uid), long(owner.gid), long(mode), long(0))).code;
+  }
+
+  /** Writes the bytes from the file's beginning on. Answers the error code of the first thing that failed. */
+  async write(volume: number, name: string, bytes: Buffer): Promise<number> {
+    return this.#withFork(volume, name, 'write', async (fork) => {
+      const head = Buffer.concat([Buffer.from([afp.write, 0]), short(fork), longLong(0), longLong(bytes.length)]);
+      return (await this.#ask(dsi.write, Buffer.concat([head, bytes]), head.length)).code;
+    });
+  }
+
+  /** The file's bytes, or the error code. */
+  async read(volume: number, name: string, most = 65_536): Promise<Buffer | number> {
+    let bytes: Buffer = Buffer.alloc(0);
+    const code = await this.#withFork(volume, name, 'read', async (fork) => {
+      const answer = await this.#command(Buffer.from([afp.read, 0]), short(fork), longLong(0), longLong(most));
+      bytes = answer.data;
+      return answer.code === afpErrors.endOfFile ? afpErrors.none : answer.code;
+    });
+    return code === afpErrors.none ? bytes : code;
+  }
+
+  async #withFork(volume: number, name: string, mode: 'read' | 'write', work: (fork: number) => Promise<number>): Promise<number> {
+    const { code, data } = await this.#command(Buffer.from([afp.openFork, 0]), short(volume), long(rootFolder), short(0), short(mode === 'read' ? 1 : 2), pathOf(name));
+    if (code !== afpErrors.none) return code;
+    const fork = data.readUInt16BE(2);
+    const outcome = await work(fork);
+    const closed = await this.#command(Buffer.from([afp.closeFork, 0]), short(fork));
+    return outcome === afpErrors.none ? closed.code : outcome;
+  }
+
+  /** A session that is only cut off counts among the connections until the server has given it up. */
   [Symbol.dispose](): void {
-    this.#socket.destroy();
+    if (this.#ended !== undefined) return;
+    this.#socket.end(this.#packet(dsi.close, Buffer.alloc(0)));
+    this.#fail(new Error('the session was closed'));
   }
 
-  #ask(command: number, data: Buffer): Promise<Answer> {
+  #command(...words: readonly Buffer[]): Promise<Answer> {
+    return this.#ask(dsi.command, Buffer.concat(words));
+  }
+
+  /** `offset` is where data begins behind a command that writes. */
+  #ask(command: number, data: Buffer, offset = 0): Promise<Answer> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    const packet = this.#packet(command, data, offset);
+    const answer = new Promise<Answer>((resolve, reject) => this.#waiting.set(this.#request, { resolve, reject }));
+    this.#socket.write(packet);
+    return answer;
+  }
+
+  #packet(command: number, data: Buffer, offset = 0): Buffer {
     this.#request += 1;
     const header = Buffer.alloc(headerLength);
     header.writeUInt8(command, 1);
     header.writeUInt16BE(this.#request, 2);
+    header.writeUInt32BE(offset, 4);
     header.writeUInt32BE(data.length, 8);
-    const answer = new Promise<Answer>((resolve, reject) => this.#waiting.set(this.#request, { resolve, reject }));
-    this.#socket.write(Buffer.concat([header, data]));
-    return answer;
+    return Buffer.concat([header, data]);
   }
 
   #take(bytes: Buffer): void {
@@ -120,6 +243,7 @@ export class AfpClient implements Disposable {
   }
 
   #fail(error: Error): void {
+    this.#ended ??= error;
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
   }
@@ -127,6 +251,45 @@ export class AfpClient implements Disposable {
 
 function pascal(text: string): Buffer {
   return Buffer.concat([Buffer.from([Buffer.byteLength(text)]), Buffer.from(text)]);
+}
+
+function short(number: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16BE(number);
+  return bytes;
+}
+
+function long(number: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(number);
+  return bytes;
+}
+
+function longLong(number: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(number));
+  return bytes;
+}
+
+/** A name in a folder, in UTF-8. */
+function pathOf(name: string): Buffer {
+  return Buffer.concat([Buffer.from([3]), long(0), short(Buffer.byteLength(name)), Buffer.from(name)]);
+}
+
+function leftPadded(bytes: Buffer, length: number): Buffer {
+  return Buffer.concat([Buffer.alloc(length - bytes.length), bytes]);
+}
+
+function zeroPadded(text: string, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  bytes.write(text);
+  return bytes;
+}
+
+/** The number one higher, of the same length. */
+function plusOne(bytes: Buffer): Buffer {
+  const sum = (BigInt(`0x${bytes.toString('hex')}`) + 1n) % (1n << BigInt(bytes.length * 8));
+  return Buffer.from(sum.toString(16).padStart(bytes.length * 2, '0'), 'hex');
 }
 
 /** A number of texts, each behind its length. */

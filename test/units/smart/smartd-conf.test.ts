@@ -13,6 +13,8 @@ import { smartUnit } from '../../../src/units/smart/unit.ts';
 import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 
 const disk = (name: string, serial: string): Disk => ({ name, serial, lunid: '', model: '', size: 1, rotational: true, usedBy: undefined, path: `/dev/${name}`, can: abilities });
+/** In the line of every disk: what is found is handed to the daemon. */
+const always = '-a -d removable -m <nomailer> -M exec /usr/lib/holdfast/disk-report';
 const facts = { ...machine, disks: [disk('sda', 'A'), disk('sdb', 'B'), disk('sdc', '')] };
 
 test('every disk is watched, with all its tests in one expression', () => {
@@ -34,9 +36,9 @@ test('every disk is watched, with all its tests in one expression', () => {
     fileOf(desired, '/etc/smartd.conf'),
     lines(
       '# Written by Holdfast.',
-      '/dev/sda -a -d removable -s (L/../../7/03|S/1[12]/0[1-3]/./(0[06]|1[28])|S/1[12]/../[13]/(0[06]|1[28]))',
-      '/dev/sdb -a -d removable',
-      '/dev/sdc -a -d removable -s (L/../../7/03)',
+      `/dev/sda ${always} -s (L/../../7/03|S/1[12]/0[1-3]/./(0[06]|1[28])|S/1[12]/../[13]/(0[06]|1[28]))`,
+      `/dev/sdb ${always}`,
+      `/dev/sdc ${always} -s (L/../../7/03)`,
     ),
   );
   assert.equal(fileOf(desired, '/etc/default/smartmontools'), lines('# Written by Holdfast.', 'smartd_opts="--quit=never --interval=1800"'));
@@ -50,7 +52,7 @@ test('a disk that nobody wants watched is not, and further words stand in the li
   const draft = freshConfiguration();
   draft.create(diskRecord, { disk_togglesmart: false }, { disk_identifier: '{serial}A' });
   draft.create(diskRecord, { disk_smartoptions: '-d sat' }, { disk_identifier: '{serial}B' });
-  assert.equal(fileOf(smartUnit.render(draft, facts), '/etc/smartd.conf'), lines('# Written by Holdfast.', '/dev/sdb -a -d removable -d sat', '/dev/sdc -a -d removable'));
+  assert.equal(fileOf(smartUnit.render(draft, facts), '/etc/smartd.conf'), lines('# Written by Holdfast.', `/dev/sdb ${always} -d sat`, `/dev/sdc ${always}`));
 });
 
 test('what is set for all disks stands in the line of each', () => {
@@ -58,7 +60,7 @@ test('what is set for all disks stands in the line of each', () => {
   draft.update(smartSettings, 1, { smart_interval: 5, smart_powermode: 'standby', smart_informational: 40, smart_critical: 45, smart_email: 'a@example.com,b@example.com' });
   draft.create(diskRecord, { disk_smartoptions: '-d sat' }, { disk_identifier: '{serial}B' });
   const desired = smartUnit.render(draft, facts);
-  const common = '-a -d removable -n standby,q -W 0,40,45 -m a@example.com,b@example.com';
+  const common = '-a -d removable -n standby,q -W 0,40,45 -m <nomailer> -M exec /usr/lib/holdfast/disk-report';
   assert.equal(fileOf(desired, '/etc/smartd.conf'), lines('# Written by Holdfast.', `/dev/sda ${common}`, `/dev/sdb ${common} -d sat`, `/dev/sdc ${common}`));
   assert.equal(fileOf(desired, '/etc/default/smartmontools'), lines('# Written by Holdfast.', 'smartd_opts="--quit=never --interval=300"'));
   assert.notEqual(desired.services?.[0]?.readAtStart, smartUnit.render(freshConfiguration(), facts).services?.[0]?.readAtStart);
@@ -68,7 +70,7 @@ test('a disk that is gone is reported and does not stop the others', () => {
   const draft = freshConfiguration();
   draft.create(smartTest, { smarttest_disks: ['{serial}A', '{serial}B'], smarttest_type: 'S' });
   const desired = smartUnit.render(draft, { ...facts, disks: [disk('sdx', 'B')] });
-  assert.equal(fileOf(desired, '/etc/smartd.conf'), lines('# Written by Holdfast.', '/dev/sdx -a -d removable -s (S/../.././..)'));
+  assert.equal(fileOf(desired, '/etc/smartd.conf'), lines('# Written by Holdfast.', `/dev/sdx ${always} -s (S/../.././..)`));
   assert.deepEqual(desired.omissions, ['SMART test 1: no disk of this machine is "{serial}A"']);
 });
 
