@@ -109,7 +109,7 @@ export const surface: readonly Row[] = [
     answers(await nas.api.post('system/certificate/internal/', { ...asked('web'), cert_signedby: authority?.['id'] }), 201);
     const [certificate] = await nas.api.list('system/certificate/');
     await nas.api.expect(200, 'PUT', 'system/settings/?confirm_within=0', { stg_guiprotocol: 'https', stg_guicertificate: certificate?.['id'] });
-    assert.ok(nas.box.machine.web.entrances.some(({ tls, port }) => tls !== undefined && port === 443));
+    assert.ok((await nas.box.machine.web.served()).some(({ tls, port }) => tls !== undefined && port === 443));
     await nas.api.expect(200, 'PUT', 'system/settings/?confirm_within=0', { stg_guiprotocol: 'http' });
   }),
 ];

@@ -15,7 +15,11 @@ export const version = collection('system/version', { title: 'version', says: 'W
     status: 200,
     answers: {
       type: 'object',
-      properties: { name: { type: 'string' }, version: { type: 'string' }, fullversion: { type: 'string' } },
+      properties: {
+        name: { type: 'string', description: 'Name of the system whose interface this is.' },
+        version: { type: 'string', description: 'Its line.' },
+        fullversion: { type: 'string', description: 'Both, and the version of Holdfast.' },
+      },
       required: ['name', 'version', 'fullversion'],
     },
     perform: ({ scope }) => ({ name, version: line, fullversion: `${name}-${line} (Holdfast ${scope.version}, ${arch})` }),
