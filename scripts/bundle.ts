@@ -1,15 +1,18 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { pageAssets } from '../src/http/documentation.ts';
 
 /** The project's folder. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Writes the daemon, its worker and its helper into a folder of their own, with parts they share beside them. */
+/** Writes the daemon, its worker and its helper into a folder of their own, with parts they share and the documentation's files beside them. */
 export async function bundle(folder: string): Promise<void> {
   const outdir = `${root}/${folder}`;
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
+  await mkdir(`${outdir}/docs`);
+  for (const asset of pageAssets) await copyFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${asset}`)), `${outdir}/docs/${asset}`);
   await build({
     absWorkingDir: root,
     entryPoints: { holdfast: 'src/main.ts', 'passwords-worker': 'src/engine/passwords-worker.ts', helper: 'src/host/linux/helper.ts' },

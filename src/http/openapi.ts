@@ -2,8 +2,9 @@ import { confirmWithin, longestConfirm } from '../engine/confirm.ts';
 import type { Field, Fields } from '../engine/fields.ts';
 import { isAnswered, maySend } from '../engine/record.ts';
 import type { Action, Profile, Resource } from '../engine/resource.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { isObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { Method, Operation, Route } from './routes.ts';
+import { answeredSample, sampleOf, sentSample } from './samples.ts';
 
 /** The description of the interface, made from the catalogue alone (OpenAPI 3.1). */
 export function openApi(routes: readonly Route[], options: { readonly version: string; readonly root: string; readonly profile: Profile }): JsonObject {
@@ -29,7 +30,14 @@ export function openApi(routes: readonly Route[], options: { readonly version: s
         },
         Failed: {
           description: 'The machine would not or could not do it; nothing changed.',
-          content: { 'application/json': { schema: { type: 'object', properties: { error_message: { type: 'string' } } } } },
+          content: {
+            'application/json': {
+              schema: {
+                type: 'object',
+                properties: { error_message: { type: 'string', description: 'What went wrong, in the words of the machine.', examples: ['the disk ada1 is in use'] } },
+              },
+            },
+          },
         },
         Stranger: { description: 'No credential, or a wrong one.' },
         Missing: { description: 'There is no such record.' },
@@ -49,18 +57,20 @@ function schemaName({ path }: Resource): string {
 
 function recordSchema(resource: Resource): JsonObject {
   const answered = Object.entries(resource.fields).filter(([, field]) => isAnswered(field));
-  const id: readonly [string, JsonObject][] = resource.kind === 'hosted' ? [] : [['id', { type: 'integer', description: 'Number of the record.' }]];
-  const properties = [...id, ...answered.map(([name, field]) => [name, described(field, field.schema)] as const)];
+  const id: readonly [string, JsonObject][] = resource.kind === 'hosted' ? [] : [['id', { type: 'integer', description: 'Number of the record.', examples: [1] }]];
+  const properties = [...id, ...answered.map(([name, field]) => [name, described(field, field.schema, answeredSample(field))] as const)];
   const always = [...id, ...answered.filter(([, field]) => field.sometimes !== true)].map(([name]) => name);
   return { type: 'object', title: resource.title, properties: Object.fromEntries(properties), required: always };
 }
 
-function described(field: Field, schema: JsonObject): JsonObject {
+function described(field: Field, plainSchema: JsonObject, sample: Json): JsonObject {
+  const schema = withSamples(plainSchema);
   const initial = field.initial;
   const plain = initial === null || typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean';
   return {
     ...schema,
     description: field.says,
+    examples: [sample],
     ...(plain && !field.secret ? { default: initial } : {}),
     ...(field.use === 'readOnly' || field.use === 'live' ? { readOnly: true } : {}),
     ...(field.use === 'inputOnly' ? { writeOnly: true } : {}),
@@ -70,7 +80,11 @@ function described(field: Field, schema: JsonObject): JsonObject {
 function requestSchema(fields: Fields, mode: 'create' | 'update'): JsonObject {
   const sent = Object.entries(fields).filter(([, field]) => maySend(field) && (mode === 'create' || !field.createOnly));
   const required = mode === 'create' ? sent.filter(([, field]) => field.required).map(([name]) => name) : [];
-  return { type: 'object', properties: Object.fromEntries(sent.map(([name, field]) => [name, described(field, field.accepts)])), ...(required.length > 0 ? { required } : {}) };
+  return {
+    type: 'object',
+    properties: Object.fromEntries(sent.map(([name, field]) => [name, described(field, field.accepts, sentSample(field))])),
+    ...(required.length > 0 ? { required } : {}),
+  };
 }
 
 function pathItem(route: Route): JsonObject {
@@ -163,14 +177,28 @@ function listParameters(resource: Resource): readonly JsonObject[] {
 }
 
 function actionObject(action: Action): JsonObject {
-  const body = action.items ? { type: 'array', items: action.items.accepts } : action.fields ? requestSchema(action.fields, 'create') : undefined;
+  const body = action.items
+    ? { type: 'array', items: described(action.items, action.items.accepts, sentSample(action.items)) }
+    : action.fields
+      ? requestSchema(action.fields, 'create')
+      : undefined;
   return { summary: action.title, ...(body === undefined ? {} : { requestBody: jsonBody(body) }) };
 }
 
 function actionAnswer({ status, answers }: Action): JsonObject {
   if (answers === 'nothing') return { [String(status)]: { description: 'Done.' } };
   if (answers === 'text') return { [String(status)]: { description: 'A sentence.', content: { 'text/html': { schema: { type: 'string' } } } } };
-  return { [String(status)]: jsonAnswer('The answer.', answers) };
+  return { [String(status)]: jsonAnswer('The answer.', withSamples(answers)) };
+}
+
+/** A schema whose fields each have a sample. */
+function withSamples(schema: JsonObject): JsonObject {
+  const { items, properties, anyOf } = schema;
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: anyOf.map((one: Json) => (isObject(one) ? withSamples(one) : one)) };
+  if (isObject(items)) return { ...schema, items: withSamples(items) };
+  if (!isObject(properties)) return schema;
+  const sampled = Object.entries(properties).map(([name, one]) => [name, isObject(one) ? { examples: [sampleOf(one)], ...withSamples(one) } : one] as const);
+  return { ...schema, properties: Object.fromEntries(sampled) };
 }
 
 function jsonBody(schema: JsonObject): JsonObject {

@@ -13,6 +13,7 @@ import { BeyondDocument, type Extra } from './beyond.ts';
 import { largestBody } from './body.ts';
 import { AnswerError, bodyOf } from './body-of.ts';
 import { debugArchive } from './debug.ts';
+import { contentPolicy, documentationPage } from './documentation.ts';
 import { type Call, Interface } from './interface.ts';
 import { QueryError } from './lists.ts';
 import { openApi } from './openapi.ts';
@@ -76,6 +77,16 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     '/openapi.json',
     guarded((_request, reply) => write(reply, jsonText(200, description))),
   );
+  // The page has no more to tell than the description, and is guarded like it. Its own links are absolute, so that
+  // both spellings of its address do.
+  const documentation = (name: string) =>
+    guarded((_request, reply) => {
+      const page = documentationPage(name);
+      if (page === undefined) return write(reply, sentence(404, 'Not found'));
+      return reply.headers({ 'content-security-policy': contentPolicy, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }).type(page.type).send(page.content);
+    });
+  app.get('/docs', documentation(''));
+  app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'])(request, reply));
   app.all(
     `${beyond}/*`,
     guarded((request, reply, caller) => answering(request, reply, () => extras.answer(request, reply, caller))),

@@ -15,4 +15,10 @@ export const migrations: readonly string[] = [
   CREATE TABLE provisional (title TEXT NOT NULL, request TEXT NOT NULL, until INTEGER NOT NULL, cuts INTEGER NOT NULL);
   CREATE TABLE provisional_records (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT, PRIMARY KEY (resource, id)) WITHOUT ROWID;
   `,
+  // The further names of a certificate were one text with blanks in it.
+  `
+  UPDATE documents SET body = json_set(body, '$.cert_san',
+    json(iif(body ->> '$.cert_san' IS NULL, '[]', '[' || replace(json_quote(body ->> '$.cert_san'), ' ', '","') || ']')))
+    WHERE resource IN ('system/certificate', 'system/certificateauthority');
+  `,
 ];

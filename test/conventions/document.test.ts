@@ -13,7 +13,7 @@ interface Documented {
   readonly status: number;
 }
 
-const documented: readonly Documented[] = readFileSync(fileURLToPath(new URL('./operations.tsv', import.meta.url)), 'utf8')
+const documented: readonly Documented[] = readFileSync(fileURLToPath(new URL('../../conformance/operations.tsv', import.meta.url)), 'utf8')
   .split('\n')
   .filter((line) => /^(GET|POST|PUT|DELETE)\t/.test(line))
   .map((line) => {

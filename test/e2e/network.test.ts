@@ -147,9 +147,6 @@ test('an aggregate brings its record and members, and takes them and its VLANs w
   ]);
   assert.deepEqual(await nas.api.list('network/lagginterfacemembers/?lagg_interfacegroup__id=2'), []);
   assert.equal((await nas.api.put('network/lagg/1/', {})).status, 405);
-  assert.deepEqual(await issues(nas.api.post('network/lagg/', { lagg_protocol: 'none', lagg_interfaces: ['em3'] })), {
-    lagg_protocol: ['Linux has no aggregate that is up and carries nothing: take another protocol, or give the interfaces of the aggregate no members.'],
-  });
   assert.deepEqual(await issues(nas.api.post('network/lagg/', { lagg_protocol: 'lacp', lagg_interfaces: ['em1', 'em3', 'em3', 'em9', 'lagg0'] })), {
     lagg_interfaces: [
       'em1 is a member of an aggregate already.',
@@ -192,6 +189,16 @@ test('gateways are reachable, name servers are in order, and the machine has its
   assert.match((await nas.host.files.read('/etc/hosts')) ?? '', /^127\.0\.1\.1 store\.example\.com store$.*^192\.0\.2\.7 printer$/ms);
   assert.match((await nas.host.files.read('/etc/systemd/resolved.conf.d/holdfast.conf')) ?? '', /^DNS=192\.0\.2\.3$/m);
   assert.match((await nas.host.files.read('/etc/systemd/network/05-holdfast-em0.network')) ?? '', /\[Route\]\nGateway=192\.0\.2\.254\n/);
+});
+
+test('an aggregate of the protocol none is up and carries nothing', async () => {
+  await using nas = await appliance({ nics: 8 });
+  const made = await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_interfaces: ['em1', 'em2'], lagg_protocol: 'none' });
+  assert.deepEqual(made, { id: 1, lagg_interface: 'lagg0', lagg_protocol: 'none' });
+  const links = new Map((await nas.host.network.look()).links.map((link) => [link.name, link]));
+  assert.deepEqual([links.get('lagg0')?.kind, links.get('em1')?.master, links.get('em2')?.master], ['bond', undefined, undefined]);
+  // They are its members all the same.
+  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1))), { int_interface: ['em1 is a member of an aggregate.'] });
 });
 
 test('a static route goes through the interface that reaches its gateway, and is reported while there is none', async () => {

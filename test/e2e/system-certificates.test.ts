@@ -54,7 +54,7 @@ test('an authority, one below it and what that signs: openssl trusts it, and the
     cert_name: 'nas',
     cert_serial: 1,
     cert_issuer: 'middle',
-    cert_san: 'nas.example.com',
+    cert_san: ['nas.example.com'],
     cert_DN: '/C=US/ST=Tennessee/L=Nashville/O=Example/CN=nas.example.com/emailAddress=admin@example.com/subjectAltName=DNS:nas.example.com',
     cert_type_internal: true,
     cert_type_CSR: false,

@@ -181,6 +181,13 @@ for (const [protocol, mode] of Object.entries(modes)) {
   });
 }
 
+test('the aggregate none is up and has nothing attached', async () => {
+  const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_protocol: 'none', lagg_interfaces: ['vec2', 'vec3'] });
+  await eventually(20, async () => assert.match(await nas.machine.run('ip -o link show lagg0'), /<[^>]*\bUP\b/));
+  assert.equal((await nas.machine.run('cat /sys/class/net/lagg0/bonding/slaves')).trim(), '');
+  assert.equal((await nas.api.delete(`network/lagg/${id}/`)).status, 204);
+});
+
 test('members of an aggregate come and go while it works', async () => {
   const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_protocol: 'roundrobin', lagg_interfaces: ['vec2'] });
   assert.deepEqual(

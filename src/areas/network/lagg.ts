@@ -1,4 +1,4 @@
-import { choice, hidden, inputOnly, isRequired, list, nullable, readOnly, reference, required, text, where } from '../../engine/fields.ts';
+import { choice, hidden, inputOnly, isRequired, list, nullable, readOnly, reference, required, text } from '../../engine/fields.ts';
 import { collection } from '../../engine/resource.ts';
 import { networkInterface } from './interface.ts';
 import { laggMember } from './lagginterfacemembers.ts';
@@ -14,11 +14,7 @@ export const lagg = collection('network/lagg', {
   order: ['lagg_interface'],
   fields: {
     lagg_interface: readOnly(text({ says: 'Name of the device: the first lagg and number that is free.' })),
-    lagg_protocol: required(
-      where(choice(laggProtocols, { says: 'How the members share the traffic.' }), (protocol) =>
-        protocol === 'none' ? 'Linux has no aggregate that is up and carries nothing: take another protocol, or give the interfaces of the aggregate no members.' : undefined,
-      ),
-    ),
+    lagg_protocol: required(choice(laggProtocols, { says: 'How the members share the traffic; with none it is up and carries nothing.' })),
     lagg_interfaces: inputOnly(required(list(text({ says: 'Name of a network interface.', max: 15 }), { says: 'Its members, in their order.', max: 64 }))),
     lagg_row: hidden(nullable(reference('network/interface', { says: 'Id of the record of its interface, which goes with it and it with that.', onRemove: 'remove' }))),
   },

@@ -95,7 +95,11 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   action({
     segment: 'recoverykey',
     title: 'Adds a recovery key, which is shown once, in place of a former one.',
-    answers: { type: 'object', properties: { content: { type: 'string' }, message: { type: 'string' } }, required: ['content', 'message'] },
+    answers: {
+      type: 'object',
+      properties: { content: { type: 'string', description: 'The key in Base64; it is shown this once.' }, message: { type: 'string', description: 'What was done.' } },
+      required: ['content', 'message'],
+    },
     perform: async ({ target, operations }) => {
       const bytes = randomBytes(recoveryKeySize);
       await changeSlots(target, 'add a recovery key', operations, async (key, slots) => [...slots.filter(({ kind }) => kind !== 'recovery'), wrapped('recovery', key, bytes)]);

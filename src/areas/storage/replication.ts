@@ -96,7 +96,13 @@ export const replicationTask = collection(
       segment: 'pair',
       title: 'Lets the key of another machine in, which calls this with a token from POST /api/holdfast/v1/tokens/ (its mode SEMIAUTOMATIC).',
       status: 200,
-      answers: { type: 'object', properties: { hostkey: { type: 'string' }, port: { type: 'integer' } } },
+      answers: {
+        type: 'object',
+        properties: {
+          hostkey: { type: 'string', description: 'Public key of the SSH server of this machine.' },
+          port: { type: 'integer', description: 'Where its SSH server listens.' },
+        },
+      },
       fields: {
         key: required(
           text({

@@ -28,7 +28,14 @@ const nameRule = "A volume name begins with a letter; letters, digits and - _ . 
 /** A group of disks, as `{"vdevtype": "mirror", "disks": ["ada0", "ada1"]}`. */
 const layoutGroup = field<DiskGroup>({
   says: 'A group of disks.',
-  schema: { type: 'object', properties: { vdevtype: { enum: [...groupKinds] }, disks: { type: 'array', items: { type: 'string' } } }, required: ['vdevtype', 'disks'] },
+  schema: {
+    type: 'object',
+    properties: {
+      vdevtype: { enum: [...groupKinds], description: 'How the disks stand in for one another, or what they are for.' },
+      disks: { type: 'array', items: { type: 'string' }, description: 'Names of disks, as in storage/disk.' },
+    },
+    required: ['vdevtype', 'disks'],
+  },
   read(sent) {
     if (!isObject(sent)) return wrong(`A group is an object with vdevtype and disks, not ${quote(sent)}.`);
     const kind = choice(groupKinds, { says: '' }).read(sent['vdevtype']);

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { invalid } from '../../engine/errors.ts';
-import { choice, type Field, field, flag, good, integer, nullable, readOnly, required, secret, text, where, wrong } from '../../engine/fields.ts';
+import { choice, type Field, field, flag, good, integer, list, nullable, readOnly, required, secret, text, where, wrong } from '../../engine/fields.ts';
 import type { SentOf } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { belongsTo, type Description, describe, digests, keyLengthOf, keyLengths, pemOfKey, readChain, readKey, type Subject, wordsOf } from './x509.ts';
@@ -105,7 +105,8 @@ export const recordFields = {
   cert_country: told('Country.'),
   cert_email: told('Mail address.'),
   cert_organization: told('Organization.'),
-  cert_san: told('Further names, separated by blanks.'),
+  // Programs read a list here (clients-need V16).
+  cert_san: readOnly(list(text({ says: 'A name.', max: 2048 }), { says: 'Further names: host names, addresses and mail addresses.' })),
   cert_digest_algorithm: told('Digest of its signature.'),
   cert_lifetime: readOnly(nullable(integer({ says: 'Days from its beginning to its end.' }))),
   cert_key_length: readOnly(nullable(integer({ says: 'Bits of its public key.' }))),

@@ -75,7 +75,7 @@ export const certificate = collection(
               cert_country: country,
               cert_email: email,
               cert_organization: organization,
-              cert_san: san === '' ? null : san,
+              cert_san: wordsOf(san),
               cert_digest_algorithm: digest,
               cert_key_length,
               cert_privatekey: key,

@@ -10,7 +10,7 @@ export const debug = collection('system/debug', { title: 'debug archive', says: 
     segment: '',
     title: 'Tells where an archive with all that helps to find a fault is fetched.',
     status: 200,
-    answers: { type: 'object', properties: { url: { type: 'string' } }, required: ['url'] },
+    answers: { type: 'object', properties: { url: { type: 'string', description: 'Where the archive is, on this server.' } }, required: ['url'] },
     perform: () => ({ url: debugDownload }),
   }),
 ]);

@@ -11,7 +11,17 @@ export const update = collection('system/update', { title: 'update', says: 'Newe
     segment: 'check',
     title: 'Tells what an update would install, by what the package sources were last seen to have.',
     status: 200,
-    answers: { type: 'array', items: { type: 'object', properties: { operation: { enum: ['upgrade', 'install'] }, name: { type: 'string' } }, required: ['operation', 'name'] } },
+    answers: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          operation: { enum: ['upgrade', 'install'], description: 'Whether an older version is there.' },
+          name: { type: 'string', description: 'The package, as old -> new.' },
+        },
+        required: ['operation', 'name'],
+      },
+    },
     perform: async ({ operations }) =>
       (await waiting(operations)).map(({ name, from, to }) => ({
         operation: from === undefined ? 'install' : 'upgrade',

@@ -240,7 +240,7 @@ export interface Description {
   readonly organization: string | null;
   readonly common: string | null;
   readonly email: string | null;
-  readonly san: string | null;
+  readonly san: readonly string[];
   readonly digest: Digest | null;
   readonly keyLength: number | null;
   /** A number as far as JSON's reach, else its digits. */
@@ -271,12 +271,12 @@ export function describe(certificatePem: string): Description {
     email: part(parts.email),
   });
   const alternative = extensions?.find(({ extnID }) => extnID === id_ce_subjectAltName);
-  const san = alternative === undefined ? [] : AsnConvert.parse(alternative.extnValue, SubjectAlternativeName).map(wordOfName);
+  const san = alternative === undefined ? [] : [...AsnConvert.parse(alternative.extnValue, SubjectAlternativeName)].map(wordOfName);
   const [begin, end] = [validity.notBefore.getTime(), validity.notAfter.getTime()];
   const serial = BigInt(`0x${certificate.serialNumber}`);
   return {
     ...named,
-    san: san.length === 0 ? null : san.join(' '),
+    san,
     digest: digests.find((digest) => [signatures[digest], ecSignatures[digest]].includes(signatureAlgorithm.algorithm)) ?? null,
     keyLength: keyLengthOf(certificate.publicKey),
     serial: serial <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(serial) : String(serial),

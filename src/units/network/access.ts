@@ -43,7 +43,7 @@ function ofLink(name: string, plans: Plans, source: boolean | undefined): unknow
 
 /** What a link is made of, down to the cables. */
 function linkOf({ name, device, options, member }: LinkPlan, plans: Plans): unknown {
-  const below = [...plans.values()].filter((one) => one.vlans.includes(name) || one.member?.of === name);
+  const below = [...plans.values()].filter((one) => one.vlans.includes(name) || (one.member?.carries && one.member.of === name));
   return [name, device, options, member ?? null, below.map((one) => linkOf(one, plans))];
 }
 

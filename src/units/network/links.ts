@@ -24,8 +24,8 @@ export interface LinkPlan {
   readonly ipv6auto: boolean;
   /** VLANs whose frames go through it. */
   readonly vlans: readonly string[];
-  /** The aggregate it is a member of, and whether it is the one that carries all traffic while it can. */
-  readonly member: { readonly of: string; readonly preferred: boolean } | undefined;
+  /** The aggregate it is a member of, whether it carries traffic for it, and whether it alone does while it can. */
+  readonly member: { readonly of: string; readonly carries: boolean; readonly preferred: boolean } | undefined;
   readonly routes: readonly Route[];
 }
 
@@ -66,7 +66,7 @@ export function planLinks(view: View): NetworkPlan {
     const options = members.map((one) => optionsOf(one.lagg_deviceoptions));
     for (const [place, { lagg_physnic }] of members.entries()) {
       const member = link(lagg_physnic);
-      member.member = { of: lagg_interface, preferred: lagg_protocol === 'failover' && place === 0 };
+      member.member = { of: lagg_interface, carries: lagg_protocol !== 'none', preferred: lagg_protocol === 'failover' && place === 0 };
       // The MTU is the aggregate's.
       const { mtu: _, ...own } = options[place] ?? {};
       member.options = own;

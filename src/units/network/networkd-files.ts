@@ -30,7 +30,7 @@ export function networkFile({ name, options, addresses, dhcp, ipv6auto, vlans, m
     `IPv6AcceptRA=${yesNo(ipv6auto)}`,
     `LinkLocalAddressing=${member === undefined ? 'ipv6' : 'no'}`,
     fixed ? 'ConfigureWithoutCarrier=yes' : undefined,
-    member === undefined ? undefined : `Bond=${member.of}`,
+    member?.carries ? `Bond=${member.of}` : undefined,
     member?.preferred ? 'PrimarySlave=yes' : undefined,
     vlans.map((one) => `VLAN=${one}`),
     dhcp ? ['', '[DHCPv4]', 'UseHostname=no', 'SendRelease=no'] : [],
@@ -55,7 +55,7 @@ const modes: Readonly<Record<Protocol, readonly string[]>> = {
   lacp: ['Mode=802.3ad', 'TransmitHashPolicy=layer2+3'],
   loadbalance: ['Mode=balance-xor', 'TransmitHashPolicy=layer2+3'],
   roundrobin: ['Mode=balance-rr'],
-  // Refused when it is asked for.
+  // Up without any members, so that nothing is carried.
   none: ['Mode=active-backup'],
 };
 

@@ -55,7 +55,7 @@ function goalOf({ name, device, options, addresses, vlans, member, routes }: Lin
     // A device that is made anew is taken up by those that are joined to it.
     files: [networkPath(name), ...[...(device.kind === 'plugged' ? [] : [name]), ...vlans, ...(member === undefined ? [] : [member.of])].map(netdevPath)],
     // One that is down has them when it is up again.
-    master: member?.of,
+    master: member?.carries ? member.of : undefined,
     addresses: isUp ? addresses.map(showNetwork) : [],
     routes: isUp ? routes.filter(({ within }) => within).map(({ destination, gateway }) => ({ destination: destinationText(destination, gateway), gateway })) : [],
     ...(device.kind === 'plugged' ? { medium: options.medium ?? 'auto' } : {}),

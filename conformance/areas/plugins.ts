@@ -1,0 +1,25 @@
+import { ask, askList, askText, ensure } from '../expect.ts';
+import { each, flag, integer, text } from '../kinds.ts';
+import { type Area, story } from '../resource.ts';
+import { listed } from '../walk.ts';
+
+/** Nothing in the document installs a plugin, so those that are there are used; the last one is removed. */
+const plugins = story('plugins/plugins', async (step, world) => {
+  const shape = {
+    ...each(integer, 'id', 'plugin_port'),
+    ...each(text, 'plugin_name', 'plugin_version', 'plugin_arch', 'plugin_pbiname', 'plugin_path', 'plugin_ip', 'plugin_jail', 'plugin_api_version'),
+    plugin_enabled: flag,
+  };
+  await listed('plugins/plugins', (record) => String(record['id']), shape, step, world);
+  const plugin = await step('is there', async () => {
+    const last = (await askList(world, 'plugins/plugins', '?limit=0')).at(-1);
+    ensure(last !== undefined, 'no plugin is installed');
+    return `plugins/plugins/${String(last['id'])}`;
+  });
+  if (plugin === undefined) return;
+  await step('is stopped', () => askText(world, 202, 'POST', `${plugin}/stop/`, 'Plugin stopped.'));
+  await step('is started', () => askText(world, 202, 'POST', `${plugin}/start/`, 'Plugin started.'));
+  if (world.target.disturb) await step('is removed', () => ask(world, 204, 'DELETE', `${plugin}/`));
+});
+
+export const pluginsArea: Area = { name: 'plugins', resources: [plugins] };

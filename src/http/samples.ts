@@ -1,0 +1,106 @@
+import type { Field } from '../engine/fields.ts';
+import { isObject, type Json, type JsonObject } from '../lib/json.ts';
+
+/** Values that people send, from the plain to the particular. A field's sample is the first that it takes. */
+const usual: readonly Json[] = [
+  'example',
+  'US',
+  'up',
+  'vlan7',
+  '192.0.2.7',
+  '2001:db8::7',
+  '192.0.2.0/24',
+  '0.0.0.0:3260',
+  '/mnt/tank/example',
+  '/example',
+  '0755',
+  '128K',
+  '10G',
+  'nas.example.com',
+  'admin@example.com',
+  'dc=example,dc=com',
+  'iqn.2026-01.com.example',
+  '--bwlimit=1000',
+  'a longer text',
+  'timeout = 600',
+  'ticket_lifetime = 10h',
+  'log level = default:info',
+  'idle_timelimit 600',
+  'trap2sink 192.0.2.9',
+  'dummy-ups$Model',
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0 nas',
+  { vdevtype: 'mirror', disks: ['ada0', 'ada1'] },
+  2048,
+  Buffer.alloc(32, 'example').toString('base64'),
+  Buffer.alloc(64, 'example').toString('base64'),
+  null,
+  '',
+];
+
+/** Something that may be sent, for a reader to look at; what a field has unless told, when that says anything. */
+export function sentSample(field: Field): Json {
+  const { initial, accepts, schema } = field;
+  const own: readonly unknown[] = [...(isTelling(initial) ? [initial] : []), ...membersOf(accepts), ...numbersOf(schema)];
+  const single = own.concat(usual);
+  // A list takes a single value too, which would hide that it is one.
+  const candidates = schema['type'] === 'array' ? [...(isTelling(initial) ? [initial] : []), ...single.filter((one) => !Array.isArray(one)).map((one) => [one])] : single;
+  return candidates.filter(isJson).find((one) => field.read(one).ok && fits(accepts, one)) ?? null;
+}
+
+/** Something that may be answered. */
+export function answeredSample(field: Field): Json {
+  const reading = field.read(sentSample(field));
+  if (reading.ok && isJson(reading.value) && reading.value !== null && fits(field.schema, reading.value)) return reading.value;
+  return sampleOf(field.schema);
+}
+
+/** A value of a schema, for what is never sent. */
+export function sampleOf(schema: JsonObject): Json {
+  const { type, items, properties } = schema;
+  const [member] = membersOf(schema);
+  if (member !== undefined) return member;
+  const kind = Array.isArray(type) ? type[0] : type;
+  const [number] = numbersOf(schema);
+  if (number !== undefined) return number;
+  if (kind === 'boolean') return true;
+  if (kind === 'array') return isSchema(items) ? [sampleOf(items)] : [];
+  if (kind === 'object') return isSchema(properties) ? Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, isSchema(one) ? sampleOf(one) : null])) : {};
+  const among = schema['anyOf'];
+  if (Array.isArray(among)) return among.filter(isSchema).map(sampleOf)[0] ?? null;
+  return kind === 'null' ? null : 'example';
+}
+
+function isTelling(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+}
+
+/** The members of a closed list that say something. */
+function membersOf({ enum: members, anyOf }: JsonObject): readonly Json[] {
+  if (Array.isArray(members)) return members.filter(isTelling).filter(isJson);
+  return Array.isArray(anyOf) ? anyOf.filter(isSchema).flatMap(membersOf) : [];
+}
+
+function numbersOf(schema: JsonObject): readonly number[] {
+  const { type, minimum, anyOf } = schema;
+  if (type === 'integer' || (Array.isArray(type) && type[0] === 'integer')) return [typeof minimum === 'number' ? Math.max(minimum, 1) : 1];
+  return Array.isArray(anyOf) ? anyOf.filter(isSchema).flatMap(numbersOf) : [];
+}
+
+/** Whether a value is of the schema's kind; the rest of a schema is what the field has read already. */
+function fits({ type, anyOf, enum: members, pattern }: JsonObject, value: Json): boolean {
+  if (Array.isArray(members)) return members.includes(value);
+  if (Array.isArray(anyOf)) return anyOf.some((one) => isSchema(one) && fits(one, value));
+  if (typeof value === 'string' && typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value)) return false;
+  const kind = Array.isArray(value) ? 'array' : value === null ? 'null' : Number.isInteger(value) ? 'integer' : typeof value;
+  const wanted = Array.isArray(type) ? type : [type];
+  return type === undefined || wanted.includes(kind) || (kind === 'integer' && wanted.includes('number'));
+}
+
+function isSchema(value: Json | undefined): value is JsonObject {
+  return isObject(value);
+}
+
+function isJson(value: unknown): value is Json {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return true;
+  return Array.isArray(value) ? value.every(isJson) : isObject(value) && Object.values(value).every(isJson);
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import SwaggerParser from '@apidevtools/swagger-parser';
+import { generateSource } from 'oazapfts';
+import Schema from 'typebox/schema';
+import { openApi } from '../../src/http/openapi.ts';
+import { routesOf } from '../../src/http/routes.ts';
+import { isObject, type JsonObject } from '../../src/lib/json.ts';
+import { appliance, rootPassword } from '../support/appliance.ts';
+import { addressed } from '../support/catalogue.ts';
+
+const description = openApi(routesOf(addressed), { version: 'test', root: '/api/v1.0', profile: 'document' });
+
+/** A copy, for programs that write into what they are given. */
+const copied = (): unknown => JSON.parse(JSON.stringify(description));
+
+/** Every field that some schema of the description has, with its place. */
+function* fieldsOf(value: unknown, place: string): Generator<readonly [string, JsonObject]> {
+  if (typeof value !== 'object' || value === null) return;
+  if (isObject(value) && isObject(value['properties'])) for (const [name, one] of Object.entries(value['properties'])) if (isSchema(one)) yield [`${place}/${name}`, one];
+  for (const [name, member] of Object.entries(value)) yield* fieldsOf(member, `${place}/${name}`);
+}
+
+function isSchema(value: unknown): value is JsonObject {
+  return isObject(value);
+}
+
+test('the description is valid OpenAPI', async () => {
+  const whole = copied();
+  assert.ok(isObject(whole));
+  const file = join(await mkdtemp('/tmp/holdfast-openapi-'), 'openapi.json');
+  await writeFile(file, JSON.stringify(whole));
+  await assert.doesNotReject(SwaggerParser.validate(file));
+  // It can fail: an operation without answers is none.
+  await writeFile(file, JSON.stringify(whole).replace('"responses":', '"answers":'));
+  await assert.rejects(SwaggerParser.validate(file));
+});
+
+test('every field has a description, and examples that its own schema takes', () => {
+  const wrong: string[] = [];
+  let count = 0;
+  for (const [place, field] of fieldsOf(description, '#')) {
+    count += 1;
+    const { description: says, examples } = field;
+    if (typeof says !== 'string' || says === '') wrong.push(`${place} is not described`);
+    if (!Array.isArray(examples) || examples.length === 0) wrong.push(`${place} has no example`);
+    else for (const one of examples) if (!Schema.Compile(field).Check(one)) wrong.push(`${place}: ${JSON.stringify(one)} is no ${JSON.stringify(field)}`);
+  }
+  assert.deepEqual(wrong, []);
+  assert.ok(count > 1000, `only ${count} fields`);
+});
+
+test('a public generator makes a client of it that compiles and works', async () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  await mkdir(join(root, 'dist'), { recursive: true });
+  // Inside the project, where the client finds the generator's runtime.
+  const folder = await mkdtemp(join(root, 'dist/client-'));
+  try {
+    await writeFile(join(folder, 'openapi.json'), JSON.stringify(description));
+    await writeFile(join(folder, 'client.ts'), await generateSource(join(folder, 'openapi.json')));
+    await writeFile(join(folder, 'use.ts'), use);
+    const checked = spawnSync(process.execPath, [join(root, 'node_modules/typescript/lib/tsc.js'), ...strict, join(folder, 'use.ts')], { encoding: 'utf8' });
+    assert.equal(checked.stdout, '');
+    await using box = await appliance();
+    const program: unknown = await import(pathToFileURL(join(folder, 'use.ts')).href);
+    assert.ok(isObject(program) && typeof program['run'] === 'function');
+    const told: unknown = await program['run'](`${box.api.url}/api/v1.0`, `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`);
+    assert.deepEqual(told, { made: 'echo hello', count: 1, changed: false, run: 202, gone: 204, missing: 404, version: 'FreeNAS' });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--lib', 'es2024,dom', '--skipLibCheck', '--allowImportingTsExtensions', '--ignoreConfig'];
+
+/** A program of somebody, against the generated client and nothing else. */
+const use = `import * as api from './client.ts';
+
+export async function run(baseUrl: string, authorization: string) {
+  const options = { baseUrl, headers: { authorization } };
+  const made = await api.postTasksCronjob({ cron_user: 'root', cron_command: 'echo hello' }, {}, options);
+  if (made.status !== 201) throw new Error('not made: ' + made.status);
+  const { id, cron_command } = made.data;
+  const listed = await api.getTasksCronjob({ limit: 5 }, options);
+  const changed = await api.putTasksCronjobKey(String(id), { cron_enabled: false }, {}, options);
+  const run = await api.postTasksCronjobKeyRun(String(id), options);
+  const gone = await api.deleteTasksCronjobKey(String(id), {}, options);
+  const missing = await api.getTasksCronjobKey(String(id), options);
+  const version = await api.getSystemVersion(options);
+  return {
+    made: cron_command,
+    count: listed.status === 200 ? listed.data.length : -1,
+    changed: changed.status === 200 ? changed.data.cron_enabled : undefined,
+    run: run.status,
+    gone: gone.status,
+    missing: missing.status,
+    version: version.status === 200 ? version.data.name : undefined,
+  };
+}
+`;
