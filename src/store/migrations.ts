@@ -15,4 +15,9 @@ export const migrations: readonly string[] = [
   CREATE TABLE provisional (title TEXT NOT NULL, request TEXT NOT NULL, until INTEGER NOT NULL, cuts INTEGER NOT NULL);
   CREATE TABLE provisional_records (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT, PRIMARY KEY (resource, id)) WITHOUT ROWID;
   `,
+  // The first records of a fresh system, and what was before the configuration was exchanged as a whole.
+  `
+  CREATE TABLE fresh (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (resource, id)) WITHOUT ROWID;
+  CREATE TABLE backups (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, title TEXT NOT NULL, body TEXT NOT NULL);
+  `,
 ];

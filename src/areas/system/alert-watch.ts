@@ -49,7 +49,7 @@ export class AlertWatch {
     const engine = this.#engine;
     this.#looks += 1;
     if (this.#looks % looksPerInspection === 0) await engine.inspect();
-    const { view } = engine.glance(['storage']);
+    const { view } = engine.glance(['storage', 'condition']);
     const alerts = alertsOf(engine.world, engine.health);
     const gone = view.all(alertNote).filter(({ alert }) => !alerts.some(({ id }) => id === alert));
     const fresh = alerts.filter(({ id }) => view.find(alertNote, 'alert', id)?.mailed !== true && view.find(alertNote, 'alert', id)?.dismissed !== true);
