@@ -5,5 +5,5 @@ import type { Way } from '../engine/confirm.ts';
 export function wayOf({ raw: { socket } }: FastifyRequest): Way {
   // A socket that listens for both families writes IPv4 addresses in IPv6 form.
   const plain = (address: string | undefined) => (address ?? '').replace(/^::ffff:/i, '');
-  return { local: plain(socket.localAddress), remote: plain(socket.remoteAddress) };
+  return { local: plain(socket.localAddress), port: socket.localPort ?? 0, remote: plain(socket.remoteAddress) };
 }
