@@ -34,6 +34,15 @@ function initial(name: string): string | undefined {
   return ofInterface.test(name) ? '0' : undefined;
 }
 
+function isZone(name: string): boolean {
+  try {
+    Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 interface Kept {
   readonly zone: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -64,6 +73,7 @@ export class VirtualMachine implements Machine {
   }
 
   async setZone(zone: string): Promise<void> {
+    if (!isZone(zone)) throw new HostError(`Failed to set time zone: Invalid or not installed time zone '${zone}'`);
     this.#keep({ zone });
   }
 

@@ -9,9 +9,11 @@ import { describeAccounts } from './accounts.ts';
 import { describeCommands } from './commands.ts';
 import { describeDisks } from './disks.ts';
 import { describeFiles } from './files.ts';
+import { describeMachine } from './machine.ts';
 import { describeNetwork } from './network.ts';
 import { describeServices } from './services.ts';
 import { freeDisks, freshName, poolOn, refused } from './support.ts';
+import { describeWeb } from './web.ts';
 import { describeZfs } from './zfs.ts';
 
 // These make pools and users of whatever machine they run on; test/lab/contract.test.ts brings them into the test machine.
@@ -24,8 +26,10 @@ describeAccounts(hosts);
 describeCommands(hosts);
 describeDisks(hosts);
 describeFiles(hosts);
+describeMachine(hosts);
 describeNetwork(hosts);
 describeServices(hosts);
+describeWeb(hosts);
 describeZfs(hosts);
 describeReal(linux);
 
