@@ -15,7 +15,9 @@ import type { Unit } from './engine/unit.ts';
 import type { Host } from './host/ports/index.ts';
 import type { Handler } from './host/ports/web.ts';
 import { Gate } from './http/auth.ts';
+import type { Extra } from './http/beyond.ts';
 import { buildServer } from './http/server.ts';
+import { backUp, listBackups, restore } from './store/backups.ts';
 import type { Store } from './store/store.ts';
 import { accesses, units } from './units/index.ts';
 
@@ -93,7 +95,12 @@ export async function buildApp(parts: AppParts): Promise<App> {
   );
   const notices = new NoticeDesk(engine, log, now);
   const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
-  const extras = new Map([['POST email/test', (body: unknown) => sendTestMail(engine, body)]]);
+  const extras = new Map<string, Extra>([
+    ['POST email/test', (body) => sendTestMail(engine, body)],
+    ['POST config/backup', (body) => backUp(engine, body)],
+    ['GET config/backups', () => listBackups(engine)],
+    ['POST config/restore', (body, asker) => restore(engine, body, asker)],
+  ]);
   const server = buildServer({ engine, gate, log, profile, version, extras, shown });
   await server.ready();
   answer = (request, response) => server.routing(request, response);

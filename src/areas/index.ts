@@ -57,6 +57,7 @@ import { alert, alertNote } from './system/alert.ts';
 import { bootEnvironment } from './system/bootenv.ts';
 import { certificate } from './system/certificate.ts';
 import { certificateAuthority } from './system/certificateauthority.ts';
+import { config } from './system/config.ts';
 import { debug } from './system/debug.ts';
 import { emailSettings } from './system/email.ts';
 import { notice } from './system/notice.ts';
@@ -131,6 +132,7 @@ export const catalogue: readonly Resource[] = [
   update,
   version,
   debug,
+  config,
   advancedSettings,
   alert,
   bootEnvironment,

@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { IssueList, type Issues, invalid, missing, refused } from './errors.ts';
 import type { Facts } from './facts.ts';
 import { type Field, type Fields, isRequired } from './fields.ts';
 import { isKept, isRecordOf } from './record.ts';
-import type { Collection, Draft, Plan, RecordOf, SentOf, Singleton, Step, Task } from './resource.ts';
+import type { Collection, Configuration, Draft, Plan, RecordOf, SentOf, Singleton, Step, Task } from './resource.ts';
 import { fieldValue, groupNumber, type Kept, placeOf, type RecordChange, regroup, type Table, type Tables } from './tables.ts';
 
 /** Who refers to whom: the path of a collection to the fields that hold its ids. */
@@ -109,9 +110,87 @@ export class LayeredDraft implements Draft {
     return this.#current(of, 1) ?? this.#tables.only(of);
   }
 
+  /** All records of these resources. */
+  configuration(resources: readonly Kept[]): Configuration {
+    return new Map(resources.map((resource) => [resource, this.#peek(resource)?.all() ?? this.#tables.table(resource).all()]));
+  }
+
   /** Puts records back as they were before these changes, beyond all rules: they held then. */
   restore(changes: readonly RecordChange[]): void {
     for (const { resource, id, before } of changes.toReversed()) this.#put(resource, id, before);
+  }
+
+  /**
+   * Exchanges all records of these resources. They are checked like any others, and what the machine has to be told of
+   * each is planned; but the hooks of one record do not change another, for every record is given.
+   */
+  exchange(wanted: Configuration): void {
+    const changes = [...wanted].flatMap(([resource, records]) => this.#differences(resource, records));
+    for (const { resource, id, after } of changes) {
+      const overlay = this.#overlay(resource);
+      if (id > overlay.lastId) this.#raise(overlay, id);
+      this.#put(resource, id, after);
+    }
+    const issues = new IssueList();
+    for (const change of changes) {
+      this.issues = new IssueList();
+      this.#checkGiven(change);
+      for (const [name, sentences] of Object.entries(this.issues.toIssues()))
+        for (const sentence of sentences) issues.add(`${change.resource.path}/${change.id}`, name === '__all__' ? sentence : `${name}: ${sentence}`);
+    }
+    this.issues = issues;
+    this.#checkReferences(new Set(changes.map(({ resource }) => resource.path)));
+    if (this.issues.isEmpty) for (const change of changes) this.#planFor(change);
+  }
+
+  /** Puts records back as they were, like `restore`, and plans what the machine has to be told of it. */
+  revert(changes: readonly RecordChange[]): void {
+    this.restore(changes);
+    for (const { resource, id, before, after } of changes.toReversed()) this.#planFor({ resource, id, before: after, after: before });
+  }
+
+  #differences(resource: Kept, records: readonly RecordOf<Fields>[]): readonly RecordChange[] {
+    const current = new Map((this.#peek(resource)?.all() ?? this.#tables.table(resource).all()).map((record) => [record.id, record]));
+    const wanted = new Map(records.map((record) => [record.id, record]));
+    const gone = [...current.values()].filter(({ id }) => !wanted.has(id)).map((before) => ({ resource, id: before.id, before, after: undefined }));
+    const other = records.filter((record) => !isDeepStrictEqual(record, current.get(record.id)));
+    return [...gone, ...other.map((after) => ({ resource, id: after.id, before: current.get(after.id), after: Object.freeze(after) }))];
+  }
+
+  #checkGiven({ resource, before, after }: RecordChange): void {
+    if (after === undefined) return;
+    this.#checkFields(resource, after, before);
+    // As a change that changes nothing: nothing is asked of it that only who makes it can say.
+    resource.check?.({ draft: this, view: this, facts: this.facts, record: after, before: after, sent: {}, issues: this.issues });
+  }
+
+  /** The steps that a record's hooks plan. What they would do to other records is taken back. */
+  #planFor({ resource, id, before, after }: RecordChange): void {
+    const world = { draft: this, view: this, facts: this.facts };
+    const { issues } = this;
+    const records = this.#journal.length;
+    this.issues = new IssueList();
+    if (after !== undefined) resource.onSave?.({ ...world, record: after, before, sent: {} });
+    else if (before !== undefined && resource.kind === 'collection') {
+      // Such a hook finds its record still there.
+      this.#put(resource, id, before);
+      resource.onRemove?.({ ...world, record: before, sent: undefined });
+    }
+    while (this.#journal.length > records) this.#journal.pop()?.takeBack();
+    this.issues = issues;
+  }
+
+  /** That no record refers to one that has gone. */
+  #checkReferences(changed: ReadonlySet<string>): void {
+    for (const [path, references] of this.#references) {
+      if (!changed.has(path)) continue;
+      for (const { from, name } of references) {
+        for (const record of this.#overlay(from).all()) {
+          const id = fieldValue(record, name);
+          if (typeof id === 'number' && !this.#exists(path, id)) this.issues.add(`${from.path}/${record.id}`, `${name}: Nothing with the id ${id} is at ${path}.`);
+        }
+      }
+    }
   }
 
   // Writing ----------------------------------------------------------------------------------------------------------
@@ -214,14 +293,18 @@ export class LayeredDraft implements Draft {
 
   #nextId(of: Kept): number {
     const overlay = this.#overlay(of);
+    this.#raise(overlay, overlay.lastId + 1);
+    return overlay.lastId;
+  }
+
+  #raise(overlay: Overlay, lastId: number): void {
     const earlier = overlay.lastId;
-    overlay.lastId = earlier + 1;
+    overlay.lastId = lastId;
     this.#journal.push({
       takeBack: () => {
         overlay.lastId = earlier;
       },
     });
-    return overlay.lastId;
   }
 
   #put<F extends Fields>(of: Kept<F>, id: number, record: RecordOf<F> | undefined): void {

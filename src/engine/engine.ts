@@ -8,10 +8,10 @@ import { EventBus } from './events.ts';
 import { FactKeeper, type Topic, topics } from './facts.ts';
 import type { Fields } from './fields.ts';
 import { Jobs } from './jobs.ts';
-import type { Keeper, KeptRevision } from './keeper.ts';
+import type { Backup, Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
 import type { Passwords } from './passwords.ts';
-import type { Collection, Draft, Due, Health, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './resource.ts';
+import type { Collection, Configuration, Draft, Due, Health, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './resource.ts';
 import type { Rule } from './rule.ts';
 import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './schedule.ts';
 import { Scheduler } from './scheduler.ts';
@@ -60,6 +60,8 @@ interface Change {
   readonly make: (draft: LayeredDraft) => void;
   /** The records it changed, told apart from those of its companions in the group. */
   changes: readonly RecordChange[];
+  /** The configuration before it, when it exchanges that as a whole. */
+  backup?: Configuration;
   /** That it has to be confirmed, or that it takes back what was not. */
   provisional?: Provisional | 'none' | undefined;
 }
@@ -172,6 +174,11 @@ export class Engine {
     return { view: this.#tables, facts: this.#facts.facts };
   }
 
+  /** Milliseconds since 1970. */
+  now(): number {
+    return this.#now();
+  }
+
   /** Whether the machine is somewhere not what the configuration says, and could not be made so. */
   get isDegraded(): boolean {
     return this.#units.some(({ degraded }) => degraded !== undefined);
@@ -230,6 +237,7 @@ export class Engine {
       work: (title, locks, run) => this.#work(title, locks, inWork, run),
       background: (task) => this.#background(task),
       perform: (step) => this.#perform(step, asker),
+      exchange: (title, wanted) => this.exchange(title, asker, wanted),
     };
   }
 
@@ -246,6 +254,43 @@ export class Engine {
     });
     if (result.value === undefined) throw new Error(`the lane lost the change ${title}`);
     return result.value.it;
+  }
+
+  /** Exchanges the whole configuration, as one change like any other. What there was is kept with it. */
+  async exchange(title: string, asker: Asker, wanted: (current: Configuration, fresh: Configuration) => Configuration): Promise<void> {
+    const change: Change = {
+      title,
+      asker,
+      changes: [],
+      make: (draft) => {
+        change.backup = draft.configuration(this.#exchangeable);
+        draft.exchange(wanted(change.backup, this.freshConfiguration));
+      },
+    };
+    await this.#lane.enter(change);
+  }
+
+  /** All records that a backup holds. */
+  get configuration(): Configuration {
+    return new Map(this.#exchangeable.map((resource) => [resource, this.#tables.table(resource).all()]));
+  }
+
+  /** What the configuration was when the system was fresh. */
+  get freshConfiguration(): Configuration {
+    return new Map(this.#exchangeable.map((resource) => [resource, this.#store.loadFresh(resource)]));
+  }
+
+  /** What was kept before the configuration was exchanged as a whole, the newest first. */
+  backups(): readonly Backup[] {
+    return this.#store.backups();
+  }
+
+  backup(number: number): Configuration | undefined {
+    return this.#store.backup(number, this.#exchangeable);
+  }
+
+  get #exchangeable(): readonly Kept[] {
+    return this.resources.filter(isKeptResource).filter((resource) => resource.kind === 'singleton' || !resource.ofMachine);
   }
 
   /** What a change would do to the machine, without doing it. */
@@ -310,7 +355,9 @@ export class Engine {
 
   async #start(): Promise<void> {
     this.#store.prune();
-    await this.#facts.renew(...topics);
+    await this.#facts.renew(...topics.filter((topic) => topic !== 'condition'));
+    // That it cannot be told keeps nothing from starting.
+    await this.#renewQuietly(new Set(['condition']));
     for (const resource of this.resources.filter(isKeptResource)) {
       const { records, lastId } = this.#store.load(resource);
       this.#tables.table(resource).load(records, lastId);
@@ -321,7 +368,7 @@ export class Engine {
     for (const topic of topics) await this.#followAll(topic);
     const laid = await this.#layServiceFiles();
     for (const state of this.#units) await this.#repair(state, 'at start', laid);
-    await this.#facts.renew(...topics);
+    await this.#facts.renew(...topics.filter((topic) => topic !== 'condition'));
     this.#started = true;
     this.#scheduler.begin();
     this.#stopWatching.push(this.#host.zfs.watch(() => void this.#facts.renew('storage').catch(() => {})));
@@ -341,13 +388,20 @@ export class Engine {
   /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
   async #seed(): Promise<void> {
     const asker = { actor: 'holdfast', request: 'start' };
+    const kept = this.resources.filter(isKeptResource);
     const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
-    for (const resource of this.resources.filter(isKeptResource)) {
-      const table = this.#tables.table(resource);
-      if (table.lastId > 0) continue;
-      if (resource.kind === 'singleton') draft.plant(resource, { ...resource.seed(this.#facts.facts), ...(await resource.adopt?.(this.#host)) });
-      else for (const values of resource.seed(this.#facts.facts)) draft.plant(resource, values);
+    const fresh = new LayeredDraft(new Tables(kept), this.#facts.facts, this.#references);
+    for (const resource of kept) {
+      const isNew = this.#tables.table(resource).lastId === 0;
+      if (!isNew && this.#store.loadFresh(resource).length > 0) continue;
+      const first = resource.kind === 'collection' ? resource.seed(this.#facts.facts) : [{ ...resource.seed(this.#facts.facts), ...(await resource.adopt?.(this.#host)) }];
+      for (const values of first) {
+        fresh.plant(resource, values);
+        if (isNew) draft.plant(resource, values);
+      }
     }
+    // Before the records: who is cut short in between notes them once more at the next start.
+    this.#store.noteFresh(fresh.changes());
     const changes = draft.changes();
     if (changes.length === 0) return;
     this.#store.commit([{ at: this.#time(), ...asker, title: 'a fresh system', changes }], changes, draft.sequences());
@@ -429,7 +483,7 @@ export class Engine {
         await this.#take(step, done);
       }
       const at = this.#time();
-      const revisions = accepted.map(({ item }) => ({ at, ...item.asker, title: item.title, changes: item.changes }));
+      const revisions = accepted.map(({ item }) => ({ at, ...item.asker, title: item.title, changes: item.changes, ...(item.backup && { backup: item.backup }) }));
       this.#store.commit(
         revisions.filter(({ changes }) => changes.length > 0),
         draft.changes(),
@@ -590,7 +644,7 @@ export class Engine {
         changes: [],
         provisional: 'none',
         make: (draft) => {
-          draft.restore(it.changes);
+          draft.revert(it.changes);
         },
       });
       this.events.emit('change.reverted', { title: it.title, request: it.request, reason: 'nobody confirmed it in time' });

@@ -14,6 +14,7 @@ export interface Facts {
   readonly accounts: KnownAccounts;
   /** Undefined where the machine does not run from ZFS. */
   readonly bootEnvironments: readonly BootEnvironment[] | undefined;
+  readonly condition: Condition;
   readonly disks: readonly Disk[];
   /** Pools on disks that nobody has taken up; looked at with the disks. */
   readonly importable: readonly ImportablePool[];
@@ -22,6 +23,16 @@ export interface Facts {
   readonly services: ReadonlyMap<string, ServiceState>;
   readonly storage: Storage;
   readonly targets: TargetService;
+}
+
+/** What is slow to look at, and changes slowly. */
+export interface Condition {
+  /** Names of the disks that tell of themselves that they fail. */
+  readonly failingDisks: readonly string[];
+  /** Seconds, by the time servers; undefined while none is heard of. */
+  readonly clockOffset: number | undefined;
+  /** Packages that an update would install. */
+  readonly updates: number;
 }
 
 export interface Storage {
@@ -34,10 +45,19 @@ export interface Storage {
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host' | 'importable'>;
 
-export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'disks', 'network', 'services', 'storage', 'targets'];
+export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'network', 'services', 'storage', 'targets'];
 
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
-const freshFor: Readonly<Record<Topic, number>> = { accounts: 60_000, bootEnvironments: 60_000, disks: 60_000, network: 5_000, services: 5_000, storage: 5_000, targets: 5_000 };
+const freshFor: Readonly<Record<Topic, number>> = {
+  accounts: 60_000,
+  bootEnvironments: 60_000,
+  condition: 300_000,
+  disks: 60_000,
+  network: 5_000,
+  services: 5_000,
+  storage: 5_000,
+  targets: 5_000,
+};
 
 /**
  * Keeps the facts. Reading them costs nothing and waits for nothing: a stale topic is renewed behind the reader's
@@ -61,6 +81,7 @@ export class FactKeeper {
       host: host.kind,
       accounts: { users: [], groups: [], shells: [] },
       bootEnvironments: undefined,
+      condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
       disks: [],
       importable: [],
       network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
@@ -109,12 +130,16 @@ export class FactKeeper {
   }
 
   async #gather(topic: Topic): Promise<Partial<Facts>> {
-    const { accounts, bootEnvironments, disks, network, services, targets, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, machine, network, services, targets, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
       case 'bootEnvironments':
         return { bootEnvironments: await bootEnvironments.list() };
+      case 'condition': {
+        const [failingDisks, clockOffset, updates] = await Promise.all([disks.failing(), machine.clockOffset(), machine.updates()]);
+        return { condition: { failingDisks, clockOffset, updates: updates.length } };
+      }
       case 'disks':
         return { disks: await disks.list(), importable: await zfs.importable() };
       case 'network':

@@ -29,7 +29,7 @@ export function volumePath({ says, asSent = false }: Says & { readonly asSent?: 
   const plain = text({ says, max: 255 });
   const normal = field({
     ...plain,
-    schema: { type: 'string', maxLength: 255, pattern: '^/mnt/' },
+    schema: { type: 'string', maxLength: 255, pattern: '^(/mnt/.*)?$' },
     read(sent) {
       const reading = plain.read(sent);
       if (!reading.ok || reading.value === '') return reading;

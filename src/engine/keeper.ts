@@ -1,7 +1,7 @@
 import type { Provisional } from './confirm.ts';
 import type { Fields } from './fields.ts';
 import type { JobShelf } from './jobs.ts';
-import type { RecordOf } from './resource.ts';
+import type { Configuration, RecordOf } from './resource.ts';
 import type { Kept, RecordChange } from './tables.ts';
 
 /** One kept change: who asked for what. */
@@ -11,6 +11,16 @@ export interface Revision {
   readonly request: string;
   readonly title: string;
   readonly changes: readonly RecordChange[];
+  /** The configuration before it, where that was exchanged as a whole. */
+  readonly backup?: Configuration;
+}
+
+/** What the configuration was before it was exchanged as a whole. */
+export interface Backup {
+  readonly number: number;
+  readonly at: string;
+  /** Of the change that it was made before. */
+  readonly title: string;
 }
 
 /** A revision as it is read back: secret values are left out. */
@@ -26,6 +36,13 @@ export interface KeptRevision {
 /** What keeps the configuration between one start and the next. */
 export interface Keeper extends JobShelf {
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number };
+  /** The first records of a fresh system, as they were noted when it was fresh. */
+  loadFresh<F extends Fields>(resource: Kept<F>): readonly RecordOf<F>[];
+  /** Notes the first records of these resources. */
+  noteFresh(records: readonly RecordChange[]): void;
+  /** The newest first. */
+  backups(): readonly Backup[];
+  backup(number: number, resources: readonly Kept[]): Configuration | undefined;
   /** Keeps everything or nothing, for good; `provisional` notes with it what waits to be confirmed from now on, or that nothing does. */
   commit(revisions: readonly Revision[], changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>, provisional?: Provisional | 'none'): void;
   /** The change that was not confirmed when the store was closed, or the power went. */

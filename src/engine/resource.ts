@@ -126,7 +126,15 @@ export interface Operations {
   background(task: Task): void;
   /** One change of the host that needs no records. */
   perform(step: Step): Promise<void>;
+  /**
+   * Exchanges the whole configuration, as one change: for the one that the function answers when it is shown what there
+   * is and what a fresh system has. What there was is kept as a backup.
+   */
+  exchange(title: string, wanted: (current: Configuration, fresh: Configuration) => Configuration): Promise<void>;
 }
+
+/** Every record that is kept, but of those that belong to the machine itself. */
+export type Configuration = ReadonlyMap<Collection | Singleton, readonly RecordOf<Fields>[]>;
 
 export interface Work {
   step(step: Step): Promise<void>;
@@ -196,6 +204,8 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   onSave?(saving: Saving<F>): void;
   onRemove?(removing: Removing<F>): void;
   present?(record: RecordOf<F>, world: World, runs: Runs): LiveOf<F>;
+  /** Whether its records say what this very machine has or is, so that they stay whatever configuration it is given. */
+  readonly ofMachine: boolean;
   /** What has to be done when the daemon starts, before the machine is made true to the records. */
   atStart?(operations: Operations): Promise<void>;
   /** Keeps the records in step with what the host has, whenever the facts of one of the topics were renewed. */
@@ -350,7 +360,7 @@ type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 
 type CollectionSpec<F extends Fields> = Optional<
   Omit<Collection<F>, 'kind' | 'path' | 'actions' | 'unique' | 'alias' | 'filters'>,
-  'verbs' | 'quirks' | 'shows' | 'order' | 'seed'
+  'verbs' | 'quirks' | 'shows' | 'order' | 'seed' | 'ofMachine'
 > & {
   readonly unique?: readonly Unique<keyof F & string>[];
   readonly alias?: keyof F & string;
@@ -369,6 +379,7 @@ export function collection<F extends Fields>(path: string, spec: CollectionSpec<
     unique: [],
     alias: undefined,
     filters: [],
+    ofMachine: false,
     seed: () => [],
     ...spec,
     kind: 'collection' as const,

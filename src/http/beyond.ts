@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Engine } from '../engine/engine.ts';
+import type { Asker, Engine } from '../engine/engine.ts';
 import { missing } from '../engine/errors.ts';
 import type { AnyEvent } from '../engine/events.ts';
 import { type Answer, json, nothing, sentence } from './answer.ts';
 import type { Caller, Gate } from './auth.ts';
 import { bodyOf } from './body-of.ts';
+import { wayOf } from './way.ts';
 
 /** Something beyond the document that one area offers. It answers JSON. */
-export type Extra = (body: unknown) => Promise<unknown>;
+export type Extra = (body: unknown, asker: Asker) => Promise<unknown>;
 
 /** What Holdfast offers beyond the document: jobs, schedules, events, what waits to be confirmed, drift, revisions, and tokens for machines that pair. */
 export class BeyondDocument {
@@ -25,14 +26,14 @@ export class BeyondDocument {
     this.#root = root;
   }
 
-  async answer(request: FastifyRequest, reply: FastifyReply, _caller: Caller): Promise<Answer> {
+  async answer(request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<Answer> {
     const { pathname, searchParams } = new URL(request.url, 'http://localhost');
     const [subject = '', id = '', action = ''] = pathname
       .slice(this.#root.length + 1)
       .split('/')
       .filter((part) => part !== '');
     const extra = this.#extras.get(`${request.method} ${[subject, id, action].filter((part) => part !== '').join('/')}`);
-    if (extra !== undefined) return json(200, await extra(bodyOf(request, true)));
+    if (extra !== undefined) return json(200, await extra(bodyOf(request, false), { actor: caller.name, request: request.id, way: wayOf(request) }));
     const limit = Math.min(Number(searchParams.get('limit')) || 20, 1000);
     switch (`${request.method} ${subject}${id === '' ? '' : '/{id}'}${action === '' ? '' : `/${action}`}`) {
       case 'GET jobs':

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { longestConfirm, type Way } from '../engine/confirm.ts';
+import { longestConfirm } from '../engine/confirm.ts';
 import type { Engine, Log } from '../engine/engine.ts';
 import { Fault, refused } from '../engine/errors.ts';
 import type { Profile } from '../engine/resource.ts';
@@ -18,6 +18,7 @@ import { type Call, Interface } from './interface.ts';
 import { QueryError } from './lists.ts';
 import { openApi } from './openapi.ts';
 import { type Match, type Method, type Operation, plainPath, Router, routesOf } from './routes.ts';
+import { wayOf } from './way.ts';
 
 export interface ServerParts {
   readonly engine: Engine;
@@ -196,12 +197,6 @@ function callOf(request: FastifyRequest, match: Match, operation: Operation, que
     body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
     asker: { actor: caller.name, request: request.id, way: wayOf(request), ...confirmIn(query) },
   };
-}
-
-function wayOf({ raw: { socket } }: FastifyRequest): Way {
-  // A socket that listens for both families writes IPv4 addresses in IPv6 form.
-  const plain = (address: string | undefined) => (address ?? '').replace(/^::ffff:/i, '');
-  return { local: plain(socket.localAddress), port: socket.localPort ?? 0, remote: plain(socket.remoteAddress) };
 }
 
 /** What the query says of confirming the change. */

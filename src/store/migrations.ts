@@ -21,4 +21,9 @@ export const migrations: readonly string[] = [
     json(iif(body ->> '$.cert_san' IS NULL, '[]', '[' || replace(json_quote(body ->> '$.cert_san'), ' ', '","') || ']')))
     WHERE resource IN ('system/certificate', 'system/certificateauthority');
   `,
+  // The first records of a fresh system, and what was before the configuration was exchanged as a whole.
+  `
+  CREATE TABLE fresh (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (resource, id)) WITHOUT ROWID;
+  CREATE TABLE backups (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, title TEXT NOT NULL, body TEXT NOT NULL);
+  `,
 ];

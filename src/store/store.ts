@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Provisional } from '../engine/confirm.ts';
 import type { Fields } from '../engine/fields.ts';
-import type { Keeper, KeptRevision, Revision } from '../engine/keeper.ts';
+import type { Backup, Keeper, KeptRevision, Revision } from '../engine/keeper.ts';
 import { isKept, isRecordOf } from '../engine/record.ts';
-import type { RecordOf } from '../engine/resource.ts';
+import type { Configuration, RecordOf } from '../engine/resource.ts';
 import type { Kept, RecordChange } from '../engine/tables.ts';
 import { isObject } from '../lib/json.ts';
 import { migrations } from './migrations.ts';
@@ -21,6 +21,7 @@ const keepRevisions = 10_000;
 const keepJobs = 1_000;
 /** How many ended jobs of each task are kept even when others had so many more. */
 const keepJobsEach = 10;
+const keepBackups = 20;
 
 /**
  * The configuration on disk: one SQLite file with WAL and full sync, so that what was answered is there after a power
@@ -63,17 +64,38 @@ export class Store implements Keeper {
 
   /** The records of a resource. Fields that came with a later version have their initial values. */
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number } {
-    const rows = this.#database.prepare('SELECT id, body FROM documents WHERE resource = ? ORDER BY id');
-    const records: RecordOf<F>[] = [];
-    for (const row of rows.iterate(resource.path)) {
-      if (!isObject(row) || typeof row['body'] !== 'string') throw new StoreError(`A row of ${resource.path} has no body.`);
-      const record = this.#revive(resource.fields, JSON.parse(row['body']), Number(row['id']));
-      if (!isRecordOf(resource.fields, record)) throw new StoreError(`The record ${row['id']} of ${resource.path} is not complete.`);
-      Object.freeze(record);
-      records.push(record);
-    }
+    const records = this.#recordsIn('documents', resource);
     const sequence = this.#database.prepare('SELECT last FROM sequences WHERE resource = ?').pluck().get(resource.path);
     return { records, lastId: typeof sequence === 'number' ? sequence : 0 };
+  }
+
+  loadFresh<F extends Fields>(resource: Kept<F>): readonly RecordOf<F>[] {
+    return this.#recordsIn('fresh', resource);
+  }
+
+  noteFresh(records: readonly RecordChange[]): void {
+    const put = this.#database.prepare('INSERT INTO fresh VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
+    this.#transaction(() => {
+      for (const { resource, id, after } of records) if (after !== undefined) put.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
+    });
+  }
+
+  backups(): readonly Backup[] {
+    const rows = this.#database.prepare('SELECT number, at, title FROM backups ORDER BY number DESC').all();
+    return rows.filter(isObject).map(({ number, at, title }) => ({ number: Number(number), at: String(at), title: String(title) }));
+  }
+
+  backup(number: number, resources: readonly Kept[]): Configuration | undefined {
+    const body = this.#database.prepare('SELECT body FROM backups WHERE number = ?').pluck().get(number);
+    if (typeof body !== 'string') return undefined;
+    const bodies: unknown = JSON.parse(body);
+    return new Map(
+      resources.flatMap((resource) => {
+        const list = isObject(bodies) ? bodies[resource.path] : undefined;
+        if (!Array.isArray(list)) return [];
+        return [[resource, list.filter(isObject).map((one) => this.#complete(resource, one, Number(one['id'])))]];
+      }),
+    );
   }
 
   /** Keeps everything or nothing, for good. */
@@ -85,10 +107,34 @@ export class Store implements Keeper {
         else this.#putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
       }
       for (const [path, last] of sequences) this.#putSequence.run(path, last);
-      for (const { at, actor, request, title, changes: told } of revisions) {
+      for (const { at, actor, request, title, changes: told, backup } of revisions) {
         this.#addRevision.run(at, actor, request, title, JSON.stringify(told.map(withoutSecrets)));
+        if (backup !== undefined) this.#addBackup(at, title, backup);
       }
     });
+  }
+
+  #addBackup(at: string, title: string, backup: Configuration): void {
+    const bodies = Object.fromEntries([...backup].map(([{ path, fields }, records]) => [path, records.map((record) => ({ id: record.id, ...this.#bodyOf(fields, record) }))]));
+    this.#database.prepare('INSERT INTO backups (at, title, body) VALUES (?, ?, ?)').run(at, title, JSON.stringify(bodies));
+    this.#database.prepare('DELETE FROM backups WHERE number <= (SELECT MAX(number) FROM backups) - ?').run(keepBackups);
+  }
+
+  #recordsIn<F extends Fields>(table: 'documents' | 'fresh', resource: Kept<F>): readonly RecordOf<F>[] {
+    const rows = this.#database.prepare(`SELECT id, body FROM ${table} WHERE resource = ? ORDER BY id`);
+    const records: RecordOf<F>[] = [];
+    for (const row of rows.iterate(resource.path)) {
+      if (!isObject(row) || typeof row['body'] !== 'string') throw new StoreError(`A row of ${resource.path} has no body.`);
+      records.push(this.#complete(resource, JSON.parse(row['body']), Number(row['id'])));
+    }
+    return records;
+  }
+
+  #complete<F extends Fields>(resource: Kept<F>, body: unknown, id: number): RecordOf<F> {
+    const record = this.#revive(resource.fields, body, id);
+    if (!isRecordOf(resource.fields, record)) throw new StoreError(`The record ${id} of ${resource.path} is not complete.`);
+    Object.freeze(record);
+    return record;
   }
 
   provisional(resources: readonly Kept[]): Provisional | undefined {

@@ -30,7 +30,6 @@ const notYet: readonly string[] = [
   'jails/mountpoints',
   'jails/templates',
   'plugins/plugins',
-  'system/config',
 ];
 
 const router = new Router(routesOf(addressed));

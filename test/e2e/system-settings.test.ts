@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { AlertWatch } from '../../src/areas/system/alert-watch.ts';
 import { appliance, rootPassword } from '../support/appliance.ts';
 import { exampleCertificate, exampleKey } from '../support/certificates.ts';
+import { standingClock } from '../support/hosts.ts';
 import { mail, mailServer } from '../support/mail-server.ts';
 
 const asked = {
@@ -156,9 +157,47 @@ test('a restart and a shutdown are answered first and done then', async () => {
 
 test('an update tells what is waiting, keeps the system as it was, and says when there is nothing', async () => {
   await using one = await appliance();
+  assert.deepEqual(await one.api.list('system/update/check/'), []);
+  await one.machine.machine.renewSources();
   const [first] = await one.api.list('system/update/check/');
   assert.deepEqual(first, { operation: 'upgrade', name: 'virtual-system-1.0 -> virtual-system-1.1' });
   const answer = await one.api.post('system/update/update/', { train: 'stable' });
   assert.deepEqual([answer.status, answer.json], [200, 'Successfully updated.']);
   assert.ok((await one.api.list('system/bootenv/')).some(({ name }) => String(name).startsWith('before-update-')));
+});
+
+test('a restart boots into the environment that was activated', async () => {
+  await using one = await appliance();
+  await one.api.expect(201, 'POST', 'system/bootenv/', { name: 'next' });
+  await one.api.expect(202, 'POST', 'system/bootenv/next/activate/');
+  const marks = async () => Object.fromEntries((await one.api.list('system/bootenv/')).map(({ name, active }) => [name, active]));
+  assert.deepEqual(await marks(), { default: 'N', next: 'R' });
+  await one.api.expect(202, 'POST', 'system/reboot/');
+  for (let wait = 0; wait < 100 && (await marks())['next'] !== 'NR'; wait += 1) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(await marks(), { default: '-', next: 'NR' });
+});
+
+test('a failing disk, a clock far off and a waiting update are told as long as they last', async () => {
+  const clock = standingClock();
+  await using one = await appliance({ now: clock.now });
+  const told = async () => {
+    clock.advance(600_000);
+    await one.api.list('system/alert/');
+    // The look goes on behind the reader's back.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return (await one.api.list('system/alert/')).map(({ level, message }) => `${String(level)} ${String(message)}`);
+  };
+  assert.deepEqual(await told(), []);
+  one.machine.disks.ail('ada1', true);
+  one.machine.machine.strayBy(-30);
+  await one.machine.machine.renewSources();
+  assert.deepEqual(await told(), [
+    'CRIT The disk ada1 tells by SMART that it fails: replace it before it does.',
+    'WARN The clock is 30 seconds off, by its time servers. Directory services do not let such a machine in for long.',
+    'WARN A newer package is to be had: POST /system/update/update/ installs it.',
+  ]);
+  one.machine.disks.ail('ada1', false);
+  one.machine.machine.strayBy(0.2);
+  await one.api.expect(200, 'POST', 'system/update/update/');
+  assert.deepEqual(await told(), []);
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket } from 'node:dgram';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,6 +31,28 @@ const asked = {
   cert_key_length: 2048,
   cert_lifetime: 3650,
 };
+
+/** A time server of the simplest kind (RFC 4330) on the host of the machine, whose clock is right. */
+async function timeServer(): Promise<Socket> {
+  const socket = createSocket('udp4');
+  socket.on('message', (question, { address, port }) => {
+    const now = Buffer.alloc(8);
+    const time = performance.timeOrigin + performance.now();
+    now.writeUInt32BE(Math.floor(time / 1000) + 2_208_988_800);
+    now.writeUInt32BE(Math.floor(((time % 1000) / 1000) * 2 ** 32), 4);
+    const answer = Buffer.alloc(48);
+    // No leap second, the version that was asked in, a server; stratum 2, precision of a millisecond.
+    answer.set([(question.readUInt8(0) & 0b111000) | 4, 2, question.readUInt8(2), 0xf6]);
+    answer.writeUInt32BE(0x7f000001, 12);
+    now.copy(answer, 16);
+    question.copy(answer, 24, 40, 48);
+    now.copy(answer, 32);
+    now.copy(answer, 40);
+    socket.send(answer, port, address);
+  });
+  await new Promise<void>((resolve) => socket.bind(123, resolve));
+  return socket;
+}
 
 /** curl that trusts our root alone, and takes the machine for nas.example.com. */
 const curl = (...words: string[]) => runClient(['curl', '-sS', '--cacert', join(folder, 'root.pem'), '--connect-to', `nas.example.com::${nas.machine.address}:`, ...words]);
@@ -155,10 +177,90 @@ test('chrony goes by the list of servers and no others', async () => {
   await eventually(20, async () => assert.match(await nas.machine.run('chronyc -n sources'), /\^\S* 10\.0\.2\.2 /));
 });
 
+test('chrony goes by a server that answers and finds its clock right', async () => {
+  const server = await timeServer();
+  try {
+    for (const record of await nas.api.list('system/ntpserver/')) assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
+    // It answers, so nothing has to be forced.
+    await nas.api.expect(201, 'POST', 'system/ntpserver/', { ntp_address: '10.0.2.2', ntp_prefer: true, ntp_burst: true, ntp_minpoll: 4, ntp_maxpoll: 5 });
+    await eventually(60, async () => assert.match(await nas.machine.run('chronyc -n sources'), /^\^\* 10\.0\.2\.2 /m));
+    assert.match(await nas.machine.run('chronyc -c -n tracking'), /,10\.0\.2\.2,3,/);
+  } finally {
+    server.close();
+  }
+});
+
+test('an update is found in a package source, simulated, installed by a job, and told until then', async () => {
+  await nas.machine.run(`
+    mkdir -p /srv/packages /etc/apt/sources.list.d && cd /srv/packages
+    for version in 1.0 1.1; do
+      mkdir -p lab-$version/DEBIAN
+      printf 'Package: holdfast-lab\\nVersion: %s\\nArchitecture: all\\nMaintainer: Lab <lab@example.com>\\nDescription: a package of the lab\\n' $version >lab-$version/DEBIAN/control
+      dpkg-deb --build --root-owner-group lab-$version holdfast-lab_$version.deb >/dev/null
+    done
+    dpkg -i holdfast-lab_1.0.deb >/dev/null
+    { dpkg-deb --field holdfast-lab_1.1.deb; printf 'Filename: ./holdfast-lab_1.1.deb\\nSize: %s\\nSHA256: %s\\n' $(stat -c %s holdfast-lab_1.1.deb) $(sha256sum holdfast-lab_1.1.deb | cut -d' ' -f1); } >Packages
+    rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
+    echo 'deb [trusted=yes] file:/srv/packages ./' >/etc/apt/sources.list.d/lab.list`);
+  const version = () => nas.machine.run(`dpkg-query --show --showformat='\${Version}' holdfast-lab`);
+  await nas.machine.run('apt-get -q update >/dev/null');
+  assert.deepEqual(await nas.api.list('system/update/check/'), [{ operation: 'upgrade', name: 'holdfast-lab-1.0 -> holdfast-lab-1.1' }]);
+  assert.equal(await version(), '1.0', 'asking changes nothing');
+  await nas.machine.run('systemctl restart holdfast');
+  const update = async () => (await nas.api.list('system/alert/')).filter(({ message }) => /newer package/.test(String(message)));
+  await eventually(30, async () => assert.equal((await update()).length, 1));
+  const answer = await nas.api.post('system/update/update/');
+  assert.deepEqual([answer.status, answer.json], [200, 'Successfully updated.']);
+  assert.equal(await version(), '1.1');
+  const [job] = await nas.api.list('/api/holdfast/v1/jobs?subject=system/update');
+  assert.deepEqual([job?.['state'], job?.['title']], ['finished', 'update the machine']);
+  assert.deepEqual(await nas.api.list('system/update/check/'), []);
+  assert.deepEqual(await update(), []);
+  const again = await nas.api.post('system/update/update/');
+  assert.deepEqual([again.status, again.json], [400, 'There is nothing to update.']);
+});
+
 test('the message of the day and the network buffers are what the settings say', async () => {
   await nas.api.expect(200, 'PUT', 'system/advanced/', { adv_motd: 'Hello from the lab', adv_autotune: true });
   assert.equal(await nas.machine.run('cat /etc/motd'), 'Hello from the lab\n');
   assert.equal((await nas.machine.run('sysctl -n net.core.rmem_max')).trim(), '134217728');
+});
+
+test('factory restore makes the machine what it was and leaves the pool; the backup made before and a file bring it back', async () => {
+  const config = '/api/holdfast/v1/config';
+  const shown = async () =>
+    Object.fromEntries(
+      await Promise.all(
+        ['account/users', 'system/settings', 'system/advanced', 'system/ntpserver', 'system/certificate', 'services/ftp', 'services/services', 'tasks/cronjob'].map(
+          async (path) => [path, (await nas.api.get(`${path}/`)).text] as const,
+        ),
+      ),
+    );
+  const configured = await shown();
+  const passphrase = 'a passphrase of the lab';
+  const file = await nas.api.expect(200, 'POST', `${config}/backup`, { passphrase });
+  await nas.machine.run('echo kept >/mnt/tank/mary/kept');
+
+  assert.equal((await nas.api.post('system/config/factory_restore/')).text, 'Configuration restored to defaults. Reboot required.');
+  assert.match(await nas.machine.run('id mary 2>&1 || true'), /no such user/);
+  assert.equal((await nas.machine.run('systemctl is-active proftpd || true')).trim(), 'inactive');
+  assert.notEqual((await nas.machine.run('timedatectl show --property=Timezone --value')).trim(), 'Asia/Tokyo');
+  assert.equal((await nas.machine.run('zpool list -H -o name; cat /mnt/tank/mary/kept')).trim(), 'tank\nkept');
+  assert.equal((await curl('-o', '/dev/null', '-w', '%{http_code}', 'https://nas.example.com/')).stdout, '000', 'the door of HTTPS is shut');
+
+  const [backup] = await nas.api.list(`${config}/backups`);
+  await nas.api.expect(200, 'POST', `${config}/restore`, { backup: backup?.['number'] });
+  assert.deepEqual(await shown(), configured);
+  assert.equal((await nas.machine.run('timedatectl show --property=Timezone --value')).trim(), 'Asia/Tokyo');
+
+  await nas.api.expect(202, 'POST', 'system/config/factory_restore/');
+  await nas.api.expect(200, 'POST', `${config}/restore`, { file, passphrase });
+  assert.deepEqual(await shown(), configured);
+  await eventually(10, async () => {
+    const outcome = await curl('--ssl-reqd', '--user', 'mary:her secret', 'ftp://nas.example.com/');
+    assert.match(outcome.stdout, /kept/, outcome.stderr);
+  });
+  assert.equal((await curl('-o', '/dev/null', '-w', '%{http_code}', 'https://nas.example.com/')).stdout, '401');
 });
 
 test('after all this nothing differs from the configuration', async () => {

@@ -438,6 +438,18 @@ export const examples: Readonly<Record<string, Example>> = {
       'POST import': { body: (n) => ({ cert_name: `imported${n}`, cert_certificate: exampleCertificate, cert_privatekey: exampleKey, cert_serial: null }) },
     },
   },
+  'system/config': {
+    actions: {
+      'POST factory_restore': {
+        async make(api, n) {
+          await api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: `echo ${n}` });
+          await api.expect(201, 'POST', 'system/tunable/', { tun_var: 'vm.swappiness', tun_value: '10', tun_type: 'sysctl' });
+          await api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Europe/Berlin', stg_guiport: 8000 });
+          return {};
+        },
+      },
+    },
+  },
   'system/advanced': {
     update: (n) => ({ adv_motd: `Welcome ${n}`, adv_powerdaemon: n % 2 === 0, adv_consolemenu: n % 2 === 1, adv_autotune: n % 2 === 1 }),
     variants: [{ title: 'that concerns the next start', verb: 'update', body: (n) => ({ adv_serialconsole: n % 2 === 1, adv_serialspeed: n % 3 === 0 ? '9600' : '115200' }) }],

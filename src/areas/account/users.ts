@@ -45,7 +45,7 @@ const fields = {
   ),
   bsdusr_sudo: flag(false, { says: 'Whether the user may become root with sudo.' }),
   bsdusr_sshpubkey: where(
-    text({ says: 'Public keys that open the account over SSH, one a line: the file .ssh/authorized_keys in the home folder.', max: 65_536, multiline: true }),
+    text({ says: 'Public keys that open the account over SSH, one a line: the file .ssh/authorized_keys in the home folder.', max: 65_536, multiline: true, untrimmed: true }),
     publicKeysProblem,
   ),
   bsdusr_attributes: freeObject({ says: 'What clients keep with the user for themselves.', maxBytes: 65_536 }),

@@ -27,6 +27,7 @@ export const diskRecord = collection('holdfast/disks', {
   title: 'disk',
   says: 'What was decided about disks.',
   verbs: [],
+  ofMachine: true,
   order: ['disk_identifier'],
   fields: { disk_identifier: readOnly(text({ says: 'What names the disk wherever it is plugged in.' })), ...diskSettings },
 });

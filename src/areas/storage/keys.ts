@@ -12,6 +12,7 @@ export const machineKey = collection('holdfast/machinekey', {
   title: 'machine key',
   says: 'The key that opens the volumes of this machine.',
   verbs: [],
+  ofMachine: true,
   fields: { key: hidden(secret(text({ says: '256 random bits.', max: 64 }))) },
   seed: () => [{ key: randomBytes(32).toString('base64url') }],
   atStart: openVolumes,

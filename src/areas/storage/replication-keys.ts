@@ -8,6 +8,7 @@ export const replicationKey = collection('holdfast/replicationkey', {
   title: 'replication key',
   says: 'The key that other machines let in for replication.',
   verbs: [],
+  ofMachine: true,
   fields: {
     key_public: hidden(text({ says: 'The line for authorized_keys.', max: 200 })),
     key_private: hidden(secret(text({ says: 'The private key, as OpenSSH keeps it.', max: 1000, multiline: true }))),

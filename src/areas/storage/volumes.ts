@@ -10,6 +10,7 @@ export const volumeRecord = collection('holdfast/volumes', {
   title: 'volume',
   says: 'The numbers of the volumes.',
   verbs: [],
+  ofMachine: true,
   order: ['vol_name'],
   fields: {
     vol_name: readOnly(text({ says: 'Name of the pool.' })),

@@ -54,7 +54,7 @@ export class AlertWatch {
     const engine = this.#engine;
     this.#looks += 1;
     if (this.#looks % looksPerInspection === 0) await engine.inspect();
-    const { view } = engine.glance(['storage']);
+    const { view } = engine.glance(['storage', 'condition']);
     const alerts = alertsOf(engine.world, engine.health);
     const gone = view.all(alertNote).filter(({ alert }) => !alerts.some(({ id }) => id === alert));
     const seen = view.all(notice).filter((one) => engine.health.now - one.at > forgotten && view.find(alertNote, 'alert', noticeAlertId(one))?.dismissed === true);

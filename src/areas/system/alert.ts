@@ -13,6 +13,7 @@ export const alertNote = collection('system/alertnote', {
   title: 'note about an alert',
   says: 'Whether an alert was dismissed, and whether it was mailed.',
   verbs: [],
+  ofMachine: true,
   fields: {
     alert: required(text({ says: 'Id of the alert.' })),
     dismissed: flag(false, { says: 'Whether somebody dismissed it.' }),
@@ -36,6 +37,9 @@ const day = 86_400_000;
 /** Shares of a pool or disk that may be used before it is told. */
 const fullness = { warn: 0.8, critical: 0.9 } as const;
 
+/** Seconds by which a clock is off before it is told. */
+const farOff = 5;
+
 /** What should be looked at now. Each alert is there as long as its cause is, and no longer. */
 export function alertsOf({ view, facts }: World, health: Health): readonly Alert[] {
   const alerts: Alert[] = [];
@@ -51,6 +55,22 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
         `The volume ${name} is ${Math.floor(used * 100)} % full. Writing becomes slow above ${fullness.warn * 100} %.`,
       );
   }
+  const { failingDisks, clockOffset, updates } = facts.condition;
+  for (const name of failingDisks) raise('CRIT', 'smart', name, `The disk ${name} tells by SMART that it fails: replace it before it does.`);
+  if (clockOffset !== undefined && Math.abs(clockOffset) >= farOff)
+    raise(
+      'WARN',
+      'clock',
+      'offset',
+      `The clock is ${Math.round(Math.abs(clockOffset))} seconds off, by its time servers. Directory services do not let such a machine in for long.`,
+    );
+  if (updates > 0)
+    raise(
+      'WARN',
+      'update',
+      'packages',
+      `${updates === 1 ? 'A newer package is' : `${updates} newer packages are`} to be had: POST /system/update/update/ installs ${updates === 1 ? 'it' : 'them'}.`,
+    );
   for (const { unit, reason } of health.degraded) raise('CRIT', 'unit', unit, `The machine is not what the configuration says (${unit}): ${reason}`);
   for (const unit of health.drifted) raise('WARN', 'drift', unit, `The machine was changed by other hands (${unit}); /api/holdfast/v1/drift tells how.`);
   for (const { id, title, error } of health.failedJobs) raise('CRIT', 'job', String(id), `A task failed: ${title}. ${error ?? ''}`.trim());
@@ -98,7 +118,7 @@ export const alert = hosted(
     title: 'alert',
     says: 'Something about the appliance that a person should look at.',
     key: { name: 'id', slashes: false },
-    shows: ['storage'],
+    shows: ['storage', 'condition'],
     fields: {
       id: live(text({ says: 'The same as long as the cause is there.' })),
       level: live(text({ says: 'WARN, or CRIT for what cannot wait.' })),

@@ -22,6 +22,8 @@ function endLater(operations: Operations, how: 'reboot' | 'poweroff', title: str
   operations.background({
     title,
     subject: `system/${how}`,
+    // A virtual machine is there again at once.
+    touches: ['bootEnvironments'],
     async run({ host, signal }) {
       await pause(farewell, undefined, { signal });
       await host.machine.end(how);

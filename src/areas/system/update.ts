@@ -56,7 +56,11 @@ export const update = collection('system/update', { title: 'update', says: 'Newe
             touches: ['bootEnvironments'],
           });
         }
-        await work.step({ title: 'install what is new', perform: ({ machine }) => machine.update({ signal: new AbortController().signal, heard: () => {} }) });
+        await work.step({
+          title: 'install what is new',
+          perform: ({ machine }) => machine.update({ signal: new AbortController().signal, heard: (line) => work.progress(line.slice(0, 200)) }),
+        });
+        await work.step({ title: 'look what is left', perform: async () => {}, touches: ['condition'] });
       });
       return 'Successfully updated.';
     },

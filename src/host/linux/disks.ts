@@ -50,6 +50,14 @@ export class LinuxDisks implements Disks {
     return found.flatMap(({ device, label }) => (label === undefined ? [] : [{ ...label, device }]));
   }
 
+  async failing(): Promise<readonly string[]> {
+    const asked = (await this.list()).filter(({ can }) => can.includes('smart'));
+    const outcomes = await Promise.all(
+      asked.map(async ({ name }) => ({ name, status: (await this.#runner.run(['smartctl', '--nocheck=standby', '--health', `/dev/${name}`])).status })),
+    );
+    return outcomes.filter(({ status }) => isFailing(status)).map(({ name }) => name);
+  }
+
   async scramble(disk: string): Promise<void> {
     const usedBy = (await this.list()).find(({ name }) => name === disk)?.usedBy;
     if (!/^[a-z0-9-]+$/.test(disk) || usedBy !== undefined) throw new HostError(`cannot write to the disk ${disk}: ${usedBy ?? 'there is no such disk'}`);
@@ -102,6 +110,11 @@ export class LinuxDisks implements Disks {
     if (!isKnown) this.#known.set(device, { known, label });
     return pools.some(({ guid }) => guid === label?.guid) ? undefined : label;
   }
+}
+
+/** What smartctl ends with, bit by bit: the fourth is set when the disk says so, which counts only if it could be asked. */
+export function isFailing(status: number): boolean {
+  return (status & 0b111) === 0 && (status & 0b1000) !== 0;
 }
 
 /** The pool that the machine runs from, if it does. */

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { HostError } from '../ports/index.ts';
 import type { Machine, Update } from '../ports/machine.ts';
-import { readSimulation } from './machine-read.ts';
+import { readSimulation, readTracking } from './machine-read.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 
 /** Milliseconds. */
@@ -65,6 +65,11 @@ export class LinuxMachine implements Machine {
       clearTimeout(timer);
       socket.close();
     }
+  }
+
+  async clockOffset(): Promise<number | undefined> {
+    const { status, stdout } = await this.#runner.run(['chronyc', '-c', 'tracking']);
+    return status === 0 ? readTracking(stdout) : undefined;
   }
 
   async renewSources(): Promise<void> {

@@ -3,6 +3,9 @@ export interface Disks {
   /** Wakes no disk that sleeps. */
   list(): Promise<readonly Disk[]>;
 
+  /** Names of the disks that tell of themselves that they fail. Wakes none. */
+  failing(): Promise<readonly string[]>;
+
   /** Fills a disk that nobody uses with random data. It takes as long as writing all of it does. */
   scramble(disk: string): Promise<void>;
 

@@ -15,6 +15,9 @@ export interface Machine {
   /** Whether a time server answers at this host. */
   answersTime(host: string): Promise<boolean>;
 
+  /** Seconds by which its clock is off, by the time servers it goes by; undefined while it has heard of none. */
+  clockOffset(): Promise<number | undefined>;
+
   /** Asks the package sources what is new. */
   renewSources(): Promise<void>;
   /** What would be installed, by what the sources were last seen to have. */

@@ -17,6 +17,11 @@ export class VirtualBootEnvironments implements BootEnvironments {
     this.#memory = new Memory(path, listOf(isEnvironment), Object.freeze([Object.freeze(first)]));
   }
 
+  /** The machine starts anew, from the one that was chosen. */
+  boot(): void {
+    this.#keep(this.#memory.value.map((one) => ({ ...one, now: one.onReboot })));
+  }
+
   async list(): Promise<readonly BootEnvironment[]> {
     return this.#memory.value;
   }

@@ -26,6 +26,7 @@ const factory: Tuning = Object.freeze({ standby: 0, power: 255, acoustics: 0, sm
 export class VirtualDisks implements Disks {
   /** What each disk was told last, by name. */
   readonly #memory: Memory<Readonly<Record<string, Tuning>>>;
+  readonly #failing = new Set<string>();
   readonly #disks: readonly VirtualDisk[];
   readonly #usedBy: (disk: string) => string | undefined;
   readonly #isBroken: (disk: string) => boolean;
@@ -42,6 +43,16 @@ export class VirtualDisks implements Disks {
     return this.#disks
       .filter(({ name }) => !this.#isBroken(name))
       .map((disk) => Object.freeze({ ...disk, lunid: '', model: 'Virtual disk', rotational: false, usedBy: this.#usedBy(disk.name), path: `/dev/${disk.name}`, can: abilities }));
+  }
+
+  /** From now on this disk tells that it fails, or that it does not. For tests. */
+  ail(disk: string, fails: boolean): void {
+    if (fails) this.#failing.add(disk);
+    else this.#failing.delete(disk);
+  }
+
+  async failing(): Promise<readonly string[]> {
+    return (await this.list()).map(({ name }) => name).filter((name) => this.#failing.has(name));
   }
 
   async scramble(disk: string): Promise<void> {

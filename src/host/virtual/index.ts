@@ -16,6 +16,7 @@ import { lookAt, Tree } from './tree.ts';
 import { VirtualWeb } from './web.ts';
 import { VirtualZfs } from './zfs.ts';
 
+export type { VirtualDisks } from './disks.ts';
 export type { VirtualMachine } from './machine.ts';
 export type { VirtualServices } from './services.ts';
 export type { Initiator, VirtualTargets } from './targets.ts';
@@ -23,6 +24,7 @@ export type { VirtualZfs } from './zfs.ts';
 
 export interface VirtualHost extends Host {
   readonly kind: 'virtual';
+  readonly disks: VirtualDisks;
   readonly machine: VirtualMachine;
   readonly services: VirtualServices;
   readonly zfs: VirtualZfs;
@@ -56,15 +58,16 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     exists: ({ kind, path }) =>
       kind === 'file' ? lookAt(tree.locate(path))?.isFile() === true : kind === 'zvol' ? zfs.hasDevice(path) : disks.some(({ name }) => path === `/dev/${name}`),
   });
+  const bootEnvironments = new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now);
   const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
   return Object.freeze({
     kind: 'virtual',
     accounts,
-    bootEnvironments: new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now),
+    bootEnvironments,
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk), isBroken: (disk) => zfs.isBroken(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
-    machine: new VirtualMachine(join(folder, 'machine.json')),
+    machine: new VirtualMachine(join(folder, 'machine.json'), () => bootEnvironments.boot()),
     network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
     replication: new VirtualReplication(join(folder, 'peers.json'), { tree, near: (dataset, recursive) => zfs.replicas(dataset, recursive) }),
     services: new VirtualServices(join(folder, 'services.json'), tree),

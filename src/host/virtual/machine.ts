@@ -34,6 +34,15 @@ function initial(name: string): string | undefined {
   return ofInterface.test(name) ? '0' : undefined;
 }
 
+function isZone(name: string): boolean {
+  try {
+    Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 interface Kept {
   readonly zone: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -47,8 +56,14 @@ const fresh: Kept = Object.freeze({ zone: 'America/Los_Angeles', parameters: Obj
 
 export class VirtualMachine implements Machine {
   readonly #memory: Memory<Kept>;
+  readonly #booted: () => void;
+  #offset = 0;
+  /** Whether the sources were asked since the last update. */
+  #isOffered = false;
 
-  constructor(path: string) {
+  /** `booted` is told when it starts anew. */
+  constructor(path: string, booted: () => void) {
+    this.#booted = booted;
     this.#memory = new Memory(path, shapeOf<Kept>({ zone: isText, parameters: mapOf(isText), updates: isNumber, ended: optional(oneOf(['reboot', 'poweroff'] as const)) }), fresh);
   }
 
@@ -58,6 +73,7 @@ export class VirtualMachine implements Machine {
   }
 
   async setZone(zone: string): Promise<void> {
+    if (!isZone(zone)) throw new HostError(`Failed to set time zone: Invalid or not installed time zone '${zone}'`);
     this.#keep({ zone });
   }
 
@@ -85,20 +101,33 @@ export class VirtualMachine implements Machine {
     return !/(^|\.)invalid$/.test(host);
   }
 
-  async renewSources(): Promise<void> {}
+  /** Lets its clock go wrong by so many seconds. For tests. */
+  strayBy(seconds: number): void {
+    this.#offset = seconds;
+  }
 
-  /** There is always one more to come. */
+  async clockOffset(): Promise<number> {
+    return this.#offset;
+  }
+
+  /** The sources always have one more to come. */
+  async renewSources(): Promise<void> {
+    this.#isOffered = true;
+  }
+
   async updates(): Promise<readonly Update[]> {
     const { updates } = this.#memory.value;
-    return [{ name: 'virtual-system', from: `1.${updates}`, to: `1.${updates + 1}` }];
+    return !this.#isOffered ? [] : [{ name: 'virtual-system', from: `1.${updates}`, to: `1.${updates + 1}` }];
   }
 
   async update(): Promise<void> {
+    this.#isOffered = false;
     this.#keep({ updates: this.#memory.value.updates + 1 });
   }
 
   async end(how: 'reboot' | 'poweroff'): Promise<void> {
     this.#keep({ ended: how });
+    if (how === 'reboot') this.#booted();
   }
 
   #keep(part: Partial<Kept>): void {

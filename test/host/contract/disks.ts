@@ -24,6 +24,15 @@ export function describeDisks(hosts: readonly HostUnderTest[]): void {
         }
       });
 
+      test('those that fail are some of them', async (t) => {
+        const { disks } = await start(t);
+        const names = (await disks.list()).map(({ name }) => name);
+        assert.deepEqual(
+          (await disks.failing()).filter((name) => !names.includes(name)),
+          [],
+        );
+      });
+
       test('a disk that can takes what it is told, and one that is not there is a failure', async (t) => {
         const { disks } = await start(t);
         const able = (await disks.list()).find((disk) => disk.can.includes('standby'));

@@ -9,10 +9,12 @@ import { describeAccounts } from './accounts.ts';
 import { describeCommands } from './commands.ts';
 import { describeDisks } from './disks.ts';
 import { describeFiles } from './files.ts';
+import { describeMachine } from './machine.ts';
 import { describeNetwork } from './network.ts';
 import { describeServices } from './services.ts';
 import { freeDisks, freshName, poolOn, refused } from './support.ts';
 import { describeTargets } from './targets.ts';
+import { describeWeb } from './web.ts';
 import { describeZfs } from './zfs.ts';
 
 // These make pools and users of whatever machine they run on; test/lab/contract.test.ts brings them into the test machine.
@@ -36,9 +38,11 @@ describeAccounts(hosts);
 describeCommands(hosts);
 describeDisks(hosts);
 describeFiles(hosts);
+describeMachine(hosts);
 describeNetwork(hosts);
 describeServices(hosts);
 describeTargets([...hosts, withTgt]);
+describeWeb(hosts);
 describeZfs(hosts);
 describeReal(linux);
 

@@ -55,6 +55,7 @@ export const machine: Facts = Object.freeze<Facts>({
     shells: ['/bin/sh'],
   },
   bootEnvironments: undefined,
+  condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
   disks: [],
   network: { hostname: 'nas', domain: '', hosts: '', nameServers: [], links: [] },
   services: new Map(),

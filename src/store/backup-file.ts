@@ -1,0 +1,197 @@
+/** The configuration as one file: what is in it, with and without secrets, and how it is read again. */
+import { createHash, randomBytes, scrypt } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { IssueList, invalid } from '../engine/errors.ts';
+import type { Field, Fields } from '../engine/fields.ts';
+import { isKept, isRecordOf } from '../engine/record.ts';
+import type { Configuration, RecordOf } from '../engine/resource.ts';
+import { fieldValue, type Kept } from '../engine/tables.ts';
+import { isObject, sortedJson } from '../lib/json.ts';
+import { isSealed, Seal } from './seal.ts';
+
+/** Goes up when a file is no longer read as it was before. */
+const format = 1;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Of scrypt: N is two to the power of `log`. 64 MiB and some tenths of a second. */
+const cost = { log: 16, r: 8, p: 1 };
+
+/** Sealed under a key that is made of the passphrase. */
+async function sealBy(passphrase: string, salt: Buffer): Promise<Seal> {
+  const { log, r, p } = cost;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  scrypt(passphrase, salt, 32, { N: 2 ** log, r, p, maxmem: 2 ** (log + 11) }, (error, key) => (error === null ? resolve(key) : reject(error)));
+  return new Seal(await promise);
+}
+
+/** Without a passphrase the file has no secrets: no key protects what lies about in the clear. */
+export async function writeBackup(
+  configuration: Configuration,
+  { version, at, passphrase }: { readonly version: string; readonly at: string; readonly passphrase?: string },
+): Promise<Members> {
+  const salt = randomBytes(16);
+  const seal = passphrase === undefined ? undefined : await sealBy(passphrase, salt);
+  const bodyOf = (fields: Fields, record: Members) => {
+    const body: Record<string, unknown> = { id: record['id'] };
+    for (const [name, field] of Object.entries(fields)) {
+      if (!isKept(field)) continue;
+      if (!field.secret || isUnset(record[name])) body[name] = record[name];
+      else if (seal !== undefined) body[name] = seal.close(record[name]);
+    }
+    return body;
+  };
+  const file = {
+    holdfast_backup: format,
+    version,
+    made: at,
+    secrets: seal === undefined ? null : { salt: salt.toString('base64') },
+    resources: Object.fromEntries([...configuration].map(([{ path, fields }, records]) => [path, records.map((record) => bodyOf(fields, record))])),
+  };
+  return { ...file, digest: digestOf(file) };
+}
+
+/** What a file says, but for what it leaves to the configuration that it comes to: secrets, and what came with a later version. */
+export type Reading = (current: Configuration, fresh: Configuration) => Configuration;
+
+/** Reads a file that may be anything. Each problem is told by the record that has it. */
+export async function readBackup(file: unknown, { resources, passphrase }: { readonly resources: readonly Kept[]; readonly passphrase?: string | undefined }): Promise<Reading> {
+  const { holdfast_backup: made, digest, ...rest } = isObject(file) ? file : {};
+  if (typeof made !== 'number') throw wrongFile('This is no backup of a configuration of Holdfast.');
+  if (made > format) throw wrongFile(`A newer Holdfast wrote this backup (version ${made} of its format; this one knows ${format}).`);
+  if (digest !== digestOf({ holdfast_backup: made, ...rest })) throw wrongFile('The backup is damaged, or was changed since it was made: its digest is not that of what it holds.');
+  const seal = await sealOf(rest['secrets'], passphrase);
+  const bodies = isObject(rest['resources']) ? rest['resources'] : {};
+  const issues = new IssueList();
+  for (const path of Object.keys(bodies)) if (!resources.some((resource) => resource.path === path)) issues.add(path, 'This Holdfast has nothing of this name.');
+  const found = new Map<Kept, readonly Partly[]>();
+  for (const resource of resources) {
+    const list = bodies[resource.path];
+    if (list !== undefined) found.set(resource, readRecords(resource, list, seal, issues));
+  }
+  issues.throwIfAny();
+  return (current, fresh) => {
+    const lacking = new IssueList();
+    const whole = resources.map((resource): [Kept, readonly RecordOf<Fields>[]] => {
+      const partly = found.get(resource);
+      if (partly === undefined) return [resource, fresh.get(resource) ?? []];
+      const there = new Map((current.get(resource) ?? []).map((record) => [record.id, record]));
+      const first = new Map((fresh.get(resource) ?? []).map((record) => [record.id, record]));
+      return [resource, partly.flatMap((one) => completed(resource, one, { now: there.get(one.id), first: first.get(one.id) }, lacking))];
+    });
+    lacking.throwIfAny();
+    return new Map(whole);
+  };
+}
+
+/** A record of which secrets may be missing. */
+interface Partly {
+  readonly id: number;
+  readonly values: Members;
+  /** Names of the secrets that the file leaves out. */
+  readonly missing: readonly string[];
+  /** What nobody could send: it is right only where Holdfast itself has put it, as into the accounts of the system. */
+  readonly doubtful: readonly { readonly name: string; readonly wrong: string }[];
+}
+
+function readRecords(resource: Kept, list: unknown, seal: Seal | undefined, issues: IssueList): readonly Partly[] {
+  const records = Array.isArray(list) ? list.filter(isObject) : [];
+  const ids = records.map(({ id }) => id);
+  const isWhole = Array.isArray(list) && records.length === list.length && ids.every((id) => Number.isSafeInteger(id) && Number(id) > 0) && new Set(ids).size === ids.length;
+  if (!isWhole || (resource.kind === 'singleton' && !(ids.length === 1 && ids[0] === 1))) {
+    issues.add(resource.path, resource.kind === 'singleton' ? 'One record with the id 1 is wanted.' : 'A list of records is wanted, each with an id of its own.');
+    return [];
+  }
+  return records.map((record) => readRecord(resource, record, seal, issues));
+}
+
+function readRecord({ path, fields }: Kept, body: Members, seal: Seal | undefined, issues: IssueList): Partly {
+  const id = Number(body['id']);
+  const tell = (name: string, sentence: string) => issues.add(`${path}/${id}`, `${name}: ${sentence}`);
+  const values: Record<string, unknown> = { id };
+  const missing: string[] = [];
+  const doubtful: Partly['doubtful'][number][] = [];
+  for (const name of Object.keys(body)) if (name !== 'id' && !isKeptName(fields, name)) tell(name, 'This Holdfast has no field of this name.');
+  for (const [name, field] of Object.entries(fields)) {
+    if (!isKept(field)) continue;
+    const value = opened(field, body[name], seal);
+    if (value === undefined) {
+      // It came with a later version, or is a secret of a file without.
+      if (field.secret) missing.push(name);
+      else if (field.required) tell(name, 'It is missing.');
+      else values[name] = field.initial ?? null;
+    } else if (value === null) {
+      if (field.use === 'plain' && field.initial !== null && field.blank !== null) tell(name, 'It has no value.');
+      else values[name] = null;
+    } else {
+      const reading = field.read(value);
+      // What Holdfast filled in keeps the end of line that a client's would lose.
+      values[name] = reading.ok && field.use === 'plain' ? reading.value : value;
+      if (!reading.ok) doubtful.push({ name, wrong: reading.wrong });
+    }
+  }
+  return { id, values, missing, doubtful };
+}
+
+function isKeptName(fields: Fields, name: string): boolean {
+  const field = fields[name];
+  return field !== undefined && isKept(field);
+}
+
+function opened(field: Field, value: unknown, seal: Seal | undefined): unknown {
+  // Only a secret is ever sealed: a client's own object may look like it.
+  if (!field.secret || !isSealed(value)) return value;
+  try {
+    return seal?.open(value);
+  } catch {
+    throw invalid({ passphrase: ['It does not open the secrets of this backup.'] });
+  }
+}
+
+/**
+ * A secret that the file does not have is the one that the same record has now. Which is the same is told by its id, by
+ * what tells records of its kind apart, and by what Holdfast filled in, as the certificate that a key belongs to.
+ */
+function completed(
+  resource: Kept,
+  { id, values, missing, doubtful }: Partly,
+  { now, first }: { readonly now: RecordOf<Fields> | undefined; readonly first: RecordOf<Fields> | undefined },
+  issues: IssueList,
+): readonly RecordOf<Fields>[] {
+  const { fields, path } = resource;
+  for (const { name, wrong } of doubtful) {
+    if (![now, first].some((one) => one !== undefined && isDeepStrictEqual(fieldValue(one, name), values[name]))) issues.add(`${path}/${id}`, `${name}: ${wrong}`);
+  }
+  const filledIn = Object.entries(fields).flatMap(([name, field]) => (field.use === 'readOnly' ? [name] : []));
+  const names = [...(resource.kind === 'singleton' ? [] : (resource.unique[0]?.fields ?? resource.order)), ...filledIn.filter((name) => !missing.includes(name))];
+  const isSame = now !== undefined && names.every((name) => fieldValue(now, name) === values[name]);
+  const record: Record<string, unknown> = { ...values };
+  for (const name of missing) {
+    const field = fields[name];
+    if (isSame) record[name] = fieldValue(now, name);
+    else if (field?.required) issues.add(`${path}/${id}`, `${name}: It is a secret, which this backup does not have. Take one that was made with a passphrase.`);
+    else record[name] = field?.initial ?? null;
+  }
+  // Keys of the machine itself, of which the file has only the public halves, stay together.
+  if (resource.kind === 'singleton' && now !== undefined && !isSame && missing.some((name) => filledIn.includes(name)))
+    for (const name of filledIn) record[name] = fieldValue(now, name);
+  return isRecordOf(fields, record) ? [record] : [];
+}
+
+async function sealOf(secrets: unknown, passphrase: string | undefined): Promise<Seal | undefined> {
+  if (!isObject(secrets)) return undefined;
+  if (passphrase === undefined) throw invalid({ passphrase: ['The secrets of this backup are sealed: the passphrase is wanted that it was made with.'] });
+  return sealBy(passphrase, Buffer.from(String(secrets['salt']), 'base64'));
+}
+
+function digestOf(file: Members): string {
+  return createHash('sha256').update(sortedJson(file)).digest('hex');
+}
+
+function isUnset(value: unknown): boolean {
+  return value === '' || value === null || value === undefined;
+}
+
+function wrongFile(sentence: string) {
+  return invalid({ file: [sentence] });
+}

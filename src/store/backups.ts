@@ -1,0 +1,62 @@
+/** Backups of the configuration as they are asked for beyond the document: `config/backup`, `config/backups` and `config/restore`. */
+import type { Asker, Engine } from '../engine/engine.ts';
+import { invalid, missing } from '../engine/errors.ts';
+import { inputOnly, integer, secret, text, where } from '../engine/fields.ts';
+import type { Backup } from '../engine/keeper.ts';
+import { readSent } from '../engine/record.ts';
+import type { Configuration, SentOf } from '../engine/resource.ts';
+import { isObject } from '../lib/json.ts';
+import { quote } from '../lib/text.ts';
+import { readBackup, writeBackup } from './backup-file.ts';
+
+const passphrase = inputOnly(
+  secret(where(text({ says: 'What seals the secrets of the file.', max: 256, untrimmed: true }), (value) => (value.length < 8 ? 'It has at least 8 characters.' : undefined))),
+);
+
+const backupFields = { passphrase };
+
+const restoreFields = { passphrase, backup: inputOnly(integer({ says: 'Number of a backup that was made by itself, in place of a file.', min: 1 })) };
+
+/** The configuration as one file; with its secrets when there is a passphrase to seal them by. */
+export async function backUp(engine: Engine, body: unknown): Promise<unknown> {
+  const sent = readBody(backupFields, body);
+  const made = { version: engine.version, at: new Date(engine.now()).toISOString() };
+  return writeBackup(engine.configuration, { ...made, ...(sent.passphrase === undefined ? {} : { passphrase: sent.passphrase }) });
+}
+
+/** The backups that were made by themselves, each before a change of the whole configuration. */
+export async function listBackups(engine: Engine): Promise<readonly Backup[]> {
+  return engine.backups();
+}
+
+/** Exchanges the configuration for that of a file, or of a backup that was made by itself; answers the one made before. */
+export async function restore(engine: Engine, body: unknown, asker: Asker): Promise<unknown> {
+  const sent = readBody(restoreFields, body);
+  const file = isObject(body) ? body['file'] : undefined;
+  if ((file === undefined) === (sent.backup === undefined)) throw invalid({ file: ['A backup is wanted: either its file, or as backup the number of one of config/backups.'] });
+  if (sent.backup === undefined) {
+    const reading = await readBackup(file, { resources: [...engine.configuration.keys()], passphrase: sent.passphrase });
+    const made = isObject(file) ? quote(file['made']) : '';
+    await engine.exchange(`restore the configuration of ${made}`, asker, reading);
+  } else {
+    const { backup: number } = sent;
+    const kept = engine.backup(number) ?? gone(number);
+    await engine.exchange(`restore the backup ${number}`, asker, (_current, fresh) => withLater(kept, fresh));
+  }
+  return { before: engine.backups()[0] ?? null };
+}
+
+/** What came with a later version is as on a fresh system. */
+function withLater(kept: Configuration, fresh: Configuration): Configuration {
+  return new Map([...fresh, ...kept]);
+}
+
+function readBody<F extends typeof backupFields>(fields: F, body: unknown): SentOf<F> {
+  const { sent, issues } = readSent(fields, body, 'create');
+  if (Object.keys(issues).length > 0) throw invalid(issues);
+  return sent;
+}
+
+function gone(number: number): never {
+  throw missing(`There is no backup ${number}.`);
+}
