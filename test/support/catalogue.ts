@@ -153,7 +153,7 @@ export class Maker {
   /** Sends what has to come before another record of this kind. */
   async makeRoom(resource: Resource): Promise<void> {
     const { first } = exampleOf(resource);
-    if (first !== undefined) await this.api.send(first.method, first.path);
+    if (first !== undefined) await this.api.send(first.method, first.path, first.body);
   }
 
   /** A body for one more record, once what it needs has been made. */
@@ -289,6 +289,7 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     media: readIfThere(join(folder, 'network.json')),
     tunings: readIfThere(join(folder, 'disks.json')),
     targets: readIfThere(join(folder, 'targets.json')),
+    jails: Object.fromEntries(await machine.jails.look()),
     doors: readIfThere(join(folder, 'web.json')),
     kernel: readIfThere(join(folder, 'machine.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
@@ -314,7 +315,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
 const harmless =
-  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|size|stage|discard)|machine\.(zone|parameter|answersTime|updates)|network\.(look|medium|routes)|services\.states|targets\.(look|objections|differences|sessions)|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
+  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|size|stage|discard)|machine\.(zone|parameter|answersTime|updates)|network\.(look|medium|routes)|services\.states|jails\.look|targets\.(look|objections|differences|sessions)|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);
