@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { catalogue } from './areas/index.ts';
+import { jailsStay } from './areas/jails/jails.ts';
 import { portRule } from './areas/services/ports.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { NoticeDesk } from './areas/system/notice-desk.ts';
@@ -64,7 +65,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const engine = await Engine.start({
     resources: parts.resources ?? catalogue,
     units: parts.units ?? units,
-    rules: [portRule(parts.listen)],
+    rules: [portRule(parts.listen), jailsStay],
     accesses,
     host,
     store,

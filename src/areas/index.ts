@@ -6,6 +6,10 @@ import { kerberosRealm } from './directoryservice/kerberosrealm.ts';
 import { kerberosSettings } from './directoryservice/kerberossettings.ts';
 import { ldapSettings } from './directoryservice/ldap.ts';
 import { nisSettings } from './directoryservice/nis.ts';
+import { jailSettings } from './jails/configuration.ts';
+import { jail } from './jails/jails.ts';
+import { jailMountPoint } from './jails/mountpoints.ts';
+import { jailTemplate } from './jails/templates.ts';
 import { networkSettings } from './network/globalconfiguration.ts';
 import { networkInterface } from './network/interface.ts';
 import { lagg } from './network/lagg.ts';
@@ -74,6 +78,10 @@ import { smartTest } from './tasks/smarttest.ts';
 
 export const catalogue: readonly Resource[] = [
   // Part A
+  jailSettings,
+  jail,
+  jailMountPoint,
+  jailTemplate,
   networkSettings,
   networkInterface,
   vlan,

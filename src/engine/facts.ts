@@ -2,6 +2,7 @@ import type { KnownAccounts } from '../host/ports/accounts.ts';
 import type { BootEnvironment } from '../host/ports/boot-environments.ts';
 import type { Disk } from '../host/ports/disks.ts';
 import type { Host } from '../host/ports/index.ts';
+import type { RunningJail } from '../host/ports/jails.ts';
 import type { NetworkState } from '../host/ports/network.ts';
 import type { ServiceState } from '../host/ports/services.ts';
 import type { TargetService } from '../host/ports/targets.ts';
@@ -18,6 +19,8 @@ export interface Facts {
   readonly disks: readonly Disk[];
   /** Pools on disks that nobody has taken up; looked at with the disks. */
   readonly importable: readonly ImportablePool[];
+  /** Those that run, by name. */
+  readonly jails: ReadonlyMap<string, RunningJail>;
   readonly network: NetworkState;
   /** By the service manager's name. */
   readonly services: ReadonlyMap<string, ServiceState>;
@@ -45,7 +48,7 @@ export interface Storage {
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host' | 'importable'>;
 
-export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'network', 'services', 'storage', 'targets'];
+export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'network', 'services', 'storage', 'targets'];
 
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
 const freshFor: Readonly<Record<Topic, number>> = {
@@ -53,6 +56,7 @@ const freshFor: Readonly<Record<Topic, number>> = {
   bootEnvironments: 60_000,
   condition: 300_000,
   disks: 60_000,
+  jails: 5_000,
   network: 5_000,
   services: 5_000,
   storage: 5_000,
@@ -84,6 +88,7 @@ export class FactKeeper {
       condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
       disks: [],
       importable: [],
+      jails: new Map(),
       network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
@@ -130,7 +135,7 @@ export class FactKeeper {
   }
 
   async #gather(topic: Topic): Promise<Partial<Facts>> {
-    const { accounts, bootEnvironments, disks, machine, network, services, targets, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, jails, machine, network, services, targets, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
@@ -142,6 +147,8 @@ export class FactKeeper {
       }
       case 'disks':
         return { disks: await disks.list(), importable: await zfs.importable() };
+      case 'jails':
+        return { jails: await jails.look() };
       case 'network':
         return { network: await network.look() };
       case 'services':

@@ -203,7 +203,8 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;
   onRemove?(removing: Removing<F>): void;
-  present?(record: RecordOf<F>, world: World, runs: Runs): LiveOf<F>;
+  /** The live fields, and kept ones that the machine knows better. */
+  present?(record: RecordOf<F>, world: World, runs: Runs): LiveOf<F> & Partial<RecordOf<F>>;
   /** Whether its records say what this very machine has or is, so that they stay whatever configuration it is given. */
   readonly ofMachine: boolean;
   /** What has to be done when the daemon starts, before the machine is made true to the records. */
@@ -331,6 +332,8 @@ export interface Action<F extends Fields = Fields, I = unknown, Target = unknown
   readonly invalid: 400 | 409;
   /** Names that issues have where they are not the fields' own. */
   readonly issueNames: Quirks['issueNames'];
+  /** The member that tells what failed, where it is not `error_message`. */
+  readonly fault: Quirks['fault'];
   perform(call: ActionCall<F, I, Target>): Promise<unknown> | unknown;
 }
 
@@ -409,7 +412,10 @@ export function hosted<F extends Fields, Item, R extends Fields>(
   return Object.freeze({ actions, quirks: {}, shows: [], filters: [], removal: undefined, ...spec, verbs, kind: 'hosted' as const, path });
 }
 
-type ActionSpec<F extends Fields, I, Target> = Optional<Action<F, I, Target>, 'fields' | 'items' | 'bare' | 'answers' | 'invalid' | 'issueNames' | 'method' | 'status' | 'on'>;
+type ActionSpec<F extends Fields, I, Target> = Optional<
+  Action<F, I, Target>,
+  'fields' | 'items' | 'bare' | 'answers' | 'invalid' | 'issueNames' | 'fault' | 'method' | 'status' | 'on'
+>;
 
 /** An action: `POST`, answered 202 with a sentence, unless told otherwise (Part A, shared convention 7). */
 export function action<F extends Fields, I, Target>(spec: ActionSpec<F, I, Target>): Action<F, I, Target> {
@@ -423,6 +429,7 @@ export function action<F extends Fields, I, Target>(spec: ActionSpec<F, I, Targe
     answers: 'text' as const,
     invalid: 400 as const,
     issueNames: undefined,
+    fault: undefined,
     ...spec,
   });
 }

@@ -156,7 +156,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
         operation: place?.operation,
         invalid: invalidStatus(place),
         byPath: place?.match.route.resource.kind === 'hosted' && (place.match.route.resource.key.slashes || place.match.route.resource.quirks.missing === 'told'),
-        fault: place === undefined || 'action' in place.operation ? undefined : place.match.route.resource.quirks.fault,
+        fault: place && ('action' in place.operation ? place.operation.action.fault : place.match.route.resource.quirks.fault),
         issueNames: place && ('action' in place.operation ? place.operation.action.issueNames : place.match.route.resource.quirks.issueNames),
       });
       if (known === undefined) return unexpected(request, reply, error);

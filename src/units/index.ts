@@ -11,6 +11,7 @@ import { domainControllerUnit } from './domaincontroller/unit.ts';
 import { dynamicDnsUnit } from './dynamicdns/unit.ts';
 import { ftpUnit } from './ftp/unit.ts';
 import { iscsiUnit } from './iscsi/unit.ts';
+import { jailsUnit } from './jails/unit.ts';
 import { kerberosUnit } from './kerberos/unit.ts';
 import { autotuneUnit, kernelUnit } from './kernel/unit.ts';
 import { lldpUnit } from './lldp/unit.ts';
@@ -55,6 +56,7 @@ export const units: readonly Unit[] = [
   disksUnit,
   smartUnit,
   replicationUnit,
+  jailsUnit,
   iscsiUnit,
   timeUnit,
   kernelUnit,

@@ -13,7 +13,7 @@ export interface Example {
   readonly params?: Readonly<Record<string, string>>;
   readonly create?: Body;
   /** What is sent before one can be made. */
-  readonly first?: { readonly method: 'DELETE'; readonly path: string };
+  readonly first?: { readonly method: 'DELETE' | 'PUT'; readonly path: string; readonly body?: JsonObject };
   /** The resources of which a record is made first for each body; `ids` are theirs. */
   readonly needs?: readonly string[];
   /** Accepted for any record that was made from these examples, and different for each number. */
@@ -255,6 +255,36 @@ export const examples: Readonly<Record<string, Example>> = {
       { title: 'that puts it into groups', verb: 'update', body: () => ({ bsdusr_to_group: [35, 34] }) },
     ],
     actions: { 'POST password': { body: (n) => ({ bsdusr_password: `changed ${n}` }) }, 'POST groups': { body: (n) => (n % 2 === 0 ? ['media', 'www'] : ['webdav']) } },
+  },
+  'jails/configuration': {
+    update: (n) => ({
+      jc_path: '/mnt/tank',
+      jc_ipv4_network: `10.${n % 200}.0.0/16`,
+      jc_ipv4_network_start: `10.${n % 200}.1.1`,
+      jc_ipv4_network_end: `10.${n % 200}.1.250`,
+      jc_ipv6_network: `fd00:${n}::/64`,
+    }),
+  },
+  'jails/templates': {
+    create: (n) => ({ jt_name: `template${n}`, jt_os: n % 2 === 0 ? 'Linux' : 'FreeBSD', jt_arch: 'x64', jt_url: `https://example.com/template${n}.tar.gz` }),
+    update: (n) => ({ jt_url: `ftp://example.com/other${n}.tar.xz`, jt_arch: n % 2 === 0 ? 'x86' : 'x64' }),
+  },
+  'jails/jails': {
+    first: { method: 'PUT', path: 'jails/configuration/', body: { jc_path: '/mnt/tank' } },
+    create: (n) => ({
+      jail_host: `jail${n}`,
+      jail_ipv4: `10.201.${Math.floor(n / 250)}.${1 + (n % 250)}`,
+      jail_autostart: n % 2 === 0,
+      jail_nat: n % 3 === 0,
+      jail_flags: `tasks=${100 + n}`,
+    }),
+    actions: { 'POST start': { after: 'POST stop' } },
+  },
+  'jails/mountpoints': {
+    // The first jail stands all the time, and runs.
+    create: (n) => ({ jail: 'jail0', source: '/mnt/tank', destination: `/mnt/place${n}` }),
+    update: (n) => ({ destination: `/mnt/other${n}`, readonly: n % 2 === 0 }),
+    variants: [{ title: 'that is not mounted', verb: 'update', body: () => ({ mounted: false }) }],
   },
   'network/interface': {
     create: (n) => ({

@@ -55,6 +55,7 @@ export function withFaults(host: Host): FaultyHost {
       commands: wrap('commands', host.commands),
       disks: wrap('disks', host.disks),
       files: wrap('files', host.files),
+      jails: wrap('jails', host.jails),
       machine: wrap('machine', host.machine),
       network: wrap('network', host.network),
       replication: wrap('replication', host.replication),

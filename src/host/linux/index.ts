@@ -3,6 +3,7 @@ import { LinuxAccounts } from './accounts.ts';
 import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
+import { LinuxJails } from './jails.ts';
 import { LinuxMachine } from './machine.ts';
 import { LinuxNetwork } from './network.ts';
 import { LinuxReplication } from './replication.ts';
@@ -37,6 +38,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     commands: new LinuxCommands({ runner }),
     disks,
     files: tree,
+    jails: new LinuxJails({ runner }),
     machine: new LinuxMachine({ runner }),
     network: new LinuxNetwork({ runner, files: tree }),
     replication: new LinuxReplication({ runner }),

@@ -3,6 +3,7 @@ import type { BootEnvironments } from './boot-environments.ts';
 import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
 import type { Files } from './files.ts';
+import type { Jails } from './jails.ts';
 import type { Machine } from './machine.ts';
 import type { Network } from './network.ts';
 import type { Replication } from './replication.ts';
@@ -19,6 +20,7 @@ export interface Host {
   readonly commands: Commands;
   readonly disks: Disks;
   readonly files: Files;
+  readonly jails: Jails;
   readonly machine: Machine;
   readonly network: Network;
   readonly replication: Replication;

@@ -6,6 +6,7 @@ import { VirtualBootEnvironments } from './boot-environments.ts';
 import { VirtualCommands } from './commands.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualFiles } from './files.ts';
+import { VirtualJails } from './jails.ts';
 import { VirtualMachine } from './machine.ts';
 import { Mounts } from './mounts.ts';
 import { VirtualNetwork } from './network.ts';
@@ -67,6 +68,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk), isBroken: (disk) => zfs.isBroken(disk) }),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
+    jails: new VirtualJails(join(folder, 'jails.json'), tree),
     machine: new VirtualMachine(join(folder, 'machine.json'), () => bootEnvironments.boot()),
     network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
     replication: new VirtualReplication(join(folder, 'peers.json'), { tree, near: (dataset, recursive) => zfs.replicas(dataset, recursive) }),

@@ -60,6 +60,7 @@ export const machine: Facts = Object.freeze<Facts>({
   network: { hostname: 'nas', domain: '', hosts: '', nameServers: [], links: [] },
   services: new Map(),
   importable: [],
+  jails: new Map(),
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
     datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),

@@ -1,0 +1,314 @@
+import { randomBytes } from 'node:crypto';
+import { failed, missing } from '../../engine/errors.ts';
+import { choice, createOnly, type Field, type Fields, field, flag, inputOnly, live, nullable, onMachine, required, text, where } from '../../engine/fields.ts';
+import { addressOf } from '../../engine/formats.ts';
+import { action, type Checking, collection, type RecordOf, type Step, type View, type World } from '../../engine/resource.ts';
+import type { Rule } from '../../engine/rule.ts';
+import { parseIp } from '../../lib/ip.ts';
+import { quote } from '../../lib/text.ts';
+import { networkSettings } from '../network/globalconfiguration.ts';
+import { noSuchNic, plugged } from '../network/nics.ts';
+import { snapshotTask } from '../storage/task.ts';
+import { bridgeAddresses, cardFor, type JailAddresses, machineAddresses, nextFree, ownAddresses } from './addresses.ts';
+import { jailSettings, jailsPlace, noBroadcasts } from './configuration.ts';
+import { flagWords, readFlags } from './flags.ts';
+import { jailTemplate, keepTemplate, templateDataset, templateSnapshot } from './templates.ts';
+
+const address = (family: 4 | 6, says: string) => nullable(addressOf(family, { says }));
+
+/** The bits of a network in digits, as the document writes them; empty means unset. */
+const bits = (most: 32 | 128, says: string): Field<string, 'plain'> =>
+  where(text({ says, max: 3, pattern: /^[0-9]+$/, rule: `A number from 1 to ${most} is wanted.` }), (value) =>
+    value !== '' && (Number(value) < 1 || Number(value) > most) ? `${value} does not lie between 1 and ${most}.` : undefined,
+  );
+
+const macAddress = where(text({ says: 'Hardware address of its interface; one that nobody has unless sent.', max: 17 }), (value) =>
+  value === '' || /^[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i.test(value) ? undefined : `${quote(value)} is no hardware address of one card, as 02:00:00:00:00:01.`,
+);
+
+const fields = {
+  jail_host: required(
+    createOnly(
+      text({
+        says: 'Name of the jail, and its host name.',
+        // The most that Linux takes for a machine's name.
+        max: 64,
+        pattern: /^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?$/,
+        rule: 'Letters, digits, _ and - only, and no - at either end.',
+      }),
+    ),
+  ),
+  jail_type: createOnly(text({ says: 'Name of the template that it begins with.', max: 120, initial: 'standard' })),
+  jail_status: live(choice(['Running', 'Stopped'], { says: 'Whether it runs.' })),
+  jail_autostart: flag(true, { says: 'Whether it starts with the machine.' }),
+  jail_nat: flag(false, { says: 'Whether what it sends elsewhere leaves by an address of the machine.' }),
+  jail_vnet: flag(true, { says: "Whether it has a network of its own; otherwise it shares the machine's, with its addresses on a card." }),
+  jail_flags: where(text({ says: `Its limits: ${flagWords}, with commas between them.`, max: 255 }), (value) => {
+    const reading = readFlags(value);
+    return 'wrong' in reading ? reading.wrong : undefined;
+  }),
+  jail_mac: field({ ...macAddress, read: (sent) => macAddress.read(typeof sent === 'string' ? sent.toLowerCase() : sent) }),
+  jail_ipv4: address(4, 'IPv4 address; the next free one of the configured range unless sent.'),
+  jail_ipv4_netmask: bits(32, 'Bits of its network.'),
+  jail_ipv6: address(6, 'IPv6 address; the next free one of the configured range unless sent.'),
+  jail_ipv6_prefix: bits(128, 'Bits of its network.'),
+  jail_alias_ipv4: address(4, 'One more IPv4 address.'),
+  jail_alias_ipv6: address(6, 'One more IPv6 address.'),
+  jail_bridge_ipv4: address(4, "IPv4 address of the machine on the jails' bridge."),
+  jail_bridge_ipv4_netmask: bits(32, 'Bits of its network.'),
+  jail_bridge_ipv6: address(6, "IPv6 address of the machine on the jails' bridge."),
+  jail_bridge_ipv6_prefix: bits(128, 'Bits of its network.'),
+  jail_alias_bridge_ipv4: address(4, "One more IPv4 address of the machine on the jails' bridge."),
+  jail_alias_bridge_ipv6: address(6, "One more IPv6 address of the machine on the jails' bridge."),
+  jail_defaultrouter_ipv4: address(4, 'Where it sends what is for elsewhere; the machine itself unless sent.'),
+  jail_defaultrouter_ipv6: address(6, 'Where it sends what is for elsewhere; the address on the bridge unless sent.'),
+  // Beyond the document's list (gaps 2.2).
+  jail_iface: onMachine(text({ says: 'Card by which others know it; the one in whose network its address lies unless sent.', max: 15 }), (name, facts) =>
+    plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name),
+  ),
+  jail_ipv4_dhcp: inputOnly(where(flag(false, { says: 'Whether it asks for its address by DHCP, which cannot be.' }), (on) => (on ? noBroadcasts('DHCP') : undefined))),
+  jail_ipv6_autoconf: inputOnly(
+    where(flag(false, { says: 'Whether it makes up its address from what routers say, which cannot be.' }), (on) => (on ? noBroadcasts('A router') : undefined)),
+  ),
+};
+
+export type Jail = RecordOf<typeof fields>;
+
+export const jail = collection(
+  'jails/jails',
+  {
+    title: 'jail',
+    says: 'A system container: a Linux of its own on the kernel of the machine.',
+    // Part A: jails have no update endpoint.
+    verbs: ['list', 'read', 'create', 'remove'],
+    order: ['jail_host'],
+    filters: ['jail_host'],
+    shows: ['jails'],
+    unique: [
+      { fields: ['jail_host'], caseless: true, says: 'A jail with this name already exists.' },
+      { fields: ['jail_mac'], says: 'Another jail has this hardware address.' },
+    ],
+    fields,
+    async beforehand(sent, operations) {
+      const template = operations.world.view.find(jailTemplate, 'jt_name', sent.jail_type ?? fields.jail_type.initial);
+      // What is wrong otherwise is told before anything is fetched.
+      if (template?.jt_os === 'Linux' && jailsPlace(operations.world.view) !== undefined) await keepTemplate(template, operations);
+      return {};
+    },
+    complete: ({ record, before, view, facts }) => (before === undefined ? chosen(record, view, { view, facts }) : {}),
+    check: (checking) => {
+      checkPlace(checking);
+      checkTemplate(checking);
+      checkNetwork(checking);
+    },
+    onSave({ draft, record, before, view, facts }) {
+      const template = view.find(jailTemplate, 'jt_name', record.jail_type);
+      const place = jailsPlace(view);
+      if (before !== undefined || template === undefined || place === undefined) return;
+      draft.update(jailTemplate, template.id, {}, { jt_instances: template.jt_instances + 1 });
+      const from = templateDataset(template, view);
+      if (from !== undefined && facts.storage.snapshots.find(templateSnapshot(from)) !== undefined)
+        draft.plan.first(cloneStep(templateSnapshot(from), `${place.dataset}/${record.jail_host}`));
+      draft.plan.last(startStep(record.jail_host));
+    },
+    onRemove({ draft, record, view, facts }) {
+      const template = view.find(jailTemplate, 'jt_name', record.jail_type);
+      if (template !== undefined) draft.update(jailTemplate, template.id, {}, { jt_instances: Math.max(0, template.jt_instances - 1) });
+      draft.plan.first(stopStep(record.jail_host));
+      const place = jailsPlace(view);
+      const dataset = `${place?.dataset}/${record.jail_host}`;
+      for (const task of [...view.all(snapshotTask)]) if (task.task_filesystem === dataset) draft.remove(snapshotTask, task.id);
+      if (!facts.storage.datasets.has(dataset)) return;
+      // What is mounted in a jail is mounted there alone, and gone with it: nothing of others lies below its root now.
+      draft.plan.last({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: ['storage'] });
+    },
+    present: ({ jail_host }, { facts }) => ({ jail_status: statusWord(facts.jails.has(jail_host)) }),
+  },
+  [
+    switching('start', 'Starts the jail.', 'Jail started.'),
+    switching('stop', 'Stops the jail. What has not ended within 30 seconds is ended.', 'Jail stopped.'),
+    switching('restart', 'Stops the jail and starts it again.', 'Jail restarted.'),
+  ],
+);
+
+/** The jails lie where the configuration says, so that stays as long as there are any. */
+export const jailsStay: Rule = {
+  says: 'The place of the jails stays while there are jails.',
+  reads: [jailSettings],
+  check(draft, changed) {
+    const [first] = draft.all(jail);
+    for (const { before, after } of changed)
+      if (first !== undefined && before?.['jc_path'] !== after?.['jc_path'])
+        draft.issues.add('jc_path', `The jail ${quote(first.jail_host)} lies in ${String(before?.['jc_path'])}; delete the jails first.`);
+  },
+};
+
+function statusWord(runs: boolean): 'Running' | 'Stopped' {
+  return runs ? 'Running' : 'Stopped';
+}
+
+// Values that the service chooses ------------------------------------------------------------------------------------
+
+function chosen(record: Jail, view: View, world: World): Partial<Jail> {
+  const settings = view.only(jailSettings);
+  const { gc_ipv4gateway, gc_ipv6gateway } = view.only(networkSettings);
+  const taken = [
+    ...view.all(jail).flatMap(allAddresses),
+    ...allAddresses(record),
+    ...machineAddresses(world.facts),
+    ...[gc_ipv4gateway, gc_ipv6gateway, record.jail_defaultrouter_ipv4 ?? '', record.jail_defaultrouter_ipv6 ?? ''],
+  ];
+  const v4 = record.jail_ipv4 === null ? nextFree(settings, 4, taken) : null;
+  const v6 = record.jail_ipv6 === null ? nextFree(settings, 6, taken) : null;
+  const ipv4 = record.jail_ipv4 ?? (v4 === null || v4 === 'none' ? null : v4.address);
+  const ipv6 = record.jail_ipv6 ?? (v6 === null || v6 === 'none' ? null : v6.address);
+  const [bits4, bits6] = [bitsOf(settings.jc_ipv4_network) ?? '24', bitsOf(settings.jc_ipv6_network) ?? '64'];
+  const known = parseIp(ipv4 ?? ipv6 ?? '');
+  return {
+    jail_mac: record.jail_mac === '' ? newMac() : record.jail_mac,
+    jail_ipv4: ipv4,
+    jail_ipv6: ipv6,
+    jail_ipv4_netmask: record.jail_ipv4_netmask === '' && ipv4 !== null ? bits4 : record.jail_ipv4_netmask,
+    jail_ipv6_prefix: record.jail_ipv6_prefix === '' && ipv6 !== null ? bits6 : record.jail_ipv6_prefix,
+    jail_bridge_ipv4_netmask: record.jail_bridge_ipv4_netmask === '' && record.jail_bridge_ipv4 !== null ? bits4 : record.jail_bridge_ipv4_netmask,
+    jail_bridge_ipv6_prefix: record.jail_bridge_ipv6_prefix === '' && record.jail_bridge_ipv6 !== null ? bits6 : record.jail_bridge_ipv6_prefix,
+    jail_iface: record.jail_iface === '' && known !== undefined ? (cardFor(known, world.facts) ?? '') : record.jail_iface,
+  };
+}
+
+function bitsOf(network: string | null): string | undefined {
+  return network?.split('/')[1];
+}
+
+/** One that was given to nobody: the second lowest bit of the first byte says so. */
+function newMac(): string {
+  return `02:${[...randomBytes(5)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
+}
+
+function allAddresses(record: JailAddresses): readonly string[] {
+  return [...ownAddresses, ...bridgeAddresses].flatMap((name) => record[name] ?? []);
+}
+
+// What is wrong with a jail ------------------------------------------------------------------------------------------
+
+type JailCheck = Checking<typeof fields>;
+
+function checkPlace({ record, before, view, facts, issues }: JailCheck): void {
+  const place = jailsPlace(view);
+  if (place === undefined) throw failed('No place is configured for jails: send jc_path to /jails/configuration/ first.');
+  if (facts.storage.datasets.get(place.dataset)?.mountpoint === undefined) throw failed(`The dataset ${place.dataset}, where jails lie, is not mounted.`);
+  const dataset = `${place.dataset}/${record.jail_host}`;
+  if (before === undefined && facts.storage.datasets.has(dataset)) issues.add('jail_host', `There is a dataset ${dataset} already.`);
+}
+
+function checkTemplate({ record, view, issues }: JailCheck): void {
+  const template = view.find(jailTemplate, 'jt_name', record.jail_type);
+  if (template === undefined) issues.add('jail_type', `No jail template is called ${quote(record.jail_type)}.`);
+  else if (template.jt_os !== 'Linux')
+    issues.add('jail_type', `The template ${quote(template.jt_name)} is of ${template.jt_os}, whose programs this machine cannot run: its kernel is Linux. Choose one of Linux.`);
+}
+
+function checkNetwork({ record, view, facts, issues }: JailCheck): void {
+  const others = view.all(jail).filter(({ id }) => id !== record.id);
+  const machine = machineAddresses(facts);
+  const mine = new Set<bigint>();
+  for (const name of ownAddresses) {
+    const ip = parseIp(record[name] ?? '');
+    if (ip === undefined) continue;
+    const same = (text: string | null) => text !== null && parseIp(text)?.value === ip.value;
+    const owner = others.find((other) => allAddresses(other).some(same));
+    if (owner !== undefined) issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
+    else if (machine.some(same)) issues.add(name, 'The machine itself has this address.');
+    else if (mine.has(ip.value)) issues.add(name, 'The jail has this address already.');
+    mine.add(ip.value);
+  }
+  for (const name of bridgeAddresses) {
+    const ip = parseIp(record[name] ?? '');
+    if (ip === undefined) continue;
+    if (mine.has(ip.value)) issues.add(name, 'The jail itself has this address; the machine wants another.');
+    const owner = others.find((other) => ownAddresses.some((own) => parseIp(other[own] ?? '')?.value === ip.value));
+    if (owner !== undefined) issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
+    else if (machine.some((one) => parseIp(one)?.value === ip.value)) issues.add(name, 'A card of the machine has this address.');
+  }
+  for (const [name, other] of [
+    ['jail_alias_ipv4', 'jail_ipv4'],
+    ['jail_alias_ipv6', 'jail_ipv6'],
+    ['jail_alias_bridge_ipv4', 'jail_bridge_ipv4'],
+    ['jail_alias_bridge_ipv6', 'jail_bridge_ipv6'],
+  ] as const)
+    if (record[name] !== null && record[other] === null) issues.add(name, `A further address wants a first one, ${other}.`);
+  const settings = view.only(jailSettings);
+  for (const [family, name, network] of [
+    [4, 'jail_ipv4', settings.jc_ipv4_network],
+    [6, 'jail_ipv6', settings.jc_ipv6_network],
+  ] as const)
+    if (record[name] === null && network !== null) issues.add(name, `No address of the configured range for IPv${family} is free.`);
+  if (!record.jail_vnet) {
+    if (record.jail_nat) issues.add('jail_nat', "A jail without jail_vnet sends from the machine's own network, so there is nothing to translate.");
+    for (const name of [...bridgeAddresses, 'jail_defaultrouter_ipv4', 'jail_defaultrouter_ipv6'] as const) if (record[name] !== null) issues.add(name, 'It wants jail_vnet.');
+    if (record.jail_iface === '' && (record.jail_ipv4 ?? record.jail_ipv6) !== null)
+      issues.add('jail_iface', 'Without jail_vnet its addresses want a card, and lie in the network of none.');
+  } else if (record.jail_nat && (record.jail_ipv4 ?? record.jail_ipv6) === null) issues.add('jail_nat', 'Only an address can be translated, and the jail has none.');
+}
+
+// What is done -------------------------------------------------------------------------------------------------------
+
+function cloneStep(snapshot: string, dataset: string): Step {
+  let wasFree = false;
+  return {
+    title: `clone ${snapshot} as ${dataset}`,
+    async perform({ zfs }) {
+      wasFree = !(await zfs.datasets()).some(({ name }) => name === dataset);
+      await zfs.cloneSnapshot(snapshot, dataset);
+    },
+    left: async ({ zfs }) => wasFree && (await zfs.datasets()).some(({ name }) => name === dataset),
+    undo: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
+    touches: ['storage'],
+  };
+}
+
+function startStep(name: string): Step {
+  let ran = false;
+  return {
+    title: `start the jail ${name}`,
+    async perform({ jails }) {
+      ran = (await jails.look()).has(name);
+      if (!ran) await jails.start(name);
+    },
+    left: async ({ jails }) => !ran && (await jails.look()).has(name),
+    undo: ({ jails }) => (ran ? Promise.resolve() : jails.stop(name)),
+    touches: ['jails'],
+  };
+}
+
+function stopStep(name: string): Step {
+  let ran = false;
+  return {
+    title: `stop the jail ${name}`,
+    async perform({ jails }) {
+      ran = (await jails.look()).has(name);
+      if (ran) await jails.stop(name);
+    },
+    left: async ({ jails }) => ran && !(await jails.look()).has(name),
+    undo: ({ jails }) => (ran ? jails.start(name) : Promise.resolve()),
+    touches: ['jails'],
+  };
+}
+
+/** A job of its own: neither the lane nor another jail waits for it. */
+function switching(segment: 'start' | 'stop' | 'restart', title: string, answer: string) {
+  return action<Fields, unknown, Jail>({
+    segment,
+    title,
+    // gaps 1.9
+    fault: 'error',
+    async perform({ target: { id, jail_host: name }, operations }) {
+      await operations.work(`${segment} the jail ${name}`, [`jail:${id}`], async (work) => {
+        if (operations.world.view.get(jail, id) === undefined) throw missing(`No jail has the id ${id}.`);
+        if (segment !== 'start') await work.step(stopStep(name));
+        if (segment !== 'stop') await work.step(startStep(name));
+      });
+      return answer;
+    },
+  });
+}

@@ -1,0 +1,91 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { HostError } from '../ports/index.ts';
+import { type JailMount, type Jails, jailService, type RootSource, type RunningJail, type Watch } from '../ports/jails.ts';
+import { hostError, isText, listOf, Memory, mapOf, shapeOf } from './state.ts';
+import { lookAt, type Tree } from './tree.ts';
+
+/** Where each jail's unit says that its root file system is, and what it shows of the machine. */
+const rootWord = /"--directory=([^"]*)"/;
+/** A colon that is part of a path has a backslash before it, which the unit writes twice. */
+const bindWord = /"--bind(?:-ro)?=((?:\\\\.|[^:"\\])*):((?:\\\\.|[^:"\\])*)[":]/g;
+
+/** A word of a unit as it was before it was written there. */
+const plain = (word: string): string => word.replaceAll('\\\\', '').replaceAll('%%', '%').replaceAll('$$', '$');
+
+export class VirtualJails implements Jails {
+  readonly #memory: Memory<Readonly<Record<string, RunningJail>>>;
+  readonly #tree: Tree;
+
+  constructor(path: string, tree: Tree) {
+    this.#tree = tree;
+    this.#memory = new Memory(path, mapOf(shapeOf<RunningJail>({ mounted: listOf(isText) })), Object.freeze({}));
+  }
+
+  async look(): Promise<ReadonlyMap<string, RunningJail>> {
+    return new Map(Object.entries(this.#memory.value));
+  }
+
+  async start(name: string): Promise<void> {
+    if (this.#running(name) !== undefined) return;
+    const place = this.#tree.locate(`/etc/systemd/system/${jailService(name)}.service`);
+    const unit = lookAt(place)?.isFile() === true ? readFileSync(place, 'utf8') : undefined;
+    if (unit === undefined) throw new HostError(`Failed to start ${jailService(name)}.service: Unit ${jailService(name)}.service not found.`);
+    const root = rootWord.exec(unit)?.[1] ?? '';
+    if (!this.#isFolder(plain(root))) throw new HostError(`Directory ${root} doesn't look like it has an OS tree (/usr/ directory is missing). Refusing.`);
+    const mounted: string[] = [];
+    for (const [source = '', destination = ''] of [...unit.matchAll(bindWord)].map(([, ...ends]) => ends.map(plain))) {
+      if (!this.#isFolder(source)) throw new HostError(`Failed to stat ${source}: No such file or directory`);
+      mounted.push(destination);
+    }
+    this.#keep(name, { mounted });
+  }
+
+  async stop(name: string): Promise<void> {
+    if (this.#running(name) !== undefined) this.#keep(name, undefined);
+  }
+
+  async attach(name: string, { source, destination }: JailMount): Promise<void> {
+    const { mounted } = this.#mustRun(name);
+    if (!this.#isFolder(source)) throw new HostError(`Failed to bind mount: ${source}: No such file or directory`);
+    this.#keep(name, { mounted: [...mounted, destination] });
+  }
+
+  async detach(name: string, destination: string): Promise<void> {
+    const { mounted } = this.#mustRun(name);
+    if (!mounted.includes(destination)) throw new HostError(`umount: ${destination}: not mounted.`);
+    this.#keep(name, { mounted: mounted.filter((one) => one !== destination) });
+  }
+
+  async furnish(folder: string, { url }: RootSource, { progress }: Watch): Promise<void> {
+    progress(`fetching ${url}`);
+    // No network reaches here, so whatever has a proper address is there, but what people call missing.
+    if (/\/missing\b/.test(url)) throw new HostError(`cannot fetch ${url}: The requested URL returned error: 404`);
+    try {
+      mkdirSync(join(this.#tree.locate(folder), 'usr'), { recursive: true });
+      mkdirSync(join(this.#tree.locate(folder), 'etc'), { recursive: true });
+      writeFileSync(join(this.#tree.locate(folder), 'etc', 'os-release'), 'ID=virtual\n');
+    } catch (error) {
+      throw hostError(`cannot unpack into ${folder}`, error);
+    }
+  }
+
+  #isFolder(path: string): boolean {
+    return lookAt(this.#tree.locate(path))?.isDirectory() === true;
+  }
+
+  #running(name: string): RunningJail | undefined {
+    return Object.hasOwn(this.#memory.value, name) ? this.#memory.value[name] : undefined;
+  }
+
+  #mustRun(name: string): RunningJail {
+    const jail = this.#running(name);
+    if (jail === undefined) throw new HostError(`No machine '${name}' known`);
+    return jail;
+  }
+
+  #keep(name: string, jail: RunningJail | undefined): void {
+    const { [name]: _, ...others } = this.#memory.value;
+    this.#memory.keep(Object.freeze(jail === undefined ? others : { ...others, [name]: Object.freeze({ mounted: Object.freeze(jail.mounted) }) }));
+  }
+}

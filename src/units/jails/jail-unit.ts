@@ -1,0 +1,220 @@
+import { jailBridge } from '../../areas/jails/addresses.ts';
+import { readFlags } from '../../areas/jails/flags.ts';
+import type { Jail } from '../../areas/jails/jails.ts';
+import type { JailMount } from '../../host/ports/jails.ts';
+import { parseIp } from '../../lib/ip.ts';
+import { unitWord } from '../../lib/systemd.ts';
+import { lines } from '../../lib/text.ts';
+
+interface Surroundings {
+  readonly root: string;
+  readonly mounts: readonly JailMount[];
+  readonly arch: 'x64' | 'x86';
+}
+
+/** Seconds that a jail may take to end by itself. */
+const gentleEnd = 30;
+
+/** The bridge of the jails with a network of their own. It is there while one of them runs. */
+export const bridgeUnit: string = lines(
+  '# Written by Holdfast.',
+  '[Unit]',
+  'Description=Bridge of the jails',
+  'StopWhenUnneeded=yes',
+  '',
+  '[Service]',
+  'Type=oneshot',
+  'RemainAfterExit=yes',
+  commands(
+    'ExecStart',
+    ['-ip', 'link', 'add', jailBridge, 'type', 'bridge'],
+    ['ip', 'link', 'set', jailBridge, 'up'],
+    // The machine hands on what jails send, and answers for all that lies behind it.
+    ['sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1', `net.ipv4.conf.${jailBridge}.proxy_arp=1`, `net.ipv4.neigh.${jailBridge}.proxy_delay=0`],
+  ),
+  commands('ExecStop', ['ip', 'link', 'delete', jailBridge]),
+);
+
+/**
+ * A jail as a unit of the service manager, which keeps its limits and ends it whole. Its network is made before it
+ * starts, by the machine, so that a root file system needs no program of its own for that.
+ */
+export function jailUnit(jail: Jail, { root, mounts, arch }: Surroundings): string {
+  const reading = readFlags(jail.jail_flags);
+  const limits = 'limits' in reading ? reading.limits : { rawSockets: true };
+  const network = jail.jail_vnet ? ownNetwork(jail) : sharedNetwork(jail);
+  const words = [
+    '/usr/bin/systemd-nspawn',
+    '--quiet',
+    '--keep-unit',
+    '--settings=no',
+    '--boot',
+    '--link-journal=no',
+    '--resolv-conf=replace-uplink',
+    '--timezone=off',
+    unitWord(`--machine=${jail.jail_host}`),
+    unitWord(`--hostname=${jail.jail_host}`),
+    unitWord(`--directory=${root}`),
+    ...(arch === 'x86' ? ['--personality=x86'] : []),
+    ...(jail.jail_vnet ? [`--network-namespace-path=/run/netns/${namespaceOf(jail)}`, '--capability=CAP_NET_ADMIN'] : []),
+    ...(limits.rawSockets ? [] : ['--drop-capability=CAP_NET_RAW']),
+    ...mounts.map(({ source, destination, readonly }) => unitWord(`--bind${readonly ? '-ro' : ''}=${bindPath(source)}:${bindPath(destination)}`)),
+  ];
+  return lines(
+    '# Written by Holdfast.',
+    '[Unit]',
+    `Description=Jail ${jail.jail_host}`,
+    // Holdfast imports what the machine does not know of, and loads the keys of encrypted volumes.
+    'After=network.target zfs-mount.service holdfast.service',
+    jail.jail_vnet ? ['Requires=holdfast-jails.service', 'After=holdfast-jails.service'] : [],
+    '',
+    '[Service]',
+    'Type=notify',
+    commands('ExecStartPre', ...network.before),
+    `ExecStart=${words.join(' ')}`,
+    // The init of small systems ends by this signal; systemd only writes down how it is. It gets its own afterwards.
+    `ExecStop=-/usr/bin/machinectl kill --kill-whom=leader --signal=SIGUSR2 ${unitWord(jail.jail_host)}`,
+    commands('ExecStopPost', ...network.after),
+    'KillMode=mixed',
+    'TimeoutStartSec=60',
+    `TimeoutStopSec=${gentleEnd}`,
+    // The jail's own wish to start anew.
+    'SuccessExitStatus=133',
+    'RestartForceExitStatus=133',
+    'Delegate=yes',
+    'DevicePolicy=closed',
+    'DeviceAllow=/dev/net/tun rwm',
+    'DeviceAllow=char-pts rw',
+    limits.memory === undefined ? [] : `MemoryMax=${limits.memory}`,
+    limits.cpu === undefined ? [] : `CPUQuota=${limits.cpu}%`,
+    limits.tasks === undefined ? [] : `TasksMax=${limits.tasks}`,
+  );
+}
+
+/** A path in an argument that separates its parts by colons. */
+function bindPath(path: string): string {
+  return path.replaceAll(/[\\:]/g, '\\$&');
+}
+
+type Command = readonly string[];
+
+interface JailNetwork {
+  readonly before: readonly Command[];
+  /** Each may fail: what it takes away may not be there. */
+  readonly after: readonly Command[];
+}
+
+const namespaceOf = ({ id }: Jail) => `jail${id}`;
+
+/** Every command is a line of its own. A dash before it lets it fail. */
+function commands(when: string, ...all: readonly Command[]): readonly string[] {
+  return all.map(([program = '', ...rest]) => {
+    const name = program.replace('-', '');
+    return `${when}=${program.startsWith('-') ? '-' : ''}/usr/sbin/${name} ${rest.map((word) => (/^[\w./:=-]+$/.test(word) ? word : unitWord(word))).join(' ')}`;
+  });
+}
+
+/**
+ * A pair of links, one end in the jail and one on the bridge. The jail's addresses lie in the network of a card without
+ * being on it, so the machine answers for them there, and hands on what comes.
+ */
+function ownNetwork(jail: Jail): JailNetwork {
+  const namespace = namespaceOf(jail);
+  const inside = ['ip', '-n', namespace];
+  const card = jail.jail_iface;
+  const own = addressesOf(jail);
+  const bridge = bridgeAddressesOf(jail);
+  const router6 = jail.jail_defaultrouter_ipv6 ?? jail.jail_bridge_ipv6;
+  const has = (family: 4 | 6) => own.some((one) => one.family === family);
+  // By way of its router alone, for nobody else in the network answers on the bridge.
+  const aside = router6 === null ? [] : ['noprefixroute'];
+  const before: readonly Command[] = [
+    // Left over where the machine's own end came without warning.
+    ['-ip', 'netns', 'delete', namespace],
+    ['ip', 'netns', 'add', namespace],
+    ['ip', 'link', 'add', namespace, 'type', 'veth', 'peer', 'name', 'eth0', 'address', jail.jail_mac, 'netns', namespace],
+    ['ip', 'link', 'set', namespace, 'master', jailBridge, 'up'],
+    ...bridge.map(({ family, address, bits }) => ['ip', 'address', 'replace', `${address}/${bits}`, 'dev', jailBridge, ...(family === 6 ? ['nodad'] : [])]),
+    [...inside, 'link', 'set', 'lo', 'up'],
+    [...inside, 'link', 'set', 'eth0', 'up'],
+    ...own.map(({ family, address, bits }) => [...inside, 'address', 'replace', `${address}/${bits}`, 'dev', 'eth0', ...(family === 6 ? ['nodad', ...aside] : [])]),
+    ...(has(4) ? [[...inside, 'route', 'replace', 'default', ...via(jail.jail_defaultrouter_ipv4 ?? jail.jail_bridge_ipv4), 'dev', 'eth0']] : []),
+    ...(has(6) ? ipv6Ways(inside, card, router6, jail.jail_bridge_ipv6) : []),
+    ...own.map(({ address, family }) => ['ip', 'route', 'replace', `${address}/${family === 4 ? 32 : 128}`, 'dev', jailBridge]),
+    ...(card === '' ? [] : own.map(({ address }) => ['ip', 'neighbour', 'replace', 'proxy', address, 'dev', card])),
+    ...(card !== '' && has(4) ? [['sysctl', '--quiet', '--write', `net.ipv4.neigh.${card}.proxy_delay=0`]] : []),
+    ...(jail.jail_nat ? translation(namespace, own) : []),
+  ];
+  const after: readonly Command[] = [
+    ...(jail.jail_nat ? [['-nft', 'delete', 'table', 'inet', tableOf(namespace)]] : []),
+    ...(card === '' ? [] : own.map(({ address }) => ['-ip', 'neighbour', 'delete', 'proxy', address, 'dev', card])),
+    ...own.map(({ address, family }) => ['-ip', 'route', 'delete', `${address}/${family === 4 ? 32 : 128}`, 'dev', jailBridge]),
+    ['-ip', 'netns', 'delete', namespace],
+  ];
+  return { before, after };
+}
+
+function via(router: string | null): readonly string[] {
+  return router === null ? [] : ['via', router, 'onlink'];
+}
+
+/** IPv6 has no answering for everything: the machine answers for the router on the bridge and for the jail on the card. */
+function ipv6Ways(inside: Command, card: string, router: string | null, bridge: string | null): readonly Command[] {
+  return [
+    ['sysctl', '--quiet', '--write', 'net.ipv6.conf.all.forwarding=1', `net.ipv6.conf.${jailBridge}.proxy_ndp=1`],
+    // A machine that hands on packets would no longer hear what routers say to it.
+    ...(card === '' ? [] : [['sysctl', '--quiet', '--write', `net.ipv6.conf.${card}.proxy_ndp=1`, `net.ipv6.conf.${card}.accept_ra=2`]]),
+    ...(router === null || router === bridge ? [] : [['ip', 'neighbour', 'replace', 'proxy', router, 'dev', jailBridge]]),
+    ...(router === null ? [] : [[...inside, 'route', 'replace', 'default', ...via(router), 'dev', 'eth0']]),
+  ];
+}
+
+/** A table of the jail's own, so that it goes with it. */
+function translation(namespace: string, own: readonly JailAddress[]): readonly Command[] {
+  const table = tableOf(namespace);
+  return [
+    ['-nft', 'delete', 'table', 'inet', table],
+    ['nft', 'add', 'table', 'inet', table],
+    ['nft', 'add', 'chain', 'inet', table, 'leaving', '{ type nat hook postrouting priority srcnat; }'],
+    ...own.map(({ family, address }) => ['nft', 'add', 'rule', 'inet', table, 'leaving', family === 4 ? 'ip' : 'ip6', 'saddr', address, 'oifname', '!=', jailBridge, 'masquerade']),
+  ];
+}
+
+const tableOf = (namespace: string) => `holdfast_${namespace}`;
+
+/** The machine's own network; the jail's addresses are on a card while it runs. */
+function sharedNetwork(jail: Jail): JailNetwork {
+  const own = addressesOf(jail).map(({ address, bits }) => [`${address}/${bits}`, 'dev', jail.jail_iface]);
+  return { before: own.map((words) => ['ip', 'address', 'replace', ...words]), after: own.map((words) => ['-ip', 'address', 'delete', ...words]) };
+}
+
+interface JailAddress {
+  readonly family: 4 | 6;
+  readonly address: string;
+  readonly bits: string;
+}
+
+function addressesOf(jail: Jail): readonly JailAddress[] {
+  return listed([
+    [jail.jail_ipv4, jail.jail_ipv4_netmask],
+    [jail.jail_alias_ipv4, '32'],
+    [jail.jail_ipv6, jail.jail_ipv6_prefix],
+    [jail.jail_alias_ipv6, '128'],
+  ]);
+}
+
+function bridgeAddressesOf(jail: Jail): readonly JailAddress[] {
+  return listed([
+    [jail.jail_bridge_ipv4, jail.jail_bridge_ipv4_netmask],
+    [jail.jail_alias_bridge_ipv4, '32'],
+    [jail.jail_bridge_ipv6, jail.jail_bridge_ipv6_prefix],
+    [jail.jail_alias_bridge_ipv6, '128'],
+  ]);
+}
+
+function listed(pairs: readonly (readonly [string | null, string])[]): readonly JailAddress[] {
+  return pairs.flatMap(([address, bits]) => {
+    const family = parseIp(address ?? '')?.family;
+    return address === null || family === undefined ? [] : [{ family, address, bits }];
+  });
+}
