@@ -30,6 +30,7 @@ import { sshUnit } from './ssh/unit.ts';
 import { tftpUnit } from './tftp/unit.ts';
 import { timeUnit } from './time/unit.ts';
 import { upsUnit } from './ups/unit.ts';
+import { webdavUnit } from './webdav/unit.ts';
 
 export const units: readonly Unit[] = [
   networkUnit,
@@ -49,6 +50,7 @@ export const units: readonly Unit[] = [
   sshUnit,
   tftpUnit,
   upsUnit,
+  webdavUnit,
   cronUnit,
   scriptsUnit,
   disksUnit,

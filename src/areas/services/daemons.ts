@@ -22,7 +22,8 @@ export const daemonsOf = {
   tftp: ['tftpd-hpa'],
   // What runs whether the UPS is connected here or elsewhere; the server and the driver are its unit's business.
   ups: ['nut-monitor'],
-  webdav: [],
+  // An instance of its own: the machine's own Apache is not Holdfast's business.
+  webdav: ['holdfast-webdav'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type SwitchName = keyof typeof daemonsOf;
