@@ -14,6 +14,7 @@ const home = `${tree}/usr/lib/holdfast`;
 /** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
 const depends = ['adduser', 'hostname', 'iproute2', 'iputils-ping', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
 const recommends = [
+  'apache2-bin',
   'chrony',
   'cron',
   'curl',
@@ -28,6 +29,8 @@ const recommends = [
   'lldpd',
   'lz4',
   'netatalk',
+  'nfs-common',
+  'nfs-kernel-server',
   'nftables',
   'nslcd',
   'nut-client',

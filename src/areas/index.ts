@@ -39,9 +39,11 @@ import { snmpSettings } from './services/snmp.ts';
 import { sshSettings } from './services/ssh.ts';
 import { tftpSettings } from './services/tftp.ts';
 import { upsSettings } from './services/ups.ts';
+import { webdavSettings } from './services/webdav.ts';
 import { afpShare } from './sharing/afp.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { nfsShare } from './sharing/nfs.ts';
+import { webdavShare } from './sharing/webdav.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
@@ -108,6 +110,7 @@ export const catalogue: readonly Resource[] = [
   iscsiTargetToExtent,
   iscsiPortal,
   afpShare,
+  webdavShare,
   serviceSwitch,
   afpSettings,
   cifsSettings,
@@ -123,6 +126,7 @@ export const catalogue: readonly Resource[] = [
   sshSettings,
   tftpSettings,
   upsSettings,
+  webdavSettings,
   user,
   group,
   // Part C

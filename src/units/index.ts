@@ -32,6 +32,7 @@ import { tftpUnit } from './tftp/unit.ts';
 import { timeUnit } from './time/unit.ts';
 import { upsUnit } from './ups/unit.ts';
 import { doorAccess, webUnit } from './web/unit.ts';
+import { webdavUnit } from './webdav/unit.ts';
 
 export const units: readonly Unit[] = [
   networkUnit,
@@ -51,6 +52,7 @@ export const units: readonly Unit[] = [
   sshUnit,
   tftpUnit,
   upsUnit,
+  webdavUnit,
   cronUnit,
   scriptsUnit,
   disksUnit,

@@ -424,6 +424,14 @@ export const examples: Readonly<Record<string, Example>> = {
     update: (n) => ({ afp_comment: `Changed ${n}`, afp_ro: n % 2 === 1 ? 'nobody' : '', afp_timemachine: n % 2 === 0, afp_timemachine_quota: n }),
     variants: [{ title: 'that moves it', verb: 'update', body: (n) => ({ afp_path: `/mnt/tank/moved/afp${n}` }) }],
   },
+  'sharing/webdav': {
+    create: (n) => ({ webdav_name: `share${n}`, webdav_path: `/mnt/tank/dav/share${n}/`, webdav_comment: `Share ${n}` }),
+    update: (n) => ({ webdav_comment: `Changed ${n}`, webdav_ro: n % 2 === 1, webdav_perm: n % 2 === 0 }),
+    variants: [{ title: 'of a name that is taken', verb: 'create', body: (n) => ({ webdav_name: 'twice', webdav_path: `/mnt/tank/dav/twice${n}`, webdav_perm: false }) }],
+  },
+  'services/webdav': {
+    update: (n) => ({ webdav_tcpport: 9000 + n, webdav_htauth: n % 2 === 0 ? 'basic' : 'digest', webdav_password: `password ${n}` }),
+  },
   'services/afp': {
     update: (n) => ({ afp_srv_connections_limit: 1 + (n % 900), afp_srv_guest: n % 2 === 0, afp_srv_bindip: ['192.0.2.7'], afp_srv_dbpath: '/mnt/tank/.cnid' }),
   },

@@ -9,6 +9,7 @@ import { snmpSettings } from './snmp.ts';
 import { sshSettings } from './ssh.ts';
 import { tftpSettings } from './tftp.ts';
 import { upsSettings } from './ups.ts';
+import { webdavSettings } from './webdav.ts';
 
 /** A place where a program waits for clients. */
 export interface Place {
@@ -68,6 +69,16 @@ const listening: Partial<Readonly<Record<SwitchName, Listening>>> = {
     places(view) {
       const { ups_mode, ups_rmonitor, ups_remoteport } = view.only(upsSettings);
       return ups_mode === 'slave' ? [] : [{ ...tcp(ups_remoteport, 'ups_remoteport'), address: ups_rmonitor ? undefined : '127.0.0.1' }];
+    },
+  },
+  webdav: {
+    settings: webdavSettings,
+    places(view) {
+      const { webdav_protocol, webdav_tcpport, webdav_tcpportssl } = view.only(webdavSettings);
+      return [
+        ...(webdav_protocol === 'https' ? [] : [tcp(webdav_tcpport, 'webdav_tcpport')]),
+        ...(webdav_protocol === 'http' ? [] : [tcp(webdav_tcpportssl, 'webdav_tcpportssl')]),
+      ];
     },
   },
 };

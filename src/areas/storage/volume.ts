@@ -13,6 +13,7 @@ import { iscsiExtent, liesIn } from '../services/iscsi/extent.ts';
 import { afpShare } from '../sharing/afp.ts';
 import { cifsShare } from '../sharing/cifs.ts';
 import { nfsShare } from '../sharing/nfs.ts';
+import { webdavShare } from '../sharing/webdav.ts';
 import { encryption, encryptionFields, newEncryption } from './encryption.ts';
 import { forgetKey } from './keys.ts';
 import { layoutProblems } from './layout.ts';
@@ -166,6 +167,7 @@ export const volume = hosted(
           const below = (path: string) => isWithin(path, `${volumesFolder}/${name}`);
           for (const share of [...draft.all(cifsShare)]) if (below(share.cifs_path)) draft.remove(cifsShare, share.id);
           for (const share of [...draft.all(afpShare)]) if (below(share.afp_path)) draft.remove(afpShare, share.id);
+          for (const share of [...draft.all(webdavShare)]) if (below(share.webdav_path)) draft.remove(webdavShare, share.id);
           // The paths of one share lie in one dataset.
           for (const share of [...draft.all(nfsShare)]) if (share.nfs_paths.some(below)) draft.remove(nfsShare, share.id);
           for (const extent of [...draft.all(iscsiExtent)]) if (liesIn(name, extent)) draft.remove(iscsiExtent, extent.id);

@@ -18,6 +18,7 @@ const servedElsewhere: readonly SwitchName[] = [
   'ssh',
   'tftp',
   'ups',
+  'webdav',
 ];
 const served = switchNames.filter((service) => !servedElsewhere.includes(service));
 

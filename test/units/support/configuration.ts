@@ -13,9 +13,11 @@ import { snmpSettings } from '../../../src/areas/services/snmp.ts';
 import { sshSettings } from '../../../src/areas/services/ssh.ts';
 import { tftpSettings } from '../../../src/areas/services/tftp.ts';
 import { upsSettings } from '../../../src/areas/services/ups.ts';
+import { webdavSettings } from '../../../src/areas/services/webdav.ts';
 import { afpShare } from '../../../src/areas/sharing/afp.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
 import { nfsShare } from '../../../src/areas/sharing/nfs.ts';
+import { webdavShare } from '../../../src/areas/sharing/webdav.ts';
 import { diskRecord } from '../../../src/areas/storage/disks.ts';
 import { snapshotTask } from '../../../src/areas/storage/task.ts';
 import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
@@ -69,7 +71,20 @@ export const machine: Facts = Object.freeze<Facts>({
   targets: { engine: 'lio', serving: false, firstLun: 0 },
 });
 
-const collections: readonly Collection[] = [afpShare, cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord, snapshotTask];
+const collections: readonly Collection[] = [
+  afpShare,
+  cifsShare,
+  nfsShare,
+  webdavShare,
+  rsyncModule,
+  serviceSwitch,
+  cronJob,
+  startScript,
+  rsyncTask,
+  smartTest,
+  diskRecord,
+  snapshotTask,
+];
 const settings: readonly Singleton[] = [
   afpSettings,
   cifsSettings,
@@ -84,6 +99,7 @@ const settings: readonly Singleton[] = [
   sshSettings,
   tftpSettings,
   upsSettings,
+  webdavSettings,
 ];
 
 /** The configuration of a fresh system, to be changed. */
