@@ -1,3 +1,5 @@
+import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
+import { idmapCollections } from '../../../src/areas/directoryservice/idmap.ts';
 import { afpSettings } from '../../../src/areas/services/afp.ts';
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
@@ -67,8 +69,22 @@ export const machine: Facts = Object.freeze<Facts>({
   targets: { engine: 'lio', serving: false },
 });
 
-const collections: readonly Collection[] = [afpShare, cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord, snapshotTask];
+const collections: readonly Collection[] = [
+  afpShare,
+  cifsShare,
+  nfsShare,
+  rsyncModule,
+  serviceSwitch,
+  cronJob,
+  startScript,
+  rsyncTask,
+  smartTest,
+  diskRecord,
+  snapshotTask,
+  ...Object.values(idmapCollections),
+];
 const settings: readonly Singleton[] = [
+  domainSettings,
   afpSettings,
   cifsSettings,
   domainControllerSettings,
