@@ -1,5 +1,6 @@
 /** Runs the tiers of tests one after the other and tells at the end how each went. */
 import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 
 interface Tier {
   readonly name: string;
@@ -14,6 +15,8 @@ const cannotRun = 77;
 const nodeTest = [
   'node',
   '--test',
+  // Left to itself it takes one less, which on two cores is half.
+  `--test-concurrency=${availableParallelism()}`,
   '--test-reporter=dot',
   '--test-reporter-destination=stderr',
   '--test-reporter=./scripts/failures.ts',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
@@ -6,13 +7,13 @@ import { domainRule } from './areas/directoryservice/domain-rule.ts';
 import { catalogue } from './areas/index.ts';
 import { portRule } from './areas/services/ports.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
-import { entrancesOf, systemSettings } from './areas/system/settings.ts';
 import { sendTestMail } from './areas/system/test-mail.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
 import type { Profile, Resource } from './engine/resource.ts';
 import type { Unit } from './engine/unit.ts';
 import type { Host } from './host/ports/index.ts';
+import type { Handler } from './host/ports/web.ts';
 import { Gate } from './http/auth.ts';
 import { buildServer } from './http/server.ts';
 import type { Store } from './store/store.ts';
@@ -49,6 +50,13 @@ export interface App {
 export async function buildApp(parts: AppParts): Promise<App> {
   const { host, store, log, now, profile, version } = parts;
   const passwords = new Passwords();
+  // The doors that the settings ask for open while the machine is brought to the configuration.
+  let answer: Handler = (_request, response) => response.writeHead(503, { 'retry-after': '1' }).end();
+  const shown = new WeakMap<Socket, number>();
+  host.web.attach(
+    (request, response) => answer(request, response),
+    (socket) => shown.set(socket, performance.now()),
+  );
   const engine = await Engine.start({
     resources: parts.resources ?? catalogue,
     units: parts.units ?? units,
@@ -83,15 +91,9 @@ export async function buildApp(parts: AppParts): Promise<App> {
   );
   const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
   const extras = new Map([['POST email/test', (body: unknown) => sendTestMail(engine, body)]]);
-  const server = buildServer({ engine, gate, log, profile, version, extras });
-  host.web.attach((request, response) => server.routing(request, response));
+  const server = buildServer({ engine, gate, log, profile, version, extras, shown });
   await server.ready();
-  try {
-    await host.web.serve(entrancesOf(engine.world.view, engine.world.view.only(systemSettings)));
-  } catch (error) {
-    // The daemon's own door is open all the same: there the settings can be put right.
-    log.error({ error: error instanceof Error ? error.message : String(error) }, 'the interface cannot be served where the settings say');
-  }
+  answer = (request, response) => server.routing(request, response);
   return {
     server,
     engine,

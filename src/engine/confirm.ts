@@ -2,9 +2,10 @@ import type { Facts } from './facts.ts';
 import type { View } from './resource.ts';
 import type { Kept, RecordChange } from './tables.ts';
 
-/** The two ends of the connection that a request came by, as addresses. */
+/** The two ends of the connection that a request came by: both addresses, and the port that was reached. */
 export interface Way {
   readonly local: string;
+  readonly port: number;
   readonly remote: string;
 }
 

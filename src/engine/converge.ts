@@ -20,9 +20,9 @@ export interface Outcome {
 /**
  * Makes the machine true to what a unit desires, touching only what is different. `applied` is what the machine is
  * known to be; without it the machine is asked. The same function serves a change, the start, a repair and, with
- * `pretend`, the drift report and the dry run.
+ * `pretend`, the drift report and the dry run. `laid` are files that `layServiceFiles` has written just before.
  */
-export async function converge(host: Host, desired: Desired, applied: Desired | undefined, options: { pretend?: boolean } = {}): Promise<Outcome> {
+export async function converge(host: Host, desired: Desired, applied: Desired | undefined, options: { pretend?: boolean; laid?: ReadonlySet<string> } = {}): Promise<Outcome> {
   const deeds: string[] = [];
   const touched = new Set<Topic>();
   const act: Act = async (title, deed, topic) => {
@@ -31,7 +31,7 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
     if (options.pretend !== true) await deed();
   };
   if (desired.accounts !== undefined) await convergeAccounts(host, desired.accounts, applied?.accounts, act);
-  const written = await convergeFiles(host, desired, applied, act);
+  const written = await convergeFiles(host, desired, applied, act, options.laid);
   await convergeServices(host, desired.services ?? [], applied?.services, written.length > 0, act);
   if (desired.links !== undefined)
     await convergeLinks(
@@ -44,8 +44,20 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
   const { hostname } = desired;
   if (hostname !== undefined && hostname !== (applied === undefined ? (await host.network.look()).hostname : applied.hostname))
     await act(`give the machine the name ${hostname}`, () => host.network.rename(hostname), 'network');
+  const { entrances } = desired;
+  if (entrances !== undefined && !isDeepStrictEqual(entrances, applied === undefined ? await host.web.served() : applied.entrances))
+    await act('serve the interface where the settings say', () => host.web.serve(entrances));
   if (desired.targets !== undefined) await convergeTargets(host, desired.targets, applied?.targets, act);
   return { deeds, touched };
+}
+
+/**
+ * Writes what tells the service manager what there is to start, for many units at once: it takes seconds to read its files
+ * on a small machine. Answers the paths that became others.
+ */
+export async function layServiceFiles(host: Host, units: readonly Desired[]): Promise<readonly string[]> {
+  const files = units.flatMap((desired) => desired.files?.filter(({ forServiceManager }) => forServiceManager === true) ?? []);
+  return await convergeFiles(host, { files }, undefined, (_title, deed) => deed());
 }
 
 async function convergeTargets(host: Host, desired: TargetModel, applied: TargetModel | undefined, act: Act): Promise<void> {
@@ -98,7 +110,7 @@ function difference<T extends { readonly name: string }>(actual: readonly T[], d
 }
 
 /** Answers the paths of the files that became others. What the service manager reads, it has read afterwards. */
-async function convergeFiles(host: Host, desired: Desired, applied: Desired | undefined, act: Act): Promise<readonly string[]> {
+async function convergeFiles(host: Host, desired: Desired, applied: Desired | undefined, act: Act, laid?: ReadonlySet<string>): Promise<readonly string[]> {
   const known = new Map(applied?.files?.map((file) => [file.path, file]));
   const wanted = new Set(desired.files?.map(({ path }) => path));
   const written: string[] = [];
@@ -106,7 +118,10 @@ async function convergeFiles(host: Host, desired: Desired, applied: Desired | un
   for (const { path, content, mode, encoding, forServiceManager } of desired.files ?? []) {
     const before = known.get(path);
     const actual = before === undefined ? await host.files.read(path, encoding === undefined ? {} : { encoding }) : before.content;
-    if (actual === content) continue;
+    if (actual === content) {
+      if (laid?.has(path) === true) written.push(path);
+      continue;
+    }
     written.push(path);
     reread ||= forServiceManager === true;
     if (content === undefined) await act(`remove ${path}`, () => host.files.remove(path));

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { type Access, confirmWithin, cutsOff, type Provisional, type Way } from './confirm.ts';
-import { converge, type Deeds, verify } from './converge.ts';
+import { converge, type Deeds, layServiceFiles, verify } from './converge.ts';
 import { LayeredDraft, type Mark, type References } from './draft.ts';
 import { Fault, failed, refused } from './errors.ts';
 import { EventBus } from './events.ts';
@@ -319,7 +319,8 @@ export class Engine {
     await this.#seed();
     for (const resource of this.resources.filter(isKeptResource)) if (resource.kind === 'collection') await this.#begin(resource);
     for (const topic of topics) await this.#followAll(topic);
-    for (const state of this.#units) await this.#repair(state, 'at start');
+    const laid = await this.#layServiceFiles();
+    for (const state of this.#units) await this.#repair(state, 'at start', laid);
     await this.#facts.renew(...topics);
     this.#started = true;
     this.#scheduler.begin();
@@ -712,11 +713,11 @@ export class Engine {
   // Units ------------------------------------------------------------------------------------------------------------
 
   /** Makes one unit true to what is kept. A failure is loud, marks the unit degraded and is tried again. */
-  async #repair(state: UnitState, when: string): Promise<void> {
+  async #repair(state: UnitState, when: string, laid?: ReadonlySet<string>): Promise<void> {
     const { unit } = state;
     try {
       const desired = unit.render(this.#tables, this.#facts.facts);
-      const { deeds } = await converge(this.#host, desired, state.applied);
+      const { deeds } = await converge(this.#host, desired, state.applied, laid === undefined ? {} : { laid });
       state.applied = desired;
       if (deeds.length > 0) this.#log.info({ unit: unit.name, deeds }, `brought the machine to the configuration ${when}`);
       this.#recovered(state);
@@ -728,6 +729,22 @@ export class Engine {
       this.#log.error({ unit: unit.name, error: messageOf(error) }, `the machine is not what the configuration says ${when}`);
       this.events.emit('unit.degraded', { unit: unit.name, reason: messageOf(error) });
       this.#tryAgain(state);
+    }
+  }
+
+  /** What cannot be written here is told by its unit, which tries it again. */
+  async #layServiceFiles(): Promise<ReadonlySet<string>> {
+    try {
+      const written = await layServiceFiles(
+        this.#host,
+        this.#units.map(({ unit }) => unit.render(this.#tables, this.#facts.facts)),
+      );
+      if (written.length > 0) this.#log.info({ written }, 'told the service manager what there is to start');
+      return new Set(written);
+    } catch (error) {
+      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
+      this.#log.error({ error: messageOf(error) }, 'could not tell the service manager what there is to start');
+      return new Set();
     }
   }
 

@@ -26,6 +26,8 @@ export interface ServerParts {
   readonly version: string;
   /** What is offered beyond the document and belongs to one area, by method and path: `POST email/test`. */
   readonly extras?: ReadonlyMap<string, Extra>;
+  /** When each connection was made, or last answered: what comes by it later shows that both sides hear one another. */
+  readonly shown: WeakMap<Socket, number>;
 }
 
 /** Where the document's interface lives. */
@@ -34,7 +36,7 @@ const beyond = '/api/holdfast/v1';
 
 /** The HTTP face: routes made from the catalogue, the gate before all of them, and one place that writes answers. */
 export function buildServer(parts: ServerParts): FastifyInstance {
-  const { engine, gate, log, profile, version } = parts;
+  const { engine, gate, log, profile, version, shown } = parts;
   const routes = routesOf(engine.resources);
   const router = new Router(routes);
   const face = new Interface(engine, { profile, root });
@@ -53,8 +55,6 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       return `${prefix}-${count.toString(36)}`;
     },
   });
-  // When each connection was made, or last answered: what comes by it later shows that both sides hear one another.
-  const shown = new WeakMap<Socket, number>();
   app.server.on('connection', (socket) => shown.set(socket, performance.now()));
   app.addHook('onResponse', (request, _reply, done) => {
     shown.set(request.raw.socket, performance.now());
@@ -190,7 +190,7 @@ function callOf(request: FastifyRequest, match: Match, operation: Operation, que
 function wayOf({ raw: { socket } }: FastifyRequest): Way {
   // A socket that listens for both families writes IPv4 addresses in IPv6 form.
   const plain = (address: string | undefined) => (address ?? '').replace(/^::ffff:/i, '');
-  return { local: plain(socket.localAddress), remote: plain(socket.remoteAddress) };
+  return { local: plain(socket.localAddress), port: socket.localPort ?? 0, remote: plain(socket.remoteAddress) };
 }
 
 /** What the query says of confirming the change. */

@@ -30,6 +30,7 @@ import { sshUnit } from './ssh/unit.ts';
 import { tftpUnit } from './tftp/unit.ts';
 import { timeUnit } from './time/unit.ts';
 import { upsUnit } from './ups/unit.ts';
+import { doorAccess, webUnit } from './web/unit.ts';
 
 export const units: readonly Unit[] = [
   networkUnit,
@@ -61,8 +62,9 @@ export const units: readonly Unit[] = [
   consoleUnit,
   logsUnit,
   keyboardUnit,
+  webUnit,
   switchUnit,
 ];
 
 /** What a caller's way in depends on: a change of it has to be confirmed. */
-export const accesses: readonly Access[] = [networkAccess];
+export const accesses: readonly Access[] = [networkAccess, doorAccess];

@@ -12,7 +12,6 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../src/lib/json.ts';
 import { addressed, type Furnished, furnished, isHarmless, type Sending, trials } from '../support/catalogue.ts';
 
@@ -55,10 +54,11 @@ type When = 'instead' | 'afterwards';
 
 /** Lets the first call fail, then the second, and so on, until the change gets through. */
 async function failEverywhere(world: Furnished, prepare: () => Promise<Sending>, known: number, when: When): Promise<void> {
-  let sending: Sending | undefined;
+  // What is asked, and all there is before it. Both stay as long as nothing happens.
+  let ready: { readonly sending: Sending; readonly before: Picture } | undefined;
   for (let n = 1; n <= known + 20; n += 1) {
-    sending ??= await prepare();
-    const before = await everything(world);
+    ready ??= { sending: await prepare(), before: await everything(world) };
+    const { sending, before } = ready;
     world.faults.failAt(n, when);
     const answer = await send(world, sending);
     const titles = [...world.faults.titles];
@@ -72,13 +72,13 @@ async function failEverywhere(world: Furnished, prepare: () => Promise<Sending>,
     if (answer.status < 300) {
       assert.ok(isHarmless(call) || (await isToldByJob(world, n)), `${told}: a failure was passed over`);
       await assertAgreement(world, told);
-      sending = undefined;
+      ready = undefined;
     } else {
       assert.equal(answer.status, 400, told);
       assert.match(answer.text, new RegExp(`made to fail at call ${n}`), `${told}: the answer does not say what happened`);
       if (when === 'afterwards' && irrevocable.test(call)) {
         await assertAgreement(world, told);
-        sending = undefined;
+        ready = undefined;
       } else assertSame(await everything(world), before, told);
     }
     assert.equal(world.engine.isDegraded, false, told);
@@ -90,20 +90,23 @@ async function send({ api }: Furnished, { method, path, body }: Sending) {
   return api.send(method, path, body);
 }
 
-/** All of it as lines, so that a difference is told in a few. */
-async function everything(world: Furnished): Promise<readonly string[]> {
-  const answers = [...(await world.answers())].flatMap(([path, text]) => text.split('},{').map((part) => `${path}: ${part}`));
-  return [...shownAsLines(await world.machineState()), ...shownAsLines(world.keptState()), ...answers];
+/** All that there is, in texts: of the machine, of what is kept, and of each list that is answered. */
+type Picture = readonly string[];
+
+async function everything(world: Furnished): Promise<Picture> {
+  const answers = [...(await world.answers())].map(([path, text]) => `${path}: ${text}`);
+  return [JSON.stringify(await world.machineState()), JSON.stringify(world.keptState()), ...answers];
 }
 
-function shownAsLines(value: unknown): readonly string[] {
-  return JSON.stringify(value, undefined, 1).split('\n');
-}
-
-function assertSame(now: readonly string[], before: readonly string[], told: string): void {
-  if (isDeepStrictEqual(now, before)) return;
-  const [known, there] = [new Set(before), new Set(now)];
-  const differences = [...before.filter((line) => !there.has(line)).map((line) => `- ${line}`), ...now.filter((line) => !known.has(line)).map((line) => `+ ${line}`)];
+/** Differences are told in a few short pieces. */
+function assertSame(now: Picture, before: Picture, told: string): void {
+  if (now.length === before.length && now.every((text, index) => text === before[index])) return;
+  const pieces = (picture: Picture) => new Set(picture.flatMap((text) => text.split(/(?<=,)(?=[{"])/).map((piece) => piece.slice(0, 400))));
+  const [known, there] = [pieces(before), pieces(now)];
+  const differences = [
+    ...[...known].filter((piece) => !there.has(piece)).map((piece) => `- ${piece}`),
+    ...[...there].filter((piece) => !known.has(piece)).map((piece) => `+ ${piece}`),
+  ];
   assert.fail(`${told}\n${differences.slice(0, 20).join('\n')}`);
 }
 

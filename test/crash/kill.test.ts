@@ -79,7 +79,8 @@ test(`whatever was answered before the daemon was killed is there when it comes 
   const things: Thing[] = [];
   const lastIds = new Map<string, number>();
   let answered = 0;
-  for (let round = 0; round < rounds; round += 1) {
+  // On a busy machine few are answered in a round.
+  for (let round = 0; round < rounds || answered <= rounds * 10; round += 1) {
     const daemon = await startDaemon(state.path);
     const { api } = daemon;
     try {
@@ -101,7 +102,6 @@ test(`whatever was answered before the daemon was killed is there when it comes 
   } finally {
     await daemon.end('SIGKILL');
   }
-  assert.ok(answered > rounds * 10, `only ${answered} changes were answered: the test tested nothing`);
 });
 
 interface Client {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { confirmWithin } from '../../src/engine/confirm.ts';
+import { systemSettings } from '../../src/areas/system/settings.ts';
+import { confirmWithin, type Way } from '../../src/engine/confirm.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 
 const nic = { int_name: 'a', int_interface: 'em0', int_ipv4address: '192.0.2.1', int_v4netmaskbit: '24' };
@@ -90,7 +91,7 @@ test('after an end of the daemon in between, the change is gone before anything 
 /** Changes as they come from outside: the engine is told from where. */
 test('a caller whose address, interface or route changes must come again by the changed way', async () => {
   await using nas = await appliance();
-  const put = (path: string, id: number, sent: object, way: { local: string; remote: string }) => {
+  const put = (path: string, id: number, sent: object, way: Way) => {
     const resource = nas.engine.resources.find((one) => one.path === path);
     if (resource === undefined || resource.kind === 'hosted') throw new Error(path);
     return nas.engine.change(`change ${path}`, { actor: 'root', request: 'r', way }, (draft) => draft.update(resource, id, sent));
@@ -98,9 +99,9 @@ test('a caller whose address, interface or route changes must come again by the 
   await nas.api.expect(201, 'POST', 'network/interface/', nic);
   await nas.api.expect(201, 'POST', 'network/interface/', { int_name: 'b', int_interface: 'em1', int_ipv4address: '198.51.100.1', int_v4netmaskbit: '24' });
   await nas.api.expect(201, 'POST', 'network/staticroute/', { sr_destination: '203.0.113.0/24', sr_gateway: '192.0.2.254' });
-  const near = { local: '192.0.2.1', remote: '192.0.2.50' };
-  const far = { local: '192.0.2.1', remote: '203.0.113.9' };
-  const other = { local: '198.51.100.1', remote: '198.51.100.2' };
+  const near = { local: '192.0.2.1', port: 80, remote: '192.0.2.50' };
+  const far = { local: '192.0.2.1', port: 80, remote: '203.0.113.9' };
+  const other = { local: '198.51.100.1', port: 80, remote: '198.51.100.2' };
   const guarded = async (path: string, id: number, sent: object, way: typeof near) => {
     const before = performance.now();
     await put(path, id, sent, way);
@@ -127,6 +128,31 @@ test('a caller whose address, interface or route changes must come again by the 
   assert.equal(await guarded('network/interface', 1, { int_ipv4address: '192.0.2.77' }, near), true);
   nas.engine.heard({ ...near, local: '192.0.2.77' }, performance.now());
   assert.equal(nas.engine.provisional, undefined);
+});
+
+test('a caller whose door is closed must come again by one that was opened, and else it opens again', async () => {
+  await using nas = await appliance();
+  const settings = (sent: object, way: Way, seconds?: number) =>
+    nas.engine.change('change the settings', { actor: 'root', request: 'r', way, ...(seconds === undefined ? {} : { confirmWithin: seconds }) }, (draft) =>
+      draft.update(systemSettings, 1, sent),
+    );
+  const own: Way = { local: '192.0.2.7', port: 8080, remote: '192.0.2.50' };
+  const http: Way = { ...own, port: 80 };
+  const cutting = () => nas.engine.provisional?.cuts;
+  const open = async () => new Set((await nas.host.web.served()).map(({ port }) => port));
+  await settings({ stg_guiport: 80 }, own);
+  assert.equal(cutting(), undefined, 'the door that the daemon was started with stays open');
+  await settings({ stg_guiport: 81 }, http);
+  assert.equal(cutting(), true);
+  nas.engine.heard(own, performance.now());
+  assert.equal(cutting(), true, 'a door that was open all the time shows nothing');
+  nas.engine.heard({ ...own, port: 81 }, performance.now());
+  assert.equal(cutting(), undefined);
+  await settings({ stg_guiport: 82 }, { ...own, port: 81 }, 1);
+  assert.deepEqual(await open(), new Set([82]));
+  await until(nas, async () => (await open()).has(81));
+  assert.deepEqual(await open(), new Set([81]));
+  assert.equal((await nas.api.expect(200, 'GET', 'system/settings/'))['stg_guiport'], 81);
 });
 
 test('a connection that is older than the change confirms it when it is used a second time', async () => {

@@ -31,7 +31,7 @@ async function packed(folder: string): Promise<string> {
 async function followed(machine: Machine, program: string): Promise<string> {
   await machine.run(`(${program}; echo "# status $?") >/run/output 2>&1 </dev/null &`);
   let output = '';
-  for (const end = Date.now() + 480_000; Date.now() < end && !/^# status \d+$/m.test(output); ) {
+  for (const end = Date.now() + 900_000; Date.now() < end && !/^# status \d+$/m.test(output); ) {
     await wait(1000);
     output = await machine.tryRun('cat /run/output', { seconds: 20 }).then(
       (answer) => answer.output,
@@ -41,7 +41,7 @@ async function followed(machine: Machine, program: string): Promise<string> {
   return output;
 }
 
-test('the Linux host keeps the contract of every port', { timeout: 600_000 }, async (t) => {
+test('the Linux host keeps the contract of every port', { timeout: 1_000_000 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-contract-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   await using machine = await Machine.start({ disks: 8, payload: await packed(folder) });

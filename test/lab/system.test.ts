@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
@@ -86,6 +87,21 @@ test('a door that cannot be opened is refused, and those that are open stay', as
     assert.match(answer.text, words);
     assert.equal((await curl('-o', '/dev/null', '-w', '%{http_code}', 'https://nas.example.com/')).stdout, '401');
   }
+});
+
+test('who closes the door that it came by has to come by the new one, else the old one opens again', async () => {
+  const door = async (port: number, ...words: string[]) =>
+    (await curl('--user', 'root:a test password', '-o', '/dev/null', '-w', '%{http_code}', ...words, `https://nas.example.com:${port}/api/v1.0/system/settings/?confirm_within=8`))
+      .stdout;
+  const move = (from: number, to: number) => door(from, '-X', 'PUT', '-H', 'Content-Type: application/json', '-d', JSON.stringify({ stg_guihttpsport: to }));
+  assert.equal(await move(443, 8443), '200');
+  await eventually(40, async () => assert.equal(await door(443), '200'));
+  assert.equal(await door(8443), '000');
+  assert.equal(await move(443, 8443), '200');
+  assert.equal(await door(8443), '200');
+  await pause(12_000);
+  assert.equal(await door(8443), '200', 'the new door was confirmed');
+  await nas.api.expect(200, 'PUT', 'system/settings/', { stg_guihttpsport: 443 });
 });
 
 test('the clock goes into another zone, and so do the schedules', async () => {

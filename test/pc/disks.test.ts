@@ -68,6 +68,7 @@ test('a disk that is pulled out of a mirror degrades its volume, and another tak
   await eventually(60, async () => assert.equal((await disks()).length, 4));
   await nas.machine.run('dd if=/dev/urandom of=/mnt/tank/other bs=1M count=4 status=none; sync');
   await eventually(120, async () => assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'DEGRADED'));
+  // The disk by the name that a person reads in the terminal.
   const label = (await nas.machine.run("zpool status tank | awk '$2 ~ /REMOVED|UNAVAIL|FAULTED/ { print $1; exit }'")).trim();
   const replaced = await nas.api.post('storage/volume/tank/replace/', { label, replace_disk: spare['disk_name'] });
   assert.deepEqual([replaced.status, replaced.text], [202, 'Disk replacement started.']);

@@ -4,11 +4,12 @@ import { type Fields, flag, inputOnly, required, text } from '../../engine/field
 import { type Action, action, type Operations, type Step, type World } from '../../engine/resource.ts';
 import type { Host } from '../../host/ports/index.ts';
 import type { Pool, PoolDevice, PoolGroup } from '../../host/ports/zfs.ts';
+import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { isData } from './layout.ts';
 import { findVolume, type Volume } from './volumes.ts';
 
-const label = required(inputOnly(text({ says: 'Label or guid of the device, as the status tree shows it.', max: 255 })));
+const label = required(inputOnly(text({ says: 'Label or guid of the device, as the status tree shows it, or its name in `zpool status`.', max: 255 })));
 
 export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   action({
@@ -179,11 +180,14 @@ function poolOf(name: string, world: World): Pool {
 
 function deviceIn(pool: Pool, named: string): { readonly group: PoolGroup; readonly device: PoolDevice } {
   for (const group of pool.groups) {
-    const device = group.devices.find((one) => one.label === named || one.guid === named || one.disk === named);
+    const device = group.devices.find((one) => [one.label, one.guid, one.disk, shortOf(one.label)].includes(named));
     if (device !== undefined) return { group, device };
   }
   throw failed(`The volume ${pool.name} has no device ${quote(named)}.`);
 }
+
+/** As `zpool status` prints it: without the folder, and whole disks without the partition that ZFS made. */
+const shortOf = (label: string) => lastElement(label).replace(/-part1$/, '');
 
 async function healthOf({ zfs }: Host, pool: string, guid: string): Promise<string | undefined> {
   const devices = (await zfs.pools()).find(({ name }) => name === pool)?.groups.flatMap((group) => group.devices);

@@ -96,13 +96,8 @@ export const systemSettings = singleton(
       const pair = tlsPair(view, record);
       if (typeof pair === 'string') issues.add('stg_guicertificate', pair);
     },
-    onSave({ draft, record, before, view }) {
+    onSave({ draft, record, before }) {
       if (before === undefined) return;
-      const [was, is] = [before, record].map((one) => entrancesOf(view, one));
-      if (was === undefined || is === undefined) return;
-      if (JSON.stringify(was) !== JSON.stringify(is)) {
-        draft.plan.first({ title: 'serve the interface where the settings say', perform: ({ web }) => web.serve(is), undo: ({ web }) => web.serve(was), left: async () => true });
-      }
       const [zone, earlier] = [record.stg_timezone, before.stg_timezone];
       if (zone === earlier) return;
       draft.plan.first({

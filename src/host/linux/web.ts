@@ -1,6 +1,6 @@
 import { createServer as createHttp, type Server } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { HostError } from '../ports/index.ts';
 import type { Entrance, Handler, Web } from '../ports/web.ts';
 
@@ -11,10 +11,13 @@ interface Door {
 
 export class LinuxWeb implements Web {
   #handler: Handler | undefined;
+  #connected: (socket: Socket) => void = () => {};
   #doors: readonly Door[] = [];
+  #served: readonly Entrance[] = [];
 
-  attach(handler: Handler): void {
+  attach(handler: Handler, connected: (socket: Socket) => void): void {
     this.#handler = handler;
+    this.#connected = connected;
   }
 
   async serve(entrances: readonly Entrance[]): Promise<void> {
@@ -38,6 +41,11 @@ export class LinuxWeb implements Web {
     }
     for (const door of leaving) if (!shut.includes(door)) close(door);
     this.#doors = [...staying, ...opened];
+    this.#served = entrances;
+  }
+
+  async served(): Promise<readonly Entrance[]> {
+    return this.#served;
   }
 
   close(): void {
@@ -53,6 +61,7 @@ export class LinuxWeb implements Web {
     const shown = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
     try {
       const server = tls === undefined ? createHttp(handler) : createHttps({ cert: tls.chain, key: tls.key }, handler);
+      server.on(tls === undefined ? 'connection' : 'secureConnection', this.#connected);
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen({ host: address, port, ipv6Only: isIPv6(address) }, () => {

@@ -24,11 +24,6 @@ export class VirtualWeb implements Web {
     this.#memory = new Memory<readonly Entrance[]>(path, listOf(isEntrance), Object.freeze([]));
   }
 
-  /** The doors that are open. For tests. */
-  get entrances(): readonly Entrance[] {
-    return this.#memory.value;
-  }
-
   attach(): void {}
 
   async serve(entrances: readonly Entrance[]): Promise<void> {
@@ -38,5 +33,9 @@ export class VirtualWeb implements Web {
       if (taken.has(port)) throw new HostError(`cannot listen on ${shown}: another program has this port.`);
     }
     this.#memory.keep(Object.freeze(entrances.map((one) => Object.freeze({ ...one }))));
+  }
+
+  async served(): Promise<readonly Entrance[]> {
+    return this.#memory.value;
   }
 }

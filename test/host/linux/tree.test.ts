@@ -45,7 +45,7 @@ describe('the tree', () => {
   test('writes of one file at once leave one of the texts', async (t) => {
     const { tree, root } = treeFor(t);
     await Promise.all(Array.from({ length: 20 }, (_, index) => tree.write('/etc/a', String(index).repeat(10_000))));
-    assert.equal(readFileSync(`${root}/etc/a`, 'utf8'), '19'.repeat(10_000));
+    assert.match(readFileSync(`${root}/etc/a`, 'utf8'), /^(1?\d)\1{9999}$/);
     assert.deepEqual(readdirSync(`${root}/etc`), ['a']);
   });
 

@@ -18,7 +18,10 @@ async function freePort(): Promise<number> {
 
 function opened(): LinuxWeb {
   const web = new LinuxWeb();
-  web.attach((_request, response) => response.end('here'));
+  web.attach(
+    (_request, response) => response.end('here'),
+    () => {},
+  );
   return web;
 }
 
