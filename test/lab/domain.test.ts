@@ -175,3 +175,21 @@ test('the machine leaves, and the domain forgets it', async () => {
   assert.doesNotMatch(await member.machine.run('journalctl -q -o cat; ps -eo args'), /Other 54321|Annas secret/);
   assert.doesNotMatch(JSON.stringify(await member.api.list('/api/holdfast/v1/jobs?subject=directoryservice/activedirectory')), /Other 54321/);
 });
+
+test('by a keytab of the domain programs get tickets, and the machine joins without a password', async () => {
+  const exported = await nas.machine.run(
+    'samba-tool domain exportkeytab /root/keytab --principal=Administrator --configfile=/etc/samba/holdfast-dc.conf >/dev/null 2>&1; base64 -w0 /root/keytab',
+  );
+  await member.api.expect(201, 'POST', 'directoryservice/kerberosrealm/', { krb_realm: 'CORP.EXAMPLE.COM', krb_kdc: nas.machine.address });
+  await member.api.expect(201, 'POST', 'directoryservice/kerberoskeytab/', { keytab_name: 'administrator', keytab_file: exported.trim() });
+  const [principal] = await member.api.list('directoryservice/kerberosprincipal/');
+  assert.equal(principal?.['principal_name'], 'Administrator@CORP.EXAMPLE.COM');
+  assert.match(
+    await member.machine.run('kinit -k -t /etc/holdfast/keytabs/administrator Administrator && klist; stat -c %a /etc/holdfast/keytabs/administrator'),
+    /krbtgt\/CORP\.EXAMPLE\.COM[\s\S]*\n600\n/,
+  );
+  await member.api.expect(200, 'PUT', place, { ad_enable: true, ad_bindname: '', ad_kerberos_principal: principal?.['id'] });
+  assert.match(await member.machine.run('net ads testjoin'), /Join is OK/);
+  await member.api.expect(200, 'PUT', place, { ad_enable: false });
+  assert.doesNotMatch(await nas.machine.run('samba-tool computer list --configfile=/etc/samba/holdfast-dc.conf'), /ARCHIVE/);
+});

@@ -113,10 +113,11 @@ export class LinuxDomain implements Domain {
       await write('smb.conf', smbConf(access, place('authority.pem')));
       if (access.authority !== undefined) await write('authority.pem', access.authority);
       if ('keytab' in access.account) await write('keytab', Buffer.from(access.account.keytab, 'base64'));
+      // What Samba makes on the way, such as the folder of its sockets, is for other accounts to enter.
       const environment = { KRB5_CONFIG: place('krb5.conf') };
       return await work({
         run: (words, { seconds, input }) =>
-          this.#runner.run(['timeout', String(seconds), ...words], { environment, timeout: Number.POSITIVE_INFINITY, ...(input === undefined ? {} : { input }) }),
+          this.#runner.run(['timeout', String(seconds), ...words], { environment, umask: 0o022, timeout: Number.POSITIVE_INFINITY, ...(input === undefined ? {} : { input }) }),
         keytab: place('keytab'),
         cache: `FILE:${place('cache')}`,
         conf: place('smb.conf'),
