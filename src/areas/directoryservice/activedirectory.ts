@@ -351,12 +351,12 @@ function problems(settings: DomainSettings, before: DomainSettings | undefined, 
   return found;
 }
 
-/** Modules that Debian's Samba does not have. */
-const lacking: readonly IdmapKind[] = ['adex', 'fruit', 'ldap'];
+/** Modules that Samba does not have. */
+const lacking: readonly IdmapKind[] = ['adex', 'fruit'];
 
 /** What is wrong with the id maps that the domain uses, in sentences. */
 export function mapProblems({ ad_idmap_backend: kind }: DomainSettings, view: View): readonly string[] {
-  if (lacking.includes(kind)) return [`Samba has no id map of the kind ${kind} any more.`];
+  if (lacking.includes(kind)) return [`Samba has no id map of the kind ${kind}.`];
   const maps = usedMaps(view, kind);
   if (maps === undefined) return [`There is no id map of the kind ${kind} that could be used: make one at directoryservice/idmap/${kind}.`];
   const { domain, others } = maps;

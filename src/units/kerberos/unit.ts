@@ -28,7 +28,7 @@ export const kerberosUnit: Unit = {
 function realmsFor(domain: DomainSettings, realms: readonly (Realm & { readonly id: number })[]): readonly Realm[] {
   if (!domain.ad_enable) return realms;
   const name = domain.ad_domainname.toUpperCase();
-  const chosen = realms.find(({ id }) => id === domain.ad_kerberos_realm);
+  const chosen = realms.find(({ id }) => id === domain.ad_kerberos_realm) ?? realms.find(({ krb_realm: other }) => other.toUpperCase() === name);
   const servers = chosen?.krb_kdc || (domain.ad_dcname === null ? '' : controllersOf(domain).join(' '));
   const own = { krb_admin_server: '', krb_kpasswd_server: '', ...chosen, krb_realm: name, krb_kdc: servers };
   return [own, ...realms.filter(({ krb_realm: other }) => other.toUpperCase() !== name && other !== chosen?.krb_realm)];
