@@ -22,10 +22,13 @@ const recommends = [
   'ethtool',
   'hdparm',
   'inadyn',
+  'krb5-user',
   'ldap-utils',
   'libnss-ldapd',
   'libnss-nis',
+  'libnss-winbind',
   'libpam-ldapd',
+  'libpam-winbind',
   'lldpd',
   'lz4',
   'netatalk',
@@ -54,6 +57,7 @@ const recommends = [
   'systemd-container',
   'systemd-resolved',
   'tftpd-hpa',
+  'winbind',
   'ypbind-mt',
   'zfs-zed',
 ];
@@ -108,7 +112,7 @@ await put(
   ),
 );
 await put('/DEBIAN/conffiles', lines('/etc/holdfast/holdfast.conf'));
-for (const program of ['disk-report', 'domain-controller', 'snmp-pools', 'ups-event'])
+for (const program of ['disk-report', 'domain-controller', 'domain-monitor', 'snmp-pools', 'ups-event'])
   await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
 for (const script of ['postinst', 'prerm', 'postrm']) await put(`/DEBIAN/${script}`, await readFile(`${root}/packaging/${script}`, 'utf8'), 0o755);
 await mkdir(`${root}/dist/debian`, { recursive: true });

@@ -54,6 +54,7 @@ export function withFaults(host: Host): FaultyHost {
       bootEnvironments: wrap('bootEnvironments', host.bootEnvironments),
       commands: wrap('commands', host.commands),
       disks: wrap('disks', host.disks),
+      domain: wrap('domain', host.domain),
       files: wrap('files', host.files),
       jails: wrap('jails', host.jails),
       machine: wrap('machine', host.machine),

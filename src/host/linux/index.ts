@@ -3,6 +3,7 @@ import { LinuxAccounts } from './accounts.ts';
 import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
+import { LinuxDomain } from './domain.ts';
 import { LinuxJails } from './jails.ts';
 import { LinuxMachine } from './machine.ts';
 import { LinuxNetwork } from './network.ts';
@@ -37,6 +38,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     bootEnvironments: new LinuxBootEnvironments({ runner }),
     commands: new LinuxCommands({ runner }),
     disks,
+    domain: new LinuxDomain({ runner }),
     files: tree,
     jails: new LinuxJails({ runner }),
     machine: new LinuxMachine({ runner }),

@@ -2,6 +2,7 @@ import type { Accounts } from './accounts.ts';
 import type { BootEnvironments } from './boot-environments.ts';
 import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
+import type { Domain } from './domain.ts';
 import type { Files } from './files.ts';
 import type { Jails } from './jails.ts';
 import type { Machine } from './machine.ts';
@@ -19,6 +20,7 @@ export interface Host {
   readonly bootEnvironments: BootEnvironments;
   readonly commands: Commands;
   readonly disks: Disks;
+  readonly domain: Domain;
   readonly files: Files;
   readonly jails: Jails;
   readonly machine: Machine;

@@ -5,6 +5,7 @@ import { VirtualAccounts } from './accounts.ts';
 import { VirtualBootEnvironments } from './boot-environments.ts';
 import { VirtualCommands } from './commands.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
+import { VirtualDomain } from './domain.ts';
 import { VirtualFiles } from './files.ts';
 import { VirtualJails } from './jails.ts';
 import { VirtualMachine } from './machine.ts';
@@ -67,6 +68,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     bootEnvironments,
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk), isBroken: (disk) => zfs.isBroken(disk) }),
+    domain: new VirtualDomain(join(folder, 'domain.json')),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     jails: new VirtualJails(join(folder, 'jails.json'), tree),
     machine: new VirtualMachine(join(folder, 'machine.json'), () => bootEnvironments.boot()),
