@@ -290,7 +290,7 @@ export class Engine {
   }
 
   get #exchangeable(): readonly Kept[] {
-    return this.resources.filter(isKeptResource).filter((resource) => resource.kind === 'singleton' || !resource.ofMachine);
+    return this.resources.filter(isKeptResource).filter(({ ofMachine }) => !ofMachine);
   }
 
   /** What a change would do to the machine, without doing it. */

@@ -258,6 +258,8 @@ export interface Unique<Name extends string = string> {
 
 export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf<F>> {
   readonly kind: 'singleton';
+  /** As for a collection: it stays whatever configuration the machine is given. */
+  readonly ofMachine: boolean;
   /** Values of a fresh system that depend on the machine. */
   seed(facts: Facts): Partial<RecordOf<F>>;
   /** Those that the machine has in its own files and that are made where it has none, such as keys. Asked once. */
@@ -401,11 +403,11 @@ export function collection<F extends Fields>(path: string, spec: CollectionSpec<
   });
 }
 
-type SingletonSpec<F extends Fields> = Optional<Omit<Singleton<F>, 'kind' | 'path' | 'actions' | 'verbs'>, 'quirks' | 'shows' | 'seed'>;
+type SingletonSpec<F extends Fields> = Optional<Omit<Singleton<F>, 'kind' | 'path' | 'actions' | 'verbs'>, 'quirks' | 'shows' | 'seed' | 'ofMachine'>;
 
 /** One record of settings; its id is 1. */
 export function singleton<F extends Fields>(path: string, spec: SingletonSpec<F>, actions: readonly Action<Fields, unknown, RecordOf<F>>[] = []): Singleton<F> {
-  return Object.freeze({ actions, quirks: {}, shows: [], seed: () => ({}), ...spec, kind: 'singleton' as const, path, verbs: ['read', 'update'] as const });
+  return Object.freeze({ actions, quirks: {}, shows: [], ofMachine: false, seed: () => ({}), ...spec, kind: 'singleton' as const, path, verbs: ['read', 'update'] as const });
 }
 
 type HostedSpec<F extends Fields, Item, R extends Fields> = Optional<Omit<Hosted<F, Item, R>, 'kind' | 'path' | 'actions' | 'verbs'>, 'quirks' | 'shows' | 'filters' | 'removal'>;

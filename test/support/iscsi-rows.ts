@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Api } from './api.ts';
 
-const rows = readFileSync(new URL('../conventions/operations.tsv', import.meta.url), 'utf8')
+const rows = readFileSync(new URL('../../conformance/operations.tsv', import.meta.url), 'utf8')
   .split('\n')
   .map((line) => line.split('\t'))
   .filter(([, path]) => path?.startsWith('/services/iscsi/'))

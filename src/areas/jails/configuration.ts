@@ -41,6 +41,7 @@ export type JailSettings = RecordOf<typeof fields>;
 export const jailSettings = singleton('jails/configuration', {
   title: 'jail configuration',
   says: 'Where jails are kept, and which addresses they get.',
+  ofMachine: true,
   fields,
   async beforehand(sent: SentOf<typeof fields>, operations) {
     const place = sent.jc_collectionurl ?? '';

@@ -79,6 +79,7 @@ export const jail = collection(
   {
     title: 'jail',
     says: 'A system container: a Linux of its own on the kernel of the machine.',
+    ofMachine: true,
     // Part A: jails have no update endpoint.
     verbs: ['list', 'read', 'create', 'remove'],
     order: ['jail_host'],

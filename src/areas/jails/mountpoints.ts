@@ -43,6 +43,7 @@ export type JailMountPoint = RecordOf<typeof fields>;
 export const jailMountPoint = collection('jails/mountpoints', {
   title: 'jail mount point',
   says: 'A folder of a volume that a jail sees.',
+  ofMachine: true,
   order: ['jail', 'destination'],
   filters: ['jail'],
   shows: ['jails'],

@@ -31,6 +31,7 @@ export type JailTemplate = RecordOf<typeof fields>;
 export const jailTemplate = collection('jails/templates', {
   title: 'jail template',
   says: 'What jails begin with: a root file system, fetched when the first jail is made of it and kept as a snapshot.',
+  ofMachine: true,
   // All at once would be refused as soon as one has a jail.
   verbs: ['list', 'read', 'create', 'update', 'remove'],
   order: ['jt_name'],
