@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { catalogue } from './areas/index.ts';
-import { jailsStay } from './areas/jails/jails.ts';
+import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
 import { portRule } from './areas/services/ports.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { sendTestMail } from './areas/system/test-mail.ts';
@@ -60,7 +60,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const engine = await Engine.start({
     resources: parts.resources ?? catalogue,
     units: parts.units ?? units,
-    rules: [portRule(parts.listen), jailsStay],
+    rules: [portRule(parts.listen), jailsStay, jailsKeepAddresses],
     accesses,
     host,
     store,
