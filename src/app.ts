@@ -5,7 +5,7 @@ import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { domainRule } from './areas/directoryservice/domain-rule.ts';
 import { catalogue } from './areas/index.ts';
-import { jailsStay } from './areas/jails/jails.ts';
+import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
 import { portRule } from './areas/services/ports.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { NoticeDesk } from './areas/system/notice-desk.ts';
@@ -66,7 +66,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const engine = await Engine.start({
     resources: parts.resources ?? catalogue,
     units: parts.units ?? units,
-    rules: [portRule(parts.listen), domainRule, jailsStay],
+    rules: [portRule(parts.listen), domainRule, jailsStay, jailsKeepAddresses],
     accesses,
     host,
     store,

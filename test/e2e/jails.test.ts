@@ -135,6 +135,8 @@ test('addresses come from the range, past those of jails, of the machine and of 
   assert.match(String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd' }))['jail_ipv4']), /No address .* is free/);
   assert.match(String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd', jail_ipv4: '192.0.2.3' }))['jail_ipv4']), /machine itself/);
   assert.match(String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd', jail_ipv4: '192.0.2.5' }))['jail_ipv4']), /The jail "b" has this address/);
+  const taken = await issuesOf(api, 'POST', 'network/interface/', { int_interface: 'em1', int_name: 'more', int_aliases: ['192.0.2.6/32'] });
+  assert.match(String(taken['int_aliases']), /The jail "c" has this address/);
 });
 
 test('all that is wrong with a jail is told together', async (t) => {

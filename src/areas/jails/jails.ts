@@ -7,6 +7,7 @@ import type { Rule } from '../../engine/rule.ts';
 import { parseIp } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
+import { networkInterface } from '../network/interface.ts';
 import { noSuchNic, plugged } from '../network/nics.ts';
 import { snapshotTask } from '../storage/task.ts';
 import { bridgeAddresses, cardFor, type JailAddresses, machineAddresses, nextFree, ownAddresses } from './addresses.ts';
@@ -102,14 +103,13 @@ export const jail = collection(
       checkTemplate(checking);
       checkNetwork(checking);
     },
-    onSave({ draft, record, before, view, facts }) {
+    onSave({ draft, record, before, view }) {
       const template = view.find(jailTemplate, 'jt_name', record.jail_type);
       const place = jailsPlace(view);
       if (before !== undefined || template === undefined || place === undefined) return;
       draft.update(jailTemplate, template.id, {}, { jt_instances: template.jt_instances + 1 });
       const from = templateDataset(template, view);
-      if (from !== undefined && facts.storage.snapshots.find(templateSnapshot(from)) !== undefined)
-        draft.plan.first(cloneStep(templateSnapshot(from), `${place.dataset}/${record.jail_host}`));
+      if (from !== undefined) draft.plan.first(cloneStep(templateSnapshot(from), `${place.dataset}/${record.jail_host}`));
       draft.plan.last(startStep(record.jail_host));
     },
     onRemove({ draft, record, view, facts }) {
@@ -141,6 +141,21 @@ export const jailsStay: Rule = {
     for (const { before, after } of changed)
       if (first !== undefined && before?.['jc_path'] !== after?.['jc_path'])
         draft.issues.add('jc_path', `The jail ${quote(first.jail_host)} lies in ${String(before?.['jc_path'])}; delete the jails first.`);
+  },
+};
+
+/** An interface does not take what a jail has. The other way round the jail is asked about the machine's addresses. */
+export const jailsKeepAddresses: Rule = {
+  says: 'No interface has the address of a jail.',
+  reads: [networkInterface],
+  check(draft, changed) {
+    const jails = draft.all(jail);
+    for (const { after } of changed)
+      for (const name of ['int_ipv4address', 'int_ipv6address', 'int_aliases']) {
+        const values = [after?.[name]].flat().flatMap((value) => parseIp(String(value).split('/')[0] ?? '') ?? []);
+        const owner = jails.find((one) => ownAddresses.some((own) => values.some(({ value }) => parseIp(one[own] ?? '')?.value === value)));
+        if (owner !== undefined) draft.issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
+      }
   },
 };
 

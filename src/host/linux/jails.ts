@@ -106,7 +106,8 @@ export class LinuxJails implements Jails {
 
   async #bootstrap(folder: string, release: string, arch: RootSource['arch'], watch: Watch): Promise<void> {
     watch.progress(`making Debian ${release}`);
-    const known = await this.#runner.run(['apt-get', 'indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages']);
+    // Where the machine has its own packages of this release from; else debootstrap knows where there are some.
+    const known = await this.#runner.run(['apt-get', 'indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages', `Codename: ${release}`]);
     const mirror = known.stdout.split('\n').find((line) => /^https?:/.test(line));
     const words = ['debootstrap', '--variant=minbase', '--include=systemd-sysv,dbus', `--arch=${arch === 'x64' ? 'amd64' : 'i386'}`, release, folder];
     const outcome = await this.#runner.run([...words, ...(mirror === undefined ? [] : [mirror])], {
