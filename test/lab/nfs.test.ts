@@ -30,6 +30,12 @@ async function content(path: string, version: 3 | 4): Promise<string> {
   return stdout;
 }
 
+async function listing(version: 3 | 4): Promise<string> {
+  const { status, stdout, stderr } = await client('nfs-ls', url('/mnt/tank/media', version));
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
 test('the server runs with the settings it was given', async () => {
   assert.equal((await nas.api.expect(200, 'GET', 'services/services/nfs/'))['srv_state'], 'RUNNING');
   assert.equal((await nas.machine.run('cat /proc/fs/nfsd/threads')).trim(), '3');
@@ -83,6 +89,57 @@ test('a path with letters of all kinds is the folder of that name', async () => 
   await nas.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/Größe#1'], nfs_network: `${here}/24`, nfs_maproot_user: 'root', nfs_maproot_group: 'root' });
   await nas.machine.run("echo odd >'/mnt/tank/Größe#1/file'; chmod 644 '/mnt/tank/Größe#1/file'");
   assert.match(await nas.machine.run('exportfs -s'), /Größe#1/);
+});
+
+test('where the kernel has no server, Ganesha serves the same shares', async () => {
+  await nas.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/media'], nfs_hosts: here, nfs_maproot_user: 'root', nfs_maproot_group: 'root' });
+  await nas.machine.run('dpkg --purge nfs-kernel-server >/dev/null 2>&1 && systemctl daemon-reload && rm -f /mnt/tank/media/copy');
+  await eventually(120, async () => {
+    assert.equal((await nas.api.expect(200, 'GET', 'services/services/nfs/'))['srv_state'], 'RUNNING');
+    assert.equal((await nas.machine.run('systemctl is-active nfs-ganesha || true')).trim(), 'active');
+  });
+  for (const version of [3, 4] as const) {
+    assert.match(await eventually(60, async () => listing(version)), /hello/);
+    // For the first 90 seconds of its life it lets nothing be opened or made that somebody may have a claim to.
+    assert.equal(await eventually(150, () => content('/mnt/tank/media/hello', version)), 'from the machine\n');
+    await eventually(150, async () => {
+      await nas.machine.run('rm -f /mnt/tank/media/copy');
+      const copied = await client('nfs-cp', '/etc/hostname', url('/mnt/tank/media/copy', version));
+      assert.equal(copied.status, 0, copied.stderr);
+    });
+    assert.equal((await nas.machine.run('stat -c %u /mnt/tank/media/copy')).trim(), '0');
+  }
+  const ports = await nas.machine.run('rpcinfo -p | awk \'{ print $5 ":" $4 }\' | sort -u');
+  for (const one of ['mountd:618', 'nlockmgr:32803', 'nfs:2049']) assert.ok(ports.includes(one), `${one} is not among\n${ports}`);
+});
+
+test('Ganesha takes a change of a share while it serves: who is somebody else, who may write, who may come', async () => {
+  const share = (await nas.api.list('sharing/nfs/')).find((one) => JSON.stringify(one['nfs_paths']) === '["/mnt/tank/media"]');
+  const change = (body: object) => nas.api.expect(200, 'PUT', `sharing/nfs/${share?.['id']}/`, { ...body });
+  const pid = await nas.machine.run('systemctl show -P MainPID nfs-ganesha');
+  await change({ nfs_maproot_user: '', nfs_maproot_group: '', nfs_mapall_user: 'nobody', nfs_mapall_group: 'nogroup' });
+  await eventually(30, async () => {
+    await nas.machine.run('chmod 777 /mnt/tank/media; rm -f /mnt/tank/media/copy');
+    assert.equal((await client('nfs-cp', '/etc/hostname', url('/mnt/tank/media/copy', 3))).status, 0);
+    assert.equal((await nas.machine.run('stat -c %U:%G /mnt/tank/media/copy')).trim(), 'nobody:nogroup');
+  });
+  await change({ nfs_ro: true });
+  await eventually(30, async () => {
+    const refused = await client('nfs-cp', '/etc/hostname', url('/mnt/tank/media/another', 3));
+    assert.match(refused.stdout + refused.stderr, /ROFS|Read-only/i);
+  });
+  assert.equal(await content('/mnt/tank/media/hello', 4), 'from the machine\n');
+  await change({ nfs_hosts: '', nfs_network: '192.0.2.0/24' });
+  await eventually(30, async () => {
+    for (const version of [3, 4] as const) assert.notEqual((await client('nfs-cat', url('/mnt/tank/media/hello', version))).status, 0);
+  });
+  assert.equal(await nas.machine.run('systemctl show -P MainPID nfs-ganesha'), pid, 'it was not started anew');
+});
+
+test('what Ganesha cannot do is refused in words', async () => {
+  assert.deepEqual((await nas.api.put('services/nfs/', { nfs_srv_bindip: ['10.0.2.15', '127.0.0.1'] })).json, {
+    nfs_srv_bindip: ['NFS-Ganesha, the NFS server of this machine, listens on one address, or on all.'],
+  });
 });
 
 test('the machine is what the configuration says', async () => {

@@ -1,3 +1,5 @@
+import type { Facts } from '../../engine/facts.ts';
+
 /**
  * The services one can switch (gaps 8.1) and the programs behind each, by the names Debian's service manager gives
  * them. An empty list is a service that Debian has no program for; switching it on is refused in words.
@@ -13,7 +15,8 @@ export const daemonsOf = {
   lldp: ['lldpd'],
   // Debian 13 has none.
   netdata: [],
-  nfs: ['nfs-server'],
+  // One of them: see nfsServerOf.
+  nfs: ['nfs-server', 'nfs-ganesha'],
   rsync: ['rsync'],
   s3: [],
   smartd: ['smartmontools'],
@@ -48,7 +51,15 @@ export const switchNames: readonly SwitchName[] = [
   'webdav',
 ];
 
-export function daemonsBehind(service: string): readonly string[] {
+/** The programs that do the work of a service on this machine. */
+export function daemonsBehind(service: string, services: Facts['services']): readonly string[] {
   const name = switchNames.find((one) => one === service);
+  if (name === 'nfs') return [nfsServerOf(services)];
   return name === undefined ? [] : daemonsOf[name];
+}
+
+/** The kernel serves NFS where it can; where the machine has only the server in user space, that does. */
+export function nfsServerOf(services: Facts['services']): 'nfs-server' | 'nfs-ganesha' {
+  const has = (name: string) => services.get(name)?.installed === true;
+  return has('nfs-ganesha') && !has('nfs-server') ? 'nfs-ganesha' : 'nfs-server';
 }

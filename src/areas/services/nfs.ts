@@ -1,6 +1,7 @@
 import { flag, integer, list, nullable, required } from '../../engine/fields.ts';
 import { ipAddress, port } from '../../engine/formats.ts';
 import { singleton } from '../../engine/resource.ts';
+import { nfsServerOf } from './daemons.ts';
 
 export const nfsSettings = singleton('services/nfs', {
   title: 'NFS settings',
@@ -23,7 +24,9 @@ export const nfsSettings = singleton('services/nfs', {
   // Gaps 8.8: it falls back when version 4 is switched off.
   complete: ({ record, sent }) =>
     sent.nfs_srv_v4 === false && sent.nfs_srv_v4_v3owner === undefined ? { nfs_srv_v4_v3owner: false } : { nfs_srv_v4_v3owner: record.nfs_srv_v4_v3owner },
-  check({ record, issues }) {
+  check({ record, facts, issues }) {
+    if (record.nfs_srv_bindip.length > 1 && nfsServerOf(facts.services) === 'nfs-ganesha')
+      issues.add('nfs_srv_bindip', 'NFS-Ganesha, the NFS server of this machine, listens on one address, or on all.');
     if (record.nfs_srv_v4_v3owner && !record.nfs_srv_v4) issues.add('nfs_srv_v4_v3owner', 'It needs nfs_srv_v4.');
     if (record.nfs_srv_v4_v3owner && record.nfs_srv_16) issues.add('nfs_srv_16', 'It excludes nfs_srv_v4_v3owner.');
     const ports = [record.nfs_srv_mountd_port, record.nfs_srv_rpcstatd_port, record.nfs_srv_rpclockd_port];

@@ -18,12 +18,12 @@ export const serviceSwitch = collection('services/services', {
   seed: ({ services, targets }) =>
     switchNames.map((srv_service) => {
       if (srv_service === 'iscsitarget') return { srv_service, srv_enable: targets.serving };
-      const programs = daemonsBehind(srv_service);
+      const programs = daemonsBehind(srv_service, services);
       return { srv_service, srv_enable: programs.length > 0 && programs.every((name) => services.get(name)?.running === true) };
     }),
   check({ record, before, facts, issues }) {
     const switchedOn = record.srv_enable && before?.srv_enable !== true;
-    const lacking = record.srv_service === 'iscsitarget' ? facts.targets.engine === undefined : daemonsBehind(record.srv_service).length === 0;
+    const lacking = record.srv_service === 'iscsitarget' ? facts.targets.engine === undefined : daemonsBehind(record.srv_service, facts.services).length === 0;
     if (switchedOn && lacking) {
       issues.add('srv_enable', `This appliance has no program for the service ${record.srv_service}, so it cannot be switched on.`);
     }
@@ -31,7 +31,7 @@ export const serviceSwitch = collection('services/services', {
   present(record, { facts }) {
     // The kernel serves it.
     if (record.srv_service === 'iscsitarget') return { srv_state: facts.targets.serving ? 'RUNNING' : 'STOPPED' };
-    const states = daemonsBehind(record.srv_service).map((name) => facts.services.get(name));
+    const states = daemonsBehind(record.srv_service, facts.services).map((name) => facts.services.get(name));
     if (states.some((state) => state === undefined)) return { srv_state: 'UNKNOWN' };
     return { srv_state: states.length > 0 && states.every((state) => state?.running) ? 'RUNNING' : 'STOPPED' };
   },

@@ -4,6 +4,7 @@ import { type Checking, collection, type RecordOf, type World } from '../../engi
 import { overlap, parseNetwork } from '../../lib/ip.ts';
 import { isWithin } from '../../lib/path.ts';
 import { quote, words } from '../../lib/text.ts';
+import { nfsServerOf } from '../services/daemons.ts';
 import { nfsSettings } from '../services/nfs.ts';
 import { makeShareFolder } from './folder.ts';
 
@@ -44,6 +45,7 @@ export const nfsShare = collection('sharing/nfs', {
     if (record.nfs_maproot_group !== '' && record.nfs_maproot_user === '') issues.add('nfs_maproot_group', 'It needs nfs_maproot_user.');
     const datasets = new Set(record.nfs_paths.map((path) => datasetOf(path, { facts })));
     if (datasets.size > 1) issues.add('nfs_paths', `They lie on different datasets, ${[...datasets].map((name) => quote(name)).join(' and ')}: make a share for each.`);
+    if (nfsServerOf(facts.services) === 'nfs-ganesha') for (const problem of record.nfs_paths.flatMap((path) => ganeshaProblem(path) ?? [])) issues.add('nfs_paths', problem);
     checkOverlap(checking);
   },
   onSave({ draft, record, before, facts }) {
@@ -90,6 +92,12 @@ export function datasetOf(path: string, { facts }: Pick<World, 'facts'>): string
 
 function blankProblem(path: string): string | undefined {
   return /\s/.test(path) ? `${quote(path)} has blanks, which a path of NFS has not.` : undefined;
+}
+
+/** Ganesha's file has words in quotes, but nothing to write a quote in one. */
+export function ganeshaProblem(path: string): string | undefined {
+  const stray = /["'\\$#]/.exec(path);
+  return stray === null ? undefined : `NFS-Ganesha, the NFS server of this machine, cannot serve ${quote(path)}: it would read ${quote(stray[0])} in it as something else.`;
 }
 
 function networkProblem(value: string): string | undefined {

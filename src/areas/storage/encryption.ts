@@ -164,7 +164,7 @@ async function unlock(target: Volume, { passphrase: words = '', recovery_key: by
     let isOpen = false;
     for (const one of secrets) isOpen ||= await openBy(one, encrypted, work, operations.world);
     if (!isOpen) throw failed(`The ${words === '' ? 'recovery key' : 'passphrase'} does not open the volume ${name}.`);
-    for (const daemon of services.flatMap(daemonsBehind)) {
+    for (const daemon of services.flatMap((service) => daemonsBehind(service, operations.world.facts.services))) {
       if (operations.world.facts.services.get(daemon)?.running !== true) continue;
       await work.step({ title: `restart ${daemon}`, perform: (host) => host.services.restart(daemon), touches: ['services'] });
     }

@@ -104,6 +104,9 @@ udp-port=32803
   assert.match(fileOf(desired, '/etc/tmpfiles.d/holdfast-nfs.conf') ?? '', / Y$/m);
   assert.deepEqual(
     desired.services?.map(({ name, running, onChange }) => [name, running, onChange]),
-    [['nfs-server', true, 'reload']],
+    [
+      ['nfs-ganesha', false, 'nothing'],
+      ['nfs-server', true, 'reload'],
+    ],
   );
 });
