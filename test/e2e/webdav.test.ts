@@ -15,7 +15,7 @@ after(async () => {
 });
 
 const shares = 'sharing/webdav';
-const httpd = async () => String(await box.host.files.read('/etc/holdfast/webdav/httpd.conf'));
+const httpd = async () => String(await box.host.files.read('/etc/holdfast/webdav.conf'));
 
 async function problems(body: object, path = `${shares}/`, verb: 'post' | 'put' = 'post'): Promise<Readonly<Record<string, readonly string[]>>> {
   const answer = await box.api[verb](path, body);
@@ -76,10 +76,10 @@ test('HTTPS holds its certificate', async () => {
   const [certificate] = await box.api.list('system/certificate/');
   const id = certificate?.['id'];
   await box.api.expect(200, 'PUT', 'services/webdav/', { webdav_protocol: 'https', webdav_certssl: id });
-  assert.equal(await box.host.files.read('/etc/holdfast/webdav/key.pem'), exampleKey);
+  assert.equal(await box.host.files.read('/etc/holdfast/webdav-key.pem'), exampleKey);
   assert.match((await box.api.delete(`system/certificate/${id}/`)).text, /The WebDAV server speaks HTTPS with this certificate/);
   await box.api.expect(200, 'PUT', 'services/webdav/', { webdav_protocol: 'http' });
-  assert.equal(await box.host.files.read('/etc/holdfast/webdav/key.pem'), undefined);
+  assert.equal(await box.host.files.read('/etc/holdfast/webdav-key.pem'), undefined);
   assert.equal((await box.api.delete(`system/certificate/${id}/`)).status, 204);
   assert.equal((await box.api.expect(200, 'GET', 'services/webdav/'))['webdav_certssl'], null);
 });

@@ -6,10 +6,10 @@ import { lines } from '../../lib/text.ts';
 /** The instance's name for the service manager, and that of its folders below /run and /var/lib. */
 export const webdavService = 'holdfast-webdav';
 
-const folder = '/etc/holdfast/webdav';
-export const httpdFile = `${folder}/httpd.conf`;
+const folder = '/etc/holdfast';
+export const httpdFile = `${folder}/webdav.conf`;
 /** What the server is shown as credentials only, for the account that it works as may not read these files. */
-export const secretFiles = { users: `${folder}/users`, certificate: `${folder}/certificate.pem`, key: `${folder}/key.pem` } as const;
+export const secretFiles = { users: `${folder}/webdav-users`, certificate: `${folder}/webdav-certificate.pem`, key: `${folder}/webdav-key.pem` } as const;
 
 /** The word with which the checker is told that what comes with the server's start may not be there yet. */
 export const stagedWord = 'HOLDFAST_STAGED';

@@ -6,7 +6,7 @@ import type { SentOf } from '../../../src/engine/resource.ts';
 import { webdavUnit } from '../../../src/units/webdav/unit.ts';
 import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 
-const httpdFile = '/etc/holdfast/webdav/httpd.conf';
+const httpdFile = '/etc/holdfast/webdav.conf';
 
 /** With the account that the folders go to. */
 const world = {
@@ -36,7 +36,7 @@ test('the whole file, of a share to write to and one to read', () => {
   assert.equal(
     fileOf(webdavUnit.render(draft, world), httpdFile),
     `# Written by Holdfast.
-ServerRoot /etc/holdfast/webdav
+ServerRoot /etc/holdfast
 <IfDefine !HOLDFAST_STAGED>
   DefaultRuntimeDir /run/holdfast-webdav
 </IfDefine>
@@ -98,9 +98,9 @@ Alias "/Books" "/mnt/tank/a \\"b\\" \\\\"
 test('the password reaches the server as the digest of the user, the realm and itself', () => {
   const desired = webdavUnit.render(configured({ webdav_password: 'Mufasa' }), world);
   // Of `printf webdav:webdav:Mufasa | md5sum`.
-  assert.equal(fileOf(desired, '/etc/holdfast/webdav/users'), 'webdav:webdav:4842f8bc3bed50e03a0eb314c8518a5b\n');
-  assert.equal(desired.files?.find(({ path }) => path.endsWith('/users'))?.mode, 0o600);
-  assert.doesNotMatch(JSON.stringify(desired.files?.filter(({ path }) => !path.endsWith('/users'))), /Mufasa|4842f8/);
+  assert.equal(fileOf(desired, '/etc/holdfast/webdav-users'), 'webdav:webdav:4842f8bc3bed50e03a0eb314c8518a5b\n');
+  assert.equal(desired.files?.find(({ path }) => path.endsWith('-users'))?.mode, 0o600);
+  assert.doesNotMatch(JSON.stringify(desired.files?.filter(({ path }) => !path.endsWith('-users'))), /Mufasa|4842f8/);
 });
 
 test('clients log in as they are told', () => {
@@ -139,12 +139,12 @@ User=webdav
 Group=webdav
 RuntimeDirectory=holdfast-webdav
 StateDirectory=holdfast-webdav
-LoadCredential=users:/etc/holdfast/webdav/users
+LoadCredential=users:/etc/holdfast/webdav-users
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 NoNewPrivileges=yes
-ExecStart=/usr/sbin/apache2 -f /etc/holdfast/webdav/httpd.conf -k start
-ExecReload=/usr/sbin/apache2 -f /etc/holdfast/webdav/httpd.conf -k graceful
+ExecStart=/usr/sbin/apache2 -f /etc/holdfast/webdav.conf -k start
+ExecReload=/usr/sbin/apache2 -f /etc/holdfast/webdav.conf -k graceful
 KillMode=mixed
 
 [Install]
