@@ -105,6 +105,8 @@ await put(
     'Maintainer: Holdfast <holdfast@localhost>',
     `Depends: ${depends.join(', ')}`,
     `Recommends: ${recommends.join(', ')}`,
+    // For iSCSI on machines whose kernel has no targets.
+    'Suggests: tgt',
     'Section: admin',
     'Priority: optional',
     'Description: Management daemon of a network storage appliance',

@@ -176,7 +176,7 @@ test('a portal of several addresses, and a name server that is told', async () =
   await put('portal/1', { iscsi_target_portal_ips: ['0.0.0.0:3260', `${nas.machine.address}:3261`] });
   assert.equal(await capacity('t', 1, { port: 3261 }), 96 * MiB);
   assert.deepEqual((await nas.machine.run('ss -ltnH | grep -o ":326[0-9] " | sort')).split('\n').filter(Boolean), [':3260 ', ':3261 ']);
-  await nas.machine.run('(timeout 60 busybox nc -l -p 3205 >/run/isns 2>/dev/null </dev/null &)');
+  await nas.machine.run('(sleep 60 | timeout 60 busybox nc -l -p 3205 >/run/isns 2>/dev/null &)');
   await put('globalconfiguration', { iscsi_isns_servers: '127.0.0.1:3205' });
   await eventually(20, async () => assert.match(await nas.machine.run('grep -ao "iqn[a-z0-9.:-]*" /run/isns'), /iqn\./));
   await put('globalconfiguration', { iscsi_isns_servers: '' });

@@ -9,6 +9,14 @@ import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
 import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
+import { iscsiCredential } from '../../../src/areas/services/iscsi/authcredential.ts';
+import { iscsiInitiators } from '../../../src/areas/services/iscsi/authorizedinitiator.ts';
+import { iscsiExtent } from '../../../src/areas/services/iscsi/extent.ts';
+import { iscsiSettings } from '../../../src/areas/services/iscsi/globalconfiguration.ts';
+import { iscsiPortal } from '../../../src/areas/services/iscsi/portal.ts';
+import { iscsiTarget } from '../../../src/areas/services/iscsi/target.ts';
+import { iscsiTargetGroup } from '../../../src/areas/services/iscsi/targetgroup.ts';
+import { iscsiTargetToExtent } from '../../../src/areas/services/iscsi/targettoextent.ts';
 import { lldpSettings } from '../../../src/areas/services/lldp.ts';
 import { nfsSettings } from '../../../src/areas/services/nfs.ts';
 import { rsyncdSettings } from '../../../src/areas/services/rsyncd.ts';
@@ -94,6 +102,13 @@ const collections: readonly Collection[] = [
   kerberosRealm,
   kerberosKeytab,
   kerberosPrincipal,
+  iscsiCredential,
+  iscsiInitiators,
+  iscsiExtent,
+  iscsiPortal,
+  iscsiTarget,
+  iscsiTargetGroup,
+  iscsiTargetToExtent,
 ];
 const settings: readonly Singleton[] = [
   domainSettings,
@@ -103,6 +118,7 @@ const settings: readonly Singleton[] = [
   domainControllerSettings,
   dynamicDnsSettings,
   ftpSettings,
+  iscsiSettings,
   lldpSettings,
   nfsSettings,
   rsyncdSettings,
