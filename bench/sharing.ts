@@ -1,6 +1,7 @@
 /**
- * `node bench/sharing.ts`: what one more share costs beside few and beside thousands, by each protocol, on the virtual
- * host: one request after the other, each with a commit of its own. It costs what one costs while the ratio stays near 1.
+ * `node bench/sharing.ts [PROTOCOL...]`: what one more share costs beside few and beside thousands on the virtual host, by
+ * each protocol or by those named: one request after the other, each with a commit of its own. It costs what one costs
+ * while the ratio stays near 1.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +10,8 @@ import { load } from './load.ts';
 import { computingOf, request, startDaemon } from './processes.ts';
 import { makeShares, type Protocol, shareOf } from './shares.ts';
 
+const protocols = ['cifs', 'afp', 'nfs'] as const;
+const asked = process.argv.slice(2);
 const fleets = [10, 5000] as const;
 const posts = 200;
 
@@ -23,7 +26,7 @@ const folder = mkdtempSync('/var/tmp/holdfast-bench-');
 try {
   await bundle('dist');
   console.log(`one more share beside          ${fleets.map((count) => `${count}: p50 ms    CPU µs`.padStart(22)).join('')}   CPU ratio`);
-  for (const protocol of ['cifs', 'afp', 'nfs'] as const) {
+  for (const protocol of protocols.filter((one) => asked.length === 0 || asked.includes(one))) {
     const costs: Cost[] = [];
     for (const count of fleets) costs.push(await measure(protocol, count));
     const cells = costs.map(({ p50, computing }) => `${p50.toFixed(2).padStart(12)}${computing.toFixed(0).padStart(10)}`);

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { alertsOf } from '../../src/areas/system/alert.ts';
 import { AlertWatch } from '../../src/areas/system/alert-watch.ts';
 import { noticesSocket, takeNotices, tell } from '../../src/cli/notices.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
@@ -141,6 +142,15 @@ test('a machine that was started anew has forgotten that its power was away, and
   const messages = (await alerts()).map(([, message]) => String(message));
   assert.ok(messages.some((message) => message.includes('new battery')));
   assert.ok(!messages.some((message) => message.includes('is low')));
+});
+
+test('that a UPS does not answer is said again and again, and is over when it is not', async () => {
+  await ups('NOCOMM');
+  const { world, health } = box.engine;
+  const isAlert = (minutes: number) => alertsOf(world, { ...health, now: Date.now() + minutes * 60_000 }).some(({ message }) => message.includes('does not answer'));
+  assert.deepEqual([isAlert(0), isAlert(10), isAlert(12)], [true, true, false]);
+  await ups('COMMOK');
+  assert.equal(isAlert(0), false);
 });
 
 test('the folder of the socket is opened to nobody but by who owns it', async () => {

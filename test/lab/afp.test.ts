@@ -50,7 +50,7 @@ async function writing(account: Account | undefined, share: string, file: string
   using session = await loggedIn(account);
   const { id } = await session.open(share);
   const made = await session.create(id, file);
-  return made === afpErrors.none ? session.write(id, file, Buffer.from(text)) : made;
+  return made === afpErrors.none ? await session.write(id, file, Buffer.from(text)) : made;
 }
 
 async function attributesOf(share: string): Promise<number> {
@@ -118,7 +118,7 @@ test('a file is written to a new share and read back, with the permissions that 
     assert.equal(await session.logout(), afpErrors.none);
   }
   assert.equal(await nas.machine.run('cat "/mnt/tank/My Media/ein Schlüssel"'), text.toString());
-  assert.equal(await nas.machine.run('cd "/mnt/tank/My Media" && stat -c "%U %a" "ein Schlüssel" "a folder"'), 'mary 640\nmary 750\n');
+  assert.equal(await nas.machine.run('cd "/mnt/tank/My Media" && stat -c "%U %a" "ein Schlüssel" "a folder"'), 'mary 640\nmary 2750\n');
   // What is an account's alone is not a guest's.
   using session = await loggedIn(guest);
   const { id } = await session.open('My Media');
@@ -203,6 +203,17 @@ test('every account finds its home, and nobody that of another', async () => {
   );
   assert.equal(await writing(mary, "mary's home", 'diary'), afpErrors.none);
   assert.equal(await nas.machine.run('cat /mnt/tank/homes/mary/diary'), 'text');
+});
+
+test('no more clients are served than the settings say', async () => {
+  await nas.api.expect(200, 'PUT', 'services/afp/', { afp_srv_connections_limit: 1 });
+  await soon(async () => {
+    using first = await loggedIn(mary);
+    using second = await client();
+    assert.equal(await second.login(john), afpErrors.tooManyClients);
+    assert.ok((await first.volumes()).length > 0);
+  });
+  await nas.api.expect(200, 'PUT', 'services/afp/', { afp_srv_connections_limit: 50 });
 });
 
 test('a share that is deleted is gone, and the service stops when it is switched off', async () => {

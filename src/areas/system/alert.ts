@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { flag, live, required, text } from '../../engine/fields.ts';
-import { action, collection, type Health, hosted, type Operations, type RecordOf, type Scope, type World } from '../../engine/resource.ts';
+import { action, collection, type Health, hosted, type Operations, type RecordOf, type Scope, type View, type World } from '../../engine/resource.ts';
 import { showSize } from '../../lib/size.ts';
 import { sentenceList } from '../../lib/text.ts';
 import { isOn } from '../services/services.ts';
+import { upsSettings } from '../services/ups.ts';
 import { certificate } from './certificate.ts';
 import { certificateAuthority } from './certificateauthority.ts';
 import { type Notice, notice } from './notice.ts';
@@ -78,11 +79,18 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
   if (total > 0 && free < total * 0.05) raise('CRIT', 'space', 'state', `Only ${showSize(free)} are left where the configuration is kept. Without space nothing can be changed.`);
   for (const record of view.all(certificateAuthority)) certificateAlerts(record, `${certificateAuthority.path}/${record.id}`, health.now, raise);
   for (const record of view.all(certificate)) certificateAlerts(record, `${certificate.path}/${record.id}`, health.now, raise);
-  for (const { source, subject, kind, level, message } of view.all(notice)) {
-    // Nobody says that it is over while nobody watches.
-    if (source === 'smartd' || isOn(view, 'ups')) alerts.push({ id: noticeAlertId({ source, subject, kind }), level, message });
-  }
+  for (const one of view.all(notice)) if (holds(one, view, health.now)) alerts.push({ id: noticeAlertId(one), level: one.level, message: one.message });
   return alerts;
+}
+
+/**
+ * Of a UPS nobody says that it is over while nobody watches. That it does not answer is said again and again; a upsmon that
+ * was started anew says nothing when it does answer.
+ */
+function holds({ source, kind, at }: Notice, view: View, now: number): boolean {
+  if (source === 'smartd') return true;
+  const repeated = (view.only(upsSettings).ups_nocommwarntime ?? 300) * 1000;
+  return isOn(view, 'ups') && (kind !== 'contact' || now - at < 2 * repeated + 60_000);
 }
 
 /** The alert of what a program said. */
