@@ -34,12 +34,15 @@ export function apiOf(machine: Machine): Api {
 
 /** As an administrator would: settings first, then the package, which starts the service. */
 export async function install(machine: Machine): Promise<void> {
-  await machine.run(`
+  await machine.run(
+    `
     systemctl is-system-running --wait >/dev/null || systemctl --failed
     mkdir -p /etc/holdfast
     printf 'HOLDFAST_LISTEN=0.0.0.0:8080\\nHOLDFAST_ROOT_PASSWORD=${rootPassword}\\n' >/etc/holdfast/holdfast.conf
     dpkg --force-confold -i /opt/payload/holdfast.deb >/tmp/install.log 2>&1 || { cat /tmp/install.log; exit 1; }
-    systemctl is-active --quiet holdfast || { cat /tmp/install.log; journalctl -u holdfast -n 40 --no-pager -o cat; exit 1; }`);
+    systemctl is-active --quiet holdfast || { cat /tmp/install.log; journalctl -u holdfast -n 40 --no-pager -o cat; exit 1; }`,
+    { seconds: 400 },
+  );
 }
 
 /** What the daemon says of itself; for a failure's message. */
