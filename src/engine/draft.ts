@@ -112,7 +112,7 @@ export class LayeredDraft implements Draft {
 
   /** All records of these resources. */
   configuration(resources: readonly Kept[]): Configuration {
-    return new Map(resources.map((resource) => [resource, this.#peek(resource)?.all() ?? this.#tables.table(resource).all()]));
+    return new Map(resources.map((resource) => [resource, [...(this.#peek(resource)?.all() ?? this.#tables.table(resource).all())]]));
   }
 
   /** Puts records back as they were before these changes, beyond all rules: they held then. */

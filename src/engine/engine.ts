@@ -272,7 +272,7 @@ export class Engine {
 
   /** All records that a backup holds. */
   get configuration(): Configuration {
-    return new Map(this.#exchangeable.map((resource) => [resource, this.#tables.table(resource).all()]));
+    return new Map(this.#exchangeable.map((resource) => [resource, [...this.#tables.table(resource).all()]]));
   }
 
   /** What the configuration was when the system was fresh. */
@@ -356,8 +356,8 @@ export class Engine {
   async #start(): Promise<void> {
     this.#store.prune();
     await this.#facts.renew(...topics.filter((topic) => topic !== 'condition'));
-    // That it cannot be told keeps nothing from starting.
-    await this.#renewQuietly(new Set(['condition']));
+    // It takes its time, and nothing waits for it.
+    void this.#renewQuietly(new Set(['condition']));
     for (const resource of this.resources.filter(isKeptResource)) {
       const { records, lastId } = this.#store.load(resource);
       this.#tables.table(resource).load(records, lastId);
@@ -393,10 +393,11 @@ export class Engine {
     const fresh = new LayeredDraft(new Tables(kept), this.#facts.facts, this.#references);
     for (const resource of kept) {
       const isNew = this.#tables.table(resource).lastId === 0;
-      if (!isNew && this.#store.loadFresh(resource).length > 0) continue;
+      const isNoted = !this.#exchangeable.includes(resource) || this.#store.loadFresh(resource).length > 0;
+      if (!isNew && isNoted) continue;
       const first = resource.kind === 'collection' ? resource.seed(this.#facts.facts) : [{ ...resource.seed(this.#facts.facts), ...(await resource.adopt?.(this.#host)) }];
       for (const values of first) {
-        fresh.plant(resource, values);
+        if (!isNoted) fresh.plant(resource, values);
         if (isNew) draft.plant(resource, values);
       }
     }

@@ -64,6 +64,21 @@ test('a file with secrets brings everything back, on the same machine and after 
   assert.deepEqual(world.keptState(), before, 'what a file without secrets lacks is what is there');
 });
 
+test('what no file tells is put back too: disks, the kernel and the time zone', async () => {
+  await using one = await appliance();
+  await one.api.expect(200, 'PUT', `storage/disk/${encodeURIComponent('{serial}VIRT0001')}/`, { disk_hddstandby: '60' });
+  await one.api.expect(201, 'POST', 'system/tunable/', { tun_var: 'vm.swappiness', tun_value: '17', tun_type: 'sysctl' });
+  await one.api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Europe/Berlin' });
+  const standby = () => /"ada0":\{[^}]*"standby":(\d+)/.exec(readFileSync(join(one.folder, 'virtual', 'disks.json'), 'utf8'))?.[1];
+  const { machine } = one.machine;
+  const state = async () => [standby(), await machine.parameter('vm.swappiness'), await machine.zone()];
+  const file = await backUp(one.api);
+  await one.api.expect(202, 'POST', 'system/config/factory_restore/');
+  assert.deepEqual(await state(), ['0', '60', 'America/Los_Angeles']);
+  await one.api.expect(200, 'POST', `${config}/restore`, { file });
+  assert.deepEqual(await state(), ['60', '17', 'Europe/Berlin']);
+});
+
 test('what is no whole backup is refused in words, and nothing has changed', async () => {
   await using one = await appliance();
   await one.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });

@@ -3,7 +3,7 @@ import { integer, live, nullable, text } from '../../engine/fields.ts';
 import { hosted, type Operations, type SentOf } from '../../engine/resource.ts';
 import type { Disk } from '../../host/ports/disks.ts';
 import { quote } from '../../lib/text.ts';
-import { type DiskSettings, diskRecord, diskSettings, identifierOf, needs, settingsFor, tuningOf } from './disks.ts';
+import { diskRecord, diskSettings, identifierOf, settingsFor } from './disks.ts';
 
 const fields = {
   disk_identifier: live(text({ says: 'What names the disk wherever it is plugged in: {serial_lunid}, {serial} or {devicename} and the value.' })),
@@ -53,20 +53,8 @@ async function update(one: Disk, sent: SentOf<typeof fields>, operations: Operat
   const identifier = identifierOf(one);
   await operations.change(`change the disk ${one.name}`, (draft) => {
     const known = draft.find(diskRecord, 'disk_identifier', identifier);
-    const before = settingsFor(one, draft);
-    const after: DiskSettings = known === undefined ? draft.create(diskRecord, sent, { disk_identifier: identifier }) : draft.update(diskRecord, known.id, sent);
-    const differs = (name: keyof DiskSettings) => after[name] !== before[name];
-    for (const [name, ability, lacks] of needs)
-      if (differs(name) && !one.can.includes(ability)) draft.issues.add(name, `The disk ${one.name} ${lacks}, so this would change nothing.`);
-    const tuning = tuningOf(one, after, differs);
-    if (Object.keys(tuning).length === 0) return;
-    draft.plan.first({
-      title: `tell the disk ${one.name} its settings`,
-      perform: ({ disks }) => disks.tune(one.name, tuning),
-      // To tell a disk what it does already is no fault, so there is no need to look.
-      left: async () => true,
-      undo: ({ disks }) => disks.tune(one.name, tuningOf(one, before, differs)),
-    });
+    if (known === undefined) draft.create(diskRecord, sent, { disk_identifier: identifier });
+    else draft.update(diskRecord, known.id, sent);
   });
   return operations.world.facts.disks.find((other) => identifierOf(other) === identifier) ?? unplugged(one);
 }

@@ -1,5 +1,6 @@
+import type { Facts } from '../../engine/facts.ts';
 import { choice, flag, readOnly, text } from '../../engine/fields.ts';
-import { collection, type RecordOf, type View } from '../../engine/resource.ts';
+import { collection, type Plan, type RecordOf, type View } from '../../engine/resource.ts';
 import type { Ability, Disk, Tuning } from '../../host/ports/disks.ts';
 import { words } from '../../lib/text.ts';
 
@@ -27,12 +28,43 @@ export const diskRecord = collection('holdfast/disks', {
   title: 'disk',
   says: 'What was decided about disks.',
   verbs: [],
-  ofMachine: true,
   order: ['disk_identifier'],
   fields: { disk_identifier: readOnly(text({ says: 'What names the disk wherever it is plugged in.' })), ...diskSettings },
+  check({ record, before = undecided, facts, issues }) {
+    const disk = diskOf(record, facts);
+    if (disk === undefined) return;
+    for (const [name, ability, lacks] of needs)
+      if (record[name] !== before[name] && !disk.can.includes(ability)) issues.add(name, `The disk ${disk.name} ${lacks}, so this would change nothing.`);
+  },
+  onSave({ draft, record, before = undecided, facts }) {
+    tell(draft.plan, diskOf(record, facts), before, record);
+  },
+  onRemove({ draft, record, facts }) {
+    tell(draft.plan, diskOf(record, facts), record, undecided);
+  },
 });
 
-export type DiskSettings = Omit<RecordOf<typeof diskRecord.fields>, 'id' | 'disk_identifier'>;
+/** The disk that the record is about, where it is plugged in. */
+function diskOf({ disk_identifier }: { readonly disk_identifier: string }, { disks }: Facts): Disk | undefined {
+  return disks.find((disk) => identifierOf(disk) === disk_identifier);
+}
+
+/** Tells a disk what is decided otherwise about it. One that is not there is told when it appears. */
+function tell(plan: Plan, disk: Disk | undefined, before: DiskSettings, after: DiskSettings): void {
+  if (disk === undefined) return;
+  const differs = (name: keyof DiskSettings) => after[name] !== before[name];
+  const tuning = tuningOf(disk, after, differs);
+  if (Object.keys(tuning).length === 0) return;
+  plan.first({
+    title: `tell the disk ${disk.name} its settings`,
+    perform: ({ disks }) => disks.tune(disk.name, tuning),
+    // To tell a disk what it does already is no fault, so there is no need to look.
+    left: async () => true,
+    undo: ({ disks }) => disks.tune(disk.name, tuningOf(disk, before, differs)),
+  });
+}
+
+export type DiskSettings = Omit<RecordOf<typeof diskSettings>, 'id'>;
 
 const undecided: DiskSettings = {
   disk_description: '',

@@ -6,7 +6,7 @@ export const config = collection('system/config', { title: 'configuration', says
   action({
     on: 'resource',
     segment: 'factory_restore',
-    title: 'Makes the configuration what it was on the fresh system. Pools, disks and the password of root stay; what was before is kept as a backup.',
+    title: 'Makes the configuration what it was on the fresh system. Pools and the password of root stay; what was before is kept as a backup.',
     async perform({ operations }) {
       await operations.exchange('restore the defaults', withRootsPassword);
       // The machine is what the records say already; the sentence is the document's (gaps 16).

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { alertsOf } from '../../../src/areas/system/alert.ts';
+import { certificate } from '../../../src/areas/system/certificate.ts';
+import { certificateAuthority } from '../../../src/areas/system/certificateauthority.ts';
+import type { Health } from '../../../src/engine/resource.ts';
+import { Tables } from '../../../src/engine/tables.ts';
+import { machine } from '../../units/support/configuration.ts';
+
+const GiB = 1024 ** 3;
+const well: Health = { now: Date.UTC(2026, 0, 1), degraded: [], drifted: [], failedJobs: [], space: { free: 50 * GiB, total: 100 * GiB } };
+const told = (health: Partial<Health>, condition: Partial<typeof machine.condition> = {}) =>
+  alertsOf({ view: new Tables([certificate, certificateAuthority]), facts: { ...machine, condition: { ...machine.condition, ...condition } } }, { ...well, ...health });
+
+test('little space where the configuration is kept is told while it is little', () => {
+  assert.deepEqual(
+    told({ space: { free: 4 * GiB, total: 100 * GiB } }).map(({ level, message }) => `${level} ${message}`),
+    ['CRIT Only 4.0 GiB are left where the configuration is kept. Without space nothing can be changed.'],
+  );
+  assert.deepEqual(told({ space: { free: 6 * GiB, total: 100 * GiB } }), []);
+});
+
+test('a unit that could not be made true, one that was changed by others and a task that failed are told', () => {
+  const alerts = told({
+    degraded: [{ unit: 'ftp', reason: 'proftpd ended' }],
+    drifted: ['samba'],
+    failedJobs: [{ id: 7, title: 'run the rsync task 1', subject: 'tasks/rsync/1', error: 'no such host' }],
+  });
+  assert.deepEqual(
+    alerts.map(({ level, message }) => `${level} ${message}`),
+    [
+      'CRIT The machine is not what the configuration says (ftp): proftpd ended',
+      'WARN The machine was changed by other hands (samba); /api/holdfast/v1/drift tells how.',
+      'CRIT A task failed: run the rsync task 1. no such host',
+    ],
+  );
+});
+
+test('the id of an alert is that of its cause, whatever its figures are', () => {
+  const [first] = told({}, { clockOffset: 30 });
+  const [second] = told({}, { clockOffset: -12.4 });
+  assert.match(second?.message ?? '', /12 seconds/);
+  assert.equal(first?.id, second?.id);
+  assert.deepEqual(told({}, { clockOffset: 4.9 }), []);
+});
