@@ -115,9 +115,9 @@ async function convergeFiles(host: Host, desired: Desired, applied: Desired | un
   const wanted = new Set(desired.files?.map(({ path }) => path));
   const written: string[] = [];
   let reread = false;
-  for (const { path, content, mode, forServiceManager } of desired.files ?? []) {
+  for (const { path, content, mode, encoding, forServiceManager } of desired.files ?? []) {
     const before = known.get(path);
-    const actual = before === undefined ? await host.files.read(path) : before.content;
+    const actual = before === undefined ? await host.files.read(path, encoding === undefined ? {} : { encoding }) : before.content;
     if (actual === content) {
       if (laid?.has(path) === true) written.push(path);
       continue;
@@ -125,7 +125,7 @@ async function convergeFiles(host: Host, desired: Desired, applied: Desired | un
     written.push(path);
     reread ||= forServiceManager === true;
     if (content === undefined) await act(`remove ${path}`, () => host.files.remove(path));
-    else await act(`write ${path}`, () => host.files.write(path, content, mode === undefined ? {} : { mode }));
+    else await act(`write ${path}`, () => host.files.write(path, content, { ...(mode === undefined ? {} : { mode }), ...(encoding === undefined ? {} : { encoding }) }));
   }
   const there = applied === undefined ? await Promise.all((desired.owns ?? []).map((beginning) => host.files.beginning(beginning))) : [[...known.keys()]];
   for (const path of there.flat()) {

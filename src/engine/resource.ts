@@ -255,6 +255,17 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
   present?(record: RecordOf<F>, world: World): LiveOf<F>;
   /** As for a collection: slow work that must not hold the lane. */
   beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F>): Promise<Partial<RecordOf<F>>>;
+  /** Carries out an update that is one part of more, all of which is kept or taken back, such as joining a domain. */
+  around?(updating: Updating<F>): Promise<void>;
+}
+
+/** An update of settings on its way: `make` is the change of the record itself, with values for the service's fields. */
+export interface Updating<F extends Fields> {
+  readonly title: string;
+  readonly sent: SentOf<F>;
+  readonly before: RecordOf<F>;
+  readonly operations: Operations;
+  make(draft: Draft, fill?: Partial<RecordOf<F>>): void;
 }
 
 /** Where a hosted resource's records are looked for: the names in the path, and the world. */

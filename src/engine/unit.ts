@@ -1,5 +1,6 @@
 import type { GroupSpec, UserSpec } from '../host/ports/accounts.ts';
 import type { Outcome } from '../host/ports/commands.ts';
+import type { Encoding } from '../host/ports/files.ts';
 import type { LinkGoal, Medium } from '../host/ports/network.ts';
 import type { TargetModel } from '../host/ports/targets.ts';
 import type { Entrance } from '../host/ports/web.ts';
@@ -56,6 +57,8 @@ export interface DesiredFile {
   /** Undefined when the file must not be there. */
   readonly content: string | undefined;
   readonly mode?: number;
+  /** What the content stands for; itself unless told. */
+  readonly encoding?: Encoding;
   /** Whether it tells the service manager what there is to start, so that it has to read it. */
   readonly forServiceManager?: boolean;
   readonly verify?: Checker;

@@ -21,6 +21,14 @@ export interface Call {
   readonly asker: Asker;
 }
 
+interface RequestedChange {
+  readonly title: string;
+  /** Answers the id of the record that is there afterwards. */
+  readonly make: (draft: Draft) => number | undefined;
+  /** Carries it out with what belongs around it. */
+  readonly around?: () => Promise<number>;
+}
+
 /** Carries out requests: what every verb means for each kind of resource, once. */
 export class Interface {
   readonly #engine: Engine;
@@ -65,8 +73,8 @@ export class Interface {
   }
 
   async #changeKept(call: Call, of: Kept, verb: string): Promise<Answer> {
-    const { title, make } = await this.#changeOf(call, of, verb);
-    const id = await this.#engine.change(title, call.asker, make);
+    const { title, make, around } = await this.#changeOf(call, of, verb);
+    const id = await (around?.() ?? this.#engine.change(title, call.asker, make));
     const waits = this.#engine.provisional;
     const told: Readonly<Record<string, string>> = waits?.request === call.asker.request ? { 'x-holdfast-confirm-until': new Date(waits.until).toISOString() } : {};
     if (id === undefined) return nothing(204, told);
@@ -75,19 +83,21 @@ export class Interface {
     return jsonText(of.quirks.created ?? 201, text, { ...told, location: `${this.#root}/${of.path}/${id}/` });
   }
 
-  /** The change a request asks for, for the lane or for a dry run. It answers the id of the record that is there afterwards. */
-  async #changeOf(call: Call, of: Kept, verb: string): Promise<{ readonly title: string; readonly make: (draft: Draft) => number | undefined }> {
+  /** The change a request asks for, for the lane or for a dry run. */
+  async #changeOf(call: Call, of: Kept, verb: string): Promise<RequestedChange> {
     if (verb === 'update') {
       const before = this.#find(call, of);
       const { id } = before;
       const { sent, issues, fill } = await this.#read(call, of, before);
-      return {
-        title: `change the ${of.title}${of.kind === 'collection' ? ` ${id}` : ''}`,
-        make: (draft) => {
-          draft.note(issues);
-          return draft.update(of, id, sent, fill).id;
-        },
+      const title = `change the ${of.title}${of.kind === 'collection' ? ` ${id}` : ''}`;
+      const make = (draft: Draft, more: Partial<RecordOf<Fields>> = {}) => {
+        draft.note(issues);
+        return draft.update(of, id, sent, { ...fill, ...more }).id;
       };
+      if (of.kind !== 'singleton' || of.around === undefined || Object.keys(issues).length > 0) return { title, make };
+      const around = of.around.bind(of);
+      const operations = this.#engine.operations(call.asker);
+      return { title, make, around: () => around({ title, sent, before, operations, make: (draft, more) => void make(draft, more) }).then(() => id) };
     }
     if (of.kind !== 'collection') throw new Error(`${of.path} has no verb ${verb}`);
     if (verb === 'create') {

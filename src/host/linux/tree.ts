@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
-import type { FileOptions, Files, Permissions } from '../ports/files.ts';
+import type { Encoding, FileOptions, Files, Permissions } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
 import { give, type PermissionOrder, permissionsWord } from './permissions.ts';
@@ -30,9 +30,9 @@ export class Tree implements Files {
     this.#staged = join(this.root, stagedFolder);
   }
 
-  async read(path: string): Promise<string | undefined> {
+  async read(path: string, { encoding = 'utf8' }: { readonly encoding?: Encoding } = {}): Promise<string | undefined> {
     try {
-      return await readFile(await this.locate(path), 'utf8');
+      return await readFile(await this.locate(path), encoding);
     } catch (error) {
       if (isAbsence(error)) return undefined;
       throw hostError(`cannot read ${path}`, error);
@@ -58,7 +58,7 @@ export class Tree implements Files {
     try {
       const place = await this.locate(path, { follow: false });
       const earlier = this.#writing.get(place) ?? Promise.resolve();
-      const writing = earlier.then(() => replaceFile(place, content, options.mode ?? 0o644));
+      const writing = earlier.then(() => replaceFile(place, Buffer.from(content, options.encoding), options.mode ?? 0o644));
       const settled = writing.catch(() => {});
       this.#writing.set(place, settled);
       await writing.finally(() => {
@@ -307,7 +307,7 @@ async function isLink(place: string): Promise<boolean> {
 }
 
 /** Makes `place` hold `content` in one step, with the folders above it. Nothing is left behind if that fails. */
-async function replaceFile(place: string, content: string, mode: number): Promise<void> {
+async function replaceFile(place: string, content: Buffer, mode: number): Promise<void> {
   const made = await mkdir(dirname(place), { recursive: true });
   // What everybody may read is of no use in a folder that the daemon's umask closed.
   if (made !== undefined && (mode & 0o004) !== 0) for (let at = dirname(place); isWithin(at, made); at = dirname(at)) await chmod(at, 0o755);

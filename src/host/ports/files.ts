@@ -1,7 +1,7 @@
 /** Where the units' rendered files go, and where share folders are made. Paths are absolute, as the machine sees them. */
 export interface Files {
   /** The text at `path`, or undefined when nothing is there. */
-  read(path: string): Promise<string | undefined>;
+  read(path: string, options?: { readonly encoding?: Encoding }): Promise<string | undefined>;
 
   /** The paths of the files whose path begins so: `/etc/cups/a` has those in `/etc/cups` named `a…`. Folders are no files. */
   beginning(path: string): Promise<readonly string[]>;
@@ -64,7 +64,11 @@ export interface Files {
 export interface FileOptions {
   /** Permission bits, 0o644 unless told. */
   readonly mode?: number;
+  readonly encoding?: Encoding;
 }
+
+/** What a text stands for: itself, unless told, or the bytes that it is the base64 of. */
+export type Encoding = 'utf8' | 'base64';
 
 export interface Permissions {
   /** The folder that `path` must lie in, links followed. */

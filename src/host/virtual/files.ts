@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
-import type { FileOptions, Files, Permissions } from '../ports/files.ts';
+import type { Encoding, FileOptions, Files, Permissions } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, replaceFile } from './state.ts';
 import { lookAt, type Tree, withParents } from './tree.ts';
@@ -22,9 +22,9 @@ export class VirtualFiles implements Files {
     mkdirSync(this.#staged, { recursive: true });
   }
 
-  async read(path: string): Promise<string | undefined> {
+  async read(path: string, { encoding = 'utf8' }: { readonly encoding?: Encoding } = {}): Promise<string | undefined> {
     try {
-      return readFileSync(this.#tree.locate(path), 'utf8');
+      return readFileSync(this.#tree.locate(path), encoding);
     } catch (error) {
       if (isAbsence(error)) return undefined;
       throw hostError(`cannot read ${path}`, error);
@@ -49,13 +49,14 @@ export class VirtualFiles implements Files {
   async write(path: string, content: string, options: FileOptions = {}): Promise<void> {
     try {
       const place = this.#tree.locate(path, { follow: false });
+      const bytes = Buffer.from(content, options.encoding);
       if (place === this.#tree.root) throw new HostError('illegal operation on a directory');
       // Almost always the folder is there.
       try {
-        replaceFile(place, this.#aside(path), content, options.mode ?? 0o644);
+        replaceFile(place, this.#aside(path), bytes, options.mode ?? 0o644);
       } catch (error) {
         if (codeOf(error) !== 'ENOENT') throw error;
-        withParents(place, () => replaceFile(place, this.#aside(path), content, options.mode ?? 0o644));
+        withParents(place, () => replaceFile(place, this.#aside(path), bytes, options.mode ?? 0o644));
       }
     } catch (error) {
       throw hostError(`cannot write ${path}`, error);

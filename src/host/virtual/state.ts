@@ -79,7 +79,7 @@ function load<T>(path: string, guard: Guard<T>): T | undefined {
 }
 
 /** Makes `path` hold `content` in one step. Nothing is left at `aside` if that fails. */
-export function replaceFile(path: string, aside: string, content: string, mode: number): void {
+export function replaceFile(path: string, aside: string, content: string | Buffer, mode: number): void {
   try {
     writeFileSync(aside, content, { mode });
     // The mode given to the writing is cut by the process's umask.

@@ -29,6 +29,15 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.remove(`${folder}/a`);
       });
 
+      test('a text can stand for bytes', async (t) => {
+        const { files, folder } = await place(t);
+        const bytes = Buffer.from([5, 2, 0, 255, 128, 13, 10, 0]).toString('base64');
+        await files.write(`${folder}/a`, bytes, { encoding: 'base64' });
+        assert.equal(await files.read(`${folder}/a`, { encoding: 'base64' }), bytes);
+        assert.equal(await files.size(`${folder}/a`), 8);
+        await files.remove(`${folder}/a`);
+      });
+
       test('nothing is read where nothing is', async (t) => {
         const { files, folder } = await place(t);
         assert.equal(await files.read(`${folder}/none`), undefined);
