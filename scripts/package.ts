@@ -19,10 +19,13 @@ const recommends = [
   'ethtool',
   'hdparm',
   'inadyn',
+  'krb5-user',
   'ldap-utils',
   'libnss-ldapd',
   'libnss-nis',
+  'libnss-winbind',
   'libpam-ldapd',
+  'libpam-winbind',
   'lldpd',
   'lz4',
   'netatalk',
@@ -47,6 +50,7 @@ const recommends = [
   'sudo',
   'systemd-resolved',
   'tftpd-hpa',
+  'winbind',
   'ypbind-mt',
   'zfs-zed',
 ];
@@ -101,7 +105,8 @@ await put(
   ),
 );
 await put('/DEBIAN/conffiles', lines('/etc/holdfast/holdfast.conf'));
-for (const program of ['domain-controller', 'snmp-pools', 'ups-event']) await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
+for (const program of ['domain-controller', 'domain-monitor', 'snmp-pools', 'ups-event'])
+  await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
 for (const script of ['postinst', 'prerm', 'postrm']) await put(`/DEBIAN/${script}`, await readFile(`${root}/packaging/${script}`, 'utf8'), 0o755);
 await mkdir(`${root}/dist/debian`, { recursive: true });
 run('dpkg-deb', '--root-owner-group', '-Zzstd', '-z3', '--build', tree, `${root}/dist/debian/holdfast.deb`);

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
+import { domainRule } from './areas/directoryservice/domain-rule.ts';
 import { catalogue } from './areas/index.ts';
 import { portRule } from './areas/services/ports.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
@@ -59,7 +60,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const engine = await Engine.start({
     resources: parts.resources ?? catalogue,
     units: parts.units ?? units,
-    rules: [portRule(parts.listen)],
+    rules: [portRule(parts.listen), domainRule],
     accesses,
     host,
     store,

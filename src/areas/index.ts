@@ -2,6 +2,23 @@
 import type { Resource } from '../engine/resource.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
+import { domainSettings } from './directoryservice/activedirectory.ts';
+import {
+  idmapAd,
+  idmapAdex,
+  idmapAutorid,
+  idmapFruit,
+  idmapHash,
+  idmapLdap,
+  idmapNss,
+  idmapRfc2307,
+  idmapRid,
+  idmapScript,
+  idmapTdb,
+  idmapTdb2,
+} from './directoryservice/idmap.ts';
+import { kerberosKeytab } from './directoryservice/kerberoskeytab.ts';
+import { kerberosPrincipal } from './directoryservice/kerberosprincipal.ts';
 import { kerberosRealm } from './directoryservice/kerberosrealm.ts';
 import { kerberosSettings } from './directoryservice/kerberossettings.ts';
 import { ldapSettings } from './directoryservice/ldap.ts';
@@ -82,9 +99,24 @@ export const catalogue: readonly Resource[] = [
   startScript,
   rsyncTask,
   smartTest,
+  domainSettings,
   ldapSettings,
   nisSettings,
+  idmapAd,
+  idmapAdex,
+  idmapAutorid,
+  idmapFruit,
+  idmapHash,
+  idmapLdap,
+  idmapNss,
+  idmapRfc2307,
+  idmapRid,
+  idmapScript,
+  idmapTdb,
+  idmapTdb2,
   kerberosRealm,
+  kerberosKeytab,
+  kerberosPrincipal,
   kerberosSettings,
   // Part B
   cifsShare,

@@ -288,6 +288,7 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     network: await machine.network.look(),
     media: readIfThere(join(folder, 'network.json')),
     tunings: readIfThere(join(folder, 'disks.json')),
+    domain: readIfThere(join(folder, 'domain.json')),
     targets: readIfThere(join(folder, 'targets.json')),
     doors: readIfThere(join(folder, 'web.json')),
     kernel: readIfThere(join(folder, 'machine.json')),
@@ -314,7 +315,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
 const harmless =
-  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|files\.(read|beginning|kind|size|stage|discard)|machine\.(zone|parameter|answersTime|updates)|network\.(look|medium|routes)|services\.states|targets\.(look|objections|differences|sessions)|web\.served|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
+  /^(accounts\.(known|owned)|bootEnvironments\.list|commands\.check|disks\.list|domain\.(inquire|membership|answers)|files\.(read|beginning|kind|size|stage|discard)|machine\.(zone|parameter|answersTime|updates)|network\.(look|medium|routes)|services\.states|targets\.(look|objections|differences|sessions)|web\.served|zfs\.(pools|datasets|snapshots|importable|isKey))$/;
 
 export function isHarmless(call: string): boolean {
   return harmless.test(call);

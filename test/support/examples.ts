@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../../src/lib/json.ts';
 import type { Api } from './api.ts';
 import { GiB, rootPassword } from './appliance.ts';
 import { exampleCertificate, exampleKey } from './certificates.ts';
+import { exampleKeytab } from './keytabs.ts';
 
 type Record_ = Readonly<Record<string, unknown>>;
 
@@ -405,10 +406,74 @@ export const examples: Readonly<Record<string, Example>> = {
     update: (n) => ({ cifs_srv_description: `Server ${n}`, cifs_srv_netbiosname: `holdfast${n}`, cifs_srv_loglevel: n % 2 === 0 ? '1' : '2', cifs_srv_bindip: ['192.0.2.7'] }),
     variants: [{ title: 'that is a reload only', verb: 'update', body: (n) => ({ cifs_srv_guest: n % 2 === 0 ? 'nobody' : 'www' }) }],
   },
+  'directoryservice/activedirectory': {
+    update: (n) => ({
+      ad_enable: true,
+      ad_domainname: 'corp.example.com',
+      ad_bindname: 'Administrator',
+      ad_bindpw: 'domain secret',
+      ad_dcname: n % 2 === 0 ? 'dc1.corp.example.com' : 'dc2.corp.example.com:389',
+      ad_gcname: 'dc1.corp.example.com',
+      ad_site: n % 3 === 0 ? null : 'Cellar',
+      ad_use_default_domain: n % 2 === 1,
+      ad_enable_monitor: n % 2 === 0,
+      ad_monitor_frequency: 30 + (n % 1000),
+    }),
+    variants: [
+      { title: 'of a member', verb: 'update', body: (n) => ({ ad_timeout: 1 + (n % 500), ad_verbose_logging: n % 2 === 0 }) },
+      { title: 'that joins or leaves', verb: 'update', body: (n) => ({ ad_enable: n % 2 === 0 }) },
+      { title: 'that is not used', verb: 'update', body: (n) => ({ ad_enable: false, ad_timeout: 1 + (n % 500) }) },
+    ],
+  },
+  'directoryservice/idmap/ad': {
+    create: (n) => ({ idmap_ad_range_low: 10_000 + n, idmap_ds_type: 1, idmap_ds_id: 1 }),
+    update: (n) => ({ idmap_ad_schema_mode: n % 2 === 0 ? 'sfu' : 'rfc2307', idmap_ad_range_high: 80_000_000 + n }),
+  },
+  'directoryservice/idmap/adex': { create: (n) => ({ idmap_adex_range_low: 10_000 + n }), update: (n) => ({ idmap_adex_range_high: 80_000_000 + n }) },
+  'directoryservice/idmap/autorid': {
+    create: (n) => ({ idmap_autorid_range_low: 10_000 + n }),
+    update: (n) => ({ idmap_autorid_rangesize: 20_000 + n, idmap_autorid_readonly: n % 2 === 0 }),
+  },
+  'directoryservice/idmap/fruit': { create: (n) => ({ idmap_fruit_range_low: 10_000 + n }), update: (n) => ({ idmap_fruit_range_high: 80_000_000 + n }) },
+  'directoryservice/idmap/hash': {
+    create: (n) => ({ idmap_hash_range_name_map: `/etc/name_map.${n}` }),
+    update: (n) => ({ idmap_hash_range_high: 100_000_000 + n, idmap_hash_range_name_map: `/etc/other_map.${n}` }),
+  },
+  'directoryservice/idmap/ldap': {
+    create: (n) => ({ idmap_ldap_ldap_url: `ldap://ldap${n}.example.com`, idmap_ldap_ldap_base_dn: 'ou=idmap,dc=example,dc=com' }),
+    update: (n) => ({ idmap_ldap_ldap_url: `ldap://other${n}.example.com:3890`, idmap_ldap_ssl: n % 2 === 0 ? 'on' : 'start_tls' }),
+  },
+  'directoryservice/idmap/nss': {
+    create: (n) => ({ idmap_ad_range_low: 10_000 + n }),
+    update: (n) => ({ idmap_ad_range_high: 80_000_000 + n }),
+    variants: [{ title: 'by the names of the sources', verb: 'create', body: (n) => ({ idmap_nss_range_low: 20_000 + n, idmap_nss_range_high: 70_000_000 }) }],
+  },
+  'directoryservice/idmap/rfc2307': {
+    create: (n) => ({ idmap_rfc2307_bind_path_user: `ou=people${n},dc=example,dc=com`, idmap_rfc2307_bind_path_group: 'ou=groups,dc=example,dc=com' }),
+    update: (n) => ({ idmap_rfc2307_user_cn: n % 2 === 0, idmap_rfc2307_ldap_server: 'stand-alone', idmap_rfc2307_ldap_url: `ldap://ldap${n}.example.com` }),
+  },
+  'directoryservice/idmap/rid': { create: (n) => ({ idmap_rid_range_low: 20_000 + n }), update: (n) => ({ idmap_rid_range_high: 80_000_000 + n }) },
+  'directoryservice/idmap/script': {
+    create: (n) => ({ idmap_script_script: `/usr/local/bin/map${n}` }),
+    update: (n) => ({ idmap_script_script: `/usr/local/bin/other${n}`, idmap_script_range_high: 100_000_000 + n }),
+  },
+  'directoryservice/idmap/tdb': {
+    create: (n) => ({ idmap_tdb_range_low: 90_000_001 + n, idmap_ds_type: 5, idmap_ds_id: 1 }),
+    update: (n) => ({ idmap_tdb_range_high: 100_000_000 + n }),
+  },
+  'directoryservice/idmap/tdb2': {
+    create: (n) => ({ idmap_tdb2_range_low: 90_000_001 + n, idmap_tdb2_script: '/usr/local/bin/map' }),
+    update: (n) => ({ idmap_tdb2_script: `/usr/local/bin/other${n}` }),
+  },
   'directoryservice/kerberosrealm': {
     create: (n) => ({ krb_realm: `REALM${n}.EXAMPLE.COM`, krb_kdc: `kdc${n}.example.com` }),
     update: (n) => ({ krb_kdc: `kdc${n}.example.com:88 192.0.2.${n % 250}`, krb_admin_server: `kdc${n}.example.com` }),
   },
+  'directoryservice/kerberoskeytab': {
+    create: (n) => ({ keytab_name: `keytab${n}`, keytab_file: exampleKeytab(`nfs${n}`) }),
+    update: (n) => ({ keytab_file: exampleKeytab(`host${n}`) }),
+  },
+  'directoryservice/kerberosprincipal': { madeBy: 'directoryservice/kerberoskeytab' },
   'directoryservice/kerberossettings': { update: (n) => ({ ks_libdefaults_aux: `ticket_lifetime = ${n}h` }) },
   'directoryservice/ldap': {
     update: (n) => ({

@@ -54,6 +54,7 @@ export function withFaults(host: Host): FaultyHost {
       bootEnvironments: wrap('bootEnvironments', host.bootEnvironments),
       commands: wrap('commands', host.commands),
       disks: wrap('disks', host.disks),
+      domain: wrap('domain', host.domain),
       files: wrap('files', host.files),
       machine: wrap('machine', host.machine),
       network: wrap('network', host.network),

@@ -3,6 +3,7 @@ import { LinuxAccounts } from './accounts.ts';
 import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
+import { LinuxDomain } from './domain.ts';
 import { LinuxMachine } from './machine.ts';
 import { LinuxNetwork } from './network.ts';
 import { LinuxReplication } from './replication.ts';
@@ -34,6 +35,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     bootEnvironments: new LinuxBootEnvironments({ runner }),
     commands: new LinuxCommands({ runner }),
     disks,
+    domain: new LinuxDomain({ runner }),
     files: tree,
     machine: new LinuxMachine({ runner }),
     network: new LinuxNetwork({ runner, files: tree }),

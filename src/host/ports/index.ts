@@ -2,6 +2,7 @@ import type { Accounts } from './accounts.ts';
 import type { BootEnvironments } from './boot-environments.ts';
 import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
+import type { Domain } from './domain.ts';
 import type { Files } from './files.ts';
 import type { Machine } from './machine.ts';
 import type { Network } from './network.ts';
@@ -18,6 +19,7 @@ export interface Host {
   readonly bootEnvironments: BootEnvironments;
   readonly commands: Commands;
   readonly disks: Disks;
+  readonly domain: Domain;
   readonly files: Files;
   readonly machine: Machine;
   readonly network: Network;

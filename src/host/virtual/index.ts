@@ -5,6 +5,7 @@ import { VirtualAccounts } from './accounts.ts';
 import { VirtualBootEnvironments } from './boot-environments.ts';
 import { VirtualCommands } from './commands.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
+import { VirtualDomain } from './domain.ts';
 import { VirtualFiles } from './files.ts';
 import { VirtualMachine } from './machine.ts';
 import { Mounts } from './mounts.ts';
@@ -63,6 +64,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     bootEnvironments: new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now),
     commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk), isBroken: (disk) => zfs.isBroken(disk) }),
+    domain: new VirtualDomain(join(folder, 'domain.json')),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     machine: new VirtualMachine(join(folder, 'machine.json')),
     network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),

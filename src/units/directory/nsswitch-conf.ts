@@ -6,11 +6,13 @@ import { lines } from '../../lib/text.ts';
  */
 export function nsswitchConf(directories: readonly string[]): string {
   const accounts = ['files', 'systemd', ...directories].join(' ');
+  const shadow = ['files', 'systemd', ...directories.filter((one) => one !== 'winbind')].join(' ');
   return lines(
     '# Written by Holdfast.',
     `passwd: ${accounts}`,
     `group: ${accounts}`,
-    `shadow: ${accounts}`,
+    // winbind has no such table.
+    `shadow: ${shadow}`,
     'gshadow: files systemd',
     'hosts: files mdns4_minimal [NOTFOUND=return] dns myhostname',
     'networks: files',

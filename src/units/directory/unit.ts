@@ -1,3 +1,4 @@
+import { domainSettings } from '../../areas/directoryservice/activedirectory.ts';
 import { ldapSettings, serverOf } from '../../areas/directoryservice/ldap.ts';
 import { nisSettings } from '../../areas/directoryservice/nis.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
@@ -8,8 +9,8 @@ import { ypbindDefaults, ypConf } from './yp-conf.ts';
 
 export const directoryUnit: Unit = {
   name: 'directory',
-  says: 'Accounts of LDAP directories and NIS domains.',
-  reads: [ldapSettings, nisSettings, certificateAuthority],
+  says: 'Accounts of LDAP directories, NIS domains and Active Directory domains.',
+  reads: [domainSettings, ldapSettings, nisSettings, certificateAuthority],
   services: ['nslcd', 'ypbind'],
   after: ['accounts'],
   render(view) {
@@ -19,7 +20,7 @@ export const directoryUnit: Unit = {
     // Files of a directory that is not used are not there: some hold a password.
     const whileLdap = (content: string) => (ldap.ldap_enable ? content : undefined);
     const whileNis = (content: string) => (nis.nis_enable ? content : undefined);
-    const sources = [...(ldap.ldap_enable ? ['ldap'] : []), ...(nis.nis_enable ? ['nis'] : [])];
+    const sources = [...(ldap.ldap_enable ? ['ldap'] : []), ...(nis.nis_enable ? ['nis'] : []), ...(view.only(domainSettings).ad_enable ? ['winbind'] : [])];
     const [nslcd, yp, ypbind] = [nslcdConf(ldap, server), ypConf(nis), ypbindDefaults(nis)];
     return {
       files: [

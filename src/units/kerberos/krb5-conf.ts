@@ -3,7 +3,7 @@ import type { kerberosSettings } from '../../areas/directoryservice/kerberossett
 import type { RecordOf } from '../../engine/resource.ts';
 import { lines, words } from '../../lib/text.ts';
 
-type Realm = RecordOf<typeof kerberosRealm.fields>;
+export type Realm = Omit<RecordOf<typeof kerberosRealm.fields>, 'id'>;
 type Settings = RecordOf<typeof kerberosSettings.fields>;
 
 /** `/etc/krb5.conf`, read by every program when it first needs it. Names of servers are looked up in DNS where a realm has none. */

@@ -37,13 +37,21 @@ const asWritten = (text: string): string | undefined => (text === '' ? undefined
 
 // [global] -----------------------------------------------------------------------------------------------------------
 
-export function globalSection(settings: Settings): string {
+/** Parameters by their names, as those of a member of a domain. */
+export type Options = readonly (readonly [name: string, value: string | number | boolean | undefined])[];
+
+/**
+ * `member` is what makes Samba a member of a domain; without it, it is a server by itself. `verbose` tells of the domain
+ * in the log.
+ */
+export function globalSection(settings: Settings, options: { readonly member?: Options; readonly verbose?: boolean } = {}): string {
+  const { member = [] } = options;
   return lines(
     '# Written by Holdfast.',
     '[global]',
     set('netbios name', settings.cifs_srv_netbiosname),
     set('netbios aliases', settings.cifs_srv_netbiosalias ?? undefined),
-    set('workgroup', settings.cifs_srv_workgroup),
+    member.length > 0 ? optionLines(member) : set('workgroup', settings.cifs_srv_workgroup),
     set('server string', plain(settings.cifs_srv_description)),
     set('dos charset', settings.cifs_srv_doscharset),
     set('unix charset', settings.cifs_srv_unixcharset),
@@ -71,7 +79,7 @@ export function globalSection(settings: Settings): string {
     set('directory mask', settings.cifs_srv_dirmask || '0775'),
     set('aio read size', settings.cifs_srv_aio_enable ? settings.cifs_srv_aio_rs : 0),
     set('aio write size', settings.cifs_srv_aio_enable ? settings.cifs_srv_aio_ws : 0),
-    set('log level', settings.cifs_srv_loglevel),
+    set('log level', [settings.cifs_srv_loglevel, ...(options.verbose === true ? ['winbind:5', 'auth:5', 'idmap:5'] : [])].join(' ')),
     set('logging', settings.cifs_srv_syslog ? 'syslog file' : 'file'),
     set('log file', '/var/log/samba/log.%m'),
     set('max log size', 1000),
@@ -82,6 +90,8 @@ export function globalSection(settings: Settings): string {
     asWritten(settings.cifs_srv_smb_options),
   );
 }
+
+const optionLines = (options: Options) => options.map(([name, value]) => set(name, value));
 
 /** A domain's controller maps accounts of other domains, and must be told to which numbers. */
 const domainLines = [set('domain logons', true), set('idmap config * : backend', 'tdb'), set('idmap config * : range', '90000001-100000000')];
@@ -99,8 +109,9 @@ function lowestProtocol({ cifs_srv_min_protocol: lowest, cifs_srv_enable_smb1: s
 }
 
 /** What smbd and nmbd only read when they start. */
-export function readAtStart(settings: Settings): string {
+export function readAtStart(settings: Settings, member: Options = []): string {
   return lines(
+    optionLines(member),
     set('netbios name', settings.cifs_srv_netbiosname),
     set('netbios aliases', settings.cifs_srv_netbiosalias ?? undefined),
     set('workgroup', settings.cifs_srv_workgroup),

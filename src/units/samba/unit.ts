@@ -1,37 +1,55 @@
+import { authorityOf, domainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import { idmapCollections } from '../../areas/directoryservice/idmap.ts';
 import { cifsSettings } from '../../areas/services/cifs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { cifsShare, unsayableInPath } from '../../areas/sharing/cifs.ts';
 import { snapshotFormat } from '../../areas/storage/snapshot-times.ts';
 import { snapshotTask } from '../../areas/storage/task.ts';
+import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import type { Storage } from '../../engine/facts.ts';
 import { volumesFolder } from '../../engine/formats.ts';
 import type { RecordOf } from '../../engine/resource.ts';
 import type { Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
+import { domainAuthorityFile, memberOptions, winbindDropIn } from './domain-conf.ts';
+import { monitorName, monitorUnit } from './monitor.ts';
 import { sharesBeginning, sharesFile, smbConfFile } from './paths.ts';
 import { announcedAtStart, globalSection, readAtStart, shareSection } from './smb-conf.ts';
 import { testparm } from './testparm.ts';
 
 export const sambaUnit: Unit = {
   name: 'samba',
-  says: 'Samba serves the CIFS shares.',
-  reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask],
-  services: ['smbd', 'nmbd'],
+  says: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
+  reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask, domainSettings, certificateAuthority, ...Object.values(idmapCollections)],
+  services: ['winbind', 'smbd', 'nmbd', monitorName],
   uses: ['storage'],
-  after: ['accounts'],
+  after: ['accounts', 'kerberos'],
   render(view, { storage }) {
     const settings = view.only(cifsSettings);
-    const head = globalSection(settings);
+    const domain = view.only(domainSettings);
+    const member = domain.ad_enable ? memberOptions(domain, view) : [];
+    const head = globalSection(settings, { member, verbose: domain.ad_enable && domain.ad_verbose_logging });
     const { groups, omissions } = sharesIn(view.groups(cifsShare), storage, new Map(view.all(snapshotTask).map((task) => [task.id, snapshotFormat(task)])));
     const running = isOn(view, 'cifs');
-    const atStart = readAtStart(settings);
+    const atStart = readAtStart(settings, member);
+    const monitor = monitorUnit(domain);
+    const authority = domain.ad_enable ? authorityOf(domain, view) : undefined;
     return {
-      files: [...groups.map(({ path, content }) => ({ path, content })), { path: smbConfFile, content: [head, ...groups.map(({ path }) => `include = ${path}\n`)].join('') }],
+      files: [
+        { path: domainAuthorityFile, content: authority },
+        { path: '/etc/systemd/system/winbind.service.d/holdfast.conf', content: domain.ad_enable ? winbindDropIn : undefined, forServiceManager: true },
+        { path: `/etc/systemd/system/${monitorName}.service`, content: monitor, forServiceManager: true },
+        ...groups.map(({ path, content }) => ({ path, content })),
+        { path: smbConfFile, content: [head, ...groups.map(({ path }) => `include = ${path}\n`)].join('') },
+      ],
       owns: [sharesBeginning],
       checks: [{ path: smbConfFile, head, parts: groups.map(({ sections }) => sections), verify: testparm }],
       services: [
+        // Of accounts, smbd asks winbind.
+        { name: 'winbind', running: domain.ad_enable, onChange: 'reload', readAtStart: [atStart, authority ?? ''].join('\n') },
         { name: 'smbd', running, onChange: 'reload', readAtStart: atStart },
         { name: 'nmbd', running, onChange: 'reload', readAtStart: atStart + announcedAtStart(settings) },
+        { name: monitorName, running: domain.ad_enable && domain.ad_enable_monitor, onChange: 'nothing', readAtStart: monitor },
       ],
       omissions,
     };

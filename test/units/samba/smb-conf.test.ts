@@ -87,8 +87,10 @@ test('a fresh system serves nothing, with settings of its own', () => {
   assert.deepEqual(
     desired.services?.map(({ name, running }) => [name, running]),
     [
+      ['winbind', false],
       ['smbd', false],
       ['nmbd', false],
+      ['holdfast-domain-monitor', false],
     ],
   );
 });
@@ -316,7 +318,8 @@ test('what the daemons only read at their start makes them start again, and noth
   const atStart = (settings: Settings) => {
     const draft = freshConfiguration();
     draft.update(cifsSettings, 1, settings);
-    return sambaUnit.render(draft, machine).services?.map((service) => service.readAtStart);
+    const services = sambaUnit.render(draft, machine).services ?? [];
+    return ['smbd', 'nmbd'].map((name) => services.find((service) => service.name === name)?.readAtStart);
   };
   const [smbd, nmbd] = atStart({}) ?? [];
   assert.deepEqual(atStart({ cifs_srv_guest: 'mary', cifs_srv_max_protocol: 'SMB2', cifs_srv_loglevel: '3', cifs_srv_smb_options: 'x = y' }), [smbd, nmbd]);
@@ -336,8 +339,10 @@ test('both daemons run when the service is on', () => {
   assert.deepEqual(
     sambaUnit.render(draft, machine).services?.map(({ name, running }) => [name, running]),
     [
+      ['winbind', false],
       ['smbd', true],
       ['nmbd', true],
+      ['holdfast-domain-monitor', false],
     ],
   );
 });

@@ -1,3 +1,9 @@
+import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
+import { idmapCollections } from '../../../src/areas/directoryservice/idmap.ts';
+import { kerberosKeytab } from '../../../src/areas/directoryservice/kerberoskeytab.ts';
+import { kerberosPrincipal } from '../../../src/areas/directoryservice/kerberosprincipal.ts';
+import { kerberosRealm } from '../../../src/areas/directoryservice/kerberosrealm.ts';
+import { kerberosSettings } from '../../../src/areas/directoryservice/kerberossettings.ts';
 import { afpSettings } from '../../../src/areas/services/afp.ts';
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
@@ -67,8 +73,26 @@ export const machine: Facts = Object.freeze<Facts>({
   targets: { engine: 'lio', serving: false },
 });
 
-const collections: readonly Collection[] = [afpShare, cifsShare, nfsShare, rsyncModule, serviceSwitch, cronJob, startScript, rsyncTask, smartTest, diskRecord, snapshotTask];
+const collections: readonly Collection[] = [
+  afpShare,
+  cifsShare,
+  nfsShare,
+  rsyncModule,
+  serviceSwitch,
+  cronJob,
+  startScript,
+  rsyncTask,
+  smartTest,
+  diskRecord,
+  snapshotTask,
+  ...Object.values(idmapCollections),
+  kerberosRealm,
+  kerberosKeytab,
+  kerberosPrincipal,
+];
 const settings: readonly Singleton[] = [
+  domainSettings,
+  kerberosSettings,
   afpSettings,
   cifsSettings,
   domainControllerSettings,

@@ -1,0 +1,13 @@
+import { readOnly, reference, text } from '../../engine/fields.ts';
+import { collection } from '../../engine/resource.ts';
+
+export const kerberosPrincipal = collection('directoryservice/kerberosprincipal', {
+  title: 'Kerberos principal',
+  says: 'Whom a keytab has keys of. They come and go with the keytabs.',
+  verbs: ['list', 'read'],
+  filters: ['principal_keytab', 'principal_name'],
+  fields: {
+    principal_keytab: readOnly(reference('directoryservice/kerberoskeytab', { says: 'Id of the keytab.', onRemove: 'remove' })),
+    principal_name: readOnly(text({ says: 'As host/nas.example.com@EXAMPLE.COM.', max: 1024 })),
+  },
+});

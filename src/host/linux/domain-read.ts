@@ -1,0 +1,47 @@
+import type { Outcome } from '../ports/commands.ts';
+import type { DomainObjection } from '../ports/domain.ts';
+
+/** What `net ads lookup` tells of a controller. */
+export interface ControllerReport {
+  readonly domain: string;
+  readonly workgroup: string;
+  readonly controller: string;
+}
+
+export function readLookup(stdout: string): ControllerReport | undefined {
+  const after = (name: string) => new RegExp(`^${name}:[ \\t]+(\\S.*)$`, 'm').exec(stdout)?.[1]?.trim();
+  const [domain, workgroup, controller] = [after('Domain'), after('Pre-Win2k Domain'), after('Domain Controller')];
+  return domain === undefined || workgroup === undefined || controller === undefined ? undefined : { domain, workgroup, controller };
+}
+
+/** The status that `timeout` ends with. */
+export const tookTooLong = 124;
+
+/** What `kinit` means by its refusal. */
+export function ticketObjection({ status, stdout, stderr }: Outcome): { readonly objection: DomainObjection; readonly said: string } {
+  const text = `${stderr}\n${stdout}`;
+  const said =
+    /^kinit: (.*)$/m.exec(text)?.[1]?.replace(/ while getting initial credentials$/, '') ??
+    text
+      .split('\n')
+      .find((line) => line.trim() !== '')
+      ?.trim() ??
+    `kinit ended with ${status}`;
+  if (status === tookTooLong) return { objection: 'unreachable', said: 'the time for its answer ran out' };
+  const known: readonly (readonly [RegExp, DomainObjection])[] = [
+    [/Password incorrect|Preauthentication failed|Decrypt integrity|keytab entry|no suitable keys/i, 'password'],
+    [/not found in Kerberos database/i, 'account'],
+    [/expired|revoked|must change/i, 'expired'],
+    [/Clock skew/i, 'clock'],
+    [/Cannot (contact|find|resolve)|Network is unreachable|timed out/i, 'unreachable'],
+  ];
+  return { objection: known.find(([pattern]) => pattern.test(text))?.[1] ?? 'other', said };
+}
+
+/** The lines of a program that are worth a log: it warns of what a file for it alone leaves out. */
+export function logLines(stdout: string, stderr: string): readonly string[] {
+  return `${stdout}\n${stderr}`
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^(Password for|Warning: Your password will expire|Weak crypto|WARNING:|SUGGESTION:)/.test(line));
+}

@@ -1,0 +1,81 @@
+import type { Domain, DomainAccess, Inquiry, Joining } from '../ports/domain.ts';
+import { HostError } from '../ports/index.ts';
+import { isText, listOf, Memory, optional, shapeOf } from './state.ts';
+
+/** The one domain in the virtual machine's network. */
+const corp = {
+  name: 'corp.example.com',
+  workgroup: 'CORP',
+  controllers: ['dc1.corp.example.com', 'dc2.corp.example.com'],
+  ports: [88, 389, 636, 3268, 3269],
+  sites: new Map([['Cellar', ['dc2.corp.example.com']]]),
+  accounts: new Map([
+    ['administrator', 'domain secret'],
+    ['anna', 'annas secret'],
+  ]),
+  administrators: ['administrator'],
+};
+
+interface Kept {
+  readonly membership: string | undefined;
+  /** Machines that the domain knows. */
+  readonly machines: readonly string[];
+}
+
+export class VirtualDomain implements Domain {
+  readonly #memory: Memory<Kept>;
+
+  constructor(path: string) {
+    this.#memory = new Memory(
+      path,
+      shapeOf<Kept>({ membership: optional(isText), machines: listOf(isText) }),
+      Object.freeze({ membership: undefined, machines: Object.freeze([]) }),
+    );
+  }
+
+  async inquire(access: DomainAccess): Promise<Inquiry> {
+    const { domain, server, site, account } = access;
+    if (domain.toLowerCase() !== corp.name || (server !== undefined && !corp.controllers.includes(server.toLowerCase()))) {
+      return { found: false, objection: 'unreachable', said: `Failed to find DC for domain ${domain} - The object was not found.` };
+    }
+    if ('password' in account) {
+      const password = corp.accounts.get(account.name.toLowerCase());
+      if (password === undefined) return { found: false, objection: 'account', said: `Client '${account.name}@${corp.name.toUpperCase()}' not found in Kerberos database` };
+      if (password !== account.password) return { found: false, objection: 'password', said: 'Preauthentication failed' };
+    }
+    const siteServers = site === undefined ? [] : corp.sites.get(site);
+    if (siteServers === undefined) return { found: false, objection: 'site', said: `the domain has no site ${site}` };
+    return { found: true, workgroup: corp.workgroup, siteServers };
+  }
+
+  async join(joining: Joining, heard: (line: string) => void): Promise<void> {
+    this.#mustMayJoin(joining);
+    const name = joining.netbiosName.toLowerCase();
+    this.#keep({ membership: corp.name, machines: [...this.#memory.value.machines.filter((one) => one !== name), name] });
+    heard(`Joined '${joining.netbiosName.toUpperCase()}' to dns domain '${corp.name}'`);
+  }
+
+  async leave(joining: Joining, heard: (line: string) => void): Promise<void> {
+    this.#mustMayJoin(joining);
+    this.#keep({ membership: undefined, machines: this.#memory.value.machines.filter((one) => one !== joining.netbiosName.toLowerCase()) });
+    heard(`Deleted account for '${joining.netbiosName.toUpperCase()}' in realm '${corp.name.toUpperCase()}'`);
+  }
+
+  async membership(): Promise<string | undefined> {
+    return this.#memory.value.membership;
+  }
+
+  async answers({ host, port }: { readonly host: string; readonly port: number }): Promise<boolean> {
+    return corp.controllers.includes(host.toLowerCase()) && corp.ports.includes(port);
+  }
+
+  #mustMayJoin({ domain, account }: Joining): void {
+    const name = 'password' in account ? account.name : (account.principal.split('@')[0] ?? '');
+    if (domain.toLowerCase() !== corp.name) throw new HostError(`Failed to join domain: failed to find DC for domain ${domain}`);
+    if (!corp.administrators.includes(name.toLowerCase())) throw new HostError('Failed to join domain: failed to join domain: Insufficient access');
+  }
+
+  #keep(kept: Kept): void {
+    this.#memory.keep(Object.freeze(kept));
+  }
+}
