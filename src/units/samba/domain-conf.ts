@@ -1,9 +1,13 @@
 import { authorityOf, controllersOf, type DomainSettings, protectionOf, workgroupOf } from '../../areas/directoryservice/activedirectory.ts';
 import type { View } from '../../engine/resource.ts';
+import { lines } from '../../lib/text.ts';
 import { idmapOptions } from './idmap-conf.ts';
 
 /** The authority that the domain controllers' certificates must be signed by. */
 export const domainAuthorityFile = '/etc/holdfast/domain-authority.pem';
+
+/** Samba remembers for a week which number an account has, also when another map gives another one. */
+export const winbindDropIn: string = lines('# Written by Holdfast.', '[Service]', 'ExecStartPre=-/usr/bin/net cache flush');
 
 type Option = readonly [name: string, value: string | number | boolean | undefined];
 

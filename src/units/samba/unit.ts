@@ -11,7 +11,7 @@ import { volumesFolder } from '../../engine/formats.ts';
 import type { RecordOf } from '../../engine/resource.ts';
 import type { Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
-import { domainAuthorityFile, memberOptions } from './domain-conf.ts';
+import { domainAuthorityFile, memberOptions, winbindDropIn } from './domain-conf.ts';
 import { monitorName, monitorUnit } from './monitor.ts';
 import { sharesBeginning, sharesFile, smbConfFile } from './paths.ts';
 import { announcedAtStart, globalSection, readAtStart, shareSection } from './smb-conf.ts';
@@ -37,6 +37,7 @@ export const sambaUnit: Unit = {
     return {
       files: [
         { path: domainAuthorityFile, content: authority },
+        { path: '/etc/systemd/system/winbind.service.d/holdfast.conf', content: domain.ad_enable ? winbindDropIn : undefined, forServiceManager: true },
         { path: `/etc/systemd/system/${monitorName}.service`, content: monitor, forServiceManager: true },
         ...groups.map(({ path, content }) => ({ path, content })),
         { path: smbConfFile, content: [head, ...groups.map(({ path }) => `include = ${path}\n`)].join('') },

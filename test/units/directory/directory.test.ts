@@ -99,3 +99,8 @@ test('ypbind is told each server, and calls on the network when none is named', 
   assert.equal(ypbindDefaults(nis), '# Written by Holdfast.\nYPBINDARGS=-broken-server\n');
   assert.equal(ypbindDefaults({ ...nis, nis_secure_mode: true }), '# Written by Holdfast.\nYPBINDARGS=\n');
 });
+
+test('winbind knows accounts and groups, and no shadow accounts', () => {
+  const lines = nsswitchConf(['ldap', 'winbind']).split('\n');
+  for (const line of ['passwd: files systemd ldap winbind', 'group: files systemd ldap winbind', 'shadow: files systemd ldap']) assert.ok(lines.includes(line), line);
+});
