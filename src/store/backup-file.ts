@@ -164,7 +164,7 @@ function completed(
   }
   const filledIn = Object.entries(fields).flatMap(([name, field]) => (field.use === 'readOnly' ? [name] : []));
   const names = [...(resource.kind === 'singleton' ? [] : (resource.unique[0]?.fields ?? resource.order)), ...filledIn.filter((name) => !missing.includes(name))];
-  const isSame = now !== undefined && names.every((name) => fieldValue(now, name) === values[name]);
+  const isSame = now !== undefined && names.every((name) => isDeepStrictEqual(fieldValue(now, name), values[name]));
   const record: Record<string, unknown> = { ...values };
   for (const name of missing) {
     const field = fields[name];
