@@ -16,6 +16,9 @@ export function dcConf(settings: Settings): string {
     '[global]',
     `include = ${domainFolder}/etc/smb.conf`,
     '[global]',
+    // Each address alone: port 53 of one that is the machine's own is systemd-resolved's.
+    'interfaces = *',
+    'bind interfaces only = yes',
     settings.dc_dns_forwarder === '' ? undefined : `dns forwarder = ${settings.dc_dns_forwarder}`,
     'ad dc functional level = 2016',
     settings.dc_dns_backend === 'SAMBA_INTERNAL' ? undefined : 'server services = -dns',

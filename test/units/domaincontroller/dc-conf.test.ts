@@ -27,6 +27,8 @@ test('what the making of a domain left is read first, and what may change behind
       '[global]',
       'include = /var/lib/samba/holdfast-dc/etc/smb.conf',
       '[global]',
+      'interfaces = *',
+      'bind interfaces only = yes',
       'dns forwarder = 192.0.2.53',
       'ad dc functional level = 2016',
       'server services = -dns',
