@@ -29,7 +29,7 @@ const interfaces = collection('network/interface', {
   choices: {
     along: {
       // Networks must not overlap, so each mask goes with a network that is large enough to be alone.
-      int_v4netmaskbit: (bits) => ({ int_ipv4address: Number(bits) < 9 ? '129.0.0.1' : '192.0.2.200', int_aliases: [] }),
+      int_v4netmaskbit: (bits) => ({ int_ipv4address: Number(bits) < 9 ? '129.0.0.1' : '192.0.2.201', int_aliases: [] }),
       int_v6netmaskbit: () => ({ int_ipv6address: '2001:db8:77::1', int_aliases: [] }),
     },
   },
