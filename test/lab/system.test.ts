@@ -94,7 +94,7 @@ test('the interface is served by HTTPS where the settings say, and HTTP sends on
   await nas.api.expect(200, 'PUT', 'system/settings/', { stg_guiprotocol: 'https', stg_guicertificate: 1 });
   const [user, password] = ['root', 'a test password'];
   const outcome = await curl('--user', `${user}:${password}`, 'https://nas.example.com/api/v1.0/system/version/');
-  assert.match(outcome.stdout, /"name":"Holdfast"/, outcome.stderr);
+  assert.match(outcome.stdout, /"fullversion":"[^"]*Holdfast /, outcome.stderr);
   const sent = await curl('-o', '/dev/null', '-w', '%{http_code} %{redirect_url}', 'http://nas.example.com/api/v1.0/system/version/');
   assert.equal(sent.stdout, '308 https://nas.example.com/api/v1.0/system/version/');
 });
