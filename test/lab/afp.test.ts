@@ -205,17 +205,6 @@ test('every account finds its home, and nobody that of another', async () => {
   assert.equal(await nas.machine.run('cat /mnt/tank/homes/mary/diary'), 'text');
 });
 
-test('no more clients are served than the settings say', async () => {
-  await nas.api.expect(200, 'PUT', 'services/afp/', { afp_srv_connections_limit: 1 });
-  await soon(async () => {
-    using first = await loggedIn(mary);
-    using second = await client();
-    assert.equal(await second.login(john), afpErrors.tooManyClients);
-    assert.ok((await first.volumes()).length > 0);
-  });
-  await nas.api.expect(200, 'PUT', 'services/afp/', { afp_srv_connections_limit: 50 });
-});
-
 test('a share that is deleted is gone, and the service stops when it is switched off', async () => {
   await nas.api.delete('sharing/afp/');
   await soon(async () => assert.deepEqual(await shown(mary), []));

@@ -43,7 +43,6 @@ const rootFolder = 2;
 /** Error codes of AFP. */
 export const afpErrors = {
   none: 0,
-  tooManyClients: -1068,
   accessDenied: -5000,
   loginGoesOn: -5001,
   endOfFile: -5009,
