@@ -17,6 +17,8 @@ const usual: readonly Json[] = [
   '128K',
   '10G',
   'nas.example.com',
+  'ldap://ldap.example.com',
+  'https://example.com/debian.tar.xz',
   'admin@example.com',
   'dc=example,dc=com',
   'iqn.2026-01.com.example',
@@ -31,6 +33,8 @@ const usual: readonly Json[] = [
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0 nas',
   { vdevtype: 'mirror', disks: ['ada0', 'ada1'] },
   2048,
+  // A keytab with one key.
+  'BQIAAABWAAIAC0VYQU1QTEUuQ09NAANuZnMAD25hcy5leGFtcGxlLmNvbQAAAAEAAAAAAQASACBuZnNuZnNuZnNuZnNuZnNuZnNuZnNuZnNuZnNuZnNuZgAAAAE=',
   Buffer.alloc(32, 'example').toString('base64'),
   Buffer.alloc(64, 'example').toString('base64'),
   null,

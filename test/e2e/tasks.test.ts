@@ -143,7 +143,10 @@ test('a SMART test names disks of the machine, one schedule of a type for each',
     smarttest_month: '*',
     smarttest_dayweek: '*',
   });
-  assert.match((await one.host.files.read('/etc/smartd.conf')) ?? '', /^\/dev\/ada0 -a -d removable -s \(L\/\.\.\/\.\.\/\.\/03\)$/m);
+  assert.match(
+    (await one.host.files.read('/etc/smartd.conf')) ?? '',
+    /^\/dev\/ada0 -a -d removable -m <nomailer> -M exec \/usr\/lib\/holdfast\/disk-report -s \(L\/\.\.\/\.\.\/\.\/03\)$/m,
+  );
   assert.equal((await one.api.post('tasks/smarttest/', { smarttest_disks: ['{serial}VIRT0001'], smarttest_type: 'L' })).status, 409);
   assert.equal((await one.api.post('tasks/smarttest/', { smarttest_disks: ['{serial}NONE'], smarttest_type: 'L' })).status, 409);
   assert.equal((await one.api.post('tasks/smarttest/', { smarttest_disks: [], smarttest_type: 'L' })).status, 409);

@@ -176,9 +176,15 @@ test('a portal of several addresses, and a name server that is told', async () =
   await put('portal/1', { iscsi_target_portal_ips: ['0.0.0.0:3260', `${nas.machine.address}:3261`] });
   assert.equal(await capacity('t', 1, { port: 3261 }), 96 * MiB);
   assert.deepEqual((await nas.machine.run('ss -ltnH | grep -o ":326[0-9] " | sort')).split('\n').filter(Boolean), [':3260 ', ':3261 ']);
-  await nas.machine.run('(sleep 60 | timeout 60 busybox nc -l -p 3205 >/run/isns 2>/dev/null &)');
+  await nas.machine.run("systemd-run --quiet --unit=isns --collect systemd-socket-activate --inetd -a -l 127.0.0.1:3205 sh -c 'cat >>/run/isns'");
   await put('globalconfiguration', { iscsi_isns_servers: '127.0.0.1:3205' });
-  await eventually(20, async () => assert.match(await nas.machine.run('grep -ao "iqn[a-z0-9.:-]*" /run/isns'), /iqn\./));
+  const told = async () => (await nas.machine.tryRun('grep -ao "iqn[a-z0-9.:-]*" /run/isns')).output;
+  const late = await id('target', { iscsi_target_name: 'late' });
+  await id('targetgroup', { iscsi_target: late, iscsi_target_portalgroup: 1 });
+  await eventually(20, async () => assert.match(await told(), new RegExp(`${base}:late`)));
+  for (const on of [false, true]) await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: on });
+  await eventually(20, async () => assert.match(await told(), new RegExp(`${base}:t\\b`)));
+  assert.equal((await nas.api.delete(`${at('target')}${late}/`)).status, 204);
   await put('globalconfiguration', { iscsi_isns_servers: '' });
 });
 

@@ -19,6 +19,12 @@ export function initiatorAt(address: () => string) {
   const url = (target: string, lun: number, who: Who) =>
     `${portal(who)}/${target.includes(':') ? target : `${base}:${target}`}/${lun}${who.peer === undefined ? '' : `?${who.peer}`}`;
 
+  /** One test of libiscsi's suite, which may write to the LUN. */
+  const tried = async (name: string, target: string, lun: number, who: Who = {}): Promise<string> => {
+    const { stdout, stderr } = await runClient(['timeout', '60', 'iscsi-test-cu', ...as(who), '--dataloss', `--test=${name}`, url(target, lun, who)]);
+    return stdout + stderr;
+  };
+
   return {
     async discovered(who: Who = {}): Promise<readonly string[]> {
       const { stdout } = await runClient(['iscsi-ls', ...as(who), portal(who)]);
@@ -63,17 +69,13 @@ export function initiatorAt(address: () => string) {
       ]);
     },
 
-    /** One test of libiscsi's suite, which may write to the LUN. */
-    async tried(name: string, target: string, lun: number, who: Who = {}): Promise<string> {
-      const { stdout, stderr } = await runClient(['timeout', '60', 'iscsi-test-cu', ...as(who), '--dataloss', `--test=${name}`, url(target, lun, who)]);
-      return stdout + stderr;
-    },
+    tried,
 
     /** How many tests of these families of libiscsi's suite pass; each is told. */
     async passed(t: TestContext, families: readonly string[], target: string, lun: number, who: Who = {}): Promise<{ passed: number; failed: number }> {
       const count = { passed: 0, failed: 0 };
       for (const family of families) {
-        const said = await this.tried(`SCSI.${family}`, target, lun, who);
+        const said = await tried(`SCSI.${family}`, target, lun, who);
         const [, , , passed = '', failed = ''] = /tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)/.exec(said) ?? assert.fail(`${family}: ${said.slice(-800)}`);
         t.diagnostic(`libiscsi's tests of ${family}: ${passed} passed, ${failed} failed`);
         count.passed += Number(passed);

@@ -31,6 +31,8 @@ export function stepsBetween(from: Goal, to: Goal): readonly Step[] {
   return [
     ...difference(from.portals, to.portals).map((portal) => portalStep('delete', portal)),
     ...gone.flatMap(([tid, target]) => removal(tid, target)),
+    // Before targets come: it is told of those that come afterwards.
+    ...nameServerSteps(from.nameServer, to.nameServer),
     ...kept.flatMap(({ tid, target, earlier }) => lessening(tid, earlier, target)),
     // Before any account goes, so that none of those who ask for one is without.
     ...(fresh.some(([user]) => user === lock) ? [newAccount(lock, to.accounts.get(lock) ?? '')] : []),
@@ -44,7 +46,6 @@ export function stepsBetween(from: Goal, to: Goal): readonly Step[] {
       return increase(tid, earlier === undefined ? undefined : { ...earlier, accounts: without(earlier.accounts, stale) }, target);
     }),
     ...difference(to.portals, from.portals).map((portal) => portalStep('new', portal)),
-    ...nameServerSteps(from.nameServer, to.nameServer),
   ];
 }
 

@@ -47,6 +47,8 @@ export class TgtTargets {
 
   /** Does all that can be done. When a part meets a failure, the rest of it is left, and the first failure is told in the end. */
   async apply(model: TargetModel, known?: TargetModel): Promise<void> {
+    // With the daemon all that it offered is gone.
+    if (!model.serving && !(await this.look()).serving) return;
     const wanted = goalOf(model, this.#lockSecret);
     // A daemon that was just started listens where nobody told it to.
     const there = known?.serving === true ? goalOf(known, this.#lockSecret) : await this.#read(wanted, { anew: true });
