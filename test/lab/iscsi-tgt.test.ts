@@ -177,6 +177,7 @@ test('a portal of several addresses, and a name server that is told', async () =
   assert.equal(await capacity('t', 1, { port: 3261 }), 96 * MiB);
   assert.deepEqual((await nas.machine.run('ss -ltnH | grep -o ":326[0-9] " | sort')).split('\n').filter(Boolean), [':3260 ', ':3261 ']);
   await nas.machine.run("systemd-run --quiet --unit=isns --collect systemd-socket-activate --inetd -a -l 127.0.0.1:3205 sh -c 'cat >>/run/isns'");
+  await eventually(20, async () => assert.match(await nas.machine.run('ss -ltn'), /127\.0\.0\.1:3205/));
   await put('globalconfiguration', { iscsi_isns_servers: '127.0.0.1:3205' });
   const told = async () => (await nas.machine.tryRun('grep -ao "iqn[a-z0-9.:-]*" /run/isns')).output;
   const late = await id('target', { iscsi_target_name: 'late' });

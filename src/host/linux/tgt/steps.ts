@@ -31,7 +31,7 @@ export function stepsBetween(from: Goal, to: Goal): readonly Step[] {
   return [
     ...difference(from.portals, to.portals).map((portal) => portalStep('delete', portal)),
     ...gone.flatMap(([tid, target]) => removal(tid, target)),
-    // Before targets come: it is told of those that come afterwards.
+    // Before targets come, so that it is told of each.
     ...nameServerSteps(from.nameServer, to.nameServer),
     ...kept.flatMap(({ tid, target, earlier }) => lessening(tid, earlier, target)),
     // Before any account goes, so that none of those who ask for one is without.
