@@ -31,8 +31,9 @@ export async function pcWords(
   const readOnly = [join(built, 'root.squashfs'), join(built, 'pc/modules'), ...(payload === undefined ? [] : [payload])];
   const words = ['-M', 'pc', '-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', String(memory), '-display', 'none', '-nodefaults', '-serial', 'stdio'];
   words.push('-monitor', `unix:${join(folder, 'monitor')},server,nowait`, '-kernel', join(built, 'pc/vmlinuz'), '-initrd', join(built, 'pc/initrd'));
+  // The image is shared with machines that run beside this one.
   for (const [index, file] of readOnly.entries())
-    words.push('-drive', `if=none,id=part${index},file=${file},format=raw,readonly=on`, '-device', `virtio-blk-pci,drive=part${index}`);
+    words.push('-drive', `if=none,id=part${index},file=${file},format=raw,readonly=on,file.locking=off`, '-device', `virtio-blk-pci,drive=part${index}`);
   for (const [index, tap] of taps.entries()) {
     words.push('-netdev', `tap,id=net${index},ifname=${tap},script=no,downscript=no`, '-device', `virtio-net-pci,netdev=net${index},mac=${macOf(number, index)},romfile=`);
   }
