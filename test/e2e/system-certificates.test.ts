@@ -5,19 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { appliance } from '../support/appliance.ts';
-import { exampleCertificate, exampleKey } from '../support/certificates.ts';
-
-const asked = {
-  cert_common: 'nas.example.com',
-  cert_city: 'Nashville',
-  cert_state: 'Tennessee',
-  cert_country: 'US',
-  cert_email: 'admin@example.com',
-  cert_organization: 'Example',
-  cert_digest_algorithm: 'SHA256',
-  cert_key_length: 2048,
-  cert_lifetime: 3650,
-};
+import { certificateRequest, exampleCertificate, exampleKey } from '../support/certificates.ts';
 
 const authorities = 'system/certificateauthority/';
 const certificates = 'system/certificate/';
@@ -31,7 +19,7 @@ test('an authority, one below it and what that signs: openssl trusts it, and the
     [`${certificates}internal/`, { cert_name: 'nas', cert_signedby: '2' }, 'Certificate created.'],
     [`${certificates}csr/`, { cert_name: 'wish' }, 'Certificate Signing Request created.'],
   ] as const) {
-    const answer = await api.post(path, { ...asked, ...name });
+    const answer = await api.post(path, { ...certificateRequest, ...name });
     assert.deepEqual([answer.status, answer.text], [201, sentence]);
   }
   const [middle, root] = await api.list(authorities);
@@ -95,7 +83,7 @@ test('private keys are answered, and sealed where they are kept', async () => {
 test('what cannot be is refused with every reason at once', async () => {
   await using one = await appliance();
   const { api } = one;
-  await api.expect(201, 'POST', `${authorities}internal/`, { ...asked, cert_name: 'root' });
+  await api.expect(201, 'POST', `${authorities}internal/`, { ...certificateRequest, cert_name: 'root' });
   const other = (await api.list(authorities))[0];
   const wrong: readonly (readonly [string, object, object])[] = [
     [`${certificates}import/`, { cert_name: 'x', cert_certificate: exampleCertificate }, { cert_privatekey: ['This field is required.'] }],
@@ -109,11 +97,11 @@ test('what cannot be is refused with every reason at once', async () => {
       { cert_name: 'x', cert_certificate: 'none', cert_privatekey: 'none' },
       { cert_certificate: ['It holds no certificate in PEM.'], cert_privatekey: ['It holds no private key in PEM.'] },
     ],
-    [`${certificates}internal/`, { ...asked, cert_name: 'x', cert_signedby: 7 }, { cert_signedby: ['No certificate authority has the id 7.'] }],
-    [`${authorities}internal/`, { ...asked, cert_name: 'root' }, { cert_name: ['An authority of this name is there already.'] }],
+    [`${certificates}internal/`, { ...certificateRequest, cert_name: 'x', cert_signedby: 7 }, { cert_signedby: ['No certificate authority has the id 7.'] }],
+    [`${authorities}internal/`, { ...certificateRequest, cert_name: 'root' }, { cert_name: ['An authority of this name is there already.'] }],
     [
       `${authorities}internal/`,
-      { ...asked, cert_name: 'self-signed', cert_country: 'USA', cert_key_length: 1023 },
+      { ...certificateRequest, cert_name: 'self-signed', cert_country: 'USA', cert_key_length: 1023 },
       {
         cert_name: ['"self-signed" stands for something else.'],
         cert_country: ['At most 2 characters; these are 3.'],
@@ -132,21 +120,21 @@ test('an authority without its key is kept but signs nothing; one with its key g
   await using one = await appliance();
   const { api } = one;
   await api.expect(201, 'POST', `${authorities}import/`, { cert_name: 'known', cert_certificate: exampleCertificate });
-  assert.deepEqual((await api.post(`${certificates}internal/`, { ...asked, cert_name: 'x', cert_signedby: 1 })).json, {
+  assert.deepEqual((await api.post(`${certificates}internal/`, { ...certificateRequest, cert_name: 'x', cert_signedby: 1 })).json, {
     cert_signedby: ['The authority known has no private key here, so it cannot sign.'],
   });
   await api.expect(201, 'POST', `${authorities}import/`, { cert_name: 'able', cert_certificate: exampleCertificate, cert_privatekey: exampleKey, cert_serial: 4710 });
-  await api.expect(201, 'POST', `${certificates}internal/`, { ...asked, cert_name: 'below', cert_signedby: 2 });
+  await api.expect(201, 'POST', `${certificates}internal/`, { ...certificateRequest, cert_name: 'below', cert_signedby: 2 });
   assert.equal((await api.list(certificates))[0]?.['cert_serial'], 4711);
 });
 
 test('with an authority goes what it has signed, but not while a service holds on to it', async () => {
   await using one = await appliance();
   const { api, host } = one;
-  await api.expect(201, 'POST', `${authorities}internal/`, { ...asked, cert_name: 'root' });
-  await api.expect(201, 'POST', `${authorities}intermediate/`, { ...asked, cert_name: 'middle', cert_signedby: 1 });
-  await api.expect(201, 'POST', `${certificates}internal/`, { ...asked, cert_name: 'nas', cert_signedby: 2 });
-  await api.expect(201, 'POST', `${certificates}csr/`, { ...asked, cert_name: 'wish' });
+  await api.expect(201, 'POST', `${authorities}internal/`, { ...certificateRequest, cert_name: 'root' });
+  await api.expect(201, 'POST', `${authorities}intermediate/`, { ...certificateRequest, cert_name: 'middle', cert_signedby: 1 });
+  await api.expect(201, 'POST', `${certificates}internal/`, { ...certificateRequest, cert_name: 'nas', cert_signedby: 2 });
+  await api.expect(201, 'POST', `${certificates}csr/`, { ...certificateRequest, cert_name: 'wish' });
   assert.deepEqual((await api.put('services/ftp/', { ftp_tls: true, ftp_ssltls_certificate: 2 })).json, {
     ftp_ssltls_certificate: ['wish is a signing request: it serves nobody until an authority has signed it.'],
   });

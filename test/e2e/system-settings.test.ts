@@ -6,21 +6,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { AlertWatch } from '../../src/areas/system/alert-watch.ts';
 import { appliance, rootPassword } from '../support/appliance.ts';
-import { exampleCertificate, exampleKey } from '../support/certificates.ts';
+import { certificateRequest, exampleCertificate, exampleKey } from '../support/certificates.ts';
 import { standingClock } from '../support/hosts.ts';
 import { mail, mailServer } from '../support/mail-server.ts';
 
-const asked = {
-  cert_common: 'nas.example.com',
-  cert_city: 'Nashville',
-  cert_state: 'Tennessee',
-  cert_country: 'US',
-  cert_email: 'admin@example.com',
-  cert_organization: 'Example',
-  cert_digest_algorithm: 'SHA256',
-  cert_key_length: 1024,
-  cert_lifetime: 20,
-};
+const asked = { ...certificateRequest, cert_key_length: 1024, cert_lifetime: 20 };
 
 test('mail goes by TLS from the first byte and by STARTTLS, with name and password', async () => {
   await using one = await appliance();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { certificateRequest } from '../support/certificates.ts';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
@@ -19,18 +20,6 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
   await nas?.[Symbol.asyncDispose]();
 });
-
-const asked = {
-  cert_common: 'nas.example.com',
-  cert_city: 'Nashville',
-  cert_state: 'Tennessee',
-  cert_country: 'US',
-  cert_email: 'admin@example.com',
-  cert_organization: 'Example',
-  cert_digest_algorithm: 'SHA256',
-  cert_key_length: 2048,
-  cert_lifetime: 3650,
-};
 
 /** A time server of the simplest kind (RFC 4330) on the host of the machine, whose clock is right. */
 async function timeServer(): Promise<Socket> {
@@ -67,9 +56,9 @@ test('nothing of a fresh machine differs from the configuration', async () => {
 });
 
 test('FTP speaks TLS with a certificate that an intermediate authority of ours signed', async () => {
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', { ...asked, cert_name: 'root', cert_common: 'Root' });
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', { ...asked, cert_name: 'middle', cert_common: 'Middle', cert_signedby: 1 });
-  await nas.api.expect(201, 'POST', 'system/certificate/internal/', { ...asked, cert_name: 'nas', cert_signedby: 2 });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', { ...certificateRequest, cert_name: 'root', cert_common: 'Root' });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', { ...certificateRequest, cert_name: 'middle', cert_common: 'Middle', cert_signedby: 1 });
+  await nas.api.expect(201, 'POST', 'system/certificate/internal/', { ...certificateRequest, cert_name: 'nas', cert_signedby: 2 });
   const root = (await nas.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === 'root');
   writeFileSync(join(folder, 'root.pem'), String(root?.['cert_certificate']));
   const disks = (await nas.api.list('storage/disk/')).map((disk) => String(disk['disk_name']));

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { certificateRequest } from '../support/certificates.ts';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
@@ -125,20 +126,9 @@ test('clients log in by another way and another password as soon as the settings
 });
 
 test('HTTPS is served beside HTTP, with a certificate of ours', async () => {
-  const asked = {
-    cert_common: 'nas.example.com',
-    cert_city: 'Nashville',
-    cert_state: 'Tennessee',
-    cert_country: 'US',
-    cert_email: 'admin@example.com',
-    cert_organization: 'Example',
-    cert_digest_algorithm: 'SHA256',
-    cert_key_length: 2048,
-    cert_lifetime: 3650,
-  };
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', { ...asked, cert_name: 'root', cert_common: 'Root' });
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', { ...asked, cert_name: 'middle', cert_common: 'Middle', cert_signedby: 1 });
-  await nas.api.expect(201, 'POST', 'system/certificate/internal/', { ...asked, cert_name: 'nas', cert_signedby: 2 });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', { ...certificateRequest, cert_name: 'root', cert_common: 'Root' });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', { ...certificateRequest, cert_name: 'middle', cert_common: 'Middle', cert_signedby: 1 });
+  await nas.api.expect(201, 'POST', 'system/certificate/internal/', { ...certificateRequest, cert_name: 'nas', cert_signedby: 2 });
   const root = (await nas.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === 'root');
   await writeFile(join(folder, 'root.pem'), String(root?.['cert_certificate']));
   const trusting = ['--cacert', join(folder, 'root.pem'), '--connect-to', `nas.example.com::${nas.machine.address}:`];

@@ -1,3 +1,16 @@
+/** What a certificate or an authority is asked for with, but for its name. */
+export const certificateRequest = {
+  cert_common: 'nas.example.com',
+  cert_city: 'Nashville',
+  cert_state: 'Tennessee',
+  cert_country: 'US',
+  cert_email: 'admin@example.com',
+  cert_organization: 'Example',
+  cert_digest_algorithm: 'SHA256',
+  cert_key_length: 2048,
+  cert_lifetime: 3650,
+} as const;
+
 /** A certificate that signs itself and may sign others, made once with openssl, and its key. It protects nothing. */
 export const exampleCertificate = `-----BEGIN CERTIFICATE-----
 MIID0DCCArigAwIBAgIUbJ4E3CSMfMv5cSTizknZis92A+EwDQYJKoZIhvcNAQEL
