@@ -3,6 +3,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../lib/text.ts';
 
 /**
  * Where other programs of the machine tell the daemon something. Its folder says who may: root, and the account of
@@ -33,7 +34,7 @@ export function takeNotices(folder: string, take: (message: unknown) => Promise<
     socket.on('end', () => {
       take(parsed(said)).then(
         (wrong) => socket.end(wrong ?? ''),
-        (error: unknown) => socket.end(error instanceof Error ? error.message : String(error)),
+        (error: unknown) => socket.end(messageOf(error)),
       );
     });
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { isObject } from '../lib/json.ts';
+import { messageOf } from '../lib/text.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
 import { serve } from './serve.ts';
 import { type Options, readSettings, SettingsError } from './settings.ts';
@@ -50,7 +51,7 @@ export async function run(words: readonly string[]): Promise<void> {
     // Commander has told the person already; help and version are no errors.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else if (error instanceof SettingsError) fail(error.message);
-    else if (words.includes('notify')) fail(`the daemon was not told: ${error instanceof Error ? error.message : String(error)}`);
+    else if (words.includes('notify')) fail(`the daemon was not told: ${messageOf(error)}`);
     else throw error;
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
+import { messageOf } from '../lib/text.ts';
 import { Store, StoreError } from '../store/store.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
 import { notifySystemd } from './sd-notify.ts';
@@ -36,7 +37,7 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   try {
     await app.server.listen({ host: settings.listen.address, port: settings.listen.port });
   } catch (error) {
-    process.stderr.write(`holdfast: cannot listen on ${settings.listen.address}:${settings.listen.port}: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`holdfast: cannot listen on ${settings.listen.address}:${settings.listen.port}: ${messageOf(error)}\n`);
     process.exitCode = 1;
     await app.close();
     return;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Profile } from '../engine/resource.ts';
 import { parseSize } from '../lib/size.ts';
+import { messageOf } from '../lib/text.ts';
 
 /** How the daemon runs. Each setting comes from the command line, else the environment, else the file, else a default. */
 export interface Settings {
@@ -63,7 +64,7 @@ function readFile(asked: string | undefined, environment: Environment, isRoot: b
   try {
     return parseEnv(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new SettingsError(`The config file ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SettingsError(`The config file ${path} cannot be read: ${messageOf(error)}`);
   }
 }
 

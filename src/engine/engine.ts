@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../host/ports/index.ts';
+import { messageOf } from '../lib/text.ts';
 import { type Access, confirmWithin, cutsOff, type Provisional, type Way } from './confirm.ts';
 import { converge, type Deeds, layServiceFiles, verify } from './converge.ts';
 import { LayeredDraft, type Mark, type References } from './draft.ts';
@@ -393,7 +394,7 @@ export class Engine {
     const fresh = new LayeredDraft(new Tables(kept), this.#facts.facts, this.#references);
     for (const resource of kept) {
       const isNew = this.#tables.table(resource).lastId === 0;
-      const isNoted = !this.#exchangeable.includes(resource) || this.#store.loadFresh(resource).length > 0;
+      const isNoted = resource.ofMachine || this.#store.loadFresh(resource).length > 0;
       if (!isNew && isNoted) continue;
       const first = resource.kind === 'collection' ? resource.seed(this.#facts.facts) : [{ ...resource.seed(this.#facts.facts), ...(await resource.adopt?.(this.#host)) }];
       for (const values of first) {
@@ -923,10 +924,6 @@ function referencesIn(resources: readonly Resource[]): References {
     }
   }
   return references;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** What the machine said becomes the answer's words; what nobody foresaw stays what it is. */

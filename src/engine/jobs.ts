@@ -1,5 +1,6 @@
 import type { Host } from '../host/ports/index.ts';
 import { isObject, type JsonObject } from '../lib/json.ts';
+import { messageOf } from '../lib/text.ts';
 import type { EventBus } from './events.ts';
 import type { Task } from './resource.ts';
 
@@ -135,7 +136,7 @@ export class Jobs {
       const result = await task.run({ host, signal, progress: tell });
       end = { state: signal.aborted ? cut() : 'finished', result, error: null };
     } catch (error) {
-      const said = error instanceof Error ? error.message : String(error);
+      const said = messageOf(error);
       end = { state: signal.aborted ? cut() : 'failed', result: error instanceof UnhappyEnd ? error.result : null, error: said };
     }
     const ended: Job = { ...job, progress, ended: this.#time(), ...end };

@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import { cronTableField } from '../lib/cron.ts';
+import { messageOf } from '../lib/text.ts';
 
 /** When something happens again and again: five fields in cron's notation, as a record has them. */
 export interface Schedule {
@@ -82,7 +83,7 @@ export function scheduleProblem(schedule: Schedule): string | undefined {
   try {
     return nextRun(schedule, Date.UTC(2000, 0), 'UTC') === undefined ? 'This schedule never comes: no such day exists.' : undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { Asker, Engine } from '../engine/engine.ts';
 import { isKeptResource } from '../engine/engine.ts';
 import { tar } from '../lib/tar.ts';
+import { messageOf } from '../lib/text.ts';
 
 /** Programs that tell how the machine is. Each only looks. */
 const questions: Readonly<Record<string, readonly string[]>> = {
@@ -72,7 +73,7 @@ async function asked(engine: Engine, asker: Asker, words: readonly string[]): Pr
       },
     });
   } catch (error) {
-    said.push(error instanceof Error ? error.message : String(error));
+    said.push(messageOf(error));
   }
   return said.join('');
 }

@@ -7,6 +7,7 @@ import type { Engine, Log } from '../engine/engine.ts';
 import { Fault, refused } from '../engine/errors.ts';
 import type { Profile } from '../engine/resource.ts';
 import { isObject } from '../lib/json.ts';
+import { messageOf } from '../lib/text.ts';
 import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
 import type { Caller, Gate } from './auth.ts';
 import { BeyondDocument, type Extra } from './beyond.ts';
@@ -131,7 +132,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const tooLarge = error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE';
     if (tooLarge) return write(reply, json(413, { error: `A body has at most ${largestBody} bytes.` }));
     const status = error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
-    if (status < 500) return write(reply, json(status, { error: error instanceof Error ? error.message : String(error) }));
+    if (status < 500) return write(reply, json(status, { error: messageOf(error) }));
     return unexpected(request, reply, error);
   });
   // A connection that was busy when the stop began would otherwise be kept for the client's next request.

@@ -35,3 +35,8 @@ export function quote(value: unknown, keep = 60): string {
   const cut = text.length > keep ? `${text.slice(0, keep)}…` : text;
   return typeof value === 'string' ? JSON.stringify(cut) : cut;
 }
+
+/** What an error says; whatever else was thrown, as a text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

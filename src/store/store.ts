@@ -8,6 +8,7 @@ import { isKept, isRecordOf } from '../engine/record.ts';
 import type { Configuration, RecordOf } from '../engine/resource.ts';
 import type { Kept, RecordChange } from '../engine/tables.ts';
 import { isObject } from '../lib/json.ts';
+import { messageOf } from '../lib/text.ts';
 import { migrations } from './migrations.ts';
 import { isSealed, Seal, type Sealed } from './seal.ts';
 
@@ -307,8 +308,4 @@ function migrate(database: Database.Database, file: string): void {
       database.pragma(`user_version = ${migrations.length}`);
     })
     .exclusive();
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

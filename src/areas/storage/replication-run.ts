@@ -2,6 +2,7 @@ import { UnhappyEnd } from '../../engine/jobs.ts';
 import type { Compressor, Remote, Replication } from '../../host/ports/replication.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { showSize } from '../../lib/size.ts';
+import { messageOf } from '../../lib/text.ts';
 import { type Plan, type Step, stepsOf, targetOf } from './replication-plan.ts';
 
 /** Milliseconds without a byte after which a transfer is given up. */
@@ -52,7 +53,7 @@ export async function replicate(run: Run): Promise<JsonObject> {
     }
   } catch (error) {
     // Programs write several lines; the status is one.
-    throw new UnhappyEnd((error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, ' '), result());
+    throw new UnhappyEnd(messageOf(error).replaceAll(/\s*\n\s*/g, ' '), result());
   }
   if (stuck.size > 0) throw new UnhappyEnd([...stuck.values()].join(' '), result());
   return result();
@@ -82,7 +83,7 @@ async function take(step: Step, run: Run, done: { readonly sent: string[]; reado
     await host.send({ remote, what, target, over: step.kind === 'send' && step.over, compressor, limit, stall, signal, progress });
   } catch (error) {
     if (signal.aborted) throw error;
-    const said = error instanceof Error ? error.message : String(error);
+    const said = messageOf(error);
     if (step.kind === 'resume' && isBeyondResuming(said)) {
       await host.abandon(remote, target);
       return;

@@ -3,7 +3,7 @@ import { timeOfDay } from '../../engine/formats.ts';
 import { UnhappyEnd } from '../../engine/jobs.ts';
 import { collection, type Due, type RecordOf, type Task } from '../../engine/resource.ts';
 import type { KnownSnapshot } from '../../engine/snapshot-index.ts';
-import { quote, words } from '../../lib/text.ts';
+import { messageOf, quote, words } from '../../lib/text.ts';
 import { lifetimeOf, retentionUnits, snapshotName, timetableOf } from './snapshot-times.ts';
 
 const intervals = ['5', '10', '15', '30', '60', '120', '180', '240', '360', '720', '1440', '10080', '20160', '40320'] as const;
@@ -115,7 +115,7 @@ function deleteExpired(record: SnapshotTask, { at, facts }: Due): Task | undefin
           await zfs.destroySnapshot(id, { deferred: true });
           deleted.push(id);
         } catch (error) {
-          kept.push(`${id}: ${error instanceof Error ? error.message : String(error)}`);
+          kept.push(`${id}: ${messageOf(error)}`);
         }
       }
       const result = { deleted, kept };

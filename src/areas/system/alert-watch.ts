@@ -1,4 +1,5 @@
 import type { Engine, Log } from '../../engine/engine.ts';
+import { messageOf } from '../../lib/text.ts';
 import { user } from '../account/users.ts';
 import { alertNote, alertsOf, noticeAlertId } from './alert.ts';
 import { emailSettings } from './email.ts';
@@ -88,8 +89,4 @@ export class AlertWatch {
       return false;
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 import type { Engine, Log } from '../../engine/engine.ts';
 import type { View } from '../../engine/resource.ts';
+import { messageOf } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
 import { smartSettings } from '../services/smart.ts';
 import { upsSettings } from '../services/ups.ts';
@@ -89,8 +90,4 @@ export function letterOf(view: View, { source, subject }: Told, { message }: Mea
   const day = at.toISOString().slice(0, 16).replace('T', ' ');
   const title = ups_subject.replaceAll('%h', () => host).replaceAll('%d', `${day} UTC`);
   return { to: ups_toemail.replaceAll(';', ','), subject: title, text: `${day} UTC\n${message}\n` };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

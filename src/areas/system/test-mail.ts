@@ -2,6 +2,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { failed, invalid } from '../../engine/errors.ts';
 import { required, text } from '../../engine/fields.ts';
 import { readSent } from '../../engine/record.ts';
+import { messageOf } from '../../lib/text.ts';
 import { emailSettings } from './email.ts';
 import { sendMail } from './mail.ts';
 
@@ -18,7 +19,7 @@ export async function sendTestMail(engine: Engine, body: unknown): Promise<{ rea
   try {
     await sendMail(engine.world.view.only(emailSettings), { to, subject: '[Holdfast] Test', text: 'This appliance can send mail.\n' });
   } catch (error) {
-    throw failed(`The mail was not sent: ${error instanceof Error ? error.message : String(error)}`);
+    throw failed(`The mail was not sent: ${messageOf(error)}`);
   }
   return { sent: to };
 }

@@ -40,6 +40,7 @@ import {
   Validity,
   Version,
 } from '@peculiar/asn1-x509';
+import { messageOf } from '../../lib/text.ts';
 
 export const digests = ['SHA1', 'SHA224', 'SHA256', 'SHA384', 'SHA512'] as const;
 export type Digest = (typeof digests)[number];
@@ -378,7 +379,7 @@ export function tlsProblem(chain: string, key: string): string | undefined {
     createSecureContext({ cert: chain, key });
     return undefined;
   } catch (error) {
-    return `TLS cannot be served with it: ${error instanceof Error ? error.message : String(error)}`;
+    return `TLS cannot be served with it: ${messageOf(error)}`;
   }
 }
 

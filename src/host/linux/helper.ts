@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { messageOf } from '../../lib/text.ts';
 import { isPermissionOrder, permissionsWord, setPermissionsBelow } from './permissions.ts';
 import { type Report, readOrder, type StartOrder } from './protocol.ts';
 import { carry, isTransferOrder, transferWord } from './transfer.ts';
@@ -30,7 +31,7 @@ if (deed !== undefined) {
   try {
     await deed(JSON.parse(await text(process.stdin)), (count) => process.stdout.write(`${count}\n`));
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${messageOf(error)}\n`);
     process.exitCode = 1;
   }
 } else {

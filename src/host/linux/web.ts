@@ -1,6 +1,7 @@
 import { createServer as createHttp, type Server } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
+import { messageOf } from '../../lib/text.ts';
 import { HostError } from '../ports/index.ts';
 import type { Entrance, Handler, Web } from '../ports/web.ts';
 
@@ -73,7 +74,7 @@ export class LinuxWeb implements Web {
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
       if (address === '::' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL')) return undefined;
-      throw new HostError(`cannot listen on ${shown}: ${reasons[String(code)] ?? (error instanceof Error ? error.message : String(error))}`);
+      throw new HostError(`cannot listen on ${shown}: ${reasons[String(code)] ?? messageOf(error)}`);
     }
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
 import { changesBetween } from '../../lib/groups.ts';
 import { isObject } from '../../lib/json.ts';
+import { messageOf } from '../../lib/text.ts';
 import { HostError } from '../ports/index.ts';
 
 export type Guard<T> = (value: unknown) => value is T;
@@ -171,5 +172,5 @@ export function hostError(what: string, error: unknown): HostError {
 function wordsOf(error: unknown): string {
   // Node gives some of its own errors the number without its sign.
   if (error instanceof Error && 'errno' in error && typeof error.errno === 'number') return getSystemErrorMessage(-Math.abs(error.errno));
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

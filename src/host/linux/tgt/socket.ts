@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { messageOf } from '../../../lib/text.ts';
 import { HostError } from '../../ports/index.ts';
 import { codeOf } from '../failure.ts';
 import { answerHeadLength, decoded, encoded, lengthOf, type Request } from './protocol.ts';
@@ -21,7 +22,7 @@ export class TgtSocket {
     } catch (error) {
       const code = codeOf(error);
       if (code === 'ENOENT' || code === 'ECONNREFUSED') return undefined;
-      throw error instanceof HostError ? error : new HostError(`tgtd does not answer: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw error instanceof HostError ? error : new HostError(`tgtd does not answer: ${messageOf(error)}`, { cause: error });
     }
   }
 
