@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { pageAssets } from '../src/http/documentation.ts';
@@ -9,9 +9,9 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 /** Writes the daemon, its worker and its helper into a folder of their own, with parts they share and the documentation's files beside them. */
 export async function bundle(folder: string): Promise<void> {
   const outdir = `${root}/${folder}`;
-  await rm(outdir, { recursive: true, force: true });
-  await mkdir(outdir, { recursive: true });
-  await mkdir(`${outdir}/docs`);
+  await mkdir(`${outdir}/docs`, { recursive: true });
+  // Only what an earlier bundle left: packages lie beside it.
+  for (const name of await readdir(outdir)) if (/\.mjs(\.map)?$/.test(name)) await rm(`${outdir}/${name}`);
   for (const asset of pageAssets) await copyFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${asset}`)), `${outdir}/docs/${asset}`);
   await build({
     absWorkingDir: root,
