@@ -8,9 +8,9 @@ import { type Options, readSettings, SettingsError } from './settings.ts';
 
 const help = `
 Every option can also be set in the environment (HOLDFAST_LISTEN, HOLDFAST_STATE, HOLDFAST_HOST, HOLDFAST_PROFILE,
-HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL) or in a file of such lines: /etc/holdfast/holdfast.conf for root, else
-~/.config/holdfast/holdfast.conf. HOLDFAST_ROOT_PASSWORD is the password that root gets at the first start;
-without it one is made up and shown once.`;
+HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_CONFIG) or, but for the last, in a file of such lines: /etc/holdfast/holdfast.conf for
+root, else ~/.config/holdfast/holdfast.conf. Only there are HOLDFAST_ISCSI, which is auto, lio or tgt, and HOLDFAST_ROOT_PASSWORD,
+the password that root gets at the first start; without it one is made up and shown once.`;
 
 /** Reads the command line and does what it says. Ends the process with 2 when it cannot be understood. */
 export async function run(words: readonly string[]): Promise<void> {
@@ -20,7 +20,7 @@ export async function run(words: readonly string[]): Promise<void> {
     .exitOverride()
     .showHelpAfterError(false)
     .configureOutput({ outputError: (message, write) => write(message.replace(/^error: /, 'holdfast: ')) });
-  program
+  const served = program
     .command('serve', { isDefault: true })
     .description('serve the interface over HTTP')
     .option('--listen <addr:port>', 'address and port (default 127.0.0.1:8080)')
@@ -32,6 +32,8 @@ export async function run(words: readonly string[]): Promise<void> {
     .option('--config <file>', 'file with further settings')
     .addHelpText('after', help)
     .action((options: Options) => serve(readSettings(options, process.env, process.getuid?.() === 0), version()));
+  // Most who ask for help mean what is done when no command is named.
+  program.addHelpText('after', () => `\n${served.helpInformation()}${help}`);
   const folder = ['--to <folder>', 'folder of the socket by which the daemon is told', noticesFolder] as const;
   const notify = program.command('notify').description('tell the daemon what another program has to say, which becomes an alert and a mail');
   notify

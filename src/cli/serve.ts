@@ -38,6 +38,8 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     await app.server.listen({ host: settings.listen.address, port: settings.listen.port });
   } catch (error) {
     process.stderr.write(`holdfast: cannot listen on ${settings.listen.address}:${settings.listen.port}: ${messageOf(error)}\n`);
+    // Root has it already, and no later start would show it.
+    showPassword(app, settings);
     process.exitCode = 1;
     await app.close();
     return;
@@ -47,7 +49,8 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     return undefined;
   });
   await app.notices.begin(Date.now() - uptime() * 1000);
-  announce(app, settings);
+  if (app.newPassword !== undefined) process.stderr.write(`\n  Holdfast serves on ${addressOf(app)}`);
+  showPassword(app, settings);
   log.info({ version, host: settings.host, profile: settings.profile, state: settings.state }, `serving on ${addressOf(app)}`);
   await notifySystemd('READY=1');
   stopOnSignal(app, notices, log);
@@ -60,11 +63,9 @@ async function openHost(settings: Settings): Promise<Host> {
   return (await import('../host/virtual/index.ts')).openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, now: Date.now });
 }
 
-function announce(app: App, settings: Settings): void {
-  if (app.newPassword === undefined) return;
-  process.stderr.write(
-    `\n  Holdfast serves on ${addressOf(app)}\n  A password was made for root. It is shown this once:\n\n      ${app.newPassword}\n\n  State: ${settings.state}\n\n`,
-  );
+function showPassword({ newPassword }: App, { state }: Settings): void {
+  if (newPassword === undefined) return;
+  process.stderr.write(`\n  A password was made for root. It is shown this once:\n\n      ${newPassword}\n\n  State: ${state}\n\n`);
 }
 
 function addressOf(app: App): string {
