@@ -165,7 +165,7 @@ test('a bundle of bad intent, and one whose manifest is wrong, are refused and l
     ['above.tar', /would lie outside of it/],
     ['device', /neither a file nor a folder nor a link/],
     ['secret', /plugin\.json is a link|too many symbolic links|plugin\.json/],
-    ['wrong', /name: Small letters.*port: 0 is out of range.*start: A list of words.*stop: This field is required.*version: This field is required.*colour/],
+    ['wrong', /name: Small letters.*start: A list of words.*port: 0 is out of range.*version: This field is required.*stop: This field is required.*colour/],
     ['none', /no such file/],
   ] as const) {
     const answer = await nas.api.post('/api/holdfast/v1/plugins', { bundle: `/srv/bundles/${name}`, jail: 'web' });

@@ -88,6 +88,7 @@ export class LinuxPlugins implements Plugins {
 
   async lacking(jail: string, packages: readonly string[]): Promise<readonly string[]> {
     if (packages.length === 0) return [];
+    if (!(await this.#isActive(jailService(jail)))) throw new HostError(`the jail ${jail} does not run`);
     const { stdout, stderr } = await this.#in(jail, ['dpkg-query', '--show', `--showformat=\${db:Status-Status} \${Package}\\n`, ...packages]);
     if (/failed to execute/.test(stderr)) throw new HostError(`the jail ${jail} has no packages of Debian: ${stderr.trim()}`);
     const there = new Set(stdout.split('\n').flatMap((line) => /^installed (\S+)$/.exec(line)?.[1] ?? []));

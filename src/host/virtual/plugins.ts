@@ -70,6 +70,7 @@ export class VirtualPlugins implements Plugins {
   }
 
   async lacking(jail: string, packages: readonly string[]): Promise<readonly string[]> {
+    if (packages.length === 0) return [];
     const there = this.#packagesOf(jail);
     return packages.filter((name) => !there.includes(name));
   }
