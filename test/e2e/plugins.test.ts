@@ -106,6 +106,14 @@ test('with its jail starts a plugin that is enabled, and each ends with it', asy
   assert.deepEqual(await statuses(api), ['fileindex STOPPED', 'webpage STOPPED']);
   await api.post(`jails/jails/${id}/start/`);
   assert.deepEqual(await statuses(api), ['fileindex STOPPED', 'webpage RUNNING']);
+  for (const one of await api.list('plugins/plugins/')) {
+    const changed = await api.expect(200, 'POST', `${installing}/enable`, { id: one['id'], enabled: one['plugin_name'] === 'fileindex' });
+    assert.deepEqual(changed, { ...one, plugin_enabled: !one['plugin_enabled'] }, 'what runs goes on');
+  }
+  await api.post(`jails/jails/${id}/restart/`);
+  assert.deepEqual(await statuses(api), ['fileindex RUNNING', 'webpage STOPPED']);
+  assert.equal((await api.post(`${installing}/enable`, { id: 7, enabled: true })).status, 404);
+  assert.match((await api.post(`${installing}/enable`, {})).text, /"enabled":\["This field is required\."\].*"id"/);
 });
 
 test('a jail that is made for plugins goes with the last of them; what the others need stays', async (t) => {

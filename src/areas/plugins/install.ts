@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { failed, invalid } from '../../engine/errors.ts';
-import { flag, isRequired, required, text, where } from '../../engine/fields.ts';
+import { flag, integer, isRequired, required, text, where } from '../../engine/fields.ts';
 import { answered, readSent } from '../../engine/record.ts';
 import type { Operations, Step, View, Work } from '../../engine/resource.ts';
 import { mostBundle } from '../../host/ports/plugins.ts';
@@ -10,7 +10,7 @@ import { jailsPlace } from '../jails/configuration.ts';
 import { type Jail, jail } from '../jails/jails.ts';
 import { createDataset, jailTemplate, keepTemplate } from '../jails/templates.ts';
 import { longestManifest, type Manifest, manifestFile, readManifest } from './manifest.ts';
-import { addPackagesStep, destroyStep, type Plugin, plugin } from './plugins.ts';
+import { addPackagesStep, destroyStep, type Plugin, plugin, statusOf } from './plugins.ts';
 
 /** What is sent to install a plugin. */
 const fields = {
@@ -41,9 +41,28 @@ export async function installPlugin(operations: Operations, body: unknown): Prom
   if (jailName !== '') jailCalled(jailName, view);
   const source = bundle.startsWith('/') ? normalPath(bundle) : bundle;
   const id = await operations.work(`install the plugin of ${source}`, ['plugins'], (work) => install(operations, work, { source, jailName, enabled }));
-  const record = operations.world.view.get(plugin, id);
+  return answerOf(id, operations);
+}
+
+const enabling = {
+  id: required(integer({ says: 'The id of the plugin.', min: 1 })),
+  enabled: required(flag(false, { says: 'Whether it starts with its jail.' })),
+};
+
+/** Lets a plugin start with its jail from now on, or no more. Whether it runs stays as it is. */
+export async function enablePlugin(operations: Operations, body: unknown): Promise<unknown> {
+  const { sent, issues } = readSent(enabling, body, 'create');
+  const { id, enabled } = sent;
+  if (id === undefined || enabled === undefined)
+    throw invalid({ ...(id === undefined ? { id: [isRequired] } : {}), ...(enabled === undefined ? { enabled: [isRequired] } : {}), ...issues });
+  await operations.change(`${enabled ? 'enable' : 'disable'} the plugin ${id}`, (draft) => draft.update(plugin, id, {}, { plugin_enabled: enabled }));
+  return answerOf(id, operations);
+}
+
+function answerOf(id: number, { world }: Operations): unknown {
+  const record = world.view.get(plugin, id);
   if (record === undefined) throw failed('The plugin was removed in the meantime.');
-  return { ...answered(plugin.fields, record), ...plugin.present?.(record, operations.world, { last: () => undefined }) };
+  return { ...answered(plugin.fields, record), plugin_status: statusOf(record, world.facts) };
 }
 
 interface Wanted {

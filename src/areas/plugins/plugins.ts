@@ -1,8 +1,9 @@
 import { failed, missing } from '../../engine/errors.ts';
+import type { Facts } from '../../engine/facts.ts';
 import { choice, type Fields, flag, hidden, integer, list, live, readOnly, reference, text } from '../../engine/fields.ts';
 import { action, collection, type Operations, type RecordOf, type Step, type View } from '../../engine/resource.ts';
 import type { JailMount, Watch } from '../../host/ports/jails.ts';
-import { pluginStatuses } from '../../host/ports/plugins.ts';
+import { type PluginStatus, pluginStatuses } from '../../host/ports/plugins.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { jailsPlace } from '../jails/configuration.ts';
@@ -65,7 +66,7 @@ export const plugin = collection(
       draft.plan.last(emptyFolderStep(root, record.plugin_path));
       draft.plan.last(destroyStep(record.plugin_dataset));
     },
-    present: ({ id }, { facts }) => ({ plugin_status: facts.plugins.get(id) ?? 'UNKNOWN' }),
+    present: (record, { facts }) => ({ plugin_status: statusOf(record, facts) }),
   },
   [
     switching('start', 'Starts the plugin. Whether it starts with its jail stays as it is.', 'Plugin started.'),
@@ -81,6 +82,11 @@ export const plugin = collection(
     }),
   ],
 );
+
+/** How it was last seen to be. */
+export function statusOf({ id }: Plugin, { plugins }: Facts): PluginStatus {
+  return plugins.get(id) ?? 'UNKNOWN';
+}
 
 /** How a plugin's bundle is shown in its jail. */
 export function bundleMount({ plugin_dataset, plugin_path }: Plugin, jailsFolder: string): JailMount {
