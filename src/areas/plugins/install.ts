@@ -10,7 +10,7 @@ import { jailsPlace } from '../jails/configuration.ts';
 import { type Jail, jail } from '../jails/jails.ts';
 import { createDataset, jailTemplate, keepTemplate } from '../jails/templates.ts';
 import { longestManifest, type Manifest, manifestFile, readManifest } from './manifest.ts';
-import { addPackagesStep, destroyStep, type Plugin, plugin, statusOf } from './plugins.ts';
+import { addPackagesStep, clearStep, type Plugin, plugin, statusOf } from './plugins.ts';
 
 /** What is sent to install a plugin. */
 const fields = {
@@ -38,9 +38,10 @@ export async function installPlugin(operations: Operations, body: unknown): Prom
   if (bundle === undefined || Object.keys(issues).length > 0) throw invalid({ ...(bundle === undefined ? { bundle: [isRequired] } : {}), ...issues });
   const { view } = operations.world;
   if (jailsPlace(view) === undefined) throw failed('No place is configured for jails: send jc_path to /jails/configuration/ first.');
-  if (jailName !== '') jailCalled(jailName, view);
+  // What the jail has stays the same meanwhile, and it is neither started nor stopped.
+  const locks = ['plugins', ...(jailName === '' ? [] : [`jail:${jailCalled(jailName, view).id}`])];
   const source = bundle.startsWith('/') ? normalPath(bundle) : bundle;
-  const id = await operations.work(`install the plugin of ${source}`, ['plugins'], (work) => install(operations, work, { source, jailName, enabled }));
+  const id = await operations.work(`install the plugin of ${source}`, locks, (work) => install(operations, work, { source, jailName, enabled }));
   return answerOf(id, operations);
 }
 
@@ -123,7 +124,7 @@ function jailCalled(name: string, view: View): Jail {
 async function clearLeftovers({ world }: Operations, work: Work, place: Place): Promise<void> {
   const known = new Set(world.view.all(plugin).map((record: Plugin) => record.plugin_dataset));
   const left = [...world.facts.storage.datasets.keys()].filter((name) => name.startsWith(`${place.dataset}/${bundleName}`) && !known.has(name));
-  for (const dataset of left) await work.step(destroyStep(dataset));
+  for (const dataset of left) await work.step(clearStep(dataset));
 }
 
 /** Reads the manifest of an unpacked bundle, and makes sure that the programs are there which it says are in it. */

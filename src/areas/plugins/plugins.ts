@@ -137,7 +137,7 @@ async function remove(target: Plugin, operations: Operations): Promise<void> {
         title: `clear away the bundle of the plugin ${record.plugin_name}`,
         subject: `plugins/plugins/${record.id}`,
         async run() {
-          await operations.perform(destroyStep(record.plugin_dataset));
+          await operations.perform(clearStep(record.plugin_dataset));
           return {};
         },
       });
@@ -230,6 +230,22 @@ function emptyFolderStep(root: string, path: string): Step {
   };
 }
 
-export function destroyStep(dataset: string): Step {
+function destroyStep(dataset: string): Step {
   return { title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: ['storage'] };
+}
+
+/** Destroys a bundle that is no plugin's any more. Two may do so at once, so one that is gone is no fault. */
+export function clearStep(dataset: string): Step {
+  const { title, perform, touches = [] } = destroyStep(dataset);
+  return {
+    title,
+    async perform(host) {
+      try {
+        await perform(host);
+      } catch (error) {
+        if ((await host.zfs.datasets()).some(({ name }) => name === dataset)) throw error;
+      }
+    },
+    touches,
+  };
 }
