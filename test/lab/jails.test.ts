@@ -200,7 +200,7 @@ test('a second plugin lists a dataset that the jail is shown, from an archive th
   assert.equal(plugin_status, 'STOPPED');
   assert.equal((await nas.api.post(`plugins/plugins/${id}/start/`)).text, 'Plugin started.');
   assert.equal((await pluginCalled('fileindex'))['plugin_status'], 'RUNNING');
-  const list = await fetch(`http://${address}:8090/cgi-bin/list/`, { signal: AbortSignal.timeout(5000) });
+  const list = await fetch(`http://${address}:8090/cgi-bin/list`, { signal: AbortSignal.timeout(5000) });
   assert.match(await list.text(), /<a href="\/cgi-bin\/list\/film">film<\/a>/);
   const film = await fetch(`http://${address}:8090/cgi-bin/list/film`, { signal: AbortSignal.timeout(5000) });
   assert.equal(await film.text(), 'a film\n');
