@@ -55,7 +55,7 @@ export class LinuxPlugins implements Plugins {
     const since = Date.now();
     await this.#runner.run(['systemctl', '--quiet', 'reset-failed', unit]);
     const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], { timeout: patience });
-    if (outcome.status !== 0) throw new HostError(`its start command failed: ${(await this.#lastWords(unit, since)) || wordsOf(outcome)}`);
+    if (outcome.status !== 0) throw new HostError(`its start command failed: ${(await this.#lastWords(id, since)) || wordsOf(outcome)}`);
     if (await this.#becomes(id, 'RUNNING')) return;
     await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'stop', unit], { timeout: patience });
     throw new HostError(`it was started, but did not answer its health check within ${readyWithin / 1000} seconds, and was stopped`);
@@ -65,7 +65,7 @@ export class LinuxPlugins implements Plugins {
     const unit = `${pluginService(id)}.service`;
     const since = Date.now();
     expectSuccess(await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'stop', unit], { timeout: patience }), ['systemctl', 'stop', unit]);
-    if (!(await this.#becomes(id, 'STOPPED'))) throw new HostError(`it goes on after its stop command: ${(await this.#lastWords(unit, since)) || 'which said nothing'}`);
+    if (!(await this.#becomes(id, 'STOPPED'))) throw new HostError(`it goes on after its stop command: ${(await this.#lastWords(id, since)) || 'which said nothing'}`);
   }
 
   async unpack(source: string, folder: string, watch: Watch): Promise<void> {
@@ -186,9 +186,17 @@ export class LinuxPlugins implements Plugins {
     return this.#runner.run(['systemd-run', ...manner, ...rules, '--', inJail, jail, folder, ...words], options);
   }
 
-  async #lastWords(unit: string, since: number): Promise<string> {
+  async #lastWords(id: number, since: number): Promise<string> {
     await this.#runner.run(['journalctl', '--sync']);
-    const { stdout } = await this.#runner.run(['journalctl', '--quiet', '--no-pager', `--unit=${unit}`, `--since=@${since / 1000}`, '--lines=10', '--output=cat']);
+    const { stdout } = await this.#runner.run([
+      'journalctl',
+      '--quiet',
+      '--no-pager',
+      `--identifier=${pluginService(id)}`,
+      `--since=@${since / 1000}`,
+      '--lines=10',
+      '--output=cat',
+    ]);
     return stdout.trim();
   }
 

@@ -1,7 +1,7 @@
 import { type Health, readManifest } from '../../areas/plugins/manifest.ts';
 import type { Plugin } from '../../areas/plugins/plugins.ts';
 import { jailService } from '../../host/ports/jails.ts';
-import { type HealthCheck, inJail, type PluginDescription, withheldCalls } from '../../host/ports/plugins.ts';
+import { type HealthCheck, inJail, type PluginDescription, pluginService, withheldCalls } from '../../host/ports/plugins.ts';
 import { unitWord } from '../../lib/systemd.ts';
 import { lines } from '../../lib/text.ts';
 
@@ -27,6 +27,8 @@ export function pluginUnit(plugin: Plugin): string {
     `ExecStop=${command(stop)}`,
     'TimeoutStartSec=60',
     'TimeoutStopSec=30',
+    // Whatever is in the control group of the jail is the jail's for the journal, but for this.
+    `SyslogIdentifier=${pluginService(plugin.id)}`,
     // What systemd-nspawn keeps from a jail itself.
     `SystemCallFilter=${withheldCalls}`,
     'SystemCallErrorNumber=EPERM',
