@@ -14,6 +14,7 @@ HOLDFAST_PASSWORD; records are made on the server, and removed again.
   --volume <name>   volume that shares and datasets are made on (default tank); it is made when it is not there
   --disks <list>    disks that nothing uses and that may be erased, as ada1,ada2
   --nics <list>     network interfaces that nothing uses and that may be configured, as em1,em2
+  --bundle <path>   a bundle on a server of Holdfast, to install a plugin from when there is none
   --disturb         also restart, shut down, update and reset the machine
 `;
 
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     volume: { type: 'string', default: 'tank' },
     disks: { type: 'string', default: '' },
     nics: { type: 'string', default: '' },
+    bundle: { type: 'string' },
     disturb: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -44,6 +46,7 @@ else {
           disks: listOf(values.disks),
           nics: listOf(values.nics),
           disturb: values.disturb,
+          bundle: values.bundle,
         });
   process.stdout.write(table(report));
   process.exitCode = conforms(report) ? 0 : 1;

@@ -17,5 +17,6 @@ export async function runOwn(): Promise<Report> {
     disks: numbered('ada', spareDisks),
     nics: numbered('em', spareNics),
     disturb: true,
+    bundle: '/usr/share/holdfast/plugins/webpage',
   });
 }

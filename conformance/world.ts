@@ -18,6 +18,8 @@ export interface Target {
   readonly nics: readonly string[];
   /** Whether the machine may be restarted, shut down and reset. */
   readonly disturb: boolean;
+  /** A bundle on a server of Holdfast, which a plugin is installed from where there is none. */
+  readonly bundle?: string | undefined;
 }
 
 /** The server that is tried: how it is spoken to, and what may be taken of its machine. */

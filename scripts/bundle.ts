@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { pageAssets } from '../src/http/documentation.ts';
@@ -13,6 +13,8 @@ export async function bundle(folder: string): Promise<void> {
   // Only what an earlier bundle left: packages lie beside it.
   for (const name of await readdir(outdir)) if (/\.mjs(\.map)?$/.test(name)) await rm(`${outdir}/${name}`);
   for (const asset of pageAssets) await copyFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${asset}`)), `${outdir}/docs/${asset}`);
+  // The virtual machine has the bundles of plugins too.
+  await cp(`${root}/plugins`, `${outdir}/plugins`, { recursive: true });
   await build({
     absWorkingDir: root,
     entryPoints: { holdfast: 'src/main.ts', 'passwords-worker': 'src/engine/passwords-worker.ts', helper: 'src/host/linux/helper.ts' },

@@ -6,6 +6,7 @@ import { user } from './areas/account/users.ts';
 import { domainRule } from './areas/directoryservice/domain-rule.ts';
 import { catalogue } from './areas/index.ts';
 import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
+import { enablePlugin, installPlugin } from './areas/plugins/install.ts';
 import { portRule } from './areas/services/ports.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { NoticeDesk } from './areas/system/notice-desk.ts';
@@ -98,6 +99,8 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const notices = new NoticeDesk(engine, log, now);
   const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
   const extras = new Map<string, Extra>([
+    ['POST plugins', (body, asker) => installPlugin(engine.operations(asker), body)],
+    ['POST plugins/enable', (body, asker) => enablePlugin(engine.operations(asker), body)],
     ['POST email/test', (body) => sendTestMail(engine, body)],
     ['POST config/backup', (body) => backUp(engine, body)],
     ['GET config/backups', () => listBackups(engine)],

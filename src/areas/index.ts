@@ -33,6 +33,7 @@ import { lagg } from './network/lagg.ts';
 import { laggMember } from './network/lagginterfacemembers.ts';
 import { staticRoute } from './network/staticroute.ts';
 import { vlan } from './network/vlan.ts';
+import { plugin } from './plugins/plugins.ts';
 import { afpSettings } from './services/afp.ts';
 import { cifsSettings } from './services/cifs.ts';
 import { domainControllerSettings } from './services/domaincontroller.ts';
@@ -159,6 +160,7 @@ export const catalogue: readonly Resource[] = [
   tftpSettings,
   upsSettings,
   webdavSettings,
+  plugin,
   user,
   group,
   // Part C

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
+import { type Door, type Installing, installPlugin, PluginError } from './plugin.ts';
 import { serve } from './serve.ts';
 import { type Options, readSettings, SettingsError } from './settings.ts';
 
@@ -47,15 +48,39 @@ export async function run(words: readonly string[]): Promise<void> {
     .argument('<event>')
     .option(...folder)
     .action((event: string, { to }: { to: string }) => tell(to, fromUpsmon(event, process.env)));
+  program
+    .command('plugin')
+    .description('install plugins into jails')
+    .command('install')
+    .description('install a plugin from a bundle: a folder or an archive of this machine, or the address of an archive')
+    .argument('<bundle>')
+    .option('--jail <name>', 'jail that it is installed into; one is made unless told')
+    .option('--enable', 'start it with its jail from now on')
+    .option('--no-start', 'do not start it now')
+    .option('--url <url>', 'where the daemon is (default: where the settings say that it listens)')
+    .option('--user <name>', 'account', 'root')
+    .addHelpText('after', '\nThe password is that of HOLDFAST_PASSWORD in the environment, else HOLDFAST_ROOT_PASSWORD as for serve.')
+    .action(async (bundle: string, options: Installing & Partial<Door>) => {
+      process.stdout.write(`${await installPlugin(bundle, options, doorOf(options))}\n`);
+    });
   try {
     await program.parseAsync(words);
   } catch (error) {
     // Commander has told the person already; help and version are no errors.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else if (error instanceof SettingsError) fail(error.message);
+    else if (error instanceof PluginError) fail(error.message);
     else if (words.includes('notify')) fail(`the daemon was not told: ${messageOf(error)}`);
     else throw error;
   }
+}
+
+/** Where a daemon of this machine is that has the same settings. */
+function doorOf({ url, user = 'root' }: Partial<Door>): Door {
+  const { listen, rootPassword = '' } = readSettings({}, process.env, process.getuid?.() === 0);
+  const { address, port } = listen;
+  const near = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '[::1]' : address.includes(':') ? `[${address}]` : address;
+  return { url: url?.replace(/\/+$/, '') ?? `http://${near}:${port}`, user, password: process.env['HOLDFAST_PASSWORD'] ?? rootPassword };
 }
 
 function fail(message: string): void {

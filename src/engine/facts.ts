@@ -4,6 +4,7 @@ import type { Disk } from '../host/ports/disks.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { RunningJail } from '../host/ports/jails.ts';
 import type { NetworkState } from '../host/ports/network.ts';
+import type { PluginStatus } from '../host/ports/plugins.ts';
 import type { ServiceState } from '../host/ports/services.ts';
 import type { TargetService } from '../host/ports/targets.ts';
 import type { Dataset, ImportablePool, Pool } from '../host/ports/zfs.ts';
@@ -22,6 +23,8 @@ export interface Facts {
   /** Those that run, by name. */
   readonly jails: ReadonlyMap<string, RunningJail>;
   readonly network: NetworkState;
+  /** By the plugin's number. */
+  readonly plugins: ReadonlyMap<number, PluginStatus>;
   /** By the service manager's name. */
   readonly services: ReadonlyMap<string, ServiceState>;
   readonly storage: Storage;
@@ -48,7 +51,7 @@ export interface Storage {
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host' | 'importable'>;
 
-export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'network', 'services', 'storage', 'targets'];
+export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'network', 'plugins', 'services', 'storage', 'targets'];
 
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
 const freshFor: Readonly<Record<Topic, number>> = {
@@ -58,6 +61,7 @@ const freshFor: Readonly<Record<Topic, number>> = {
   disks: 60_000,
   jails: 5_000,
   network: 5_000,
+  plugins: 5_000,
   services: 5_000,
   storage: 5_000,
   targets: 5_000,
@@ -90,6 +94,7 @@ export class FactKeeper {
       importable: [],
       jails: new Map(),
       network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
+      plugins: new Map(),
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
       targets: { engine: undefined, serving: false, firstLun: 0 },
@@ -135,7 +140,7 @@ export class FactKeeper {
   }
 
   async #gather(topic: Topic): Promise<Partial<Facts>> {
-    const { accounts, bootEnvironments, disks, jails, machine, network, services, targets, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, jails, machine, network, plugins, services, targets, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
@@ -151,6 +156,8 @@ export class FactKeeper {
         return { jails: await jails.look() };
       case 'network':
         return { network: await network.look() };
+      case 'plugins':
+        return { plugins: await plugins.look() };
       case 'services':
         return { services: await services.states(this.#serviceNames) };
       case 'targets':

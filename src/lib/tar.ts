@@ -31,3 +31,41 @@ function header(name: string, size: number, seconds: number): Buffer {
   head[154] = 0;
   return head;
 }
+
+export interface TarEntry {
+  readonly name: string;
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  readonly mode: number;
+  readonly content: Buffer;
+  /** Where a link leads. */
+  readonly target: string;
+}
+
+const kinds: Readonly<Record<string, TarEntry['kind']>> = { '0': 'file', '\0': 'file', '2': 'link', '5': 'folder' };
+
+/** What an archive in one of the common forms of tar has, or undefined when the bytes are no such archive. */
+export function untar(archive: Buffer): readonly TarEntry[] | undefined {
+  const entries: TarEntry[] = [];
+  let long: string | undefined;
+  for (let at = 0; at + block <= archive.length; ) {
+    const head = archive.subarray(at, at + block);
+    if (head.every((byte) => byte === 0)) return entries;
+    if (head.toString('latin1', 257, 262) !== 'ustar') return undefined;
+    const textAt = (from: number, length: number) => head.toString('utf8', from, from + length).split('\0')[0] ?? '';
+    const numberAt = (from: number, length: number) => Number.parseInt(textAt(from, length).trim() || '0', 8);
+    const size = numberAt(124, 12);
+    if (!Number.isSafeInteger(size) || at + block + size > archive.length) return undefined;
+    const content = archive.subarray(at + block, at + block + size);
+    at += block * (1 + Math.ceil(size / block));
+    const type = head.toString('latin1', 156, 157);
+    // GNU's way to say a name of more than 100 bytes: it comes before, as a file of its own.
+    if (type === 'L') long = content.toString('utf8').split('\0')[0];
+    else if (type !== 'x' && type !== 'g') {
+      const before = head.toString('latin1', 262, 263) === '\0' ? textAt(345, 155) : '';
+      const name = long ?? (before === '' ? textAt(0, 100) : `${before}/${textAt(0, 100)}`);
+      entries.push({ name, kind: kinds[type] ?? 'other', mode: numberAt(100, 8) & 0o777, content, target: textAt(157, 100) });
+      long = undefined;
+    }
+  }
+  return entries.length > 0 ? entries : undefined;
+}

@@ -20,6 +20,7 @@ import { namesUnit } from './names/unit.ts';
 import { networkAccess } from './network/access.ts';
 import { networkUnit } from './network/unit.ts';
 import { nfsUnit } from './nfs/unit.ts';
+import { pluginsUnit } from './plugins/unit.ts';
 import { replicationUnit } from './replication/unit.ts';
 import { rsyncdUnit } from './rsyncd/unit.ts';
 import { sambaUnit } from './samba/unit.ts';
@@ -59,6 +60,7 @@ export const units: readonly Unit[] = [
   smartUnit,
   replicationUnit,
   jailsUnit,
+  pluginsUnit,
   iscsiUnit,
   timeUnit,
   kernelUnit,

@@ -10,19 +10,23 @@ const address = '10.0.2.60';
 const hidden = '10.9.0.2';
 
 /**
- * A system of one program, as an archive with a checksum beside it, and with a device in it. Beside it one with a wrong
+ * A system of one program, as an archive with a checksum beside it, and with a device in it. Its apt is one that writes
+ * down what it is asked, for there are no packages to be had here. Beside it one with a wrong
  * checksum, and one of bad intent, with a file to be written by way of a link that leads out.
  */
 const template = `
   set -e
   R=/tmp/template; mkdir -p $R/bin $R/sbin $R/etc $R/proc $R/sys $R/dev $R/run $R/tmp $R/var $R/usr $R/root $R/www
   cp /bin/busybox $R/bin/busybox
-  for name in sh httpd cat touch ip; do ln -s busybox $R/bin/$name; done
+  for name in sh httpd cat touch ip env; do ln -s busybox $R/bin/$name; done
   ln -s ../bin/busybox $R/sbin/init
   echo '::respawn:/bin/httpd -f -p 80 -h /www' >$R/etc/inittab
   echo 'root:x:0:0:root:/root:/bin/sh' >$R/etc/passwd
   echo 'ID=small' >$R/etc/os-release
   echo 'a page of the jail' >$R/www/index.html
+  printf '#!/bin/sh\\n[ -e /var/packages ] && cat /var/packages\\nexit 0\\n' >$R/bin/dpkg-query
+  printf '%s\\n' '#!/bin/sh' 'echo "$*" >>/var/apt.log' 'case "$1" in install) echo "installed busybox" >/var/packages ;; purge) busybox rm -f /var/packages ;; esac' >$R/bin/apt-get
+  chmod 755 $R/bin/dpkg-query $R/bin/apt-get
   mknod $R/dev/disk b 98 32
   cd $R; tar -cf /tmp/web.tar .
   mkdir -p /srv/templates; gzip -c /tmp/web.tar >/srv/templates/web.tar.gz
@@ -136,6 +140,102 @@ test('it is stopped and started, and says so', async () => {
   await pageComes('/media/film', '200 a film');
 });
 
+// Plugins ------------------------------------------------------------------------------------------------------------
+
+const bundles = '/usr/share/holdfast/plugins';
+
+async function pluginCalled(name: string): Promise<Readonly<Record<string, unknown>>> {
+  const record = (await nas.api.list('plugins/plugins/')).find((one) => one['plugin_name'] === name);
+  assert.ok(record !== undefined, `no plugin ${name}`);
+  return record;
+}
+
+const statusBecomes = (name: string, status: string) => eventually(30, async () => assert.equal((await pluginCalled(name))['plugin_status'], status));
+
+test('a bundle of bad intent, and one whose manifest is wrong, are refused and leave nothing', async () => {
+  await nas.machine.run(`
+    mkdir -p /srv/bundles/evil/leads /srv/bundles/wrong /srv/bundles/device /srv/bundles/secret; cd /srv/bundles
+    cp ${bundles}/webpage/plugin.json evil; cp ${bundles}/webpage/plugin.json device; mknod device/disk b 98 32
+    ln -s /etc evil/out; echo owned >evil/leads/holdfast-evil; ln -s /etc/shadow secret/plugin.json
+    tar -cf evil.tar -C evil plugin.json out; tar -rf evil.tar -C evil --transform='s/^leads/out/' leads/holdfast-evil
+    tar -cPf above.tar --transform='s/^/..\\//' -C evil leads/holdfast-evil
+    echo '{"format": 1, "name": "Wrong", "start": "sh -c true", "port": 0, "colour": "red"}' >wrong/plugin.json`);
+  for (const [name, words] of [
+    ['evil.tar', /holdfast-evil: Cannot open/],
+    ['above.tar', /would lie outside of it/],
+    ['device', /neither a file nor a folder nor a link/],
+    ['secret', /plugin\.json is a link|too many symbolic links|plugin\.json/],
+    ['wrong', /name: Small letters.*start: A list of words.*port: 0 is out of range.*version: This field is required.*stop: This field is required.*colour/],
+    ['none', /no such file/],
+  ] as const) {
+    const answer = await nas.api.post('/api/holdfast/v1/plugins', { bundle: `/srv/bundles/${name}`, jail: 'web' });
+    assert.equal(answer.status, 400, `${name}: ${answer.text}`);
+    assert.match(answer.text, words);
+    assert.doesNotMatch(answer.text, /root:/);
+  }
+  assert.equal(await nas.machine.run('zfs list -H -o name -r tank/jails | grep bundle || true; find /etc /mnt/tank/jails/web -name "holdfast-evil"'), '');
+});
+
+test('a plugin is installed from the command line, serves its page to the outside, and lives in the jail', async () => {
+  const told = await nas.machine.run(`holdfast plugin install ${bundles}/webpage --jail web --enable`);
+  assert.match(told, new RegExp(`The plugin webpage 1\\.0 is in the jail web, number \\d+\\. Its page: http://${address}:8080/`));
+  const record = await pluginCalled('webpage');
+  assert.deepEqual([record['plugin_status'], record['plugin_enabled'], record['plugin_ip'], record['plugin_path']], ['RUNNING', true, address, '/opt/webpage']);
+  const answer = await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(5000) });
+  assert.match(await answer.text(), /This page comes from a plugin/);
+  assert.equal(await nas.machine.run('cat /mnt/tank/jails/web/var/apt.log'), 'update --quiet\ninstall --quiet --yes --no-install-recommends -- busybox\n');
+  const shown = await nas.machine.run(`
+    P=$(pgrep -f '[h]ttpd -f -p 8080')
+    cat /proc/$P/cgroup; grep CapBnd /proc/$P/status; grep Seccomp: /proc/$P/status; grep CapBnd /proc/$(machinectl show web --property=Leader --value)/status`);
+  assert.match(shown, /holdfast-jail-web\.service/);
+  const [mine, jails] = [...shown.matchAll(/CapBnd:\s*([0-9a-f]+)/g)].map(([, mask]) => mask);
+  assert.equal(mine, jails, 'it may do no more than its jail');
+  assert.match(shown, /Seccomp:\s*2/);
+});
+
+test('a second plugin lists a dataset that the jail is shown, from an archive that is fetched', async () => {
+  await nas.machine.run(`tar -czf /srv/templates/fileindex.tar.gz -C ${bundles}/fileindex .; cd /srv/templates; sha256sum fileindex.tar.gz >fileindex.tar.gz.sha256`);
+  await nas.api.expect(201, 'POST', 'jails/mountpoints/', { jail: 'web', source: '/mnt/tank/media', destination: '/media', readonly: true });
+  const { id, plugin_status } = await nas.api.expect(200, 'POST', '/api/holdfast/v1/plugins', { bundle: 'http://127.0.0.1:8081/fileindex.tar.gz', jail: 'web' });
+  assert.equal(plugin_status, 'STOPPED');
+  assert.equal((await nas.api.post(`plugins/plugins/${id}/start/`)).text, 'Plugin started.');
+  assert.equal((await pluginCalled('fileindex'))['plugin_status'], 'RUNNING');
+  const list = await fetch(`http://${address}:8090/cgi-bin/list`, { signal: AbortSignal.timeout(5000) });
+  assert.match(await list.text(), /<a href="\/cgi-bin\/list\/film">film<\/a>/);
+  const film = await fetch(`http://${address}:8090/cgi-bin/list/film`, { signal: AbortSignal.timeout(5000) });
+  assert.equal(await film.text(), 'a film\n');
+  assert.equal((await fetch(`http://${address}:8090/cgi-bin/list/..%2f..%2fetc/passwd`, { signal: AbortSignal.timeout(5000) })).status, 404);
+});
+
+test('a plugin is stopped and started; what ended by itself is told, and what does not start says why', async () => {
+  const { id } = await pluginCalled('webpage');
+  assert.equal((await nas.api.post(`plugins/plugins/${id}/stop/`)).text, 'Plugin stopped.');
+  const stopped = await pluginCalled('webpage');
+  assert.deepEqual([stopped['plugin_status'], stopped['plugin_enabled']], ['STOPPED', true]);
+  await assert.rejects(fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(5000) }));
+  assert.equal((await nas.api.post(`plugins/plugins/${id}/start/`)).status, 202);
+  assert.equal((await pluginCalled('webpage'))['plugin_status'], 'RUNNING');
+  await nas.machine.run(`pkill -f '[h]ttpd -f -p 8080'`);
+  await statusBecomes('webpage', 'UNKNOWN');
+  assert.equal((await nas.api.post(`plugins/plugins/${id}/stop/`)).status, 202);
+  await nas.machine.run(`
+    mkdir -p /srv/bundles/broken; cd /srv/bundles/broken
+    echo '{"format": 1, "name": "broken", "version": "1", "start": ["sh", "-c", "echo out of $0 >&2; exit 3", "luck"], "stop": ["sh", "-c", "exit 0"], "port": 9000}' >plugin.json`);
+  const broken = await nas.api.expect(200, 'POST', '/api/holdfast/v1/plugins', { bundle: '/srv/bundles/broken', jail: 'web' });
+  const answer = await nas.api.post(`plugins/plugins/${broken['id']}/start/`);
+  assert.equal(answer.status, 400);
+  assert.match(answer.text, /^\{"error":"its start command failed: out of luck"\}$/);
+  await nas.api.expect(204, 'DELETE', `plugins/plugins/${broken['id']}/`);
+});
+
+test('with its jail starts a plugin that is enabled, and no other', async () => {
+  const { id } = await theJail();
+  assert.equal((await nas.api.post(`jails/jails/${id}/restart/`)).status, 202);
+  await statusBecomes('webpage', 'RUNNING');
+  assert.equal((await pluginCalled('fileindex'))['plugin_status'], 'STOPPED');
+  await assert.rejects(fetch(`http://${address}:8090/`, { signal: AbortSignal.timeout(5000) }));
+});
+
 test('two jails reach one another, and one without an address outside the machine is reached from the machine', async () => {
   await nas.api.expect(201, 'POST', 'jails/jails/', {
     jail_host: 'inner',
@@ -155,6 +255,38 @@ test('after a restart of the machine it runs again with all that belongs to it, 
   await pageComes('/media/film', '200 a film');
   const [inner] = await nas.api.list('jails/jails/?jail_host=inner');
   assert.equal(inner?.['jail_status'], 'Stopped');
+  await statusBecomes('webpage', 'RUNNING');
+});
+
+test('a jail stays while a plugin lives in it, and deleted plugins leave nothing of theirs', async () => {
+  const jail = await theJail();
+  const refusal = await nas.api.send('DELETE', `jails/jails/${jail['id']}/`);
+  assert.equal(refusal.status, 400);
+  assert.match(refusal.text, /"error_message":"The plugin .* lives in the jail/);
+  const look = () =>
+    nas.machine.run(
+      `ls /mnt/tank/jails/web/opt; ls /etc/systemd/system /etc/holdfast/plugins | grep -E 'plugin-|json' || true; zfs list -H -o name -r tank/jails | grep -c bundle || true; tail -1 /mnt/tank/jails/web/var/apt.log`,
+    );
+  await nas.api.expect(204, 'DELETE', `plugins/plugins/${(await pluginCalled('webpage'))['id']}/`);
+  await assert.rejects(fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(5000) }));
+  assert.match(await look(), /^fileindex\n\d+\.json\nholdfast-plugin-\d+\.service\n1\ninstall /, 'what the other needs of the packages stays');
+  await nas.api.expect(204, 'DELETE', `plugins/plugins/${(await pluginCalled('fileindex'))['id']}/`);
+  assert.equal(await look(), '0\npurge --quiet --yes --autoremove -- busybox\n');
+  await pageComes('/', '200 a page of the jail');
+});
+
+test('a jail that is made for a plugin goes with it', async () => {
+  const [template] = (await nas.api.list('jails/templates/')).filter((one) => one['jt_name'] === 'pluginjail');
+  await nas.api.expect(200, 'PUT', `jails/templates/${template?.['id']}/`, { jt_url: 'http://127.0.0.1:8081/web.tar.gz' });
+  await nas.api.expect(200, 'PUT', 'jails/configuration/', { jc_ipv4_network: '10.0.2.0/24', jc_ipv4_network_start: '10.0.2.70', jc_ipv4_network_end: '10.0.2.79' });
+  await nas.machine.run('busybox httpd -p 127.0.0.1:8081 -h /srv/templates || true');
+  const record = await nas.api.expect(200, 'POST', '/api/holdfast/v1/plugins', { bundle: `${bundles}/webpage` });
+  assert.deepEqual([record['plugin_jail'], record['plugin_ip']], ['webpage', '10.0.2.70']);
+  assert.equal((await nas.api.post(`plugins/plugins/${record['id']}/start/`)).status, 202);
+  assert.equal((await fetch('http://10.0.2.70:8080/', { signal: AbortSignal.timeout(5000) })).status, 200);
+  await nas.api.expect(204, 'DELETE', `plugins/plugins/${record['id']}/`);
+  assert.deepEqual(await nas.api.list('jails/jails/?jail_host=webpage'), []);
+  await eventually(20, async () => assert.equal(await nas.machine.run('zfs list -H -o name -r tank/jails | grep -E "bundle|webpage" || true'), ''));
 });
 
 test('deleted jails leave neither datasets nor links, and what they were shown stays', async () => {
@@ -162,6 +294,6 @@ test('deleted jails leave neither datasets nor links, and what they were shown s
   const left = await nas.machine.run(`
     cat /mnt/tank/media/film; zfs list -H -o name -r tank/jails; ls /run/netns 2>/dev/null
     ip -o link | grep -c jail || true; ls /etc/systemd/system | grep holdfast-jail || true`);
-  assert.equal(left, 'a film\ntank/jails\ntank/jails/.template-5\n0\n');
+  assert.equal(left, 'a film\ntank/jails\ntank/jails/.template-2\ntank/jails/.template-5\n0\n');
   assert.deepEqual(await nas.api.list('jails/mountpoints/'), []);
 });

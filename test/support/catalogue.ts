@@ -73,7 +73,7 @@ export async function furnished(): Promise<Furnished> {
   const maker = new Maker(() => one.api);
   for (const path of Object.keys(examples)) {
     const resource = addressed.find((candidate) => candidate.path === path);
-    if (resource !== undefined && (examples[path]?.create !== undefined || examples[path]?.madeAt !== undefined)) await maker.make(resource);
+    if (resource !== undefined && (examples[path]?.create ?? examples[path]?.madeAt ?? examples[path]?.madeBeyond) !== undefined) await maker.make(resource);
   }
   // Nothing is offered, and nothing can fail, while the service is off.
   await maker.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true });
@@ -142,7 +142,8 @@ export class Maker {
     const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
     if (maker === undefined) throw new Error(`${example.madeBy} is not in the catalogue`);
     await this.makeRoom(maker);
-    const { madeAt } = exampleOf(maker);
+    const { madeAt, madeBeyond } = exampleOf(maker);
+    if (madeBeyond !== undefined) return recordPath(resource, await madeBeyond(this.api, this.next(maker.path)));
     if (madeAt !== undefined) return this.#makeBy(maker, madeAt);
     const body = await this.body(maker, create ?? exampleOf(maker).create);
     const answer = await this.api.post(`${pathOf(maker)}/`, body);
@@ -294,6 +295,7 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     domain: readIfThere(join(folder, 'domain.json')),
     targets: readIfThere(join(folder, 'targets.json')),
     jails: Object.fromEntries(await machine.jails.look()),
+    plugins: Object.fromEntries(await machine.plugins.look()),
     doors: readIfThere(join(folder, 'web.json')),
     kernel: readIfThere(join(folder, 'machine.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
@@ -328,6 +330,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   jails: ['look'],
   machine: ['zone', 'parameter', 'answersTime', 'updates', 'clockOffset'],
   network: ['look', 'medium', 'routes'],
+  plugins: ['look', 'lacking'],
   services: ['states'],
   targets: ['look', 'objections', 'differences', 'sessions'],
   web: ['served'],

@@ -27,6 +27,8 @@ export interface Example {
   readonly madeBy?: string;
   /** The segment of the action that makes one, where a plain POST does not; its example is the action's. */
   readonly madeAt?: string;
+  /** Makes one beyond the document's interface, where that has no way to, and answers its record. */
+  readonly madeBeyond?: (api: Api, n: number) => Promise<Record_>;
   /** What actions want, by method and segment: `POST password`. Those that want nothing need no entry. */
   readonly actions?: Readonly<Record<string, ActionExample>>;
   /** Further bodies that take other ways through the resource. */
@@ -286,6 +288,15 @@ export const examples: Readonly<Record<string, Example>> = {
     create: (n) => ({ jail: 'jail0', source: '/mnt/tank', destination: `/mnt/place${n}` }),
     update: (n) => ({ destination: `/mnt/other${n}`, readonly: n % 2 === 0 }),
     variants: [{ title: 'that is not mounted', verb: 'update', body: () => ({ mounted: false }) }],
+  },
+  'plugins/plugins': {
+    first: { method: 'PUT', path: 'jails/configuration/', body: { jc_path: '/mnt/tank' } },
+    async madeBeyond(api, n) {
+      const home = `home${n}`;
+      await api.expect(201, 'POST', 'jails/jails/', { jail_host: home, jail_ipv4: `10.202.${Math.floor(n / 250)}.${1 + (n % 250)}` });
+      return api.expect(200, 'POST', '/api/holdfast/v1/plugins', { bundle: '/usr/share/holdfast/plugins/webpage', jail: home, enabled: n % 2 === 0 });
+    },
+    actions: { 'POST stop': { after: 'POST start' }, 'DELETE ': { after: 'POST start' } },
   },
   'network/interface': {
     create: (n) => ({

@@ -59,6 +59,7 @@ export function withFaults(host: Host): FaultyHost {
       jails: wrap('jails', host.jails),
       machine: wrap('machine', host.machine),
       network: wrap('network', host.network),
+      plugins: wrap('plugins', host.plugins),
       replication: wrap('replication', host.replication),
       services: wrap('services', host.services),
       targets: wrap('targets', host.targets),

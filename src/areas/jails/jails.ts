@@ -293,7 +293,8 @@ function startStep(name: string): Step {
     },
     left: async ({ jails }) => !ran && (await jails.look()).has(name),
     undo: ({ jails }) => (ran ? Promise.resolve() : jails.stop(name)),
-    touches: ['jails'],
+    // Those that start with it, and those that end with it.
+    touches: ['jails', 'plugins'],
   };
 }
 
@@ -307,7 +308,7 @@ function stopStep(name: string): Step {
     },
     left: async ({ jails }) => ran && !(await jails.look()).has(name),
     undo: ({ jails }) => (ran ? jails.start(name) : Promise.resolve()),
-    touches: ['jails'],
+    touches: ['jails', 'plugins'],
   };
 }
 

@@ -97,16 +97,17 @@ async function lookAtFolders(sent: SentOf<typeof fields>, operations: Operations
 }
 
 /** Made from outside, so never by way of a link of the jail that leads out of it. */
-function placeIn(root: string, destination: string): Step {
+export function placeIn(root: string, destination: string): Step {
   return folderStep(`make the folder ${root}${destination}`, `${root}${destination}`, { within: root, mode: 0o755 });
 }
 
 /** In a jail that runs; any other finds it in its unit when it starts. */
-function attachStep(name: string, mount: JailMount): Step {
+export function attachStep(name: string, mount: JailMount): Step {
   return {
     title: `show ${mount.source} in the jail ${name} at ${mount.destination}`,
     async perform({ jails }) {
-      if ((await jails.look()).has(name)) await jails.attach(name, mount);
+      const running = await jails.look();
+      if (running.has(name) && !isMounted(running, name, mount)) await jails.attach(name, mount);
     },
     left: async ({ jails }) => isMounted(await jails.look(), name, mount),
     undo: async ({ jails }) => {
@@ -116,7 +117,7 @@ function attachStep(name: string, mount: JailMount): Step {
   };
 }
 
-function detachStep(name: string, mount: JailMount): Step {
+export function detachStep(name: string, mount: JailMount): Step {
   let was = false;
   return {
     title: `take ${mount.destination} from the jail ${name}`,

@@ -95,7 +95,7 @@ export async function keepTemplate(record: JailTemplate, operations: Operations)
     // Left by a daemon that ended in the middle of it.
     if (operations.world.facts.storage.datasets.has(dataset))
       await work.step({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: ['storage'] });
-    await work.step(createDataset(dataset));
+    await work.step(createDataset(dataset, mostUnpacked));
     await work.step({
       title: `fill ${dataset} from ${record.jt_url}`,
       perform: ({ jails }) =>
@@ -111,14 +111,15 @@ export async function keepTemplate(record: JailTemplate, operations: Operations)
   });
 }
 
-function createDataset(dataset: string): Step {
+/** A dataset in which no more is unpacked than so many bytes. */
+export function createDataset(dataset: string, most: number): Step {
   let wasFree = false;
   return {
     title: `create the dataset ${dataset}`,
     async perform({ zfs }) {
       wasFree = !(await zfs.datasets()).some(({ name }) => name === dataset);
       // A small archive may hold a great deal.
-      await zfs.createDataset(dataset, { properties: { refquota: String(mostUnpacked) } });
+      await zfs.createDataset(dataset, { properties: { refquota: String(most) } });
     },
     left: async ({ zfs }) => wasFree && (await zfs.datasets()).some(({ name }) => name === dataset),
     undo: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),

@@ -14,7 +14,7 @@ export function folderStep(title: string, path: string, options: { readonly with
     // To remove an empty folder that is not there is no fault, so there is no need to look.
     left: async () => true,
     async undo({ files }) {
-      for (const folder of missing) await files.removeEmptyFolder(folder);
+      for (const folder of missing) await files.removeEmptyFolder(folder, options);
     },
   };
 }

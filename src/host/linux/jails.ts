@@ -1,17 +1,12 @@
-import { readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { HostError } from '../ports/index.ts';
 import { type JailMount, type Jails, jailService, mostArchive, type RootSource, type RunningJail, type Watch } from '../ports/jails.ts';
+import { fetchArchive, longWork } from './archives.ts';
 import { readLeaders, readMountPoints, readRunning } from './jails-read.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 
 /** Milliseconds: longer than the limits in a jail's unit, so that the service manager's words are heard and not ours. */
 const patience = 150_000;
-
-/** Milliseconds that fetching and unpacking may take. */
-const longWork = 2 * 60 * 60_000;
-
-/** What curl ends with when there is nothing at an address: by HTTP, on an FTP server, in a file. */
-const nothingThere: ReadonlySet<number> = new Set([22, 37, 78]);
 
 /** systemd-nspawn, one unit for each jail. systemd-machined knows them by name and puts mounts into those that run. */
 export class LinuxJails implements Jails {
@@ -66,42 +61,11 @@ export class LinuxJails implements Jails {
 
   async #unpack(folder: string, url: string, watch: Watch): Promise<void> {
     const archive = `${folder}/.archive`;
-    await this.#fetch(url, archive, watch);
-    await this.#verify(url, archive, watch);
+    await fetchArchive(this.#runner, { url, file: archive, most: mostArchive }, watch);
     watch.progress(`unpacking ${url}`);
     // tar itself writes nothing by way of a link of the archive that leads elsewhere, and nothing above the folder.
     await this.#long('tar', '--extract', `--file=${archive}`, `--directory=${folder}`, '--numeric-owner', '--same-permissions', '--xattrs', '--xattrs-include=*');
     await rm(archive, { force: true });
-  }
-
-  async #fetch(url: string, file: string, watch: Watch): Promise<void> {
-    watch.progress(`fetching ${url}`);
-    const counting = setInterval(() => {
-      stat(file).then(
-        ({ size }) => watch.progress(`fetching ${url}: ${Math.floor(size / 1024 ** 2)} MiB so far`),
-        () => {},
-      );
-    }, 2000);
-    try {
-      const words = curlWords(url, file, mostArchive);
-      const outcome = await this.#runner.run(words, { timeout: longWork });
-      if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}: ${wordsOf(outcome) || `curl ended with the status ${outcome.status}`}`);
-    } finally {
-      clearInterval(counting);
-    }
-  }
-
-  /** Where the archive's server has a checksum beside it, it has to be the archive's. */
-  async #verify(url: string, archive: string, watch: Watch): Promise<void> {
-    watch.progress(`looking for a checksum of ${url}`);
-    const file = `${archive}.sha256`;
-    const outcome = await this.#runner.run(curlWords(`${url}.sha256`, file, 4096), { timeout: longWork });
-    if (nothingThere.has(outcome.status)) return;
-    if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}.sha256: ${wordsOf(outcome)}`);
-    const wanted = /\b[0-9a-f]{64}\b/i.exec(await readFile(file, 'utf8'))?.[0]?.toLowerCase();
-    await rm(file, { force: true });
-    const found = /^\\?([0-9a-f]{64})/.exec(await this.#long('sha256sum', '--', archive))?.[1];
-    if (wanted !== found) throw new HostError(`${url} is not what its checksum says: it has ${found}, and ${url}.sha256 says ${wanted ?? 'none'}`);
   }
 
   async #bootstrap(folder: string, release: string, arch: RootSource['arch'], watch: Watch): Promise<void> {
@@ -149,28 +113,4 @@ async function mountedIn(leader: number | undefined): Promise<readonly string[]>
     // It ended while it was looked at.
     return [];
   }
-}
-
-/** Only by the ways that a template may be fetched by, also when an address leads to another. */
-function curlWords(url: string, file: string, most: number): readonly string[] {
-  return [
-    'curl',
-    '--fail',
-    '--silent',
-    '--show-error',
-    '--location',
-    '--proto',
-    '=http,https,ftp,file',
-    '--proto-redir',
-    '=http,https,ftp',
-    '--connect-timeout',
-    '30',
-    '--max-filesize',
-    String(most),
-    '--globoff',
-    '--output',
-    file,
-    '--',
-    url,
-  ];
 }

@@ -169,12 +169,24 @@ export class Tree implements Files {
     }
   }
 
-  async removeEmptyFolder(path: string): Promise<void> {
+  async removeEmptyFolder(path: string, options?: { readonly within: string }): Promise<void> {
     try {
-      await rmdir(await this.locate(path, { follow: false }));
+      if (options !== undefined) await this.#removeBelow(path, options.within);
+      else await rmdir(await this.locate(path, { follow: false }));
     } catch (error) {
       const code = codeOf(error);
       if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST') throw hostError(`cannot remove ${path}`, error);
+    }
+  }
+
+  async #removeBelow(path: string, within: string): Promise<void> {
+    const parts = partsBelow(path, within, `cannot remove ${path}`);
+    if ((await this.kind(parentOf(path))) === undefined) return;
+    const { end, close } = await walk(await this.#border(within), parts.slice(0, -1));
+    try {
+      await rmdir(byHandle(end.fd, parts.at(-1)));
+    } finally {
+      await close();
     }
   }
 

@@ -24,8 +24,11 @@ export interface Files {
    */
   makeFolder(path: string, options: { within: string; mode: number }): Promise<readonly string[]>;
 
-  /** Removes a folder when it is empty; none there is no fault. */
-  removeEmptyFolder(path: string): Promise<void>;
+  /**
+   * Removes a folder when it is empty; none there is no fault. With `within`, one that is not below that is left alone,
+   * wherever a link on the way leads.
+   */
+  removeEmptyFolder(path: string, options?: { readonly within: string }): Promise<void>;
 
   /**
    * Makes a file of `size` bytes that takes no space until it is written to, in a folder that is there. Refuses when

@@ -161,9 +161,9 @@ export class VirtualFiles implements Files {
     }
   }
 
-  async removeEmptyFolder(path: string): Promise<void> {
+  async removeEmptyFolder(path: string, options?: { readonly within: string }): Promise<void> {
     try {
-      const place = this.#tree.locate(path, { follow: false });
+      const place = options === undefined ? this.#tree.locate(path, { follow: false }) : this.#placeWithin(path, options.within, { follow: false });
       if (lookAt(place) === undefined) return;
       if (this.#isMounted(this.#tree.nameOf(place))) throw new HostError('resource busy or locked');
       rmdirSync(place);

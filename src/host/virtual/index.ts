@@ -11,6 +11,7 @@ import { VirtualJails } from './jails.ts';
 import { VirtualMachine } from './machine.ts';
 import { Mounts } from './mounts.ts';
 import { VirtualNetwork } from './network.ts';
+import { VirtualPlugins } from './plugins.ts';
 import { VirtualReplication } from './replication.ts';
 import { VirtualServices } from './services.ts';
 import { VirtualTargets } from './targets.ts';
@@ -61,6 +62,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
       kind === 'file' ? lookAt(tree.locate(path))?.isFile() === true : kind === 'zvol' ? zfs.hasDevice(path) : disks.some(({ name }) => path === `/dev/${name}`),
   });
   const bootEnvironments = new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now);
+  const jails = new VirtualJails(join(folder, 'jails.json'), tree);
   const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
   return Object.freeze({
     kind: 'virtual',
@@ -70,9 +72,10 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk), isBroken: (disk) => zfs.isBroken(disk) }),
     domain: new VirtualDomain(join(folder, 'domain.json')),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
-    jails: new VirtualJails(join(folder, 'jails.json'), tree),
+    jails,
     machine: new VirtualMachine(join(folder, 'machine.json'), () => bootEnvironments.boot()),
     network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
+    plugins: new VirtualPlugins(tree, jails),
     replication: new VirtualReplication(join(folder, 'peers.json'), { tree, near: (dataset, recursive) => zfs.replicas(dataset, recursive) }),
     services: new VirtualServices(join(folder, 'services.json'), tree),
     targets,

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HostError } from '../ports/index.ts';
 import { type JailMount, type Jails, jailService, type RootSource, type RunningJail, type Watch } from '../ports/jails.ts';
-import { hostError, isText, listOf, Memory, mapOf, shapeOf } from './state.ts';
+import { hostError, isNumber, isText, listOf, Memory, mapOf, optional, shapeOf } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
 
 /** Where each jail's unit says that its root file system is, and what it shows of the machine. */
@@ -10,16 +10,24 @@ const rootWord = /"--directory=([^"]*)"/;
 /** A colon that is part of a path has a backslash before it, which the unit writes twice. */
 const bindWord = /"--bind(?:-ro)?=((?:\\\\.|[^:"\\])*):((?:\\\\.|[^:"\\])*)[":]/g;
 
+/** The plugins that start with the jail. */
+const wantedPlugin = /\bholdfast-plugin-(\d+)\.service/g;
+
+/** What is remembered of a jail that runs: besides what is mounted, the plugins that were started in it. */
+interface Remembered extends RunningJail {
+  readonly plugins?: readonly number[] | undefined;
+}
+
 /** A word of a unit as it was before it was written there. */
 const plain = (word: string): string => word.replaceAll('\\\\', '').replaceAll('%%', '%').replaceAll('$$', '$');
 
 export class VirtualJails implements Jails {
-  readonly #memory: Memory<Readonly<Record<string, RunningJail>>>;
+  readonly #memory: Memory<Readonly<Record<string, Remembered>>>;
   readonly #tree: Tree;
 
   constructor(path: string, tree: Tree) {
     this.#tree = tree;
-    this.#memory = new Memory(path, mapOf(shapeOf<RunningJail>({ mounted: listOf(isText) })), Object.freeze({}));
+    this.#memory = new Memory(path, mapOf(shapeOf<Remembered>({ mounted: listOf(isText), plugins: optional(listOf(isNumber)) })), Object.freeze({}));
   }
 
   async look(): Promise<ReadonlyMap<string, RunningJail>> {
@@ -28,17 +36,16 @@ export class VirtualJails implements Jails {
 
   async start(name: string): Promise<void> {
     if (this.#running(name) !== undefined) return;
-    const place = this.#tree.locate(`/etc/systemd/system/${jailService(name)}.service`);
-    const unit = lookAt(place)?.isFile() === true ? readFileSync(place, 'utf8') : undefined;
+    const unit = this.#unitOf(name);
     if (unit === undefined) throw new HostError(`Failed to start ${jailService(name)}.service: Unit ${jailService(name)}.service not found.`);
-    const root = rootWord.exec(unit)?.[1] ?? '';
-    if (!this.#isFolder(plain(root))) throw new HostError(`Directory ${root} doesn't look like it has an OS tree (/usr/ directory is missing). Refusing.`);
+    const root = rootIn(unit);
+    if (!this.#isFolder(root)) throw new HostError(`Directory ${root} doesn't look like it has an OS tree (/usr/ directory is missing). Refusing.`);
     const mounted: string[] = [];
     for (const [source = '', destination = ''] of [...unit.matchAll(bindWord)].map(([, ...ends]) => ends.map(plain))) {
       if (!this.#isFolder(source)) throw new HostError(`Failed to stat ${source}: No such file or directory`);
       mounted.push(destination);
     }
-    this.#keep(name, { mounted });
+    this.#keep(name, { mounted, plugins: [...unit.matchAll(wantedPlugin)].map(([, id]) => Number(id)) });
   }
 
   async stop(name: string): Promise<void> {
@@ -46,15 +53,15 @@ export class VirtualJails implements Jails {
   }
 
   async attach(name: string, { source, destination }: JailMount): Promise<void> {
-    const { mounted } = this.#mustRun(name);
+    const jail = this.#mustRun(name);
     if (!this.#isFolder(source)) throw new HostError(`Failed to bind mount: ${source}: No such file or directory`);
-    this.#keep(name, { mounted: [...mounted, destination] });
+    this.#keep(name, { ...jail, mounted: [...jail.mounted, destination] });
   }
 
   async detach(name: string, destination: string): Promise<void> {
-    const { mounted } = this.#mustRun(name);
-    if (!mounted.includes(destination)) throw new HostError(`umount: ${destination}: not mounted.`);
-    this.#keep(name, { mounted: mounted.filter((one) => one !== destination) });
+    const jail = this.#mustRun(name);
+    if (!jail.mounted.includes(destination)) throw new HostError(`umount: ${destination}: not mounted.`);
+    this.#keep(name, { ...jail, mounted: jail.mounted.filter((one) => one !== destination) });
   }
 
   async furnish(folder: string, { url }: RootSource, { progress }: Watch): Promise<void> {
@@ -70,22 +77,53 @@ export class VirtualJails implements Jails {
     }
   }
 
+  /** The plugins that go in a jail, which must run. */
+  pluginsOf(name: string): readonly number[] {
+    return this.#mustRun(name).plugins ?? [];
+  }
+
+  switchPlugin(name: string, id: number, on: boolean): void {
+    const jail = this.#mustRun(name);
+    const others = (jail.plugins ?? []).filter((one) => one !== id);
+    this.#keep(name, { ...jail, plugins: on ? [...others, id] : others });
+  }
+
+  runs(name: string): boolean {
+    return this.#running(name) !== undefined;
+  }
+
+  /** Where the root of a jail's file system is. */
+  rootOf(name: string): string {
+    return rootIn(this.#unitOf(name) ?? '');
+  }
+
+  #unitOf(name: string): string | undefined {
+    const place = this.#tree.locate(`/etc/systemd/system/${jailService(name)}.service`);
+    return lookAt(place)?.isFile() === true ? readFileSync(place, 'utf8') : undefined;
+  }
+
   #isFolder(path: string): boolean {
     return lookAt(this.#tree.locate(path))?.isDirectory() === true;
   }
 
-  #running(name: string): RunningJail | undefined {
+  #running(name: string): Remembered | undefined {
     return Object.hasOwn(this.#memory.value, name) ? this.#memory.value[name] : undefined;
   }
 
-  #mustRun(name: string): RunningJail {
+  #mustRun(name: string): Remembered {
     const jail = this.#running(name);
     if (jail === undefined) throw new HostError(`No machine '${name}' known`);
     return jail;
   }
 
-  #keep(name: string, jail: RunningJail | undefined): void {
+  #keep(name: string, jail: Remembered | undefined): void {
     const { [name]: _, ...others } = this.#memory.value;
-    this.#memory.keep(Object.freeze(jail === undefined ? others : { ...others, [name]: Object.freeze({ mounted: Object.freeze(jail.mounted) }) }));
+    this.#memory.keep(
+      Object.freeze(jail === undefined ? others : { ...others, [name]: Object.freeze({ mounted: Object.freeze(jail.mounted), plugins: Object.freeze(jail.plugins ?? []) }) }),
+    );
   }
+}
+
+function rootIn(unit: string): string {
+  return plain(rootWord.exec(unit)?.[1] ?? '');
 }

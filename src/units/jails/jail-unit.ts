@@ -10,6 +10,8 @@ interface Surroundings {
   readonly root: string;
   readonly mounts: readonly JailMount[];
   readonly arch: 'x64' | 'x86';
+  /** Services that start with it. */
+  readonly wants: readonly string[];
 }
 
 /** Seconds that a jail may take to end by itself. */
@@ -39,7 +41,7 @@ export const bridgeUnit: string = lines(
  * A jail as a unit of the service manager, which keeps its limits and ends it whole. Its network is made before it
  * starts, by the machine, so that a root file system needs no program of its own for that.
  */
-export function jailUnit(jail: Jail, { root, mounts, arch }: Surroundings): string {
+export function jailUnit(jail: Jail, { root, mounts, arch, wants }: Surroundings): string {
   const reading = readFlags(jail.jail_flags);
   const limits = 'limits' in reading ? reading.limits : { rawSockets: true };
   const network = jail.jail_vnet ? ownNetwork(jail) : sharedNetwork(jail);
@@ -67,6 +69,7 @@ export function jailUnit(jail: Jail, { root, mounts, arch }: Surroundings): stri
     // Holdfast imports what the machine does not know of, and loads the keys of encrypted volumes.
     'After=network.target zfs-mount.service holdfast.service',
     jail.jail_vnet ? ['Requires=holdfast-jails.service', 'After=holdfast-jails.service'] : [],
+    wants.length === 0 ? [] : `Wants=${wants.join(' ')}`,
     '',
     '[Service]',
     'Type=notify',

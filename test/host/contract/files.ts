@@ -113,6 +113,19 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.remove(`${folder}/none`);
         await files.remove(`${folder}/none/below`);
         await files.removeEmptyFolder(`${folder}/none`);
+        await files.removeEmptyFolder(`${folder}/none/below`, { within: folder });
+      });
+
+      test('an empty folder is removed within another, and not outside of it', async (t) => {
+        const { files, folder } = await place(t);
+        await files.makeFolder(`${folder}/in/empty`, { within: folder, mode: 0o755 });
+        await files.makeFolder(`${folder}/out`, { within: folder, mode: 0o755 });
+        await refused(files.removeEmptyFolder(`${folder}/out`, { within: `${folder}/in` }), /./);
+        assert.equal(await files.kind(`${folder}/out`), 'folder');
+        await files.removeEmptyFolder(`${folder}/in/empty`, { within: `${folder}/in` });
+        assert.equal(await files.kind(`${folder}/in/empty`), undefined);
+        for (const name of ['in', 'out']) await files.removeEmptyFolder(`${folder}/${name}`, { within: folder });
+        assert.equal(await files.kind(`${folder}/in`), undefined);
       });
 
       test('a folder with something in it stays', async (t) => {

@@ -5,6 +5,7 @@ import { type Jail, jail } from '../../../src/areas/jails/jails.ts';
 import { jailMountPoint } from '../../../src/areas/jails/mountpoints.ts';
 import { jailTemplate } from '../../../src/areas/jails/templates.ts';
 import { networkSettings } from '../../../src/areas/network/globalconfiguration.ts';
+import { plugin } from '../../../src/areas/plugins/plugins.ts';
 import { LayeredDraft } from '../../../src/engine/draft.ts';
 import { Tables } from '../../../src/engine/tables.ts';
 import { lines } from '../../../src/lib/text.ts';
@@ -15,7 +16,7 @@ import { fileOf, machine } from '../support/configuration.ts';
 const folder = '/etc/systemd/system';
 
 function configured(): LayeredDraft {
-  const draft = new LayeredDraft(new Tables([jailSettings, networkSettings, jailTemplate, jail, jailMountPoint]), machine, new Map());
+  const draft = new LayeredDraft(new Tables([jailSettings, networkSettings, jailTemplate, jail, jailMountPoint, plugin]), machine, new Map());
   draft.plant(jailSettings, { jc_path: '/mnt/tank' });
   draft.plant(networkSettings, {});
   for (const template of jailTemplate.seed(machine)) draft.plant(jailTemplate, template);

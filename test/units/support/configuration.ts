@@ -74,6 +74,7 @@ export const machine: Facts = Object.freeze<Facts>({
   condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
   disks: [],
   network: { hostname: 'nas', domain: '', hosts: '', nameServers: [], links: [] },
+  plugins: new Map(),
   services: new Map(),
   importable: [],
   jails: new Map(),

@@ -1,0 +1,198 @@
+import { randomBytes } from 'node:crypto';
+import { failed, invalid } from '../../engine/errors.ts';
+import { flag, integer, isRequired, required, text, where } from '../../engine/fields.ts';
+import { answered, readSent } from '../../engine/record.ts';
+import type { Operations, Step, View, Work } from '../../engine/resource.ts';
+import { mostBundle } from '../../host/ports/plugins.ts';
+import { isWithin, normalPath, parentOf } from '../../lib/path.ts';
+import { quote } from '../../lib/text.ts';
+import { jailsPlace } from '../jails/configuration.ts';
+import { type Jail, jail } from '../jails/jails.ts';
+import { createDataset, jailTemplate, keepTemplate } from '../jails/templates.ts';
+import { longestManifest, type Manifest, manifestFile, readManifest } from './manifest.ts';
+import { addPackagesStep, clearStep, type Plugin, plugin, statusOf } from './plugins.ts';
+
+/** What is sent to install a plugin. */
+const fields = {
+  bundle: required(
+    where(text({ says: 'A bundle on the machine by its path, or the address of an archive by http, https or ftp.', max: 1000 }), (value) =>
+      /^\/[^/]/.test(value) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(value) ? undefined : `${quote(value)} is neither a path nor an address by http, https or ftp.`,
+    ),
+  ),
+  jail: text({ says: 'Name of the jail; one is made for the plugin unless sent.', max: 64 }),
+  enabled: flag(false, { says: 'Whether the plugin starts with its jail.' }),
+};
+
+/** What the folders of plugins in jails are below. */
+const pluginsIn = '/opt';
+
+/** What the datasets of bundles are called, so that those are found that a daemon left behind which ended in the middle. */
+const bundleName = '.bundle-';
+
+type Place = NonNullable<ReturnType<typeof jailsPlace>>;
+
+/** Installs a plugin from a bundle, as a job. All of it is there in the end, or nothing. */
+export async function installPlugin(operations: Operations, body: unknown): Promise<unknown> {
+  const { sent, issues } = readSent(fields, body, 'create');
+  const { bundle, jail: jailName = '', enabled = false } = sent;
+  if (bundle === undefined || Object.keys(issues).length > 0) throw invalid({ ...(bundle === undefined ? { bundle: [isRequired] } : {}), ...issues });
+  const { view } = operations.world;
+  if (jailsPlace(view) === undefined) throw failed('No place is configured for jails: send jc_path to /jails/configuration/ first.');
+  // What the jail has stays the same meanwhile, and it is neither started nor stopped.
+  const locks = ['plugins', ...(jailName === '' ? [] : [`jail:${jailCalled(jailName, view).id}`])];
+  const source = bundle.startsWith('/') ? normalPath(bundle) : bundle;
+  const id = await operations.work(`install the plugin of ${source}`, locks, (work) => install(operations, work, { source, jailName, enabled }));
+  return answerOf(id, operations);
+}
+
+const enabling = {
+  id: required(integer({ says: 'The id of the plugin.', min: 1 })),
+  enabled: required(flag(false, { says: 'Whether it starts with its jail.' })),
+};
+
+/** Lets a plugin start with its jail from now on, or no more. Whether it runs stays as it is. */
+export async function enablePlugin(operations: Operations, body: unknown): Promise<unknown> {
+  const { sent, issues } = readSent(enabling, body, 'create');
+  const { id, enabled } = sent;
+  if (id === undefined || enabled === undefined)
+    throw invalid({ ...(id === undefined ? { id: [isRequired] } : {}), ...(enabled === undefined ? { enabled: [isRequired] } : {}), ...issues });
+  await operations.change(`${enabled ? 'enable' : 'disable'} the plugin ${id}`, (draft) => draft.update(plugin, id, {}, { plugin_enabled: enabled }));
+  return answerOf(id, operations);
+}
+
+function answerOf(id: number, { world }: Operations): unknown {
+  const record = world.view.get(plugin, id);
+  if (record === undefined) throw failed('The plugin was removed in the meantime.');
+  return { ...answered(plugin.fields, record), plugin_status: statusOf(record, world.facts) };
+}
+
+interface Wanted {
+  readonly source: string;
+  /** Empty for one that is made. */
+  readonly jailName: string;
+  readonly enabled: boolean;
+}
+
+async function install(operations: Operations, work: Work, { source, jailName, enabled }: Wanted): Promise<number> {
+  const place = jailsPlace(operations.world.view);
+  if (place === undefined) throw failed('No place is configured for jails any more.');
+  await clearLeftovers(operations, work, place);
+  const name = `${bundleName}${randomBytes(4).toString('hex')}`;
+  const dataset = `${place.dataset}/${name}`;
+  const folder = `${place.folder}/${name}`;
+  await work.step(createDataset(dataset, mostBundle));
+  await work.step({ title: `unpack ${source}`, perform: ({ plugins }) => plugins.unpack(source, folder, work) });
+  const { manifest, content } = await manifestIn(folder, operations);
+  const { record: home, made } = jailName === '' ? await newJail(operations, work, manifest) : { record: jailCalled(jailName, operations.world.view), made: false };
+  const brought = await addPackages(operations, work, manifest, home);
+  return work.change((draft) => {
+    const current = jailCalled(home.jail_host, draft);
+    const address = current.jail_ipv4 ?? current.jail_ipv6;
+    if (address === null) throw failed(`The jail ${quote(current.jail_host)} has no address by which the plugin could be reached.`);
+    checkArch(manifest, current, draft);
+    const ownsJail = made || draft.having(plugin, 'plugin_jail_id', current.id).some(({ plugin_owns_jail }) => plugin_owns_jail);
+    return draft.create(
+      plugin,
+      {},
+      {
+        plugin_name: manifest.name,
+        plugin_version: manifest.version,
+        plugin_arch: manifest.arch,
+        plugin_pbiname: `${manifest.name}-${manifest.version}-${manifest.arch}`,
+        plugin_path: `${pluginsIn}/${manifest.name}`,
+        plugin_ip: address,
+        plugin_port: manifest.port,
+        plugin_jail: current.jail_host,
+        plugin_enabled: enabled,
+        plugin_jail_id: current.id,
+        plugin_manifest: content,
+        plugin_dataset: dataset,
+        plugin_brought: brought,
+        plugin_owns_jail: ownsJail,
+      },
+    ).id;
+  });
+}
+
+function jailCalled(name: string, view: View): Jail {
+  const record = view.find(jail, 'jail_host', name);
+  if (record === undefined) throw invalid({ jail: [`No jail is called ${quote(name)}.`] });
+  return record;
+}
+
+/** Bundles that belong to no plugin. Installations follow one another, so none of them is on its way. */
+async function clearLeftovers({ world }: Operations, work: Work, place: Place): Promise<void> {
+  const known = new Set(world.view.all(plugin).map((record: Plugin) => record.plugin_dataset));
+  const left = [...world.facts.storage.datasets.keys()].filter((name) => name.startsWith(`${place.dataset}/${bundleName}`) && !known.has(name));
+  for (const dataset of left) await work.step(clearStep(dataset));
+}
+
+/** Reads the manifest of an unpacked bundle, and makes sure that the programs are there which it says are in it. */
+async function manifestIn(folder: string, operations: Operations): Promise<{ readonly manifest: Manifest; readonly content: string }> {
+  let content: string | undefined;
+  let absent: string | undefined;
+  await operations.perform({
+    title: `read ${folder}/${manifestFile}`,
+    async perform({ files }) {
+      // What is a link may lead to a file of the machine.
+      content = await files.readPrivate(`${folder}/${manifestFile}`, { within: parentOf(folder) });
+      if (content === undefined || content.length > longestManifest) return;
+      const { start, stop } = readManifest(content);
+      for (const [program = ''] of [start, stop])
+        if (program.includes('/') && !program.startsWith('/') && (!isWithin(normalPath(`${folder}/${program}`), folder) || (await files.kind(`${folder}/${program}`)) !== 'file'))
+          absent ??= program;
+    },
+  });
+  if (content === undefined) throw failed(`The bundle has no ${manifestFile}.`);
+  if (content.length > longestManifest) throw failed(`The ${manifestFile} of the bundle has ${content.length} characters; at most ${longestManifest} are taken.`);
+  if (absent !== undefined) throw failed(`The bundle has no file ${quote(absent)}, which is one of its commands.`);
+  return { manifest: readManifest(content), content };
+}
+
+/** Makes a jail for a plugin, called like it, or with a number behind that where the name is taken. */
+async function newJail(operations: Operations, work: Work, { name, template }: Manifest): Promise<{ readonly record: Jail; readonly made: true }> {
+  const known = operations.world.view.find(jailTemplate, 'jt_name', template);
+  if (known === undefined) throw failed(`The plugin wants a jail of the template ${quote(template)}, which there is not.`);
+  if (known.jt_os === 'Linux') await keepTemplate(known, operations);
+  let id: number | undefined;
+  await work.step({
+    title: `make a jail for the plugin ${name}`,
+    async perform() {
+      id = await operations.change(`make a jail for the plugin ${name}`, (draft) => {
+        const names = new Set(draft.all(jail).map(({ jail_host }) => jail_host.toLowerCase()));
+        let free = name;
+        for (let n = 2; names.has(free); n += 1) free = `${name}-${n}`;
+        return draft.create(jail, { jail_host: free, jail_type: template }).id;
+      });
+    },
+    async undo() {
+      const made = id;
+      if (made !== undefined && operations.world.view.get(jail, made) !== undefined)
+        await operations.change(`remove the jail of the plugin ${name}`, (draft) => draft.remove(jail, made));
+    },
+  } satisfies Step);
+  const record = id === undefined ? undefined : operations.world.view.get(jail, id);
+  if (record === undefined) throw failed(`The jail of the plugin ${quote(name)} was removed in the meantime.`);
+  return { record, made: true };
+}
+
+/** Installs what the jail lacks of the packages, and answers which those were. */
+async function addPackages(operations: Operations, work: Work, { packages }: Manifest, { jail_host: name }: Jail): Promise<readonly string[]> {
+  if (packages.length === 0) return [];
+  let lacking: readonly string[] = [];
+  await operations.perform({
+    title: `look for ${packages.join(', ')} in the jail ${name}`,
+    async perform({ jails, plugins }) {
+      if (!(await jails.look()).has(name)) throw failed(`The jail ${quote(name)} does not run, so the packages of the plugin cannot be installed. Start it first.`);
+      lacking = await plugins.lacking(name, packages);
+    },
+  });
+  if (lacking.length > 0) await work.step(addPackagesStep(name, lacking, work));
+  return lacking;
+}
+
+function checkArch({ arch }: Manifest, { jail_host, jail_type }: Jail, view: View): void {
+  const template = view.find(jailTemplate, 'jt_name', jail_type);
+  if (arch !== 'any' && template !== undefined && template.jt_arch !== arch)
+    throw failed(`The programs of the plugin are for ${arch}, and the jail ${quote(jail_host)} is one of ${template.jt_arch}.`);
+}

@@ -1,0 +1,251 @@
+import { failed, missing } from '../../engine/errors.ts';
+import type { Facts } from '../../engine/facts.ts';
+import { choice, type Fields, flag, hidden, integer, list, live, readOnly, reference, text } from '../../engine/fields.ts';
+import { action, collection, type Operations, type RecordOf, type Step, type View } from '../../engine/resource.ts';
+import type { JailMount, Watch } from '../../host/ports/jails.ts';
+import { type PluginStatus, pluginStatuses } from '../../host/ports/plugins.ts';
+import { lastElement } from '../../lib/path.ts';
+import { quote } from '../../lib/text.ts';
+import { jailsPlace } from '../jails/configuration.ts';
+import { jail } from '../jails/jails.ts';
+import { attachStep, detachStep, placeIn } from '../jails/mountpoints.ts';
+import { longestManifest, readManifest } from './manifest.ts';
+
+const fields = {
+  plugin_name: readOnly(text({ says: 'Name of the plugin.' })),
+  plugin_version: readOnly(text({ says: 'Its version.' })),
+  plugin_arch: readOnly(text({ says: 'What its programs are for: x64, x86 or any.' })),
+  plugin_pbiname: readOnly(text({ says: 'Name, version and architecture, with - between them.' })),
+  plugin_path: readOnly(text({ says: 'Folder of the jail at which its bundle is shown.' })),
+  plugin_ip: readOnly(text({ says: 'Address at which its page is found: that of its jail.' })),
+  plugin_port: readOnly(integer({ says: 'TCP port of its page.' })),
+  plugin_jail: readOnly(text({ says: 'Name of its jail.' })),
+  plugin_api_version: { ...readOnly(text({ says: 'Version of the interface between plugins and the system.' })), initial: '1' },
+  plugin_enabled: { ...readOnly(flag(false, { says: 'Whether it starts with its jail.' })), initial: false },
+  // Beyond the document's list (gaps 9).
+  plugin_status: live(choice(pluginStatuses, { says: 'Whether it runs, by its health check; UNKNOWN when it was started and does not answer.' })),
+  plugin_jail_id: hidden(reference('jails/jails', { says: 'The id of its jail.', onRemove: 'remove' })),
+  plugin_manifest: hidden(text({ says: 'The manifest of its bundle.', max: longestManifest, multiline: true })),
+  plugin_dataset: hidden(text({ says: 'The dataset that holds its bundle.' })),
+  plugin_brought: hidden(list(text({ says: 'Name of a package.' }), { says: 'Packages that its jail did not have before.' })),
+  plugin_owns_jail: hidden(flag(false, { says: 'Whether the jail was made for plugins, and goes with the last of them.' })),
+};
+
+export type Plugin = RecordOf<typeof fields>;
+
+export const plugin = collection(
+  'plugins/plugins',
+  {
+    title: 'plugin',
+    says: 'A program with a page of its own that was installed into a jail.',
+    ofMachine: true,
+    // Part B: plugins have no create or update endpoint.
+    verbs: ['list', 'read'],
+    order: ['plugin_name', 'plugin_jail'],
+    filters: ['plugin_name', 'plugin_jail'],
+    shows: ['plugins'],
+    unique: [{ fields: ['plugin_name', 'plugin_jail'], says: 'The jail has a plugin of this name already.' }],
+    fields,
+    check({ record, view, issues }) {
+      const twin = view.having(plugin, 'plugin_jail_id', record.plugin_jail_id).find((other) => other.id !== record.id && other.plugin_port === record.plugin_port);
+      if (twin !== undefined) issues.add('plugin_port', `The plugin ${quote(twin.plugin_name)} of the jail has the port ${twin.plugin_port} already.`);
+    },
+    onSave({ draft, record, before, view }) {
+      const place = jailsPlace(view);
+      if (before !== undefined || place === undefined) return;
+      draft.plan.first(placeIn(`${place.folder}/${record.plugin_jail}`, record.plugin_path));
+      draft.plan.last({ ...attachStep(record.plugin_jail, bundleMount(record, place.folder)), touches: ['jails', 'plugins'] });
+    },
+    onRemove({ draft, record, view, sent }) {
+      // gaps 2: asked for by nobody, it would go along with its jail.
+      if (sent === undefined) throw failed(`The plugin ${quote(record.plugin_name)} lives in the jail ${quote(record.plugin_jail)}; delete it first.`);
+      const place = jailsPlace(view);
+      if (place === undefined || goesWithJail(record, view)) return;
+      const root = `${place.folder}/${record.plugin_jail}`;
+      draft.plan.last({ ...detachStep(record.plugin_jail, bundleMount(record, place.folder)), touches: ['jails', 'plugins'] });
+      draft.plan.last(emptyFolderStep(root, record.plugin_path));
+      draft.plan.last(destroyStep(record.plugin_dataset));
+    },
+    present: (record, { facts }) => ({ plugin_status: statusOf(record, facts) }),
+  },
+  [
+    switching('start', 'Starts the plugin. Whether it starts with its jail stays as it is.', 'Plugin started.'),
+    switching('stop', 'Stops the plugin. Whether it starts with its jail stays as it is.', 'Plugin stopped.'),
+    action<Fields, unknown, Plugin>({
+      method: 'DELETE',
+      segment: '',
+      title: 'Stops the plugin and removes it, with what it brought into its jail. A jail that was made for plugins goes with the last of them.',
+      status: 204,
+      answers: 'nothing',
+      fault: 'error',
+      perform: ({ target, operations }) => remove(target, operations),
+    }),
+  ],
+);
+
+/** How it was last seen to be. */
+export function statusOf({ id }: Plugin, { plugins }: Facts): PluginStatus {
+  return plugins.get(id) ?? 'UNKNOWN';
+}
+
+/** How a plugin's bundle is shown in its jail. */
+export function bundleMount({ plugin_dataset, plugin_path }: Plugin, jailsFolder: string): JailMount {
+  return { source: `${jailsFolder}/${lastElement(plugin_dataset)}`, destination: plugin_path, readonly: true };
+}
+
+/** A job of its own: neither the lane nor another jail waits for it. */
+function switching(segment: 'start' | 'stop', title: string, answer: string) {
+  return action<Fields, unknown, Plugin>({
+    segment,
+    title,
+    // gaps 1.9
+    fault: 'error',
+    async perform({ target, operations }) {
+      await operations.work(`${segment} the plugin ${target.plugin_name}`, locksOf(target), async (work) => {
+        const { id, plugin_name: name } = mustBeThere(target, operations);
+        await work.step(segment === 'start' ? startStep(id, name) : stopStep(id, name));
+      });
+      return answer;
+    },
+  });
+}
+
+/** What changes a plugin waits for what changes its jail. */
+const locksOf = ({ id, plugin_jail_id }: Plugin): readonly string[] => [`plugin:${id}`, `jail:${plugin_jail_id}`];
+
+function mustBeThere({ id }: Plugin, { world }: Operations): Plugin {
+  const record = world.view.get(plugin, id);
+  if (record === undefined) throw missing(`No plugin has the id ${id}.`);
+  return record;
+}
+
+async function remove(target: Plugin, operations: Operations): Promise<void> {
+  await operations.work(`remove the plugin ${target.plugin_name}`, locksOf(target), async (work) => {
+    const record = mustBeThere(target, operations);
+    const { view } = operations.world;
+    const { mine, heirs } = inheritance(record, view);
+    await work.step(stopStep(record.id, record.plugin_name));
+    if (mine.length > 0 && !goesWithJail(record, view)) await work.step(removePackagesStep(record.plugin_jail, mine, work));
+    await work.change((draft) => {
+      const wholeJail = goesWithJail(record, draft);
+      draft.remove(plugin, record.id, {});
+      for (const [heir, names] of heirs) draft.update(plugin, heir.id, {}, { plugin_brought: [...heir.plugin_brought, ...names] });
+      if (!wholeJail) return;
+      draft.remove(jail, record.plugin_jail_id);
+      // Neither dataset comes back once it is destroyed, so only one of them can be a part of the change.
+      draft.plan.afterwards({
+        title: `clear away the bundle of the plugin ${record.plugin_name}`,
+        subject: `plugins/plugins/${record.id}`,
+        async run() {
+          await operations.perform(clearStep(record.plugin_dataset));
+          return {};
+        },
+      });
+    });
+  });
+}
+
+/** The packages that go with a plugin, and those that another plugin of the jail needs and answers for from now on. */
+function inheritance(record: Plugin, view: View) {
+  const others = view.having(plugin, 'plugin_jail_id', record.plugin_jail_id).filter(({ id }) => id !== record.id);
+  const heirOf = (name: string) => others.find((other) => readManifest(other.plugin_manifest).packages.includes(name));
+  const left = record.plugin_brought.flatMap((name) => {
+    const heir = heirOf(name);
+    return heir === undefined ? [] : [{ heir, name }];
+  });
+  const heirs = [...Map.groupBy(left, ({ heir }) => heir)].map(([heir, all]) => [heir, all.map(({ name }) => name)] as const);
+  return { heirs, mine: record.plugin_brought.filter((name) => heirOf(name) === undefined) };
+}
+
+function goesWithJail(record: Plugin, view: View): boolean {
+  return record.plugin_owns_jail && view.having(plugin, 'plugin_jail_id', record.plugin_jail_id).every(({ id }) => id === record.id);
+}
+
+// What is done -------------------------------------------------------------------------------------------------------
+
+function startStep(id: number, name: string): Step {
+  let ran = false;
+  return {
+    title: `start the plugin ${name}`,
+    async perform({ plugins }) {
+      ran = (await plugins.look()).get(id) === 'RUNNING';
+      if (!ran) await plugins.start(id);
+    },
+    left: async ({ plugins }) => !ran && (await plugins.look()).get(id) !== 'STOPPED',
+    undo: ({ plugins }) => (ran ? Promise.resolve() : plugins.stop(id)),
+    touches: ['plugins'],
+  };
+}
+
+function stopStep(id: number, name: string): Step {
+  let ran = false;
+  return {
+    title: `stop the plugin ${name}`,
+    async perform({ plugins }) {
+      const status = (await plugins.look()).get(id);
+      ran = status === 'RUNNING';
+      if (status !== 'STOPPED') await plugins.stop(id);
+    },
+    left: async ({ plugins }) => ran && (await plugins.look()).get(id) !== 'RUNNING',
+    undo: ({ plugins }) => (ran ? plugins.start(id) : Promise.resolve()),
+    touches: ['plugins'],
+  };
+}
+
+export function addPackagesStep(name: string, packages: readonly string[], watch: Watch): Step {
+  return {
+    title: `install ${packages.join(', ')} in the jail ${name}`,
+    perform: ({ plugins }) => plugins.addPackages(name, packages, watch),
+    // Of several some may have come.
+    left: async ({ plugins }) => (await plugins.lacking(name, packages)).length < packages.length,
+    undo: ({ plugins }) => plugins.removePackages(name, packages),
+  };
+}
+
+function removePackagesStep(name: string, packages: readonly string[], watch: Watch): Step {
+  return {
+    title: `remove ${packages.join(', ')} from the jail ${name}`,
+    async perform({ jails, plugins }) {
+      if (!(await jails.look()).has(name)) throw failed(`The jail ${quote(name)} does not run, so ${packages.join(', ')} cannot be removed from it. Start it first.`);
+      await plugins.removePackages(name, packages);
+    },
+    left: async ({ jails, plugins }) => (await jails.look()).has(name) && (await plugins.lacking(name, packages)).length > 0,
+    undo: ({ plugins }) => plugins.addPackages(name, packages, watch),
+  };
+}
+
+/** Takes away the folder that the bundle was shown at. */
+function emptyFolderStep(root: string, path: string): Step {
+  let was = false;
+  return {
+    title: `remove the folder ${root}${path}`,
+    async perform({ files }) {
+      was = (await files.kind(`${root}${path}`)) === 'folder';
+      await files.removeEmptyFolder(`${root}${path}`, { within: root });
+    },
+    left: async ({ files }) => was && (await files.kind(`${root}${path}`)) === undefined,
+    async undo({ files }) {
+      if (was) await files.makeFolder(`${root}${path}`, { within: root, mode: 0o755 });
+    },
+  };
+}
+
+function destroyStep(dataset: string): Step {
+  return { title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: ['storage'] };
+}
+
+/** Destroys a bundle that is no plugin's any more. Two may do so at once, so one that is gone is no fault. */
+export function clearStep(dataset: string): Step {
+  const { title, perform, touches = [] } = destroyStep(dataset);
+  return {
+    title,
+    async perform(host) {
+      try {
+        await perform(host);
+      } catch (error) {
+        if ((await host.zfs.datasets()).some(({ name }) => name === dataset)) throw error;
+      }
+    },
+    touches,
+  };
+}

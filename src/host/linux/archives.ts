@@ -1,0 +1,76 @@
+import { readFile, rm, stat } from 'node:fs/promises';
+import { HostError } from '../ports/index.ts';
+import type { Watch } from '../ports/jails.ts';
+import { expectSuccess, type Runner, wordsOf } from './runner.ts';
+
+/** Milliseconds that fetching and unpacking may take. */
+export const longWork = 2 * 60 * 60_000;
+
+/** What curl ends with when there is nothing at an address: by HTTP, on an FTP server, in a file. */
+const nothingThere: ReadonlySet<number> = new Set([22, 37, 78]);
+
+export interface Wanted {
+  readonly url: string;
+  readonly file: string;
+  /** Bytes. */
+  readonly most: number;
+}
+
+/** Fetches an archive into a file. Where its server has a checksum beside it, it has to be the archive's. */
+export async function fetchArchive(runner: Runner, wanted: Wanted, watch: Watch): Promise<void> {
+  await fetch(runner, wanted, watch);
+  await verify(runner, wanted, watch);
+}
+
+async function fetch(runner: Runner, { url, file, most }: Wanted, watch: Watch): Promise<void> {
+  watch.progress(`fetching ${url}`);
+  const counting = setInterval(() => {
+    stat(file).then(
+      ({ size }) => watch.progress(`fetching ${url}: ${Math.floor(size / 1024 ** 2)} MiB so far`),
+      () => {},
+    );
+  }, 2000);
+  try {
+    const outcome = await runner.run(curlWords(url, file, most), { timeout: longWork });
+    if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}: ${wordsOf(outcome) || `curl ended with the status ${outcome.status}`}`);
+  } finally {
+    clearInterval(counting);
+  }
+}
+
+async function verify(runner: Runner, { url, file: archive }: Wanted, watch: Watch): Promise<void> {
+  watch.progress(`looking for a checksum of ${url}`);
+  const file = `${archive}.sha256`;
+  const outcome = await runner.run(curlWords(`${url}.sha256`, file, 4096), { timeout: longWork });
+  if (nothingThere.has(outcome.status)) return;
+  if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}.sha256: ${wordsOf(outcome)}`);
+  const wanted = /\b[0-9a-f]{64}\b/i.exec(await readFile(file, 'utf8'))?.[0]?.toLowerCase();
+  await rm(file, { force: true });
+  const words = ['sha256sum', '--', archive];
+  const found = /^\\?([0-9a-f]{64})/.exec(expectSuccess(await runner.run(words, { timeout: longWork }), words).stdout)?.[1];
+  if (wanted !== found) throw new HostError(`${url} is not what its checksum says: it has ${found}, and ${url}.sha256 says ${wanted ?? 'none'}`);
+}
+
+/** Only by the ways that an archive may be fetched by, also when an address leads to another. */
+function curlWords(url: string, file: string, most: number): readonly string[] {
+  return [
+    'curl',
+    '--fail',
+    '--silent',
+    '--show-error',
+    '--location',
+    '--proto',
+    '=http,https,ftp,file',
+    '--proto-redir',
+    '=http,https,ftp',
+    '--connect-timeout',
+    '30',
+    '--max-filesize',
+    String(most),
+    '--globoff',
+    '--output',
+    file,
+    '--',
+    url,
+  ];
+}
