@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { HostError } from '../ports/index.ts';
 import type { Machine, Update } from '../ports/machine.ts';
-import { readSimulation, readTracking } from './machine-read.ts';
+import { readOffset, readSimulation } from './machine-read.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 
 /** Milliseconds. */
@@ -68,8 +68,8 @@ export class LinuxMachine implements Machine {
   }
 
   async clockOffset(): Promise<number | undefined> {
-    const { status, stdout } = await this.#runner.run(['chronyc', '-c', 'tracking']);
-    return status === 0 ? readTracking(stdout) : undefined;
+    const [sources, tracking] = await Promise.all([this.#runner.run(['chronyc', '-c', '-n', 'sources']), this.#runner.run(['chronyc', '-c', '-n', 'tracking'])]);
+    return sources.status === 0 && tracking.status === 0 ? readOffset(sources.stdout, tracking.stdout) : undefined;
   }
 
   async renewSources(): Promise<void> {
