@@ -160,6 +160,16 @@ test('the kernel is told at once and asked about names and values, and gets back
   assert.equal(await value(), before);
 });
 
+test('what only GRUB could tell the kernel at its start is refused where there is none, and changes nothing', async () => {
+  for (const answer of [
+    await nas.api.post('system/tunable/', { tun_var: 'zfs.zfs_arc_max', tun_value: '1', tun_type: 'loader' }),
+    await nas.api.put('system/advanced/', { adv_serialconsole: true }),
+  ])
+    assert.ok(answer.status >= 400 && answer.status < 500 && /no GRUB/.test(answer.text), answer.text);
+  assert.deepEqual([await nas.api.list('system/tunable/'), (await nas.api.expect(200, 'GET', 'system/advanced/'))['adv_serialconsole']], [[], false]);
+  assert.doesNotMatch(await nas.machine.run('cat /etc/default/grub.d/holdfast.cfg'), /CMDLINE/);
+});
+
 test('chrony goes by the list of servers and no others', async () => {
   for (const record of await nas.api.list('system/ntpserver/')) assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
   assert.match((await nas.api.post('system/ntpserver/', { ntp_address: '10.0.2.2' })).text, /does not answer as a time server/);

@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram';
+import { existsSync } from 'node:fs';
 import { HostError } from '../ports/index.ts';
 import type { Machine, Update } from '../ports/machine.ts';
 import { readOffset, readSimulation } from './machine-read.ts';
@@ -41,9 +42,9 @@ export class LinuxMachine implements Machine {
     if (now?.split(/\s+/).join(' ') !== value.trim().split(/\s+/).join(' ')) throw new HostError(`the kernel does not take ${value} for ${name}: it is ${now ?? 'not there'}`);
   }
 
-  async renewBootLoader(): Promise<void> {
-    if ((await this.#runner.run(['test', '-x', '/usr/sbin/update-grub'])).status !== 0) return;
-    await this.#run('update-grub');
+  async renewBootLoader({ needed }: { readonly needed: boolean }): Promise<void> {
+    if (existsSync('/usr/sbin/update-grub')) await this.#run('update-grub');
+    else if (needed) throw new HostError('this machine has no GRUB that could be told; give the words for the kernel to the boot loader it has');
   }
 
   /** One question of the simplest kind (RFC 4330), which every server answers. */
