@@ -43,6 +43,9 @@ test('a machine that runs from ZFS has one environment, and its disk and pool ar
     (await nas.api.list('storage/disk/')).map(({ disk_name }) => disk_name),
     ['ubdc'],
   );
+  const [pool, ...more] = await nas.api.list(`${environments}/status/`);
+  assert.deepEqual([pool?.['name'], pool?.['status'], more], ['rpool', 'ONLINE', []]);
+  assert.match(JSON.stringify(pool), /"label":"ubdp1"/);
   for (const path of ['volume', 'volume_import', 'dataset', 'snapshot']) assert.deepEqual(await nas.api.list(`storage/${path}/`), []);
 });
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { BootEnvironment, BootEnvironments } from '../ports/boot-environments.ts';
 import { HostError } from '../ports/index.ts';
+import type { Pool } from '../ports/zfs.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 
 const columns = ['name', 'creation', 'used'];
@@ -21,9 +22,11 @@ interface Place {
  */
 export class LinuxBootEnvironments implements BootEnvironments {
   readonly #runner: Runner;
+  readonly #pools: () => Promise<readonly Pool[]>;
 
-  constructor({ runner }: { runner: Runner }) {
-    this.#runner = runner;
+  constructor(options: { runner: Runner; pools: () => Promise<readonly Pool[]> }) {
+    this.#runner = options.runner;
+    this.#pools = options.pools;
   }
 
   async list(): Promise<readonly BootEnvironment[] | undefined> {
@@ -35,6 +38,11 @@ export class LinuxBootEnvironments implements BootEnvironments {
       this.#run('zpool', 'get', '-Hp', '-o', 'value', 'bootfs', pool),
     ]);
     return readEnvironments(listed, { folder, running, booted: fixed ?? bootfs.trim() });
+  }
+
+  async pool(): Promise<Pool | undefined> {
+    const place = await placeOf();
+    return place && (await this.#pools()).find(({ name }) => name === place.pool);
   }
 
   async create(name: string, source: string): Promise<void> {
