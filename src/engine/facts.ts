@@ -16,6 +16,8 @@ export interface Facts {
   readonly accounts: KnownAccounts;
   /** Undefined where the machine does not run from ZFS. */
   readonly bootEnvironments: readonly BootEnvironment[] | undefined;
+  /** The pool that these lie on; looked at with them. */
+  readonly bootPool: Pool | undefined;
   readonly condition: Condition;
   readonly disks: readonly Disk[];
   /** Pools on disks that nobody has taken up; looked at with the disks. */
@@ -49,7 +51,7 @@ export interface Storage {
 }
 
 /** The part of the facts that one look at the host renews. */
-export type Topic = Exclude<keyof Facts, 'host' | 'importable'>;
+export type Topic = Exclude<keyof Facts, 'host' | 'bootPool' | 'importable'>;
 
 export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'network', 'plugins', 'services', 'storage', 'targets'];
 
@@ -89,6 +91,7 @@ export class FactKeeper {
       host: host.kind,
       accounts: { users: [], groups: [], shells: [] },
       bootEnvironments: undefined,
+      bootPool: undefined,
       condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
       disks: [],
       importable: [],
@@ -145,7 +148,7 @@ export class FactKeeper {
       case 'accounts':
         return { accounts: await accounts.known() };
       case 'bootEnvironments':
-        return { bootEnvironments: await bootEnvironments.list() };
+        return { bootEnvironments: await bootEnvironments.list(), bootPool: await bootEnvironments.pool() };
       case 'condition': {
         const [failingDisks, clockOffset, updates] = await Promise.all([disks.failing(), machine.clockOffset(), machine.updates()]);
         return { condition: { failingDisks, clockOffset, updates: updates.length } };

@@ -162,6 +162,8 @@ test('a restart boots into the environment that was activated', async () => {
   await one.api.expect(202, 'POST', 'system/bootenv/next/activate/');
   const marks = async () => Object.fromEntries((await one.api.list('system/bootenv/')).map(({ name, active }) => [name, active]));
   assert.deepEqual(await marks(), { default: 'N', next: 'R' });
+  const [pool, ...others] = await one.api.list('system/bootenv/status/');
+  assert.deepEqual([pool?.['name'], pool?.['status'], pool?.['type'], others], ['system', 'ONLINE', 'root', []]);
   await one.api.expect(202, 'POST', 'system/reboot/');
   for (let wait = 0; wait < 100 && (await marks())['next'] !== 'NR'; wait += 1) await new Promise((resolve) => setTimeout(resolve, 50));
   assert.deepEqual(await marks(), { default: '-', next: 'NR' });

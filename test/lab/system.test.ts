@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { certificateRequest } from '../support/certificates.ts';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
+import { offerNewerPackage, packageVersion } from '../support/lab/packages.ts';
 
 let nas: Nas;
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-lab-system-'));
@@ -21,12 +22,12 @@ after(async () => {
   await nas?.[Symbol.asyncDispose]();
 });
 
-/** A time server of the simplest kind (RFC 4330) on the host of the machine, whose clock is right. */
-async function timeServer(): Promise<Socket> {
+/** A time server of the simplest kind (RFC 4330) on the host of the machine, whose clock is so many seconds ahead. */
+async function timeServer(ahead: () => number = () => 0): Promise<Socket> {
   const socket = createSocket('udp4');
   socket.on('message', (question, { address, port }) => {
     const now = Buffer.alloc(8);
-    const time = performance.timeOrigin + performance.now();
+    const time = performance.timeOrigin + performance.now() + ahead() * 1000;
     now.writeUInt32BE(Math.floor(time / 1000) + 2_208_988_800);
     now.writeUInt32BE(Math.floor(((time % 1000) / 1000) * 2 ** 32), 4);
     const answer = Buffer.alloc(48);
@@ -159,6 +160,16 @@ test('the kernel is told at once and asked about names and values, and gets back
   assert.equal(await value(), before);
 });
 
+test('what only GRUB could tell the kernel at its start is refused where there is none, and changes nothing', async () => {
+  for (const answer of [
+    await nas.api.post('system/tunable/', { tun_var: 'zfs.zfs_arc_max', tun_value: '1', tun_type: 'loader' }),
+    await nas.api.put('system/advanced/', { adv_serialconsole: true }),
+  ])
+    assert.ok(answer.status >= 400 && answer.status < 500 && /no GRUB/.test(answer.text), answer.text);
+  assert.deepEqual([await nas.api.list('system/tunable/'), (await nas.api.expect(200, 'GET', 'system/advanced/'))['adv_serialconsole']], [[], false]);
+  assert.doesNotMatch(await nas.machine.run('cat /etc/default/grub.d/holdfast.cfg'), /CMDLINE/);
+});
+
 test('chrony goes by the list of servers and no others', async () => {
   for (const record of await nas.api.list('system/ntpserver/')) assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
   assert.match((await nas.api.post('system/ntpserver/', { ntp_address: '10.0.2.2' })).text, /does not answer as a time server/);
@@ -166,33 +177,36 @@ test('chrony goes by the list of servers and no others', async () => {
   await eventually(20, async () => assert.match(await nas.machine.run('chronyc -n sources'), /\^\S* 10\.0\.2\.2 /));
 });
 
-test('chrony goes by a server that answers and finds its clock right', async () => {
-  const server = await timeServer();
+test('chrony goes by a server that answers; a clock that is hours off by it is told as long as it is', async () => {
+  let ahead = 0;
+  const server = await timeServer(() => ahead);
+  const isToldOff = async () => (await nas.api.list('system/alert/')).some(({ message }) => /^The clock is 1\d{4} seconds off, by its time servers\./.test(String(message)));
   try {
     for (const record of await nas.api.list('system/ntpserver/')) assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
     // It answers, so nothing has to be forced.
     await nas.api.expect(201, 'POST', 'system/ntpserver/', { ntp_address: '10.0.2.2', ntp_prefer: true, ntp_burst: true, ntp_minpoll: 4, ntp_maxpoll: 5 });
     await eventually(60, async () => assert.match(await nas.machine.run('chronyc -n sources'), /^\^\* 10\.0\.2\.2 /m));
     assert.match(await nas.machine.run('chronyc -c -n tracking'), /,10\.0\.2\.2,3,/);
+    assert.equal(await isToldOff(), false);
+    // As where chrony has run for a while: at its first answers only it sets the clock instead of letting it run faster or slower.
+    await nas.machine.run('chronyc makestep 1 0');
+    for (const off of [3 * 3600, 0]) {
+      ahead = off;
+      const isOff = off > 0;
+      await nas.machine.run('chronyc burst 1/2');
+      await eventually(30, async () => assert.equal(/,-?1\d{4}\./.test(await nas.machine.run('chronyc -c -n sources')), isOff));
+      // It looks at the clock when it starts and every few minutes.
+      await nas.machine.run('systemctl restart holdfast');
+      await eventually(30, async () => assert.equal(await isToldOff(), isOff));
+    }
   } finally {
     server.close();
   }
 });
 
 test('an update is found in a package source, simulated, installed by a job, and told until then', async () => {
-  await nas.machine.run(`
-    mkdir -p /srv/packages /etc/apt/sources.list.d && cd /srv/packages
-    for version in 1.0 1.1; do
-      mkdir -p lab-$version/DEBIAN
-      printf 'Package: holdfast-lab\\nVersion: %s\\nArchitecture: all\\nMaintainer: Lab <lab@example.com>\\nDescription: a package of the lab\\n' $version >lab-$version/DEBIAN/control
-      dpkg-deb --build --root-owner-group lab-$version holdfast-lab_$version.deb >/dev/null
-    done
-    dpkg -i holdfast-lab_1.0.deb >/dev/null
-    { dpkg-deb --field holdfast-lab_1.1.deb; printf 'Filename: ./holdfast-lab_1.1.deb\\nSize: %s\\nSHA256: %s\\n' $(stat -c %s holdfast-lab_1.1.deb) $(sha256sum holdfast-lab_1.1.deb | cut -d' ' -f1); } >Packages
-    rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
-    echo 'deb [trusted=yes] file:/srv/packages ./' >/etc/apt/sources.list.d/lab.list`);
-  const version = () => nas.machine.run(`dpkg-query --show --showformat='\${Version}' holdfast-lab`);
-  await nas.machine.run('apt-get -q update >/dev/null');
+  await offerNewerPackage(nas.machine);
+  const version = () => packageVersion(nas.machine);
   assert.deepEqual(await nas.api.list('system/update/check/'), [{ operation: 'upgrade', name: 'holdfast-lab-1.0 -> holdfast-lab-1.1' }]);
   assert.equal(await version(), '1.0', 'asking changes nothing');
   await nas.machine.run('systemctl restart holdfast');

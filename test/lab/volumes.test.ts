@@ -50,6 +50,8 @@ async function importNamed(name: string): Promise<void> {
   assert.deepEqual([answer.status, answer.text], [202, '"Volume imported."']);
 }
 
+const alerts = async () => (await api.list('system/alert/')).map(({ message }) => String(message));
+
 const fill = (name: string) => machine.run(`head -c 40000000 /dev/urandom >/mnt/${name}/file && sha256sum </mnt/${name}/file`);
 const sum = (name: string) => machine.run(`sha256sum </mnt/${name}/file`);
 
@@ -109,6 +111,12 @@ test('a disk that tells wrong data is seen in the status tree by its checksum er
   assert.ok(Number(first?.cksum) > 0, JSON.stringify(first));
   assert.equal(second?.cksum, '0');
   assert.equal(await sum('tank'), before);
+  const errs = async () => (await alerts()).filter((message) => message.startsWith('The disk '));
+  await eventually(30, async () =>
+    assert.match((await errs()).join('\n'), new RegExp(`^The disk ${disks[0]} of the volume tank errs: .* [1-9]\\d* times it gave what was never written\\..*$`)),
+  );
+  await machine.run('zpool clear tank');
+  await eventually(30, async () => assert.deepEqual(await errs(), []));
   await remove('tank');
 });
 
@@ -126,8 +134,10 @@ test('devices go offline and online, leave a mirror, and caches, spares and logs
   const label = first?.label;
   assert.equal(await act('tank', 'offline', { label }, 202), "Disk offline'd.");
   assert.equal(await statusOf('tank'), 'DEGRADED');
+  assert.deepEqual(await alerts(), ['The volume tank is DEGRADED.']);
   assert.equal(await act('tank', 'online', { label }, 202), "Disk online'd.");
   await eventually(60, async () => assert.equal(await statusOf('tank'), 'HEALTHY'));
+  assert.deepEqual(await alerts(), []);
   assert.equal(await act('tank', 'detach', { label }, 202), 'Disk detached.');
   for (const gone of [disks[2], disks[3], 'mirror-1']) assert.equal(await act('tank', 'remove', { label: gone }, 202), 'Disk removed.', await machine.run('zpool status'));
   assert.deepEqual(

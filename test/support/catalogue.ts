@@ -322,7 +322,7 @@ function filesIn(folder: string, name: string): readonly string[] {
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
 const harmless: Readonly<Record<string, readonly string[]>> = {
   accounts: ['known', 'owned'],
-  bootEnvironments: ['list'],
+  bootEnvironments: ['list', 'pool'],
   commands: ['check'],
   disks: ['list', 'failing'],
   domain: ['inquire', 'membership', 'answers'],

@@ -25,6 +25,7 @@ export const advancedSettings = singleton('system/advanced', {
   onSave({ draft, record, before }) {
     const atStart = ['adv_serialconsole', 'adv_serialport', 'adv_serialspeed', 'adv_debugkernel'] as const;
     if (before === undefined || atStart.every((name) => record[name] === before[name])) return;
-    draft.plan.last({ title: 'let the boot loader read its settings', perform: ({ machine }) => machine.renewBootLoader() });
+    const needed = record.adv_serialconsole || record.adv_debugkernel;
+    draft.plan.last({ title: 'let the boot loader read its settings', perform: ({ machine }) => machine.renewBootLoader({ needed }) });
   },
 });

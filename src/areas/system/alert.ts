@@ -45,8 +45,18 @@ const farOff = 5;
 export function alertsOf({ view, facts }: World, health: Health): readonly Alert[] {
   const alerts: Alert[] = [];
   const raise = (level: Alert['level'], kind: string, subject: string, message: string) => void alerts.push({ id: alertId(kind, subject), level, message });
-  for (const { name, health: state, size, allocated } of facts.storage.pools.values()) {
+  for (const { name, health: state, size, allocated, groups } of facts.storage.pools.values()) {
     if (state !== 'ONLINE') raise(state === 'DEGRADED' ? 'WARN' : 'CRIT', 'pool', name, `The volume ${name} is ${state}.`);
+    for (const { disk, guid, errors } of groups.flatMap(({ devices }) => devices)) {
+      const { read, write, checksum } = errors;
+      if (read + write + checksum > 0)
+        raise(
+          'WARN',
+          'errors',
+          `${name} ${guid}`,
+          `The disk ${disk} of the volume ${name} errs: ${read} reads and ${write} writes failed, and ${checksum} times it gave what was never written. Replace it; if it was its cable, zpool clear forgets the errors.`,
+        );
+    }
     const used = size > 0 ? allocated / size : 0;
     if (used > fullness.warn)
       raise(

@@ -4,6 +4,7 @@ import { type AnswerOf, action, hosted, type Operations, type SentOf, type Step,
 import type { BootEnvironment, BootEnvironments } from '../../host/ports/boot-environments.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
+import { statusTree } from '../storage/status.ts';
 
 /** Gaps 14.3 names the characters that may not be in it; ZFS has fewer. */
 const name = (says: string) =>
@@ -39,6 +40,19 @@ export const bootEnvironment = hosted(
     remove: (one, _sent, _scope, operations) => remove(one, operations),
   },
   [
+    // Beyond the document (gaps 14.3). It is a list of one.
+    action({
+      on: 'resource',
+      method: 'GET',
+      segment: 'status',
+      title: 'Shows the pool that they lie on as a tree of groups and devices.',
+      status: 200,
+      answers: { type: 'array', items: { type: 'object' } },
+      perform({ scope }) {
+        const { bootPool: pool } = scope.facts;
+        return pool === undefined ? [] : [statusTree({ record: { id: 1, vol_name: pool.name, vol_guid: pool.guid }, pool, root: undefined }, pool.name)];
+      },
+    }),
     // The manual has the old name behind the word, programs write it before (gaps 14.3).
     action({
       on: 'resource',

@@ -49,12 +49,13 @@ export const tunable = collection('system/tunable', {
     const is = running(record);
     if (was !== undefined && was.name !== is?.name) tell(draft, was.name, was.initial, was.value);
     if (is !== undefined && (was?.name !== is.name || was.value !== is.value)) tell(draft, is.name, is.value, was?.name === is.name ? was.value : is.initial);
-    if (before?.tun_type === 'loader' || record.tun_type === 'loader') renewBootLoader(draft);
+    const wanted = isForStart(record);
+    if (wanted || (before !== undefined && isForStart(before))) renewBootLoader(draft, wanted);
   },
   onRemove({ draft, record }) {
     const was = running(record);
     if (was !== undefined) tell(draft, was.name, was.initial, was.value);
-    if (record.tun_type === 'loader') renewBootLoader(draft);
+    if (isForStart(record)) renewBootLoader(draft, false);
   },
 });
 
@@ -73,7 +74,12 @@ function tell(draft: Draft, name: string, value: string, before: string): void {
   });
 }
 
+/** Whether it is on the command line of the kernel. */
+function isForStart({ tun_type, tun_enabled }: { readonly tun_type: string; readonly tun_enabled: boolean }): boolean {
+  return tun_type === 'loader' && tun_enabled;
+}
+
 /** The file it reads is written by then. */
-function renewBootLoader(draft: Draft): void {
-  draft.plan.last({ title: 'let the boot loader read its settings', perform: ({ machine }) => machine.renewBootLoader() });
+function renewBootLoader(draft: Draft, needed: boolean): void {
+  draft.plan.last({ title: 'let the boot loader read its settings', perform: ({ machine }) => machine.renewBootLoader({ needed }) });
 }

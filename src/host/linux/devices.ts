@@ -1,5 +1,5 @@
 /** What the kernel and udev call a disk. */
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
 /** The whole disk that a device path leads to (`/dev/disk/by-id/ata-X-part1` to `sda`), or undefined when it leads nowhere. */
@@ -20,6 +20,12 @@ export async function stablePaths(): Promise<ReadonlyMap<string, string>> {
   const found = await Promise.all(links.map(async (link) => [link, await realpath(`${folder}/${link}`).catch(() => undefined)] as const));
   const targets = found.flatMap(([link, target]) => (target === undefined ? [] : [[link, basename(target)] as const]));
   return new Map([...Map.groupBy(targets, ([, disk]) => disk)].map(([disk, entries]) => [disk, `${folder}/${preferred(entries.map(([link]) => link))}`]));
+}
+
+/** The pool that the machine runs from, if it does. */
+export async function poolOfRoot(): Promise<string | undefined> {
+  const mounts = await readFile('/proc/self/mounts', 'utf8');
+  return /^([^/\s]+)\S* \/ zfs /m.exec(mounts)?.[1];
 }
 
 /** Names with the maker's serial number first: people find them on the disk. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Disk, Disks, Tuning } from '../ports/disks.ts';
 import { HostError } from '../ports/index.ts';
 import type { Pool } from '../ports/zfs.ts';
-import { stablePaths } from './devices.ts';
+import { poolOfRoot, stablePaths } from './devices.ts';
 import { diskColumns, type FoundDisk, hdparmWords, readAbilities, readDisks } from './disks-read.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import { type FoundLabel, type Label, readLabel } from './zfs-read.ts';
@@ -115,12 +115,6 @@ export class LinuxDisks implements Disks {
 /** What smartctl ends with, bit by bit: the fourth is set when the disk says so, which counts only if it could be asked. */
 export function isFailing(status: number): boolean {
   return (status & 0b111) === 0 && (status & 0b1000) !== 0;
-}
-
-/** The pool that the machine runs from, if it does. */
-async function poolOfRoot(): Promise<string | undefined> {
-  const mounts = await readFile('/proc/self/mounts', 'utf8');
-  return /^([^/\s]+)\S* \/ zfs /m.exec(mounts)?.[1];
 }
 
 /** What udev found out about a disk when it was plugged in. */

@@ -36,7 +36,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
   return Object.freeze({
     kind: 'linux' as const,
     accounts: new LinuxAccounts({ runner, tree, ledger }),
-    bootEnvironments: new LinuxBootEnvironments({ runner }),
+    bootEnvironments: new LinuxBootEnvironments({ runner, pools: () => zfs.pools() }),
     commands: new LinuxCommands({ runner }),
     disks,
     domain: new LinuxDomain({ runner }),

@@ -1,13 +1,19 @@
 import type { Update } from '../ports/machine.ts';
 
 /**
- * The offset from `chronyc -c tracking`: the fifth of its fields, in seconds; the last field tells whether chrony has
- * heard of any server that it takes for right.
+ * How far the clock is ahead, in seconds: what at least half of the servers that answer say (`chronyc -c -n sources`), and
+ * what chrony has begun to correct, which it counts as done there (`chronyc -c tracking`). Undefined when no server answers.
+ * What it tracks would not do alone: of servers that suddenly tell another time it says for long that they are not to be
+ * trusted, and of the clock that it is right.
  */
-export function readTracking(text: string): number | undefined {
-  const fields = text.trim().split(',');
-  const offset = Number(fields[4]);
-  return fields.length < 14 || fields[13] === 'Not synchronised' || !Number.isFinite(offset) ? undefined : offset;
+export function readOffset(sources: string, tracking: string): number | undefined {
+  const offsets = sources.split('\n').flatMap((line) => {
+    const [mode, , , , , reach, , offset] = line.split(',');
+    return mode === '^' && reach !== '0' && Number.isFinite(Number(offset)) ? [Number(offset)] : [];
+  });
+  const offset = offsets.sort((a, b) => Math.abs(a) - Math.abs(b))[Math.floor((offsets.length - 1) / 2)];
+  const behind = Number(tracking.split(',')[4]);
+  return offset === undefined || !Number.isFinite(behind) ? undefined : offset - behind;
 }
 
 /** What `apt-get --simulate` would install: lines as `Inst samba [2:4.22.1] (2:4.22.3 Debian:13/stable [amd64])`. */

@@ -1,7 +1,8 @@
 import { createSocket } from 'node:dgram';
+import { existsSync } from 'node:fs';
 import { HostError } from '../ports/index.ts';
 import type { Machine, Update } from '../ports/machine.ts';
-import { readSimulation, readTracking } from './machine-read.ts';
+import { readOffset, readSimulation } from './machine-read.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 
 /** Milliseconds. */
@@ -41,9 +42,9 @@ export class LinuxMachine implements Machine {
     if (now?.split(/\s+/).join(' ') !== value.trim().split(/\s+/).join(' ')) throw new HostError(`the kernel does not take ${value} for ${name}: it is ${now ?? 'not there'}`);
   }
 
-  async renewBootLoader(): Promise<void> {
-    if ((await this.#runner.run(['test', '-x', '/usr/sbin/update-grub'])).status !== 0) return;
-    await this.#run('update-grub');
+  async renewBootLoader({ needed }: { readonly needed: boolean }): Promise<void> {
+    if (existsSync('/usr/sbin/update-grub')) await this.#run('update-grub');
+    else if (needed) throw new HostError('this machine has no GRUB that could be told; give the words for the kernel to the boot loader it has');
   }
 
   /** One question of the simplest kind (RFC 4330), which every server answers. */
@@ -68,8 +69,8 @@ export class LinuxMachine implements Machine {
   }
 
   async clockOffset(): Promise<number | undefined> {
-    const { status, stdout } = await this.#runner.run(['chronyc', '-c', 'tracking']);
-    return status === 0 ? readTracking(stdout) : undefined;
+    const [sources, tracking] = await Promise.all([this.#runner.run(['chronyc', '-c', '-n', 'sources']), this.#runner.run(['chronyc', '-c', '-n', 'tracking'])]);
+    return sources.status === 0 && tracking.status === 0 ? readOffset(sources.stdout, tracking.stdout) : undefined;
   }
 
   async renewSources(): Promise<void> {

@@ -17,7 +17,7 @@ import {
   taskProperty,
   type Zfs,
 } from '../ports/zfs.ts';
-import { diskBehind, stablePaths } from './devices.ts';
+import { diskBehind, poolOfRoot, stablePaths } from './devices.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import type { Tree } from './tree.ts';
 import { watchProgram } from './watch.ts';
@@ -188,7 +188,8 @@ export class LinuxZfs implements Zfs {
     const begun = Date.now() / 1000;
     const { stdout } = await this.#do('zfs', 'list', '-jp', '-t', 'filesystem,volume', '-o', datasetColumns.join(','));
     this.#looks += 1;
-    const datasets = readDatasets(stdout, { now: begun, look: this.#looks });
+    const isSystem = await ofSystem();
+    const datasets = readDatasets(stdout, { now: begun, look: this.#looks }).filter(({ name }) => !isSystem(name));
     const commented = new Set(datasets.filter((one) => one.comment !== undefined).map((one) => one.name));
     if (commented.size === 0) return datasets;
     // The JSON of OpenZFS 2.3 leaves out characters beyond U+FFFF; plain output has them.
@@ -246,7 +247,10 @@ export class LinuxZfs implements Zfs {
 
   async snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]> {
     const words = ['zfs', 'list', '-Hp', '-t', 'snapshot', '-o', snapshotColumns.join(',')];
-    if (datasets === undefined) return readSnapshots((await this.#do(...words)).stdout);
+    if (datasets === undefined) {
+      const isSystem = await ofSystem();
+      return readSnapshots((await this.#do(...words)).stdout).filter(({ dataset }) => !isSystem(dataset));
+    }
     const found: Snapshot[] = [];
     for (let from = 0; from < datasets.length; from += mostNames) {
       const some = datasets.slice(from, from + mostNames);
@@ -378,6 +382,12 @@ export class LinuxZfs implements Zfs {
   #run(...words: readonly string[]): Promise<Outcome> {
     return this.#runner.run(words, { timeout: patience });
   }
+}
+
+/** Whether a dataset is of the pool that the machine runs from: what lies there are boot environments, and no data. */
+async function ofSystem(): Promise<(dataset: string) => boolean> {
+  const pool = await poolOfRoot();
+  return (dataset) => pool !== undefined && (dataset === pool || dataset.startsWith(`${pool}/`));
 }
 
 /** What is to be set, with undefined for what is to be given back. */

@@ -1,7 +1,11 @@
+import type { Pool } from './zfs.ts';
+
 /** Systems that the machine can boot into: file systems of ZFS, each cloned from another. */
 export interface BootEnvironments {
   /** Undefined where the machine does not run from ZFS. */
   list(): Promise<readonly BootEnvironment[] | undefined>;
+  /** The pool they lie on, which is no volume. Undefined where the machine does not run from ZFS. */
+  pool(): Promise<Pool | undefined>;
   /** Makes one that begins with what `source` holds now. */
   create(name: string, source: string): Promise<void>;
   rename(name: string, to: string): Promise<void>;

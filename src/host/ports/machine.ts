@@ -9,8 +9,8 @@ export interface Machine {
   parameter(name: string): Promise<string | undefined>;
   /** Gives the running kernel another value, for now. What the kernel objects to is a failure. */
   setParameter(name: string, value: string): Promise<void>;
-  /** Lets the boot loader read its settings anew, where there is one. They hold from the next start. */
-  renewBootLoader(): Promise<void>;
+  /** Lets the boot loader read its settings anew, which hold from the next start. That there is none which would is a failure if it is needed. */
+  renewBootLoader(options: { readonly needed: boolean }): Promise<void>;
 
   /** Whether a time server answers at this host. */
   answersTime(host: string): Promise<boolean>;

@@ -1,11 +1,27 @@
 import type { BootEnvironment, BootEnvironments } from '../ports/boot-environments.ts';
 import { HostError } from '../ports/index.ts';
+import type { Pool, PoolDevice, PoolGroup } from '../ports/zfs.ts';
 import { isFlag, isNumber, isText, listOf, Memory, shapeOf } from './state.ts';
 
 const isEnvironment = shapeOf<BootEnvironment>({ name: isText, now: isFlag, onReboot: isFlag, created: isNumber, space: isNumber });
 
 /** What a clone takes before anything in it is changed. */
 const spaceOfClone = 8192;
+
+const GiB = 1024 ** 3;
+const errors = Object.freeze({ read: 0, write: 0, checksum: 0 });
+const device: PoolDevice = Object.freeze({ disk: 'da0', label: 'da0p2', guid: '4611686018427387905', health: 'ONLINE', errors });
+const group: PoolGroup = Object.freeze({ kind: 'stripe', name: 'da0', health: 'ONLINE', errors, devices: Object.freeze([device]) });
+const sizes = { size: 16 * GiB, allocated: 2 * GiB, free: 14 * GiB };
+const systemPool: Pool = Object.freeze({
+  name: 'system',
+  guid: '4611686018427387904',
+  health: 'ONLINE',
+  ...sizes,
+  upgraded: true,
+  scan: undefined,
+  groups: Object.freeze([group]),
+});
 
 export class VirtualBootEnvironments implements BootEnvironments {
   readonly #memory: Memory<readonly BootEnvironment[]>;
@@ -24,6 +40,10 @@ export class VirtualBootEnvironments implements BootEnvironments {
 
   async list(): Promise<readonly BootEnvironment[]> {
     return this.#memory.value;
+  }
+
+  async pool(): Promise<Pool> {
+    return systemPool;
   }
 
   async create(name: string, source: string): Promise<void> {

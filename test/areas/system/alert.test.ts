@@ -44,3 +44,28 @@ test('the id of an alert is that of its cause, whatever its figures are', () => 
   assert.equal(first?.id, second?.id);
   assert.deepEqual(told({}, { clockOffset: 4.9 }), []);
 });
+
+test('a disk that errs is told while its pool is still whole, by the same id as the errors grow', () => {
+  const errors = { read: 0, write: 0, checksum: 0 };
+  const device = { disk: 'ada0', label: 'ada0', guid: '11', health: 'ONLINE', errors } as const;
+  const pool = { name: 'tank', guid: '1', health: 'ONLINE', size: 100, allocated: 1, free: 99, upgraded: true, scan: undefined } as const;
+  const about = (wrong: Partial<typeof errors>) => {
+    const group = {
+      kind: 'mirror',
+      name: 'mirror-0',
+      health: 'ONLINE',
+      errors,
+      devices: [device, { ...device, disk: 'ada1', guid: '12', errors: { ...errors, ...wrong } }],
+    } as const;
+    const storage = { ...machine.storage, pools: new Map([['tank', { ...pool, groups: [group] }]]) };
+    return alertsOf({ view: new Tables([certificate, certificateAuthority, notice]), facts: { ...machine, storage } }, well);
+  };
+  assert.deepEqual(about({}), []);
+  const [first] = about({ checksum: 1 });
+  const [second, ...others] = about({ read: 2, checksum: 3 });
+  assert.equal(
+    second?.message,
+    'The disk ada1 of the volume tank errs: 2 reads and 0 writes failed, and 3 times it gave what was never written. Replace it; if it was its cable, zpool clear forgets the errors.',
+  );
+  assert.deepEqual([second?.level, second?.id, others], ['WARN', first?.id, []]);
+});

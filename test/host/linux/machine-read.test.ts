@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isFailing } from '../../../src/host/linux/disks.ts';
-import { readSimulation, readTracking } from '../../../src/host/linux/machine-read.ts';
+import { readOffset, readSimulation } from '../../../src/host/linux/machine-read.ts';
 
-test('the offset of the clock is read from what chrony tracks, and none is while it has heard of no server', () => {
-  const heard = '0A000202,10.0.2.2,2,1767225600.123456789,-31.250000000,0.000012,0.000020,-12.345,0.001,0.123,0.000300000,0.000020000,64.2,Normal\n';
-  assert.equal(readTracking(heard), -31.25);
-  assert.equal(readTracking(heard.replace('Normal', 'Not synchronised')), undefined);
-  assert.equal(readTracking('506 Cannot talk to daemon\n'), undefined);
+test('the offset of the clock is what half of the servers that answer say, whatever chrony thinks of them', () => {
+  const server = (offset: number, { state = '*', reach = '377' } = {}) => `^,${state},10.0.2.2,2,6,${reach},12,${offset.toFixed(9)},${offset.toFixed(9)},0.001704911\n`;
+  const tracking = (behind: number) => `0A000202,10.0.2.2,3,1767225600.123456789,${behind.toFixed(9)},0.000012,0.000020,-12.345,0.001,0.123,0.000300000,0.000020000,64.2,Normal\n`;
+  assert.equal(readOffset(server(-10_800, { state: '~' }), tracking(0)), -10_800);
+  assert.equal(readOffset(server(0.25), tracking(-10_799.75)), 10_800, 'it is being corrected');
+  assert.equal(readOffset(server(0.002) + server(31.25, { state: 'x' }) + server(-0.001), tracking(0)), 0.002);
+  assert.equal(readOffset(server(0.002, { state: 'x' }) + server(31.25, { state: 'x' }), tracking(0)), 0.002);
+  assert.equal(readOffset(server(30, { state: 'x' }) + server(31.25, { state: 'x' }) + server(0.001), tracking(0)), 30);
+  assert.equal(readOffset(server(0.002) + server(31.25, { state: '?', reach: '0' }) + server(-40, { state: '?', reach: '0' }), tracking(0)), 0.002);
+  assert.equal(readOffset(server(0, { state: '?', reach: '0' }), tracking(0)), undefined);
+  assert.equal(readOffset('#,*,GPS,0,4,377,11,7.000000000,7.000000000,0.000000100\n', tracking(0)), undefined, 'a receiver in the machine is no server');
+  assert.equal(readOffset(server(0), '506 Cannot talk to daemon\n'), undefined);
 });
 
 test('a disk fails when it could be asked and says so, whatever else it says', () => {

@@ -23,8 +23,8 @@ export interface MachineOptions {
   readonly networks?: readonly number[];
   /** Those of them on which the machine is given no address: somebody else configures the interface. */
   readonly bare?: readonly number[];
-  /** Whether the system itself lasts over a restart; without, only the disks do. */
-  readonly lasting?: boolean;
+  /** Whether the system itself lasts over a restart; without, only the disks do. `zfs`: as the boot environment `rpool/ROOT/default`. */
+  readonly lasting?: boolean | 'zfs';
   /** A whole PC with these disks, emulated by QEMU and ten times as slow, instead of User Mode Linux with `disks`. */
   readonly pc?: readonly PcDisk[];
   /** A folder that the machine sees, read-only, at /opt/payload. */
@@ -147,9 +147,14 @@ export class Machine implements AsyncDisposable {
     });
   }
 
-  async reboot(): Promise<void> {
+  reboot(): Promise<void> {
+    return this.restartedBy(() => this.tryRun('sync; (sleep 0.2; systemctl reboot) >/dev/null 2>&1 &'));
+  }
+
+  /** Does what makes it start anew, and waits until it can be spoken to again. */
+  async restartedBy(deed: () => Promise<unknown>): Promise<void> {
     const before = (await this.run('cat /proc/sys/kernel/random/boot_id')).trim();
-    await this.tryRun('sync; (sleep 0.2; systemctl reboot) >/dev/null 2>&1 &');
+    await deed();
     await this.#answers(before);
   }
 
@@ -220,10 +225,11 @@ async function umlWords({ name, folder, payload, taps, number }: Place, options:
     await truncate(file, parseSize(options.diskSize ?? '1G') ?? 0);
   }
   const system = join(folder, 'system');
-  if (options.lasting === true) {
+  const isLasting = options.lasting === true || options.lasting === 'zfs';
+  if (isLasting) {
     await writeFile(system, '');
     await truncate(system, 2 * 1024 ** 3);
-    await run('mkfs.ext4', '-q', '-F', system);
+    if (options.lasting === true) await run('mkfs.ext4', '-q', '-F', system);
   }
   return [
     starter,
@@ -239,7 +245,7 @@ async function umlWords({ name, folder, payload, taps, number }: Place, options:
     ...(payload === undefined ? [] : [`ubdbr=${payload}`, 'lab.payload=ubdb']),
     ...disks.map(({ file, device }) => `${device}=${file}`),
     // The last one that the kernel knows, so that the data disks begin where they always do.
-    ...(options.lasting === true ? [`ubdp=${system}`, 'lab.state=ubdp'] : []),
+    ...(isLasting ? [`ubdp=${system}`, `lab.${options.lasting === 'zfs' ? 'pool' : 'state'}=ubdp`] : []),
     ...kernelWords,
   ];
 }

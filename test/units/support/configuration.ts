@@ -71,6 +71,7 @@ export const machine: Facts = Object.freeze<Facts>({
     shells: ['/bin/sh'],
   },
   bootEnvironments: undefined,
+  bootPool: undefined,
   condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
   disks: [],
   network: { hostname: 'nas', domain: '', hosts: '', nameServers: [], links: [] },

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+import { offerNewerPackage, packageVersion } from '../support/lab/packages.ts';
+
+/** A machine whose root is the file system rpool/ROOT/default, started by what the property `bootfs` of rpool names. */
+let nas: Nas;
+/** The environment that the update made. */
+let kept = '';
+
+before(async () => {
+  nas = await startNas({ disks: 1, lasting: 'zfs' });
+});
+
+after(async () => {
+  await nas?.[Symbol.asyncDispose]();
+});
+
+const environments = 'system/bootenv';
+const flags = async () => Object.fromEntries((await nas.api.list(`${environments}/`)).map(({ name, active }) => [name, active]));
+const said = async (script: string) => (await nas.machine.run(script)).trim();
+const root = () => said('findmnt --noheadings --output SOURCE /');
+const mark = (word: string) => nas.machine.run(`echo ${word} >/root/mark`);
+const activate = (name: string) => nas.api.expect(202, 'POST', `${environments}/${name}/activate/`);
+
+async function restart(): Promise<void> {
+  await nas.machine.restartedBy(() => nas.api.expect(202, 'POST', 'system/reboot/'));
+  await eventually(60, () => nas.api.list(`${environments}/`));
+}
+
+async function refusal(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown> {
+  const answer = await nas.api.send(method, `${environments}/${path}`, body);
+  assert.equal(answer.status, 400, answer.text);
+  return answer.json;
+}
+
+test('a machine that runs from ZFS has one environment, and its disk and pool are nobody else’s', async () => {
+  assert.equal(await root(), 'rpool/ROOT/default');
+  const [only, ...others] = await nas.api.list(`${environments}/`);
+  assert.deepEqual([only?.['id'], only?.['name'], only?.['active'], others.length], ['default', 'default', 'NR', 0]);
+  assert.match(`${only?.['created']} ${only?.['space']}`, /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d \d+(\.\d+)? (Mi|Gi)B$/);
+  assert.deepEqual(
+    (await nas.api.list('storage/disk/')).map(({ disk_name }) => disk_name),
+    ['ubdc'],
+  );
+  const [pool, ...more] = await nas.api.list(`${environments}/status/`);
+  assert.deepEqual([pool?.['name'], pool?.['status'], more], ['rpool', 'ONLINE', []]);
+  assert.match(JSON.stringify(pool), /"label":"ubdp1"/);
+  for (const path of ['volume', 'volume_import', 'dataset', 'snapshot']) assert.deepEqual(await nas.api.list(`storage/${path}/`), []);
+});
+
+test('one is made from the running one, named anew, and its old name is free again', async () => {
+  await mark('early');
+  await nas.api.expect(201, 'POST', `${environments}/`, { name: 'spare' });
+  assert.equal((await nas.api.post(`${environments}/rename/spare/`, { name: 'next' })).text, 'Boot Environment has been renamed.');
+  assert.equal((await nas.api.expect(201, 'POST', `${environments}/`, { name: 'spare', source: 'next' }))['active'], '-');
+  assert.deepEqual(await refusal('POST', '', { name: 'next', source: 'none' }), {
+    name: ['A boot environment of this name exists already.'],
+    source: ['There is no boot environment "none".'],
+  });
+  assert.deepEqual(await flags(), { default: 'NR', next: '-', spare: '-' });
+  assert.deepEqual(await nas.api.list('storage/snapshot/'), []);
+  assert.equal((await nas.api.delete('storage/dataset/rpool/ROOT/next/')).status, 404);
+});
+
+test('an update leaves the system of before it behind', async () => {
+  await offerNewerPackage(nas.machine);
+  await nas.api.expect(200, 'POST', 'system/update/update/');
+  assert.equal(await packageVersion(nas.machine), '1.1');
+  kept = Object.keys(await flags()).find((name) => name.startsWith('before-update-')) ?? '';
+  assert.deepEqual(await flags(), { default: 'NR', next: '-', spare: '-', [kept]: '-' });
+  await mark('late');
+});
+
+test('the machine starts from the one that was activated, with what was in it', async () => {
+  await activate(kept);
+  assert.deepEqual(await flags(), { default: 'N', next: '-', spare: '-', [kept]: 'R' });
+  assert.equal(await refusal('DELETE', 'default/'), 'The machine runs from default, so it stays.');
+  assert.equal(await refusal('DELETE', `${kept}/`), `The machine boots into ${kept}, so it stays; activate another one first.`);
+  await restart();
+  assert.equal(await root(), `rpool/ROOT/${kept}`);
+  assert.deepEqual(await flags(), { default: '-', next: '-', spare: '-', [kept]: 'NR' });
+  assert.deepEqual([await said('cat /root/mark'), await packageVersion(nas.machine)], ['early', '1.0']);
+});
+
+test('the running one is named anew under the running system, and is the one that it starts from', async () => {
+  await nas.api.expect(202, 'POST', `${environments}/${kept}/rename/`, { name: 'old' });
+  assert.deepEqual(await flags(), { default: '-', next: '-', spare: '-', old: 'NR' });
+  assert.deepEqual([await root(), await said('zpool get -Ho value bootfs rpool')], ['rpool/ROOT/old', 'rpool/ROOT/old']);
+  assert.equal(await said('systemctl is-system-running'), 'running');
+});
+
+test('the machine goes back; those it left go with all they held, and what was copied from them stays', async () => {
+  await activate('default');
+  await restart();
+  assert.deepEqual([await root(), await said('cat /root/mark'), await packageVersion(nas.machine)], ['rpool/ROOT/default', 'late', '1.1']);
+  // One is a copy of the running one, and another a copy of it.
+  for (const name of ['next', 'old']) assert.equal((await nas.api.delete(`${environments}/${name}/`)).status, 204, await journal(nas.machine));
+  assert.deepEqual(await flags(), { default: 'NR', spare: '-' });
+  assert.match(await said('zfs list -H -t all -o name'), /^rpool\nrpool\/ROOT\nrpool\/ROOT\/default\nrpool\/ROOT\/default@\S+\nrpool\/ROOT\/spare$/);
+  assert.equal((await nas.api.delete(`${environments}/spare/`)).status, 204);
+  assert.equal(await said('zfs list -H -t all -o name'), 'rpool\nrpool/ROOT\nrpool/ROOT/default');
+  assert.equal(await refusal('DELETE', 'old/'), 'There is no boot environment "old".');
+});
+
+test('what lies below an environment belongs to it', async () => {
+  await nas.machine.run('zfs create -u -o canmount=noauto rpool/ROOT/default/var && zfs create -u -o canmount=noauto -o mountpoint=/elsewhere rpool/ROOT/default/opt');
+  await nas.api.expect(201, 'POST', `${environments}/`, { name: 'whole' });
+  assert.equal(
+    await said('zfs get -rHo name,value,source mountpoint rpool/ROOT/whole'),
+    'rpool/ROOT/whole\t/\tlocal\nrpool/ROOT/whole/opt\t/elsewhere\tlocal\nrpool/ROOT/whole/var\t/var\tinherited from rpool/ROOT/whole',
+  );
+  assert.deepEqual(await flags(), { default: 'NR', whole: '-' });
+  assert.equal((await nas.api.delete(`${environments}/whole/`)).status, 204);
+  assert.equal(await said('zfs list -H -t all -o name -r rpool/ROOT'), 'rpool/ROOT\nrpool/ROOT/default\nrpool/ROOT/default/opt\nrpool/ROOT/default/var');
+});
+
+test('after all this nothing differs from the configuration', async () => {
+  const reports = await nas.api.list('/api/holdfast/v1/drift');
+  assert.deepEqual(
+    reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),
+    [],
+    await journal(nas.machine),
+  );
+});
