@@ -10,6 +10,7 @@ import { type IdmapKind, idmapKinds, overlap, usedMaps } from './idmap.ts';
 import { kerberosKeytab } from './kerberoskeytab.ts';
 import { kerberosPrincipal } from './kerberosprincipal.ts';
 import { kerberosRealm } from './kerberosrealm.ts';
+import { ldapSettings, servesSamba } from './ldap.ts';
 
 const fields = {
   ad_enable: flag(false, { says: 'Whether the machine is a member of the domain. It joins before that is kept, and leaves when it is not any more.' }),
@@ -347,6 +348,8 @@ function problems(settings: DomainSettings, before: DomainSettings | undefined, 
     if (settings.ad_netbiosname_a !== before.ad_netbiosname_a) add('ad_netbiosname_a', 'The domain knows the machine by its name. It has to leave before it gets another.');
   }
   for (const sentence of mapProblems(settings, view)) add('ad_idmap_backend', sentence);
+  if (servesSamba(view.only(ldapSettings)))
+    add('ad_enable', 'Samba uses the passwords of the LDAP directory, and a member uses those of the domain: set ldap_has_samba_schema false.');
   if (view.only(cifsSettings).cifs_srv_domain_logons) add('ad_enable', 'A member of a domain cannot let others log on to a domain of its own: set cifs_srv_domain_logons false.');
   return found;
 }

@@ -1,4 +1,5 @@
 import type { ftpSettings } from '../../areas/services/ftp.ts';
+import { volumesFolder } from '../../engine/formats.ts';
 import type { RecordOf } from '../../engine/resource.ts';
 import { withoutMacros } from '../../lib/macros.ts';
 import { lines } from '../../lib/text.ts';
@@ -20,12 +21,14 @@ export const pamService = 'holdfast-ftp';
 export interface Serving {
   /** The folder for anonymous clients, when they may log in and it is there. */
   readonly anonymousFolder: string | undefined;
+  /** Accounts that have passwords and no home folder. */
+  readonly homeless: readonly string[];
   readonly keyType: 'rsa' | 'ec';
   /** Whether others stand between the certificate and the authority that answers for itself. */
   readonly hasChain: boolean;
 }
 
-export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasChain }: Serving): string {
+export function proftpdConf(settings: Settings, { anonymousFolder, homeless, keyType, hasChain }: Serving): string {
   const accountsMay = settings.ftp_onlylocal || !settings.ftp_onlyanonymous;
   return lines(
     '# Written by Holdfast.',
@@ -34,6 +37,8 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     ['mod_delay', 'mod_ls', 'mod_xfer'].flatMap((name) => [`<IfModule !${name}.c>`, `  LoadModule ${name}.c`, '</IfModule>']),
     'LoadModule mod_ident.c',
     settings.ftp_tls ? 'LoadModule mod_tls.c' : undefined,
+    // It has to be the last.
+    homeless.length > 0 ? 'LoadModule mod_ifsession.c' : undefined,
     '',
     'ServerType standalone',
     'ServerName "Holdfast"',
@@ -70,7 +75,9 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     // An account for files alone has no shell to log in with.
     'RequireValidShell off',
     `RootLogin ${onOff(settings.ftp_rootlogin)}`,
-    settings.ftp_defaultroot ? 'DefaultRoot ~' : undefined,
+    // Where the home folder cannot be entered, such as that of a directory's account which is not there, one begins at the root.
+    `DefaultRoot ${settings.ftp_defaultroot ? '~' : '/'}`,
+    homelessLines(homeless, settings.ftp_defaultroot),
     // Anonymous clients would inherit these.
     transferRates(settings.ftp_localuserbw, settings.ftp_localuserdlbw).map((line) => `${line} user !ftp`),
     accountsMay ? undefined : ['<Limit LOGIN>', '  DenyAll', '</Limit>'],
@@ -78,6 +85,21 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     anonymousFolder === undefined ? undefined : anonymousLines(settings, anonymousFolder),
     settings.ftp_options === '' ? undefined : ['', settings.ftp_options],
   );
+}
+
+/** The folder of who sees nothing but a home folder, and has none. */
+const emptyFolder = '/usr/lib/holdfast/empty';
+
+/** Names in an expression, so that no line is longer than the server reads. */
+const mostNames = 32;
+
+function homelessLines(names: readonly string[], onlyHome: boolean): readonly string[] {
+  const groups = Array.from({ length: Math.ceil(names.length / mostNames) }, (_, index) => names.slice(index * mostNames, (index + 1) * mostNames));
+  return groups.flatMap((group) => [
+    `<IfUser OR ${group.join(',')}>`,
+    ...(onlyHome ? [`  DefaultRoot ${emptyFolder}`, '  AccessGrantMsg "This account has no home folder, and would see nothing else."'] : [`  DefaultChdir ${volumesFolder}`]),
+    '</IfUser>',
+  ]);
 }
 
 function tlsLines(settings: Settings, keyType: 'rsa' | 'ec', hasChain: boolean): readonly string[] {

@@ -1,3 +1,4 @@
+import { noHome, user } from '../../areas/account/users.ts';
 import { ftpSettings, servedPair } from '../../areas/services/ftp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { certificate } from '../../areas/system/certificate.ts';
@@ -10,7 +11,7 @@ import { certificateFile, chainFile, pamRules, pamService, proftpdConf, stagedWo
 export const ftpUnit: Unit = {
   name: 'ftp',
   says: 'ProFTPD serves the volumes by FTP.',
-  reads: [ftpSettings, serviceSwitch, certificate, certificateAuthority],
+  reads: [user, ftpSettings, serviceSwitch, certificate, certificateAuthority],
   services: ['proftpd'],
   uses: ['storage'],
   after: ['accounts'],
@@ -22,15 +23,22 @@ export const ftpUnit: Unit = {
     const pair = settings.ftp_tls ? servedPair(view, settings) : undefined;
     const chain = typeof pair === 'object' ? pair.chain : '';
     const keyType = typeof pair === 'object' && pair.key.asymmetricKeyType === 'ec' ? 'ec' : 'rsa';
+    const running = isOn(view, 'ftp');
+    // While nobody is served, a new account is nothing to the server.
+    const homeless = running ? view.all(user).filter((one) => one.bsdusr_home === noHome && one.bsdusr_unixhash !== '*') : [];
     return {
       files: [
         // The server sends one certificate of a file, however many are in it; those above it have a file of their own.
         { path: chainFile, content: chain === '' ? undefined : `${chain.trim()}\n` },
         { path: certificateFile, mode: 0o600, content: typeof pair === 'object' ? `${pair.pem}\n` : undefined },
         { path: `/etc/pam.d/${pamService}`, content: pamRules },
-        { path: '/etc/proftpd/proftpd.conf', content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, keyType, hasChain: chain !== '' }), verify: proftpd },
+        {
+          path: '/etc/proftpd/proftpd.conf',
+          content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, homeless: homeless.map((one) => one.bsdusr_username), keyType, hasChain: chain !== '' }),
+          verify: proftpd,
+        },
       ],
-      services: [{ name: 'proftpd', running: isOn(view, 'ftp'), onChange: 'reload' }],
+      services: [{ name: 'proftpd', running, onChange: 'reload' }],
       omissions: folder === undefined || isThere ? [] : [`FTP for anonymous clients: the volume of ${quote(folder)} is not there or not mounted`],
     };
   },

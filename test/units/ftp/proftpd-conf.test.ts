@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { user } from '../../../src/areas/account/users.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { ftpUnit } from '../../../src/units/ftp/unit.ts';
@@ -8,6 +9,31 @@ import { fileOf, freshConfiguration, machine, switchOn } from '../support/config
 
 const conf = '/etc/proftpd/proftpd.conf';
 const pem = '/etc/proftpd/holdfast.pem';
+
+test('accounts without a home folder begin at the volumes, or see nothing where the home folder would be all', () => {
+  const draft = freshConfiguration();
+  const account = (name: string, home: string, hash: string) => draft.create(user, { bsdusr_username: name, bsdusr_full_name: name }, { bsdusr_home: home, bsdusr_unixhash: hash });
+  for (let n = 0; n < 33; n += 1) account(`clerk${n}`, '/nonexistent', '$6$');
+  account('mary', '/mnt/tank/mary', '$6$');
+  account('machine', '/nonexistent', '*');
+  const blocks = () =>
+    (fileOf(ftpUnit.render(draft, machine), conf) ?? '').split('\n').filter((line) => /IfUser|^ {2}\w|^DefaultRoot|ifsession/.test(line) && !line.includes('LoadModule mod_d'));
+  assert.ok(!blocks().some((line) => line.includes('IfUser')), 'while nobody is served');
+  switchOn(draft, 'ftp');
+  const found = blocks().filter((line) => !/LoadModule mod_(ls|xfer)/.test(line));
+  assert.equal(found[0], 'LoadModule mod_ifsession.c');
+  assert.equal(found[1], 'DefaultRoot /');
+  assert.match(found[2] ?? '', /^<IfUser OR clerk0,clerk1,.*,clerk31>$/);
+  assert.deepEqual(found.slice(3), ['  DefaultChdir /mnt', '</IfUser>', '<IfUser OR clerk32>', '  DefaultChdir /mnt', '</IfUser>']);
+  draft.update(ftpSettings, 1, { ftp_defaultroot: true });
+  assert.deepEqual(blocks().slice(-5), [
+    '</IfUser>',
+    '<IfUser OR clerk32>',
+    '  DefaultRoot /usr/lib/holdfast/empty',
+    '  AccessGrantMsg "This account has no home folder, and would see nothing else."',
+    '</IfUser>',
+  ]);
+});
 
 test('the settings of a fresh system let accounts log in', () => {
   const draft = freshConfiguration();
@@ -57,6 +83,7 @@ test('the settings of a fresh system let accounts log in', () => {
       'UseFtpUsers off',
       'RequireValidShell off',
       'RootLogin off',
+      'DefaultRoot /',
     ),
   );
   assert.equal(fileOf(desired, pem), undefined);
