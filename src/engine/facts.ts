@@ -1,6 +1,7 @@
 import type { KnownAccounts } from '../host/ports/accounts.ts';
 import type { BootEnvironment } from '../host/ports/boot-environments.ts';
 import type { Disk } from '../host/ports/disks.ts';
+import type { Membership } from '../host/ports/domain.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { RunningJail } from '../host/ports/jails.ts';
 import type { NetworkState } from '../host/ports/network.ts';
@@ -21,6 +22,8 @@ export interface Facts {
   readonly importable: readonly ImportablePool[];
   /** Those that run, by name. */
   readonly jails: ReadonlyMap<string, RunningJail>;
+  /** In an Active Directory domain. */
+  readonly membership: Membership | undefined;
   readonly network: NetworkState;
   /** By the service manager's name. */
   readonly services: ReadonlyMap<string, ServiceState>;
@@ -48,7 +51,7 @@ export interface Storage {
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host' | 'importable'>;
 
-export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'network', 'services', 'storage', 'targets'];
+export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'membership', 'network', 'services', 'storage', 'targets'];
 
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
 const freshFor: Readonly<Record<Topic, number>> = {
@@ -57,6 +60,7 @@ const freshFor: Readonly<Record<Topic, number>> = {
   condition: 300_000,
   disks: 60_000,
   jails: 5_000,
+  membership: 60_000,
   network: 5_000,
   services: 5_000,
   storage: 5_000,
@@ -89,6 +93,7 @@ export class FactKeeper {
       disks: [],
       importable: [],
       jails: new Map(),
+      membership: undefined,
       network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
       services: new Map(),
       storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
@@ -135,7 +140,7 @@ export class FactKeeper {
   }
 
   async #gather(topic: Topic): Promise<Partial<Facts>> {
-    const { accounts, bootEnvironments, disks, jails, machine, network, services, targets, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, domain, jails, machine, network, services, targets, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
@@ -149,6 +154,8 @@ export class FactKeeper {
         return { disks: await disks.list(), importable: await zfs.importable() };
       case 'jails':
         return { jails: await jails.look() };
+      case 'membership':
+        return { membership: await domain.membership() };
       case 'network':
         return { network: await network.look() };
       case 'services':

@@ -2,7 +2,8 @@ import { isRecordOf } from '../../engine/record.ts';
 import type { Rule } from '../../engine/rule.ts';
 import { fieldValue } from '../../engine/tables.ts';
 import { cifsSettings } from '../services/cifs.ts';
-import { domainSettings, mapProblems } from './activedirectory.ts';
+import { domainSettings } from './activedirectory.ts';
+import { mapProblems } from './domain-problems.ts';
 import { idmapCollections } from './idmap.ts';
 import { ldapSettings, sambaDomainOf, servesSamba } from './ldap.ts';
 

@@ -1,4 +1,5 @@
-import { authorityOf, controllersOf, type DomainSettings, protectionOf, workgroupOf } from '../../areas/directoryservice/activedirectory.ts';
+import { authorityOf, controllersOf, protectionOf, workgroupOf } from '../../areas/directoryservice/domain-access.ts';
+import type { DomainSettings } from '../../areas/directoryservice/domain-fields.ts';
 import type { View } from '../../engine/resource.ts';
 import { lines } from '../../lib/text.ts';
 import { idmapOptions } from './idmap-conf.ts';

@@ -1,4 +1,5 @@
-import { authorityOf, domainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import { domainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import { authorityOf, isMember } from '../../areas/directoryservice/domain-access.ts';
 import { idmapCollections } from '../../areas/directoryservice/idmap.ts';
 import { ldapSettings, serverOf, servesSamba } from '../../areas/directoryservice/ldap.ts';
 import { cifsSettings } from '../../areas/services/cifs.ts';
@@ -24,27 +25,28 @@ export const sambaUnit: Unit = {
   says: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
   reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask, domainSettings, ldapSettings, certificateAuthority, ...Object.values(idmapCollections)],
   services: ['winbind', directoryPasswordName, 'smbd', 'nmbd', monitorName],
-  uses: ['storage'],
+  uses: ['storage', 'membership'],
   // The authority of the directory is a file of that unit.
   after: ['accounts', 'directory', 'kerberos'],
-  render(view, { storage }) {
+  render(view, { storage, membership }) {
     const settings = view.only(cifsSettings);
     const domain = view.only(domainSettings);
-    const member = domain.ad_enable ? memberOptions(domain, view) : [];
+    const joined = isMember(domain, { membership });
+    const member = joined ? memberOptions(domain, view) : [];
     const ldap = view.only(ldapSettings);
     const directory = servesSamba(ldap) ? serverOf(ldap, view) : undefined;
     const passwords = directory === undefined ? undefined : directoryOptions(ldap, directory);
     const password = directory === undefined ? undefined : passwordOf(directory);
-    const head = globalSection(settings, { member, ...(passwords === undefined ? {} : { passwords }), verbose: domain.ad_enable && domain.ad_verbose_logging });
+    const head = globalSection(settings, { member, ...(passwords === undefined ? {} : { passwords }), verbose: joined && domain.ad_verbose_logging });
     const { groups, omissions } = sharesIn(view.groups(cifsShare), storage, new Map(view.all(snapshotTask).map((task) => [task.id, snapshotFormat(task)])));
     const running = isOn(view, 'cifs');
     const atStart = readAtStart(settings, member);
     const monitor = monitorUnit(domain);
-    const authority = domain.ad_enable ? authorityOf(domain, view) : undefined;
+    const authority = joined ? authorityOf(domain, view) : undefined;
     return {
       files: [
         { path: domainAuthorityFile, content: authority },
-        { path: '/etc/systemd/system/winbind.service.d/holdfast.conf', content: domain.ad_enable ? winbindDropIn : undefined, forServiceManager: true },
+        { path: '/etc/systemd/system/winbind.service.d/holdfast.conf', content: joined ? winbindDropIn : undefined, forServiceManager: true },
         { path: `/etc/systemd/system/${monitorName}.service`, content: monitor, forServiceManager: true },
         { path: directoryPasswordFile, mode: 0o600, content: password },
         { path: `/etc/systemd/system/${directoryPasswordName}.service`, content: directoryPasswordUnit, forServiceManager: true },
@@ -56,13 +58,13 @@ export const sambaUnit: Unit = {
       checks: [{ path: smbConfFile, head, parts: groups.map(({ sections }) => sections), verify: testparm }],
       services: [
         // Of accounts, smbd asks winbind.
-        { name: 'winbind', running: domain.ad_enable, onChange: 'reload', readAtStart: [atStart, authority ?? ''].join('\n') },
+        { name: 'winbind', running: joined, onChange: 'reload', readAtStart: [atStart, authority ?? ''].join('\n') },
         { name: directoryPasswordName, running: running && directory !== undefined, onChange: 'nothing', readAtStart: password ?? '' },
         { name: 'smbd', running, onChange: 'reload', readAtStart: lines(atStart, optionLines(passwords ?? []), directory?.authority, password) },
         { name: 'nmbd', running, onChange: 'reload', readAtStart: atStart + announcedAtStart(settings) },
-        { name: monitorName, running: domain.ad_enable && domain.ad_enable_monitor, onChange: 'nothing', readAtStart: monitor },
+        { name: monitorName, running: joined && domain.ad_enable_monitor, onChange: 'nothing', readAtStart: monitor },
       ],
-      omissions,
+      omissions: domain.ad_enable && !joined ? [...omissions, `Active Directory: the machine is no member of the domain ${domain.ad_domainname}`] : omissions,
     };
   },
 };

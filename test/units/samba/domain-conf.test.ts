@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type DomainSettings, domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
+import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
+import type { DomainSettings } from '../../../src/areas/directoryservice/domain-fields.ts';
 import { idmapAd, idmapAutorid, idmapHash, idmapNss, idmapRid, idmapTdb } from '../../../src/areas/directoryservice/idmap.ts';
 import type { SentOf } from '../../../src/engine/resource.ts';
 import { sambaUnit } from '../../../src/units/samba/unit.ts';
-import { fileOf, freshConfiguration, machine } from '../support/configuration.ts';
+import { machine as alone, fileOf, freshConfiguration } from '../support/configuration.ts';
+
+const machine = { ...alone, membership: { domain: 'corp.example.com', machine: 'holdfast' } };
 
 type Sent = SentOf<typeof domainSettings.fields>;
 

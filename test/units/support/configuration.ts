@@ -76,6 +76,7 @@ export const machine: Facts = Object.freeze<Facts>({
   bootEnvironments: undefined,
   condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
   disks: [],
+  membership: undefined,
   network: { hostname: 'nas', domain: '', hosts: '', nameServers: [], links: [] },
   services: new Map(),
   importable: [],
