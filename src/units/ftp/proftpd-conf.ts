@@ -1,5 +1,4 @@
 import type { ftpSettings } from '../../areas/services/ftp.ts';
-import { volumesFolder } from '../../engine/formats.ts';
 import type { RecordOf } from '../../engine/resource.ts';
 import { withoutMacros } from '../../lib/macros.ts';
 import { lines } from '../../lib/text.ts';
@@ -12,6 +11,9 @@ export const certificateFile = '/etc/proftpd/holdfast.pem';
 /** Those that have signed it, one after the other. */
 export const chainFile = '/etc/proftpd/holdfast-chain.pem';
 
+/** Accounts that begin elsewhere than the machine says. */
+export const accountsFile = '/etc/proftpd/holdfast-accounts';
+
 /** The word with which the checker is told that files written together with this one may not be there yet. */
 export const stagedWord = 'HOLDFAST_STAGED';
 
@@ -21,14 +23,12 @@ export const pamService = 'holdfast-ftp';
 export interface Serving {
   /** The folder for anonymous clients, when they may log in and it is there. */
   readonly anonymousFolder: string | undefined;
-  /** Accounts that have passwords and no home folder. */
-  readonly homeless: readonly string[];
   readonly keyType: 'rsa' | 'ec';
   /** Whether others stand between the certificate and the authority that answers for itself. */
   readonly hasChain: boolean;
 }
 
-export function proftpdConf(settings: Settings, { anonymousFolder, homeless, keyType, hasChain }: Serving): string {
+export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasChain }: Serving): string {
   const accountsMay = settings.ftp_onlylocal || !settings.ftp_onlyanonymous;
   return lines(
     '# Written by Holdfast.',
@@ -37,8 +37,6 @@ export function proftpdConf(settings: Settings, { anonymousFolder, homeless, key
     ['mod_delay', 'mod_ls', 'mod_xfer'].flatMap((name) => [`<IfModule !${name}.c>`, `  LoadModule ${name}.c`, '</IfModule>']),
     'LoadModule mod_ident.c',
     settings.ftp_tls ? 'LoadModule mod_tls.c' : undefined,
-    // It has to be the last.
-    homeless.length > 0 ? 'LoadModule mod_ifsession.c' : undefined,
     '',
     'ServerType standalone',
     'ServerName "Holdfast"',
@@ -71,13 +69,14 @@ export function proftpdConf(settings: Settings, { anonymousFolder, homeless, key
     'AllowOverwrite on',
     `Umask ${settings.ftp_filemask} ${settings.ftp_dirmask}`,
     `AuthPAMConfig ${pamService}`,
+    // Whether a password is right is for PAM alone to say, and where an account begins first for our own file.
+    'AuthOrder mod_auth_pam.c* mod_auth_file.c mod_auth_unix.c',
+    [`<IfDefine !${stagedWord}>`, `  AuthUserFile ${accountsFile}`, '</IfDefine>'],
     'UseFtpUsers off',
     // An account for files alone has no shell to log in with.
     'RequireValidShell off',
     `RootLogin ${onOff(settings.ftp_rootlogin)}`,
-    // Where the home folder cannot be entered, such as that of a directory's account which is not there, one begins at the root.
-    `DefaultRoot ${settings.ftp_defaultroot ? '~' : '/'}`,
-    homelessLines(homeless, settings.ftp_defaultroot),
+    settings.ftp_defaultroot ? 'DefaultRoot ~' : undefined,
     // Anonymous clients would inherit these.
     transferRates(settings.ftp_localuserbw, settings.ftp_localuserdlbw).map((line) => `${line} user !ftp`),
     accountsMay ? undefined : ['<Limit LOGIN>', '  DenyAll', '</Limit>'],
@@ -85,21 +84,6 @@ export function proftpdConf(settings: Settings, { anonymousFolder, homeless, key
     anonymousFolder === undefined ? undefined : anonymousLines(settings, anonymousFolder),
     settings.ftp_options === '' ? undefined : ['', settings.ftp_options],
   );
-}
-
-/** The folder of who sees nothing but a home folder, and has none. */
-const emptyFolder = '/usr/lib/holdfast/empty';
-
-/** Names in an expression, so that no line is longer than the server reads. */
-const mostNames = 32;
-
-function homelessLines(names: readonly string[], onlyHome: boolean): readonly string[] {
-  const groups = Array.from({ length: Math.ceil(names.length / mostNames) }, (_, index) => names.slice(index * mostNames, (index + 1) * mostNames));
-  return groups.flatMap((group) => [
-    `<IfUser OR ${group.join(',')}>`,
-    ...(onlyHome ? [`  DefaultRoot ${emptyFolder}`, '  AccessGrantMsg "This account has no home folder, and would see nothing else."'] : [`  DefaultChdir ${volumesFolder}`]),
-    '</IfUser>',
-  ]);
 }
 
 function tlsLines(settings: Settings, keyType: 'rsa' | 'ec', hasChain: boolean): readonly string[] {
