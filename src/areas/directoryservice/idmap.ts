@@ -225,8 +225,8 @@ export interface UsedMap {
   readonly service: number;
 }
 
-/** The kinds that give numbers to the accounts of every domain, so that one of them is enough. */
-const forAll: readonly IdmapKind[] = ['autorid', 'tdb', 'tdb2'];
+/** The kinds that give numbers to the accounts of every domain, so that one of them is enough. Samba takes hash for nothing less. */
+const forAll: readonly IdmapKind[] = ['autorid', 'hash', 'tdb', 'tdb2'];
 
 /** The maps in use beside one another: that of the domain, unless one for all does, and the one for everybody else. */
 export function usedMaps(view: View, kind: IdmapKind): { readonly domain?: UsedMap; readonly others: UsedMap } | undefined {

@@ -193,6 +193,6 @@ function smbConf(access: DomainAccess | Joining, authority: string): string {
     joining === undefined ? undefined : [`workgroup = ${joining.workgroup}`, `netbios name = ${joining.netbiosName}`],
     'kerberos method = secrets and keytab',
     `client ldap sasl wrapping = ${access.protection}`,
-    access.authority === undefined ? undefined : [`tls cafile = ${authority}`, 'tls trust system cas = no'],
+    access.authority === undefined ? undefined : [`tls cafile = ${authority}`, 'tls trust system cas = no', 'tls verify peer = ca_and_name'],
   );
 }

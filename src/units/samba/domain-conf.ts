@@ -30,6 +30,8 @@ export function memberOptions(settings: DomainSettings, view: View): readonly Op
       : ([
           ['tls cafile', domainAuthorityFile],
           ['tls trust system cas', false],
+          // Its own word for strict wants a list of revoked certificates as well, and asks nobody without.
+          ['tls verify peer', 'ca_and_name'],
         ] as const)),
     ['ldap timeout', settings.ad_timeout],
     ['ldap connection timeout', Math.min(settings.ad_timeout, 60)],
