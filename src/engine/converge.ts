@@ -53,11 +53,18 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
 
 /**
  * Writes what tells the service manager what there is to start, for many units at once: it takes seconds to read its files
- * on a small machine. Answers the paths that became others.
+ * on a small machine. Answers the paths that became others. What cannot be done keeps nothing else from being done.
  */
-export async function layServiceFiles(host: Host, units: readonly Desired[]): Promise<readonly string[]> {
+export async function layServiceFiles(host: Host, units: readonly Desired[], missed: (title: string, error: HostError) => void): Promise<readonly string[]> {
   const files = units.flatMap((desired) => desired.files?.filter(({ forServiceManager }) => forServiceManager === true) ?? []);
-  return await convergeFiles(host, { files }, undefined, (_title, deed) => deed());
+  return await convergeFiles(host, { files }, undefined, async (title, deed) => {
+    try {
+      await deed();
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      missed(title, error);
+    }
+  });
 }
 
 async function convergeTargets(host: Host, desired: TargetModel, applied: TargetModel | undefined, act: Act): Promise<void> {

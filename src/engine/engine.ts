@@ -794,6 +794,7 @@ export class Engine {
       const written = await layServiceFiles(
         this.#host,
         this.#units.map(({ unit }) => unit.render(this.#tables, this.#facts.facts)),
+        (title, error) => this.#log.error({ error: messageOf(error) }, `could not ${title}`),
       );
       if (written.length > 0) this.#log.info({ written }, 'told the service manager what there is to start');
       return new Set(written);

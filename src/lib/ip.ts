@@ -11,6 +11,10 @@ export interface Network extends Ip {
 
 const width = (family: 4 | 6): number => (family === 4 ? 32 : 128);
 
+export function isSameIp(a: Ip | undefined, b: Ip): boolean {
+  return a?.family === b.family && a.value === b.value;
+}
+
 /** Reads an IPv4 or IPv6 address, without a zone. */
 export function parseIp(text: string): Ip | undefined {
   const value = text.includes(':') ? parseV6(text) : parseV4(text);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { converge, verify } from '../../src/engine/converge.ts';
+import { converge, layServiceFiles, verify } from '../../src/engine/converge.ts';
 import type { Checker, Desired } from '../../src/engine/unit.ts';
 import type { Host } from '../../src/host/ports/index.ts';
 import { virtual } from '../support/hosts.ts';
@@ -20,6 +20,24 @@ test('what lies in a place of the unit and is not wanted goes, known of or not',
   assert.deepEqual(deeds, ['write /etc/own/part-1', 'remove /etc/own/part-2']);
   assert.deepEqual((await converge(host, files({ '/etc/own/part-3': 'x' }), one)).deeds, ['write /etc/own/part-3', 'remove /etc/own/part-1']);
   assert.deepEqual(await host.files.beginning('/etc/own/'), ['/etc/own/other', '/etc/own/part-3']);
+});
+
+test('a file of the service manager that cannot be written keeps the others from nothing', async (t) => {
+  const host = await machineOf(t);
+  let readings = 0;
+  const reread = host.services.reread.bind(host.services);
+  host.services.reread = async () => {
+    readings += 1;
+    return reread();
+  };
+  const file = (path: string) => ({ files: [{ path, content: '[Unit]\n', forServiceManager: true }] });
+  const missed: string[] = [];
+  await host.files.write('/etc/systemd/system/b.service.d', 'no folder');
+  const paths = ['/etc/systemd/system/a.service', '/etc/systemd/system/b.service.d/holdfast.conf', '/etc/systemd/system/c.service'];
+  await layServiceFiles(host, paths.map(file), (title) => missed.push(title));
+  assert.deepEqual(missed, [`write ${paths[1]}`]);
+  assert.deepEqual(await host.files.beginning('/etc/systemd/system/'), [paths[0], '/etc/systemd/system/b.service.d', paths[2]]);
+  assert.equal(readings, 1);
 });
 
 test('a checker is shown the head and what is new below it', async (t) => {

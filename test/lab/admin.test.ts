@@ -56,6 +56,8 @@ test('SSH is switched on and lets in with a key, not with a password', async () 
   });
   assert.equal((await byKey('root', 22, 'id -un')).stdout, 'root\n');
   assert.match((await byPassword('mary', 'her secret', 22, 'true')).stderr, /Permission denied \(publickey\)/);
+  await nas.machine.run('systemctl daemon-reload');
+  assert.match(await nas.machine.run('systemctl show ssh -p ActiveState'), /=active/, 'not lost when the files of the service manager are read anew');
 });
 
 test('the host keys are those that the machine had before, and the interface tells them', async () => {

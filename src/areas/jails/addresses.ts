@@ -40,7 +40,12 @@ export function nextFree(settings: JailSettings, family: 4 | 6, taken: readonly 
   const base = networkOf(whole).value;
   const first = addressIn(start)?.value ?? base + (size > 2n ? 1n : 0n);
   const last = addressIn(end)?.value ?? base + size - (size > 2n && family === 4 ? 2n : 1n);
-  const used = new Set(taken.flatMap((one) => parseIp(one)?.value ?? []));
+  const used = new Set(
+    taken.flatMap((one) => {
+      const ip = parseIp(one);
+      return ip?.family === family ? ip.value : [];
+    }),
+  );
   // Among one more than are taken there is a free one, if there is any.
   for (let value = first, tries = 0; value <= last && tries <= used.size; value += 1n, tries += 1)
     if (!used.has(value)) return { address: showIp({ family, value }), bits: whole.bits };

@@ -4,7 +4,7 @@ import { choice, createOnly, type Field, type Fields, field, flag, inputOnly, li
 import { addressOf } from '../../engine/formats.ts';
 import { action, type Checking, collection, type RecordOf, type Step, type View, type World } from '../../engine/resource.ts';
 import type { Rule } from '../../engine/rule.ts';
-import { parseIp } from '../../lib/ip.ts';
+import { type Ip, isSameIp, parseIp } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
 import { networkInterface } from '../network/interface.ts';
@@ -153,7 +153,7 @@ export const jailsKeepAddresses: Rule = {
     for (const { after } of changed)
       for (const name of ['int_ipv4address', 'int_ipv6address', 'int_aliases']) {
         const values = [after?.[name]].flat().flatMap((value) => parseIp(String(value).split('/')[0] ?? '') ?? []);
-        const owner = jails.find((one) => ownAddresses.some((own) => values.some(({ value }) => parseIp(one[own] ?? '')?.value === value)));
+        const owner = jails.find((one) => ownAddresses.some((own) => values.some((value) => isSameIp(parseIp(one[own] ?? ''), value))));
         if (owner !== undefined) draft.issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
       }
   },
@@ -227,24 +227,24 @@ function checkTemplate({ record, view, issues }: JailCheck): void {
 function checkNetwork({ record, view, facts, issues }: JailCheck): void {
   const others = view.all(jail).filter(({ id }) => id !== record.id);
   const machine = machineAddresses(facts);
-  const mine = new Set<bigint>();
+  const mine: Ip[] = [];
   for (const name of ownAddresses) {
     const ip = parseIp(record[name] ?? '');
     if (ip === undefined) continue;
-    const same = (text: string | null) => text !== null && parseIp(text)?.value === ip.value;
+    const same = (text: string | null) => text !== null && isSameIp(parseIp(text), ip);
     const owner = others.find((other) => allAddresses(other).some(same));
     if (owner !== undefined) issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
     else if (machine.some(same)) issues.add(name, 'The machine itself has this address.');
-    else if (mine.has(ip.value)) issues.add(name, 'The jail has this address already.');
-    mine.add(ip.value);
+    else if (mine.some((one) => isSameIp(one, ip))) issues.add(name, 'The jail has this address already.');
+    mine.push(ip);
   }
   for (const name of bridgeAddresses) {
     const ip = parseIp(record[name] ?? '');
     if (ip === undefined) continue;
-    if (mine.has(ip.value)) issues.add(name, 'The jail itself has this address; the machine wants another.');
-    const owner = others.find((other) => ownAddresses.some((own) => parseIp(other[own] ?? '')?.value === ip.value));
+    if (mine.some((one) => isSameIp(one, ip))) issues.add(name, 'The jail itself has this address; the machine wants another.');
+    const owner = others.find((other) => ownAddresses.some((own) => isSameIp(parseIp(other[own] ?? ''), ip)));
     if (owner !== undefined) issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
-    else if (machine.some((one) => parseIp(one)?.value === ip.value)) issues.add(name, 'A card of the machine has this address.');
+    else if (machine.some((one) => isSameIp(parseIp(one), ip))) issues.add(name, 'A card of the machine has this address.');
   }
   for (const [name, other] of [
     ['jail_alias_ipv4', 'jail_ipv4'],

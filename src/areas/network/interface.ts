@@ -1,7 +1,7 @@
 import { choice, createOnly, flag, list, live, required, text, where } from '../../engine/fields.ts';
 import { addressOf } from '../../engine/formats.ts';
 import { collection, type RecordOf, type Saving, type View } from '../../engine/resource.ts';
-import { contains, isLinkLocal, type Network, networkOf, overlap, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
+import { contains, isLinkLocal, isSameIp, type Network, networkOf, overlap, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
 import { laggMember } from './lagginterfacemembers.ts';
 import { planMedium } from './media.ts';
 import { laggName, noSuchNic, plugged } from './nics.ts';
@@ -141,15 +141,14 @@ function checkAddresses({ draft, view, record }: Saving<typeof networkInterface.
   for (const [place, [field, , network]] of own.entries()) {
     const special = unusable(network);
     if (special !== undefined) issues.add(field, special);
-    if (own.slice(0, place).some(([, , earlier]) => earlier.family === network.family && earlier.value === network.value)) issues.add(field, `${showIp(network)} is named twice.`);
+    if (own.slice(0, place).some(([, , earlier]) => isSameIp(earlier, network))) issues.add(field, `${showIp(network)} is named twice.`);
   }
   if (own.length === 0) return;
   for (const other of view.all(networkInterface)) {
     if (other.id === record.id) continue;
     for (const theirs of addressesOf(other)) {
       for (const [field, mask, network] of own) {
-        if (network.family !== theirs.family) continue;
-        if (network.value === theirs.value) issues.add(field, `${showIp(network)} is an address of ${other.int_interface} already.`);
+        if (isSameIp(network, theirs)) issues.add(field, `${showIp(network)} is an address of ${other.int_interface} already.`);
         else if (network.family === 4 && overlap(network, theirs))
           issues.add(mask, `The network ${showIp(networkOf(network))}/${network.bits} overlaps ${showIp(networkOf(theirs))}/${theirs.bits} of ${other.int_interface}.`);
       }

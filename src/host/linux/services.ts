@@ -32,7 +32,7 @@ export class LinuxServices implements Services {
     const [before = ''] = await this.#enablings([name]);
     if (before.startsWith('masked')) await this.#systemctl('unmask', name);
     const enabled = isEnabled(before);
-    if (!enabled) await this.#switch('enable', name);
+    if (!enabled) await this.#enable(name);
     try {
       await this.#bringUp('start', name);
     } catch (error) {
@@ -61,6 +61,21 @@ export class LinuxServices implements Services {
   async reread(): Promise<void> {
     const words = ['systemctl', '--no-ask-password', '--quiet', 'daemon-reload'];
     expectSuccess(await this.#run(words), words);
+  }
+
+  /**
+   * A unit that gets a second name while something refers to that name (`sshd`, for `ssh`) is two units to systemd until it
+   * reads the files anew. Then what it knew of the second, that nothing runs, may be put over the state of the first, and
+   * the program that runs is nobody's. So the unit stands still meanwhile; to stop it ends no session of SSH.
+   */
+  async #enable(name: string): Promise<void> {
+    const links = await this.#switch('enable', name);
+    const aliases = [...links.matchAll(/symlink '?\/etc\/systemd\/system\/([^/' ]+)[' ]/g)].flatMap(([, alias]) => alias ?? []);
+    if (aliases.length === 0) return;
+    const { stdout } = await this.#run(['systemctl', 'list-units', '--all', '--plain', '--no-legend', '--', ...aliases]);
+    if (stdout.trim() === '') return;
+    await this.#systemctl('stop', name);
+    await this.reread();
   }
 
   /** Starts or restarts it, and waits until it is sure to run. */
@@ -126,12 +141,13 @@ export class LinuxServices implements Services {
 
   /**
    * Links for the next boot. Without reading every unit file anew and without linking the init script that stands
-   * beside the unit: that takes seconds and changes nothing. Only what is nothing but an init script needs it.
+   * beside the unit: that takes seconds and changes nothing. Only what is nothing but an init script needs it. Answers
+   * what systemctl says of the links.
    */
-  async #switch(verb: 'enable' | 'disable', name: string): Promise<void> {
-    const words = ['systemctl', '--quiet', '--no-reload', verb, unitOf(name)];
+  async #switch(verb: 'enable' | 'disable', name: string): Promise<string> {
+    const words = ['systemctl', '--no-reload', verb, unitOf(name)];
     const isScript = (await this.#look(name)).UnitFileState === 'generated';
-    expectSuccess(await this.#runner.run(words, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }), words);
+    return expectSuccess(await this.#runner.run(words, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }), words).stderr;
   }
 
   async #systemctl(verb: string, name: string): Promise<void> {

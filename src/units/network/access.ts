@@ -6,7 +6,7 @@ import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
 import type { Access } from '../../engine/confirm.ts';
 import type { Facts } from '../../engine/facts.ts';
-import { contains, type Ip, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
+import { contains, type Ip, isSameIp, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { type LinkPlan, planLinks } from './links.ts';
 
 /** The address that a caller reached, the links that carry it, and the route by which the answers go. */
@@ -28,7 +28,7 @@ type Plans = ReadonlyMap<string, LinkPlan>;
 
 /** Which link has the address, by which right, and how that link comes about. */
 function endOf(here: Ip, plans: Plans, { network }: Facts): unknown {
-  const has = (address: Network) => address.family === here.family && address.value === here.value;
+  const has = (address: Network) => isSameIp(address, here);
   const fixed = [...plans.values()].find(({ addresses }) => addresses.some(has));
   if (fixed !== undefined) return [fixed.addresses.filter(has).map(showNetwork), linkOf(fixed, plans)];
   const name = network.links.find(({ addresses }) => addresses.map(parseNetwork).some((one) => one !== undefined && has(one)))?.name;

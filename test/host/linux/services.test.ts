@@ -37,8 +37,8 @@ describe('services', () => {
     const { runner, asked } = recordedRunner({
       [enabling]: { status: 1, stdout: 'disabled\n' },
       [show('x.service')]: { stdout: unit({ ActiveState: 'failed', Result: 'timeout' }) },
-      'systemctl --quiet --no-reload enable x.service': {},
-      'systemctl --quiet --no-reload disable x.service': {},
+      'systemctl --no-reload enable x.service': {},
+      'systemctl --no-reload disable x.service': {},
       'systemctl --quiet reset-failed x.service': {},
       'systemctl --no-ask-password --quiet start x.service': { status: 1 },
       'journalctl --sync': {},
@@ -47,7 +47,33 @@ describe('services', () => {
       runner: { ...runner, run: (words, options) => (words.includes('--output=json') ? runner.run(['journalctl', '--sync']) : runner.run(words, options)) },
     });
     await assert.rejects(services.start('x'), /x did not start: its result was timeout/);
-    assert.equal(asked.at(-1), 'systemctl --quiet --no-reload disable x.service');
+    assert.equal(asked.at(-1), 'systemctl --no-reload disable x.service');
+  });
+
+  test('one that gets a name by which something else knows it stands still while the files are read', async () => {
+    const links = [
+      "Created symlink '/etc/systemd/system/sshd.service' → '/usr/lib/systemd/system/ssh.service'.",
+      "Created symlink '/etc/systemd/system/multi-user.target.wants/ssh.service' → '/usr/lib/systemd/system/ssh.service'.",
+    ];
+    const named = 'systemctl list-units --all --plain --no-legend -- sshd.service';
+    const outcomes = {
+      'systemctl is-enabled -- ssh.service': { status: 1, stdout: 'disabled\n' },
+      [show('ssh.service')]: { stdout: unit({}) },
+      'systemctl --no-reload enable ssh.service': { stderr: `${links.join('\n')}\n` },
+      'systemctl --no-ask-password --quiet stop ssh.service': {},
+      'systemctl --no-ask-password --quiet daemon-reload': {},
+      'systemctl --quiet reset-failed ssh.service': {},
+      'systemctl --no-ask-password --quiet start ssh.service': {},
+    };
+    const known = recordedRunner({ ...outcomes, [named]: { stdout: 'sshd.service not-found inactive dead sshd.service\n' } });
+    await new LinuxServices({ runner: known.runner }).start('ssh');
+    assert.deepEqual(
+      known.asked.filter((words) => / (enable|stop|daemon-reload|start)\b/.test(words)),
+      Object.keys(outcomes).filter((words) => / (enable|stop|daemon-reload|start)\b/.test(words)),
+    );
+    const unknown = recordedRunner({ ...outcomes, [named]: {} });
+    await new LinuxServices({ runner: unknown.runner }).start('ssh');
+    assert.ok(!unknown.asked.some((words) => words.includes('daemon-reload')));
   });
 
   test('one that cannot reload is restarted', async () => {
