@@ -172,6 +172,21 @@ test('a restored configuration with a domain that the machine has left says so, 
   assert.deepEqual(await domainAlerts(api), []);
 });
 
+test('a configuration without secrets comes to another machine, and the password is asked for', async (t) => {
+  const { api: first } = await started(t);
+  await first.expect(200, 'PUT', address, membership);
+  const file = await first.expect(200, 'POST', `${config}/backup`);
+  const { api, host } = await started(t);
+  await api.expect(200, 'POST', `${config}/restore`, { file });
+  assert.equal((await domainAlerts(api)).length, 1);
+  const answer = await api.put(address, { ad_enable: true });
+  assert.equal(answer.status, 409);
+  assert.match(answer.text, /"ad_bindpw".*The account has a password/);
+  await api.expect(200, 'PUT', address, { ad_enable: true, ad_bindpw: membership.ad_bindpw });
+  assert.deepEqual(await host.domain.membership(), { domain: 'corp.example.com', machine: 'archive' });
+  assert.deepEqual(await domainAlerts(api), []);
+});
+
 test('all that keeps the settings from being right is told together', async (t) => {
   const { api } = await started(t);
   const answer = await api.put(address, { ad_enable: true, ad_ssl: 'on', ad_idmap_backend: 'fruit' });

@@ -23,11 +23,14 @@ export const domainSettings = singleton('directoryservice/activedirectory', {
     };
   },
   check({ record, before, draft, facts, issues }) {
-    for (const { name, sentence } of domainProblems(record, membershipOf(before, facts), draft)) issues.add(name, sentence);
+    // What came with a whole configuration may lack its password. Nobody joins by it; whoever wants to is asked for it.
+    const isGiven = record === before;
+    for (const { name, sentence } of domainProblems(record, membershipOf(before, facts), draft)) if (!isGiven || name !== 'ad_bindpw') issues.add(name, sentence);
   },
-  onSave({ draft, facts, record, before }) {
+  onSave({ draft, facts, record, before, sent }) {
     const was = membershipOf(before, facts);
-    if (was !== undefined && !isMember(record, facts)) draft.plan.afterwards(farewell(was, draft));
+    // What nobody sent came with a whole configuration, and nobody has left for it.
+    if (was !== undefined && sent.ad_enable === undefined && !isMember(record, facts)) draft.plan.afterwards(farewell(was, draft));
     const cifs = draft.only(cifsSettings);
     const names = { cifs_srv_netbiosname: record.ad_netbiosname_a, cifs_srv_netbiosalias: record.ad_netbiosalias };
     if (names.cifs_srv_netbiosname !== cifs.cifs_srv_netbiosname || names.cifs_srv_netbiosalias !== cifs.cifs_srv_netbiosalias) draft.update(cifsSettings, cifs.id, names);
@@ -54,8 +57,10 @@ async function around({ title, sent, before, operations, make }: Updating<typeof
     const heard = logOf(work);
     for (const probe of probes) await mustAnswer(work, probe, wanted.ad_timeout);
     const fill = isAsked ? await join(work, { wanted, view, isMember: was !== undefined, heard }) : {};
-    if (leaves) await leave(work, { was, view, heard });
+    const hasLeft = leaves && (await leave(work, { was, view, heard }));
     await work.change((draft) => make(draft, fill));
+    if (hasLeft) await work.step({ title: 'see that the machine is a member no more', perform: async () => {}, touches: ['membership'] });
+    else if (leaves) operations.background(farewell(was, view));
   });
 }
 

@@ -33,21 +33,24 @@ export async function join(
   return fill;
 }
 
-/** A domain that cannot be asked any more, or not by this account, is left once the settings are without it: `farewell`. */
-export async function leave(work: Work, { was, view, heard }: Membership & { readonly was: DomainSettings }): Promise<void> {
+/**
+ * Whether it was left. One that cannot be asked any more, or not by this account, is left once the settings are without
+ * it: `farewell`. Facts are as they were until then: a change that fails is taken back to what a member is.
+ */
+export async function leave(work: Work, { was, view, heard }: Membership & { readonly was: DomainSettings }): Promise<boolean> {
   const joining = joiningOf(was, view);
   const inquiry = await inquire(work, joining);
   if (!inquiry.found) {
     heard(objectionOf(inquiry, joining));
-    return;
+    return false;
   }
   await work.step({
     title: `leave the domain ${joining.domain}`,
     perform: (host) => host.domain.leave(joining, heard),
     left: async (host) => (await host.domain.membership()) === undefined,
     undo: (host) => host.domain.join(joining, heard),
-    touches: ['membership'],
   });
+  return true;
 }
 
 /**

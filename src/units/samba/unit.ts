@@ -25,7 +25,8 @@ export const sambaUnit: Unit = {
   says: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
   reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask, domainSettings, ldapSettings, certificateAuthority, ...Object.values(idmapCollections)],
   services: ['winbind', directoryPasswordName, 'smbd', 'nmbd', monitorName],
-  uses: ['storage', 'membership'],
+  // Not the membership: what joins and leaves renders it as well, and nobody shall between the two.
+  uses: ['storage'],
   // The authority of the directory is a file of that unit.
   after: ['accounts', 'directory', 'kerberos'],
   render(view, { storage, membership }) {
