@@ -91,12 +91,12 @@ test('what keeps a machine from joining is told in words and within the times, a
   await refused({ ...membership, ad_bindpw: 'wrong' }, /refuses the account Administrator or its password/);
   await refused({ ...membership, ad_bindname: 'stranger' }, /does not know the account stranger/);
   await refused({ ...membership, ad_site: 'Attic' }, /has no site Attic/);
-  const begun = Date.now();
-  await refused({ ...membership, ad_domainname: 'other.example.org', ad_dns_timeout: 3 }, /No controller of the domain other\.example\.org can be reached/);
   const stranger = await imported('stranger');
   await refused({ ...membership, ad_ssl: 'on', ad_certificate: stranger }, /cannot join the domain corp\.example\.com/, 400);
+  const begun = Date.now();
+  await refused({ ...membership, ad_domainname: 'other.example.org', ad_dns_timeout: 3 }, /No controller of the domain other\.example\.org can be reached/);
   await refused({ ...membership, ad_dcname: '10.0.2.99', ad_timeout: 2 }, /Nobody answers at 10\.0\.2\.99, port 389/);
-  assert.ok(Date.now() - begun < 90_000);
+  assert.ok(Date.now() - begun < 60_000);
 });
 
 test('the machine joins: accounts of the domain are its accounts, and log in over SMB', async () => {
