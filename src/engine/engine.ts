@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
-import { type Access, confirmWithin, cutsOff, type Provisional, type Way } from './confirm.ts';
-import { converge, type Deeds, layServiceFiles, verify } from './converge.ts';
+import type { Access, Provisional, Way } from './confirm.ts';
+import { Confirmation } from './confirmation.ts';
+import { converge, type Deeds, verify } from './converge.ts';
 import { LayeredDraft, type Mark, type References } from './draft.ts';
 import { Fault, failed, refused } from './errors.ts';
 import { EventBus } from './events.ts';
@@ -17,7 +17,8 @@ import type { Rule } from './rule.ts';
 import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './schedule.ts';
 import { Scheduler } from './scheduler.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
-import { type Desired, inOrder, type Unit } from './unit.ts';
+import type { Unit } from './unit.ts';
+import { type UnitReport, type UnitState, Upkeep } from './upkeep.ts';
 
 /** The lines an operator reads. `fields` never holds a secret. */
 export interface Log {
@@ -67,29 +68,6 @@ interface Change {
   provisional?: Provisional | 'none' | undefined;
 }
 
-/** A unit, and what the machine is known to be of it. */
-interface UnitState {
-  readonly unit: Unit;
-  /** Undefined when only the machine itself can tell. */
-  applied: Desired | undefined;
-  degraded: string | undefined;
-  attempts: number;
-  /** The warnings that were told of and still hold. */
-  warned: ReadonlySet<string>;
-  retry: NodeJS.Timeout | undefined;
-}
-
-export interface UnitReport {
-  readonly unit: string;
-  readonly degraded: string | null;
-  /** What would have to be done to make the machine true. */
-  readonly drift: Deeds;
-  /** What cannot be served now, and why. */
-  readonly omissions: readonly string[];
-  /** What is going to be short. */
-  readonly warnings: readonly string[];
-}
-
 /** When a record's time comes next. */
 export interface ScheduleReport {
   /** As `tasks/rsync`. */
@@ -101,9 +79,6 @@ export interface ScheduleReport {
   /** In that zone; null when it never comes. */
   readonly next: string | null;
 }
-
-/** Milliseconds before a degraded unit is tried again: soon, then patiently. */
-const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
 
 /**
  * The configuration, the machine, and the one way from a change of the first to the second: draft, check, render,
@@ -121,7 +96,7 @@ export class Engine {
   readonly #tables: Tables;
   readonly #facts: FactKeeper;
   readonly #references: References;
-  readonly #units: readonly UnitState[];
+  readonly #upkeep: Upkeep;
   readonly #rules: readonly Rule[];
   readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
   readonly #stopWatching: (() => void)[] = [];
@@ -129,8 +104,7 @@ export class Engine {
   readonly version: string;
   /** Units that the last inspection found to differ. */
   #drifted: readonly string[] = [];
-  readonly #accesses: readonly Access[];
-  #provisional: { readonly it: Provisional; readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
+  readonly #confirmation: Confirmation;
   readonly #scheduler: Scheduler;
   #started = false;
   #jobsAtWork = 0;
@@ -139,7 +113,6 @@ export class Engine {
   private constructor({ resources, units, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone, version = 'unknown' }: EngineParts) {
     this.version = version;
     this.resources = resources;
-    this.#accesses = accesses;
     this.#host = host;
     this.#store = store;
     this.#log = log;
@@ -149,7 +122,18 @@ export class Engine {
     this.jobs = new Jobs(store, this.events, now);
     this.#tables = new Tables(resources.filter(isKeptResource));
     this.#references = referencesIn(resources);
-    this.#units = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
+    this.#confirmation = new Confirmation({
+      accesses,
+      tables: this.#tables,
+      facts: () => this.#facts.facts,
+      draft: () => this.#draft(),
+      store,
+      log,
+      events: this.events,
+      now,
+      takeBack: (title, asker, it) => this.#lane.enter({ title, asker, changes: [], provisional: 'none', make: (draft) => draft.revert(it.changes) }),
+    });
+    this.#upkeep = new Upkeep({ units, host, log, events: this.events, world: () => this.world, inLane: (title, deed) => this.#inLane(title, deed) });
     this.#rules = rules;
     this.#zone = zone;
     this.#scheduler = new Scheduler({
@@ -182,7 +166,7 @@ export class Engine {
 
   /** Whether the machine is somewhere not what the configuration says, and could not be made so. */
   get isDegraded(): boolean {
-    return this.#units.some(({ degraded }) => degraded !== undefined);
+    return this.#upkeep.degraded.length > 0;
   }
 
   get runs(): Runs {
@@ -200,7 +184,7 @@ export class Engine {
     const last = this.jobs.list(200).filter(({ subject, state }) => state !== 'running' && !seen.has(subject) && seen.add(subject));
     return {
       now: this.#now(),
-      degraded: this.#units.flatMap(({ unit, degraded }) => (degraded === undefined ? [] : [{ unit: unit.name, reason: degraded }])),
+      degraded: this.#upkeep.degraded,
       drifted: this.#drifted,
       // What a request waited for has been answered to it. What was started by a clock or in the background was not.
       failedJobs: last.filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject)),
@@ -296,12 +280,12 @@ export class Engine {
 
   /** What a change would do to the machine, without doing it. */
   async plan(make: (draft: Draft) => void): Promise<Deeds> {
-    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    const draft = this.#draft();
     const mark = draft.mark();
     make(draft);
     this.#judge(draft, mark);
     const deeds: string[] = draft.firstSteps.map((step) => step.title);
-    for (const { state, desired } of this.#affected(draft)) {
+    for (const { state, desired } of this.#upkeep.affected(draft)) {
       await verify(this.#host, desired, state.applied);
       deeds.push(...(await converge(this.#host, desired, state.applied, { pretend: true })).deeds);
     }
@@ -309,20 +293,8 @@ export class Engine {
   }
 
   /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
-  async report(): Promise<readonly UnitReport[]> {
-    const reports: UnitReport[] = [];
-    for (const { unit, degraded } of this.#units) {
-      const desired = unit.render(this.#tables, this.#facts.facts);
-      const { deeds } = await converge(this.#host, desired, undefined, { pretend: true });
-      reports.push({
-        unit: unit.name,
-        degraded: degraded ?? null,
-        drift: deeds,
-        omissions: desired.omissions ?? [],
-        warnings: unit.warnings?.(this.#tables, this.#facts.facts) ?? [],
-      });
-    }
-    return reports;
+  report(): Promise<readonly UnitReport[]> {
+    return this.#upkeep.report();
   }
 
   revisions(limit: number, before?: number): readonly KeptRevision[] {
@@ -345,8 +317,8 @@ export class Engine {
     this.#closing = true;
     this.#scheduler.end();
     for (const stop of this.#stopWatching) stop();
-    for (const { retry } of this.#units) clearTimeout(retry);
-    clearTimeout(this.#provisional?.timer);
+    this.#upkeep.close();
+    this.#confirmation.close();
     await this.#lane.idle();
     await this.jobs.close();
     await this.#lane.idle();
@@ -363,12 +335,11 @@ export class Engine {
       const { records, lastId } = this.#store.load(resource);
       this.#tables.table(resource).load(records, lastId);
     }
-    this.#takeBackAtStart();
+    this.#confirmation.takeBackAtStart(this.#store.provisional(this.resources.filter(isKeptResource)));
     await this.#seed();
     for (const resource of this.resources.filter(isKeptResource)) if (resource.kind === 'collection') await this.#begin(resource);
     for (const topic of topics) await this.#followAll(topic);
-    const laid = await this.#layServiceFiles();
-    for (const state of this.#units) await this.#repair(state, 'at start', laid);
+    await this.#upkeep.begin();
     await this.#facts.renew(...topics.filter((topic) => topic !== 'condition'));
     this.#started = true;
     this.#scheduler.begin();
@@ -390,7 +361,7 @@ export class Engine {
   async #seed(): Promise<void> {
     const asker = { actor: 'holdfast', request: 'start' };
     const kept = this.resources.filter(isKeptResource);
-    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    const draft = this.#draft();
     const fresh = new LayeredDraft(new Tables(kept), this.#facts.facts, this.#references);
     for (const resource of kept) {
       const isNew = this.#tables.table(resource).lastId === 0;
@@ -414,7 +385,7 @@ export class Engine {
 
   /** Lays the group's drafts over one another and carries them out as one; if that fails, one by one. */
   async #carryOutGroup(group: readonly Waiting<Change>[]): Promise<readonly Waiting<Change>[]> {
-    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    const draft = this.#draft();
     const accepted: Waiting<Change>[] = [];
     let later: readonly Waiting<Change>[] = [];
     for (const [index, waiting] of group.entries()) {
@@ -463,8 +434,8 @@ export class Engine {
   }
 
   async #carryOut(draft: LayeredDraft, accepted: readonly Waiting<Change>[]): Promise<void> {
-    const concerned = this.#concerned(draft);
-    const affected = this.#affected(draft);
+    const concerned = this.#upkeep.concerned(draft);
+    const affected = this.#upkeep.affected(draft, concerned);
     const begun: UnitState[] = [];
     const done: Step[] = [];
     const touched = new Set<Topic>();
@@ -500,31 +471,16 @@ export class Engine {
     }
     this.#tables.apply(draft.changes(), draft.sequences());
     for (const { item } of accepted) this.#announce(item);
-    this.#waitFor(accepted[0]?.item.provisional);
-    for (const { state } of affected) this.#recovered(state);
-    for (const state of concerned) this.#heed(state);
+    this.#confirmation.waitFor(accepted[0]?.item.provisional);
+    for (const { state } of affected) this.#upkeep.recovered(state);
+    for (const state of concerned) this.#upkeep.heed(state);
     for (const task of draft.tasks) void this.jobs.start(task, this.#host);
     await this.#renewQuietly(touched);
   }
 
-  /** The units that the changed records concern, with what they render from the draft, where that is different. */
-  #affected(draft: LayeredDraft): readonly { readonly state: UnitState; readonly desired: Desired }[] {
-    return this.#concerned(draft)
-      .map((state) => ({ state, desired: state.unit.render(draft, draft.facts) }))
-      .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
-  }
-
-  #concerned(draft: LayeredDraft): readonly UnitState[] {
-    const changed = new Set(draft.changes().map(({ resource }) => resource.path));
-    return this.#units.filter(({ unit }) => unit.reads.some(({ path }) => changed.has(path)));
-  }
-
   /** Two ways back: what is rendered is rendered again from what is kept, what was done is undone in reverse order. */
   async #takeBack(begun: readonly UnitState[], done: readonly Step[]): Promise<void> {
-    for (const state of begun.toReversed()) {
-      state.applied = undefined;
-      await this.#repair(state, 'after a failed change');
-    }
+    await this.#upkeep.takeBack(begun);
     for (const step of done.toReversed()) await this.#undo(step);
   }
 
@@ -566,109 +522,21 @@ export class Engine {
     }
   }
 
-  // Changes that have to be confirmed ------------------------------------------------------------------------------------
-
   /** What waits to be confirmed now. */
   get provisional(): Provisional | undefined {
-    return this.#provisional?.it;
+    return this.#confirmation.waiting;
   }
 
-  /**
-   * A request with a right credential came. It confirms what waits when it shows that the changed way carries both
-   * ways: `since` is when the connection was made or last answered, so that what was sent was also heard.
-   */
+  /** A request with a right credential came this way, on a connection that was made or last answered at `since`. It may confirm what waits. */
   heard(way: Way | undefined, since: number): void {
-    const waiting = this.#provisional;
-    if (waiting === undefined || since < waiting.since) return;
-    const { it } = waiting;
-    if (it.cuts) {
-      if (way === undefined) return;
-      const before = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
-      before.restore(it.changes);
-      if (!cutsOff(this.#accesses, it.changes, way, before, this.#tables, this.#facts.facts)) return;
-    }
-    this.#store.commit([], [], new Map(), 'none');
-    clearTimeout(waiting.timer);
-    this.#provisional = undefined;
-    this.#log.info({ request: it.request }, `confirmed: ${it.title}`);
-    this.events.emit('change.confirmed', { title: it.title, request: it.request });
+    this.#confirmation.heard(way, since);
   }
 
-  /** Notes what the change did, and whether it has to be confirmed. What waits to be confirmed is not built upon. */
+  /** Notes what the change did, and whether it has to be confirmed. */
   #guard(item: Change, draft: LayeredDraft, mark: Mark): void {
     item.changes = draft.changesSince(mark);
     if (item.provisional === 'none') return;
-    item.provisional = undefined;
-    const { it } = this.#provisional ?? {};
-    const paths = new Set(it?.changes.map(({ resource }) => resource.path));
-    if (it !== undefined && item.changes.some(({ resource }) => paths.has(resource.path)))
-      throw refused(`An earlier change waits to be confirmed until ${new Date(it.until).toISOString()}: ${it.title}. Until then nothing is built upon it.`);
-    const { way, confirmWithin: asked } = item.asker;
-    if (asked === 0 || item.changes.length === 0) return;
-    const step = draft.firstSteps[mark.first] ?? draft.lastSteps[mark.last];
-    if (asked !== undefined && step !== undefined)
-      throw refused(`Only a change of the configuration alone can go back by itself, and this one does more: ${step.title}. Leave out confirm_within.`);
-    const cuts = way !== undefined && cutsOff(this.#accesses, item.changes, way, this.#tables, draft, this.#facts.facts);
-    if (!cuts && asked === undefined) return;
-    if (it !== undefined) throw refused(`An earlier change waits to be confirmed until ${new Date(it.until).toISOString()}, and only one can: ${it.title}.`);
-    item.provisional = { title: item.title, request: item.asker.request, until: this.#now() + (asked ?? confirmWithin) * 1000, cuts, changes: item.changes };
-  }
-
-  /** From now on a change has to be confirmed, or none has. */
-  #waitFor(provisional: Provisional | 'none' | undefined): void {
-    if (provisional === undefined) return;
-    clearTimeout(this.#provisional?.timer);
-    this.#provisional = undefined;
-    if (provisional === 'none') return;
-    this.#rest(provisional, provisional.until - this.#now());
-    const { title, request, until } = provisional;
-    this.#log.warn({ request, until: new Date(until).toISOString() }, `to be confirmed: ${title}`);
-    this.events.emit('change.provisional', { title, request, until: new Date(until).toISOString() });
-  }
-
-  #rest(it: Provisional, milliseconds: number): void {
-    const timer = setTimeout(() => void this.#goBack(it), Math.max(0, milliseconds));
-    timer.unref();
-    this.#provisional = { it, since: performance.now(), timer };
-  }
-
-  /** Going back is a change like any other: checked, applied, kept. One that fails is tried again. */
-  async #goBack(it: Provisional): Promise<void> {
-    const waiting = this.#provisional;
-    if (this.#closing || waiting?.it !== it) return;
-    // It is too late to confirm it.
-    this.#provisional = { ...waiting, since: Number.POSITIVE_INFINITY };
-    const asker = { actor: 'holdfast', request: it.request };
-    try {
-      await this.#lane.enter({
-        title: `take back, for nobody confirmed it: ${it.title}`,
-        asker,
-        changes: [],
-        provisional: 'none',
-        make: (draft) => {
-          draft.revert(it.changes);
-        },
-      });
-      this.events.emit('change.reverted', { title: it.title, request: it.request, reason: 'nobody confirmed it in time' });
-    } catch (error) {
-      this.#log.error({ ...asker, error: messageOf(error) }, `could not be taken back: ${it.title}`);
-      this.events.emit('undo.failed', { title: it.title, reason: messageOf(error) });
-      this.#rest(it, 5000);
-    }
-  }
-
-  /** Nobody can confirm what was applied before the daemon or the machine ended: it goes back before the units see it. */
-  #takeBackAtStart(): void {
-    const it = this.#store.provisional(this.resources.filter(isKeptResource));
-    if (it === undefined) return;
-    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
-    draft.restore(it.changes);
-    const changes = draft.changes();
-    const title = `take back at the start, for nobody confirmed it: ${it.title}`;
-    this.#store.commit([{ at: this.#time(), actor: 'holdfast', request: it.request, title, changes }], changes, draft.sequences(), 'none');
-    this.#tables.apply(changes, draft.sequences());
-    this.#log.warn({ request: it.request }, title);
-    this.events.emit('change.reverted', { title: it.title, request: it.request, reason: 'the daemon or the machine ended before it was confirmed' });
+    item.provisional = this.#confirmation.demand(item.title, item.asker, item.changes, draft, draft.firstSteps[mark.first] ?? draft.lastSteps[mark.last]);
   }
 
   // Work that takes its time -----------------------------------------------------------------------------------------
@@ -766,89 +634,14 @@ export class Engine {
     }
   }
 
-  // Units ------------------------------------------------------------------------------------------------------------
-
-  /** Makes one unit true to what is kept. A failure is loud, marks the unit degraded and is tried again. */
-  async #repair(state: UnitState, when: string, laid?: ReadonlySet<string>): Promise<void> {
-    const { unit } = state;
-    try {
-      const desired = unit.render(this.#tables, this.#facts.facts);
-      const { deeds } = await converge(this.#host, desired, state.applied, laid === undefined ? {} : { laid });
-      state.applied = desired;
-      if (deeds.length > 0) this.#log.info({ unit: unit.name, deeds }, `brought the machine to the configuration ${when}`);
-      this.#recovered(state);
-    } catch (error) {
-      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
-      state.applied = undefined;
-      state.degraded = messageOf(error);
-      state.attempts += 1;
-      this.#log.error({ unit: unit.name, error: messageOf(error) }, `the machine is not what the configuration says ${when}`);
-      this.events.emit('unit.degraded', { unit: unit.name, reason: messageOf(error) });
-      this.#tryAgain(state);
-    }
-  }
-
-  /** What cannot be written here is told by its unit, which tries it again. */
-  async #layServiceFiles(): Promise<ReadonlySet<string>> {
-    try {
-      const written = await layServiceFiles(
-        this.#host,
-        this.#units.map(({ unit }) => unit.render(this.#tables, this.#facts.facts)),
-        (title, error) => this.#log.error({ error: messageOf(error) }, `could not ${title}`),
-      );
-      if (written.length > 0) this.#log.info({ written }, 'told the service manager what there is to start');
-      return new Set(written);
-    } catch (error) {
-      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
-      this.#log.error({ error: messageOf(error) }, 'could not tell the service manager what there is to start');
-      return new Set();
-    }
-  }
-
-  #tryAgain(state: UnitState): void {
-    if (this.#closing) return;
-    clearTimeout(state.retry);
-    state.retry = setTimeout(() => void this.#settleUnit(state), retryAfter(state.attempts));
-    state.retry.unref();
-  }
-
-  #recovered(state: UnitState): void {
-    clearTimeout(state.retry);
-    state.attempts = 0;
-    if (state.degraded === undefined) return;
-    state.degraded = undefined;
-    this.#log.info({ unit: state.unit.name }, 'recovered');
-    this.events.emit('unit.recovered', { unit: state.unit.name });
-  }
-
-  /** Repairs a unit in the lane, so that it meets no change half way. */
-  async #settleUnit(state: UnitState): Promise<void> {
-    await this.#inLane(`repair ${state.unit.name}`, () => this.#repair(state, 'on another try'));
-  }
-
-  /** Tells of what has begun to be short. */
-  #heed(state: UnitState): void {
-    const { unit, warned } = state;
-    const warnings = new Set(unit.warnings?.(this.#tables, this.#facts.facts));
-    state.warned = warnings;
-    for (const warning of warnings) {
-      if (warned.has(warning)) continue;
-      this.#log.warn({ unit: unit.name }, warning);
-      this.events.emit('unit.warned', { unit: unit.name, warning });
-    }
-  }
+  // Following the machine --------------------------------------------------------------------------------------------
 
   #factsChanged(topic: Topic): void {
     if (this.#closing || !this.#started) return;
-    for (const state of this.#units) if (state.unit.uses?.includes(topic)) this.#heed(state);
+    this.#upkeep.heedAll(topic);
     // What a job is making is the job's own to write down.
     if (this.#jobsAtWork === 0) void this.#followAll(topic);
-    for (const state of this.#units) {
-      if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
-      else if (!(state.unit.uses ?? []).includes(topic)) continue;
-      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.unit.render(this.#tables, this.#facts.facts))) continue;
-      void this.#inLane(`follow the machine: ${state.unit.name}`, () => this.#repair(state, `after a change of ${topic}`));
-    }
+    this.#upkeep.follow(topic);
   }
 
   async #followAll(topic: Topic): Promise<void> {
@@ -861,7 +654,7 @@ export class Engine {
   async #follow(resource: Kept): Promise<void> {
     const follows = resource.kind === 'collection' ? resource.follows : undefined;
     if (follows === undefined) return;
-    const draft = new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
+    const draft = this.#draft();
     follows.keep(draft);
     if (draft.changes().length === 0) return;
     try {
@@ -871,17 +664,17 @@ export class Engine {
     }
   }
 
-  /** Whether a service that this unit keeps running has ended by other hands. */
-  #hasStopped(state: UnitState): boolean {
-    return (state.applied?.services ?? []).some(({ name, running }) => running && this.#facts.facts.services.get(name)?.running === false);
-  }
-
   async #inLane(title: string, deed: () => Promise<void>): Promise<void> {
     try {
       await this.change(title, { actor: 'holdfast', request: '' }, (draft) => draft.plan.last({ title, perform: deed }));
     } catch (error) {
       this.#log.error({ error: messageOf(error) }, title);
     }
+  }
+
+  /** Over what is kept now. */
+  #draft(): LayeredDraft {
+    return new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
   }
 
   #time(): string {

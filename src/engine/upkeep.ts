@@ -1,0 +1,213 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Host, HostError } from '../host/ports/index.ts';
+import { messageOf } from '../lib/text.ts';
+import { converge, type Deeds, layServiceFiles } from './converge.ts';
+import type { LayeredDraft } from './draft.ts';
+import type { Log } from './engine.ts';
+import { Fault } from './errors.ts';
+import type { EventBus } from './events.ts';
+import type { Topic } from './facts.ts';
+import type { World } from './resource.ts';
+import { type Desired, inOrder, type Unit } from './unit.ts';
+
+/** A unit, and what the machine is known to be of it. */
+export interface UnitState {
+  readonly unit: Unit;
+  /** Undefined when only the machine itself can tell. */
+  applied: Desired | undefined;
+  degraded: string | undefined;
+  attempts: number;
+  /** The warnings that were told of and still hold. */
+  warned: ReadonlySet<string>;
+  retry: NodeJS.Timeout | undefined;
+}
+
+/** What a change makes of a unit. */
+export interface Affected {
+  readonly state: UnitState;
+  readonly desired: Desired;
+}
+
+export interface UnitReport {
+  readonly unit: string;
+  readonly degraded: string | null;
+  /** What would have to be done to make the machine true. */
+  readonly drift: Deeds;
+  /** What cannot be served now, and why. */
+  readonly omissions: readonly string[];
+  /** What is going to be short. */
+  readonly warnings: readonly string[];
+}
+
+interface UpkeepParts {
+  readonly units: readonly Unit[];
+  readonly host: Host;
+  readonly log: Log;
+  readonly events: EventBus;
+  readonly world: () => World;
+  /** Does it when no change is under way, and tells of a failure itself. */
+  readonly inLane: (title: string, deed: () => Promise<void>) => Promise<void>;
+}
+
+/** Milliseconds before a degraded unit is tried again: soon, then patiently. */
+const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
+
+/** Keeps the machine true to what is kept, unit by unit, also when it changes by other hands. */
+export class Upkeep {
+  readonly #host: Host;
+  readonly #log: Log;
+  readonly #events: EventBus;
+  readonly #world: () => World;
+  readonly #inLane: UpkeepParts['inLane'];
+  readonly #states: readonly UnitState[];
+  #closing = false;
+
+  constructor({ units, host, log, events, world, inLane }: UpkeepParts) {
+    this.#host = host;
+    this.#log = log;
+    this.#events = events;
+    this.#world = world;
+    this.#inLane = inLane;
+    this.#states = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
+  }
+
+  /** Makes the machine what is kept, whatever it was. */
+  async begin(): Promise<void> {
+    const laid = await this.#layServiceFiles();
+    for (const state of this.#states) await this.#repair(state, 'at start', laid);
+  }
+
+  close(): void {
+    this.#closing = true;
+    for (const { retry } of this.#states) clearTimeout(retry);
+  }
+
+  /** Where the machine is not what the configuration says, and could not be made so. */
+  get degraded(): readonly { readonly unit: string; readonly reason: string }[] {
+    return this.#states.flatMap(({ unit, degraded }) => (degraded === undefined ? [] : [{ unit: unit.name, reason: degraded }]));
+  }
+
+  /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
+  async report(): Promise<readonly UnitReport[]> {
+    const { view, facts } = this.#world();
+    const reports: UnitReport[] = [];
+    for (const { unit, degraded } of this.#states) {
+      const desired = unit.render(view, facts);
+      const { deeds } = await converge(this.#host, desired, undefined, { pretend: true });
+      reports.push({ unit: unit.name, degraded: degraded ?? null, drift: deeds, omissions: desired.omissions ?? [], warnings: unit.warnings?.(view, facts) ?? [] });
+    }
+    return reports;
+  }
+
+  /** The units that read what was changed. */
+  concerned(draft: LayeredDraft): readonly UnitState[] {
+    const changed = new Set(draft.changes().map(({ resource }) => resource.path));
+    return this.#states.filter(({ unit }) => unit.reads.some(({ path }) => changed.has(path)));
+  }
+
+  /** Of these units those that render something else from the draft. */
+  affected(draft: LayeredDraft, concerned = this.concerned(draft)): readonly Affected[] {
+    return concerned
+      .map((state) => ({ state, desired: state.unit.render(draft, draft.facts) }))
+      .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
+  }
+
+  /** After a change that failed: what is kept is rendered again, the last unit first. */
+  async takeBack(begun: readonly UnitState[]): Promise<void> {
+    for (const state of begun.toReversed()) {
+      state.applied = undefined;
+      await this.#repair(state, 'after a failed change');
+    }
+  }
+
+  recovered(state: UnitState): void {
+    clearTimeout(state.retry);
+    state.attempts = 0;
+    if (state.degraded === undefined) return;
+    state.degraded = undefined;
+    this.#log.info({ unit: state.unit.name }, 'recovered');
+    this.#events.emit('unit.recovered', { unit: state.unit.name });
+  }
+
+  /** Tells of what has begun to be short. */
+  heed(state: UnitState): void {
+    const { unit, warned } = state;
+    const { view, facts } = this.#world();
+    const warnings = new Set(unit.warnings?.(view, facts));
+    state.warned = warnings;
+    for (const warning of warnings) {
+      if (warned.has(warning)) continue;
+      this.#log.warn({ unit: unit.name }, warning);
+      this.#events.emit('unit.warned', { unit: unit.name, warning });
+    }
+  }
+
+  /** Brings into line the units for which the machine has changed. */
+  follow(topic: Topic): void {
+    const { view, facts } = this.#world();
+    for (const state of this.#states) {
+      if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
+      else if (!(state.unit.uses ?? []).includes(topic)) continue;
+      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.unit.render(view, facts))) continue;
+      void this.#inLane(`follow the machine: ${state.unit.name}`, () => this.#repair(state, `after a change of ${topic}`));
+    }
+  }
+
+  heedAll(topic: Topic): void {
+    for (const state of this.#states) if (state.unit.uses?.includes(topic)) this.heed(state);
+  }
+
+  /** Makes one unit true to what is kept. A failure is loud, marks the unit degraded and is tried again. */
+  async #repair(state: UnitState, when: string, laid?: ReadonlySet<string>): Promise<void> {
+    const { unit } = state;
+    try {
+      const { view, facts } = this.#world();
+      const desired = unit.render(view, facts);
+      const { deeds } = await converge(this.#host, desired, state.applied, laid === undefined ? {} : { laid });
+      state.applied = desired;
+      if (deeds.length > 0) this.#log.info({ unit: unit.name, deeds }, `brought the machine to the configuration ${when}`);
+      this.recovered(state);
+    } catch (error) {
+      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
+      state.applied = undefined;
+      state.degraded = messageOf(error);
+      state.attempts += 1;
+      this.#log.error({ unit: unit.name, error: messageOf(error) }, `the machine is not what the configuration says ${when}`);
+      this.#events.emit('unit.degraded', { unit: unit.name, reason: messageOf(error) });
+      this.#tryAgain(state);
+    }
+  }
+
+  /** In the lane, so that it meets no change half way. */
+  #tryAgain(state: UnitState): void {
+    if (this.#closing) return;
+    clearTimeout(state.retry);
+    const again = () => this.#inLane(`repair ${state.unit.name}`, () => this.#repair(state, 'on another try'));
+    state.retry = setTimeout(() => void again(), retryAfter(state.attempts));
+    state.retry.unref();
+  }
+
+  /** What cannot be written here is told by its unit, which tries it again. */
+  async #layServiceFiles(): Promise<ReadonlySet<string>> {
+    const { view, facts } = this.#world();
+    try {
+      const written = await layServiceFiles(
+        this.#host,
+        this.#states.map(({ unit }) => unit.render(view, facts)),
+        (title, error) => this.#log.error({ error: messageOf(error) }, `could not ${title}`),
+      );
+      if (written.length > 0) this.#log.info({ written }, 'told the service manager what there is to start');
+      return new Set(written);
+    } catch (error) {
+      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
+      this.#log.error({ error: messageOf(error) }, 'could not tell the service manager what there is to start');
+      return new Set();
+    }
+  }
+
+  /** Whether a service that this unit keeps running has ended by other hands. */
+  #hasStopped(state: UnitState): boolean {
+    const { services } = this.#world().facts;
+    return (state.applied?.services ?? []).some(({ name, running }) => running && services.get(name)?.running === false);
+  }
+}
