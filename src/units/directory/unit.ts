@@ -13,6 +13,7 @@ export const directoryUnit: Unit = {
   says: 'Accounts of LDAP directories, NIS domains and Active Directory domains.',
   reads: [domainSettings, ldapSettings, nisSettings, certificateAuthority],
   services: ['nslcd', 'ypbind'],
+  uses: ['membership'],
   after: ['accounts'],
   render(view, facts) {
     const ldap = view.only(ldapSettings);

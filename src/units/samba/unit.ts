@@ -25,8 +25,7 @@ export const sambaUnit: Unit = {
   says: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
   reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask, domainSettings, ldapSettings, certificateAuthority, ...Object.values(idmapCollections)],
   services: ['winbind', directoryPasswordName, 'smbd', 'nmbd', monitorName],
-  // Not the membership: what joins and leaves renders it as well, and nobody shall between the two.
-  uses: ['storage'],
+  uses: ['storage', 'membership'],
   // The authority of the directory is a file of that unit.
   after: ['accounts', 'directory', 'kerberos'],
   render(view, { storage, membership }) {
