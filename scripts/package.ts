@@ -86,6 +86,8 @@ await rm(tree, { recursive: true, force: true });
 await bundle('dist/package/usr/lib/holdfast/dist');
 await copyFile(`${root}/package.json`, `${home}/package.json`);
 await mkdir(`${home}/bin`, { recursive: true });
+// What somebody is shown who may see nothing.
+await mkdir(`${home}/empty`);
 await copyFile(process.execPath, `${home}/bin/node`);
 run('strip', '--strip-unneeded', `${home}/bin/node`);
 const database = `${home}/node_modules/better-sqlite3`;
@@ -114,7 +116,7 @@ await put(
   ),
 );
 await put('/DEBIAN/conffiles', lines('/etc/holdfast/holdfast.conf'));
-for (const program of ['disk-report', 'domain-controller', 'domain-monitor', 'in-jail', 'snmp-pools', 'ups-event'])
+for (const program of ['disk-report', 'domain-controller', 'domain-monitor', 'in-jail', 'samba-directory', 'snmp-pools', 'ups-event'])
   await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
 for (const script of ['postinst', 'prerm', 'postrm']) await put(`/DEBIAN/${script}`, await readFile(`${root}/packaging/${script}`, 'utf8'), 0o755);
 await cp(`${root}/plugins`, `${tree}/usr/share/holdfast/plugins`, { recursive: true });

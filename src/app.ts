@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
-import { domainRule } from './areas/directoryservice/domain-rule.ts';
+import { domainRule, sambaDomainRule } from './areas/directoryservice/domain-rule.ts';
 import { catalogue } from './areas/index.ts';
 import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
 import { enablePlugin, installPlugin } from './areas/plugins/install.ts';
@@ -67,7 +67,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const engine = await Engine.start({
     resources: parts.resources ?? catalogue,
     units: parts.units ?? units,
-    rules: [portRule(parts.listen), domainRule, jailsStay, jailsKeepAddresses],
+    rules: [portRule(parts.listen), domainRule, sambaDomainRule, jailsStay, jailsKeepAddresses],
     accesses,
     host,
     store,

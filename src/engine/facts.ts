@@ -1,6 +1,7 @@
 import type { KnownAccounts } from '../host/ports/accounts.ts';
 import type { BootEnvironment } from '../host/ports/boot-environments.ts';
 import type { Disk } from '../host/ports/disks.ts';
+import type { Membership } from '../host/ports/domain.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { RunningJail } from '../host/ports/jails.ts';
 import type { NetworkState } from '../host/ports/network.ts';
@@ -24,6 +25,8 @@ export interface Facts {
   readonly importable: readonly ImportablePool[];
   /** Those that run, by name. */
   readonly jails: ReadonlyMap<string, RunningJail>;
+  /** In an Active Directory domain. */
+  readonly membership: Membership | undefined;
   readonly network: NetworkState;
   /** By the plugin's number. */
   readonly plugins: ReadonlyMap<number, PluginStatus>;
@@ -53,7 +56,7 @@ export interface Storage {
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host' | 'bootPool' | 'importable'>;
 
-export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'network', 'plugins', 'services', 'storage', 'targets'];
+export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'membership', 'network', 'plugins', 'services', 'storage', 'targets'];
 
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
 const freshFor: Readonly<Record<Topic, number>> = {
@@ -62,6 +65,7 @@ const freshFor: Readonly<Record<Topic, number>> = {
   condition: 300_000,
   disks: 60_000,
   jails: 5_000,
+  membership: 60_000,
   network: 5_000,
   plugins: 5_000,
   services: 5_000,
@@ -96,6 +100,7 @@ export class FactKeeper {
       disks: [],
       importable: [],
       jails: new Map(),
+      membership: undefined,
       network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
       plugins: new Map(),
       services: new Map(),
@@ -143,7 +148,7 @@ export class FactKeeper {
   }
 
   async #gather(topic: Topic): Promise<Partial<Facts>> {
-    const { accounts, bootEnvironments, disks, jails, machine, network, plugins, services, targets, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, domain, jails, machine, network, plugins, services, targets, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
@@ -157,6 +162,8 @@ export class FactKeeper {
         return { disks: await disks.list(), importable: await zfs.importable() };
       case 'jails':
         return { jails: await jails.look() };
+      case 'membership':
+        return { membership: await domain.membership() };
       case 'network':
         return { network: await network.look() };
       case 'plugins':

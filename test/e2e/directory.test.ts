@@ -54,6 +54,53 @@ test('a directory that refuses is told in words, with 409, and nothing is kept',
   }
 });
 
+test('Samba uses the passwords of a directory that has them, and its own again afterwards', async (t) => {
+  const { api, host } = await started(t);
+  const conf = async () => ((await host.files.read('/etc/samba/smb.conf')) ?? '').split('\n').map((line) => line.trim());
+  const fresh = await conf();
+  await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  for (const [change, words] of [
+    [{ ldap_binddn: 'cn=clerk,dc=example,dc=com', ldap_bindpw: 'clerks secret' }, /shows cn=clerk,dc=example,dc=com no passwords for Samba/],
+    [{ ldap_netbiosname_a: 'store' }, /has no entry sambaDomainName=STORE for this machine/],
+    [{ ldap_anonbind: true }, /"ldap_anonbind".*to an account only/],
+    [{ ldap_usersuffix: 'ou=50%' }, /"ldap_usersuffix".*Samba would read/],
+  ] as const) {
+    const answer = await api.put(address, { ...settings, ldap_has_samba_schema: true, ...change });
+    assert.equal(answer.status, 409, answer.text);
+    assert.match(answer.text, words);
+    assert.deepEqual(await conf(), fresh);
+  }
+  await api.expect(200, 'PUT', address, { ...settings, ldap_usersuffix: 'ou=people', ldap_has_samba_schema: true });
+  for (const line of [
+    'passdb backend = ldapsam:ldap://ldap.example.com/',
+    'ldap suffix = dc=example,dc=com',
+    'ldap user suffix = ou=people',
+    'ldap admin dn = cn=reader,dc=example,dc=com',
+  ])
+    assert.ok((await conf()).includes(line), line);
+  assert.doesNotMatch((await conf()).join('\n'), /smbpasswd:|directory secret/);
+  assert.equal(await host.files.mode('/etc/holdfast/samba-directory-password'), 0o600);
+  const keeper = async () => (await host.services.states(['holdfast-samba-directory'])).get('holdfast-samba-directory')?.running;
+  assert.equal(await keeper(), true);
+  // The directory knows the server's accounts by its name, and a domain has passwords of its own.
+  const named = await api.put('services/cifs/', { cifs_srv_netbiosname: 'archive' });
+  assert.equal(named.status, 409);
+  assert.match(named.text, /keeps the accounts of HOLDFAST, and is to be asked about ARCHIVE/);
+  const joined = await api.put('directoryservice/activedirectory/', {
+    ad_enable: true,
+    ad_domainname: 'corp.example.com',
+    ad_bindname: 'Administrator',
+    ad_bindpw: 'domain secret',
+  });
+  assert.equal(joined.status, 409);
+  assert.match(joined.text, /set ldap_has_samba_schema false/);
+  await api.expect(200, 'PUT', address, { ldap_netbiosname_a: 'archive' });
+  await api.expect(200, 'PUT', address, { ldap_netbiosname_a: 'holdfast', ldap_enable: false });
+  assert.deepEqual(await conf(), fresh);
+  assert.equal(await host.files.read('/etc/holdfast/samba-directory-password'), undefined);
+  assert.equal(await keeper(), false);
+});
+
 test('the try is a job with a readable end, which does not tell the password', async (t) => {
   const { api } = await started(t);
   await api.put(address, { ...settings, ldap_bindpw: 'hidden word' });

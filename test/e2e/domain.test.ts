@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Domain } from '../../src/host/ports/domain.ts';
-import type { Host } from '../../src/host/ports/index.ts';
+import { type Host, HostError } from '../../src/host/ports/index.ts';
+import type { Api } from '../support/api.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 import { exampleKeytab } from '../support/keytabs.ts';
 
@@ -30,7 +31,7 @@ test('the machine joins, is a member, and leaves', async (t) => {
   const { api, host } = await started(t);
   const fresh = await host.files.read('/etc/samba/smb.conf');
   await api.expect(200, 'PUT', address, membership);
-  assert.equal(await host.domain.membership(), 'corp.example.com');
+  assert.deepEqual(await host.domain.membership(), { domain: 'corp.example.com', machine: 'archive' });
   const conf = (await host.files.read('/etc/samba/smb.conf')) ?? '';
   for (const line of ['  netbios name = archive', '  security = ads', '  workgroup = CORP', '  idmap config CORP : backend = rid'])
     assert.ok(conf.split('\n').includes(line), line);
@@ -95,18 +96,95 @@ test('one gets out of a domain that cannot be asked any more, and the job tells 
   const withoutAccounts = (domain: Domain): Domain => ({
     inquire: async (access) => (isGone ? { found: false, objection: 'account', said: '' } : domain.inquire(access)),
     join: (joining, heard) => domain.join(joining, heard),
-    leave: (joining, heard) => domain.leave(joining, heard),
+    leave: async (joining, heard) => {
+      if (isGone) throw new HostError('The domain gives no Kerberos ticket.');
+      return domain.leave(joining, heard);
+    },
+    forget: () => domain.forget(),
     membership: () => domain.membership(),
     answers: (server, seconds) => domain.answers(server, seconds),
   });
-  const { api } = await started(t, (host) => ({ ...host, domain: withoutAccounts(host.domain) }));
+  const { api, host } = await started(t, (real) => ({ ...real, domain: withoutAccounts(real.domain) }));
   await api.expect(200, 'PUT', address, membership);
   isGone = true;
   const refusal = await api.put(address, { ad_bindpw: 'another' });
   assert.equal(refusal.status, 409);
   await api.expect(200, 'PUT', address, { ad_enable: false });
-  const [job] = await api.list(jobs);
-  assert.match(String(job?.['progress']), /does not know the account Administrator\. So the domain was not told, and still has an account for archive/);
+  await farewell(t, api, /gives no Kerberos ticket\. So the domain was not told, and still has an account for archive/);
+  assert.equal(await host.domain.membership(), undefined);
+});
+
+/** Waits until what is left of a membership is given up, and the job says so. */
+async function farewell(t: TestContext, api: Api, said: RegExp): Promise<void> {
+  await t.waitFor(
+    async () => {
+      const job = (await api.list(jobs)).find((one) => String(one['title']).startsWith('give up the membership'));
+      assert.equal(job?.['state'], 'finished');
+      assert.match(String(job?.['progress']), said);
+    },
+    { timeout: 20_000 },
+  );
+}
+
+const config = '/api/holdfast/v1/config';
+const domainAlerts = async (api: Api) => (await api.list('system/alert/')).filter((one) => /of the domain/.test(String(one['message'])));
+
+test('a restored configuration without the domain takes the machine out of it', async (t) => {
+  const { api, host } = await started(t);
+  const file = await api.expect(200, 'POST', `${config}/backup`);
+  await api.expect(200, 'PUT', address, membership);
+  await api.expect(200, 'POST', `${config}/restore`, { file });
+  assert.equal((await api.expect(200, 'GET', address))['ad_enable'], false);
+  await farewell(t, api, /Deleted account for 'ARCHIVE'/);
+  assert.equal(await host.domain.membership(), undefined);
+  assert.equal((await host.services.states(['winbind'])).get('winbind')?.running, false);
+  assert.deepEqual(await domainAlerts(api), []);
+});
+
+test('a restored configuration with a domain that the machine has left says so, and how it joins again', async (t) => {
+  const { api, host } = await started(t);
+  await api.expect(200, 'PUT', address, membership);
+  const member = await api.expect(200, 'POST', `${config}/backup`);
+  const sealed = await api.expect(200, 'POST', `${config}/backup`, { passphrase: 'correct horse' });
+  // As long as the machine is a member, nothing is asked of the domain.
+  const before = (await api.list(jobs)).length;
+  await api.expect(200, 'POST', `${config}/restore`, { file: member });
+  assert.equal((await api.list(jobs)).length, before);
+  assert.deepEqual(await host.domain.membership(), { domain: 'corp.example.com', machine: 'archive' });
+  assert.deepEqual(await domainAlerts(api), []);
+
+  await api.expect(200, 'PUT', address, { ad_enable: false });
+  await api.expect(200, 'POST', `${config}/restore`, { file: sealed, passphrase: 'correct horse' });
+  assert.equal((await api.expect(200, 'GET', address))['ad_enable'], true);
+  assert.equal(await host.domain.membership(), undefined);
+  // Samba serves on as a server by itself.
+  assert.doesNotMatch((await host.files.read('/etc/samba/smb.conf')) ?? '', /security = ads/);
+  assert.equal((await host.services.states(['winbind'])).get('winbind')?.running, false);
+  const [alert] = await domainAlerts(api);
+  assert.equal(alert?.['level'], 'CRIT');
+  assert.match(String(alert?.['message']), /^The machine is not archive of the domain corp\.example\.com, as its settings say: send ad_enable true/);
+
+  assert.equal((await api.put(address, { ad_enable: true, ad_bindpw: 'wrong' })).status, 409);
+  await api.expect(200, 'PUT', address, { ad_enable: true });
+  assert.deepEqual(await host.domain.membership(), { domain: 'corp.example.com', machine: 'archive' });
+  assert.match((await host.files.read('/etc/samba/smb.conf')) ?? '', /security = ads/);
+  assert.equal((await host.services.states(['winbind'])).get('winbind')?.running, true);
+  assert.deepEqual(await domainAlerts(api), []);
+});
+
+test('a configuration without secrets comes to another machine, and the password is asked for', async (t) => {
+  const { api: first } = await started(t);
+  await first.expect(200, 'PUT', address, membership);
+  const file = await first.expect(200, 'POST', `${config}/backup`);
+  const { api, host } = await started(t);
+  await api.expect(200, 'POST', `${config}/restore`, { file });
+  assert.equal((await domainAlerts(api)).length, 1);
+  const answer = await api.put(address, { ad_enable: true });
+  assert.equal(answer.status, 409);
+  assert.match(answer.text, /"ad_bindpw".*The account has a password/);
+  await api.expect(200, 'PUT', address, { ad_enable: true, ad_bindpw: membership.ad_bindpw });
+  assert.deepEqual(await host.domain.membership(), { domain: 'corp.example.com', machine: 'archive' });
+  assert.deepEqual(await domainAlerts(api), []);
 });
 
 test('all that keeps the settings from being right is told together', async (t) => {

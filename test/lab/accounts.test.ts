@@ -58,6 +58,28 @@ test('a new password counts at once for SSH and FTP, and the old one no more', a
   assert.notEqual((await byFtp('mary', 'first secret')).status, 0);
 });
 
+test('by FTP an account without a home folder begins at the volumes, or sees nothing where the home folder would be all', async () => {
+  await nas.api.expect(201, 'POST', 'account/users/', { bsdusr_username: 'carl', bsdusr_full_name: 'Carl', bsdusr_password: 'carls secret', bsdusr_creategroup: true });
+  await nas.machine.run('mkdir /mnt/tank/drop; chown carl /mnt/tank/drop');
+  const put = (name: string) => runClient(['curl', '-sS', '--user', 'carl:carls secret', '-T', join(folder, 'key.pub'), `ftp://${nas.machine.address}/${name}`]);
+  assert.equal((await byFtp('carl', 'carls secret')).stdout, 'tank\n');
+  assert.equal((await put('tank/drop/letter')).status, 0);
+  assert.equal((await nas.machine.run("stat -c '%U' /mnt/tank/drop/letter")).trim(), 'carl');
+  assert.notEqual((await put('tank/letter')).status, 0, 'as far as the permissions go');
+  assert.notEqual((await byFtp('carl', 'another')).status, 0);
+  assert.match((await byFtp('mary', 'second secret')).stdout, /^\.ssh$|^$/m, 'who has a home begins there');
+  await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_defaultroot: true });
+  const shown = await byFtp('carl', 'carls secret');
+  assert.deepEqual([shown.status, shown.stdout], [0, '']);
+  assert.notEqual((await put('letter')).status, 0);
+  const away = await runClient(['curl', '-s', '--list-only', '--user', 'carl:carls secret', `ftp://${nas.machine.address}//mnt/`]);
+  assert.notEqual(away.stdout, 'tank\n');
+  await nas.machine.run('mkdir -p /mnt/tank/mary && touch /mnt/tank/mary/hers');
+  assert.match((await byFtp('mary', 'second secret')).stdout, /^hers$/m);
+  await nas.machine.run('rm /mnt/tank/mary/hers');
+  await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_defaultroot: false });
+});
+
 test('sudo is there when the record says so', async () => {
   assert.notEqual((await byKey('mary', 'echo second secret | sudo -S -k true')).status, 0);
   await nas.api.expect(200, 'PUT', mary, { bsdusr_sudo: true });

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { ntHash } from '../../src/lib/md4.ts';
 import { Machine } from '../support/lab/machine.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 import { run, runClient } from '../support/lab/network.ts';
@@ -18,6 +19,7 @@ include /etc/ldap/schema/core.schema
 include /etc/ldap/schema/cosine.schema
 include /etc/ldap/schema/nis.schema
 include /etc/ldap/schema/inetorgperson.schema
+include /usr/share/doc/samba/examples/LDAP/samba.schema
 modulepath /usr/lib/ldap
 moduleload back_mdb
 TLSCACertificateFile /srv/ldap/ca.pem
@@ -29,10 +31,11 @@ rootdn "cn=admin,dc=example,dc=com"
 rootpw "the server's own"
 directory /srv/ldap/db
 access to attrs=userPassword by anonymous auth by * none
+access to attrs=sambaNTPassword by dn.exact="cn=reader,dc=example,dc=com" read by * none
 access to * by * read
 `;
 
-const entries = `dn: dc=example,dc=com
+const entries = () => `dn: dc=example,dc=com
 objectClass: dcObject
 objectClass: organization
 o: Example
@@ -52,10 +55,26 @@ objectClass: simpleSecurityObject
 cn: reader
 userPassword: may read
 
+dn: cn=clerk,dc=example,dc=com
+objectClass: organizationalRole
+objectClass: simpleSecurityObject
+cn: clerk
+userPassword: may count
+
+dn: sambaDomainName=HOLDFAST,dc=example,dc=com
+objectClass: sambaDomain
+sambaDomainName: HOLDFAST
+sambaSID: S-1-5-21-1111-2222-3333
+
 dn: uid=lena,ou=people,dc=example,dc=com
 objectClass: inetOrgPerson
 objectClass: posixAccount
 objectClass: shadowAccount
+objectClass: sambaSamAccount
+sambaSID: S-1-5-21-1111-2222-3333-5001
+sambaNTPassword: ${ntHash('lenas secret')}
+sambaAcctFlags: [U          ]
+sambaPwdLastSet: 1700000000
 uid: lena
 cn: Lena
 sn: Lena
@@ -83,7 +102,7 @@ before(async () => {
   await far.run('mkdir -p /srv/ldap/db');
   for (const name of ['ca.pem', 'server.pem', 'server.key']) await put(`/srv/ldap/${name}`, await readFile(pem(name), 'utf8'));
   await put('/srv/ldap/slapd.conf', slapdConf);
-  await put('/srv/ldap/entries', entries);
+  await put('/srv/ldap/entries', entries());
   await far.run(`
     slapadd -f /srv/ldap/slapd.conf -l /srv/ldap/entries
     slapd -f /srv/ldap/slapd.conf -h 'ldap:/// ldaps:///'`);
@@ -115,6 +134,8 @@ const ssh = (user: string, password: string, command: string) =>
     ...['-p', password, 'ssh', '-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null', '-o', 'LogLevel=ERROR'],
     ...['-o', 'PubkeyAuthentication=no', '-o', 'NumberOfPasswordPrompts=1', `${user}@${nas.machine.address}`, command],
   ]);
+
+const smb = (user: string, password: string, command: string) => runClient(['smbclient', `//${nas.machine.address}/papers`, '-U', `${user}%${password}`, '-c', command]);
 
 const settings = () => ({
   ldap_enable: true,
@@ -185,8 +206,52 @@ for (const ssl of ['on', 'start_tls']) {
   });
 }
 
+test('accounts of a directory with the Samba schema log in to shares', async () => {
+  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }] });
+  await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/papers', cifs_name: 'papers' });
+  await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/posters', cifs_name: 'posters', cifs_guestok: true });
+  await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  await nas.api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'mary',
+    bsdusr_full_name: 'Mary',
+    bsdusr_password: 'marys secret',
+    bsdusr_creategroup: true,
+    bsdusr_shell: '/bin/bash',
+  });
+  await nas.machine.run('chmod 777 /mnt/tank/papers');
+  assert.equal((await smb('mary', 'marys secret', 'ls')).status, 0);
+
+  await refused(
+    { ...settings(), ldap_has_samba_schema: true, ldap_binddn: 'cn=clerk,dc=example,dc=com', ldap_bindpw: 'may count' },
+    /shows cn=clerk,dc=example,dc=com no passwords for Samba/,
+  );
+  await refused({ ...settings(), ldap_has_samba_schema: true, ldap_netbiosname_a: 'other' }, /no entry sambaDomainName=OTHER/);
+  for (const ssl of ['off', 'start_tls', 'on']) {
+    await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ...settings(), ldap_has_samba_schema: true, ldap_ssl: ssl, ldap_certificate: ssl === 'off' ? null : authority });
+    const outcome = await smb('lena', 'lenas secret', `put /etc/hostname letter-${ssl}; ls`);
+    assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
+    assert.equal(await nas.machine.run(`stat -c '%U %G' /mnt/tank/papers/letter-${ssl}`), 'lena painters\n');
+    assert.match((await smb('lena', 'another', 'ls')).stdout, /NT_STATUS_LOGON_FAILURE/);
+  }
+  // Samba has one store of passwords: the machine's own accounts are not in this one, and everything else of theirs is as it was.
+  assert.match((await smb('mary', 'marys secret', 'ls')).stdout, /NT_STATUS_ACCESS_DENIED/);
+  assert.equal((await ssh('mary', 'marys secret', 'id -un')).stdout, 'mary\n');
+  assert.equal((await runClient(['smbclient', `//${nas.machine.address}/posters`, '-N', '-c', 'ls'])).status, 0, 'guests are nobody of either');
+  // The word for the directory is there with its service, and goes with the setting.
+  const kept = () => nas.machine.run(`python3 -c 'import tdb; print(sum(b"LDAP_BIND_PW" in key for key in tdb.open("/var/lib/samba/private/secrets.tdb").keys()))'`);
+  assert.equal(await kept(), '1\n');
+  await nas.machine.run('systemctl stop holdfast-samba-directory');
+  assert.equal(await kept(), '0\n');
+  await nas.machine.run('systemctl start holdfast-samba-directory; systemctl restart smbd');
+  await eventually(30, async () => assert.equal((await smb('lena', 'lenas secret', 'ls')).status, 0));
+  await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ldap_enable: false, ldap_ssl: 'off' });
+  assert.equal(await kept(), '0\n');
+  assert.equal((await smb('mary', 'marys secret', 'ls')).status, 0);
+  assert.match((await smb('lena', 'lenas secret', 'put /etc/hostname again')).stdout, /NT_STATUS/);
+});
+
 test('the password is neither in the log nor in the jobs', async () => {
-  assert.doesNotMatch(await nas.machine.run('journalctl -u holdfast --no-pager -o cat'), /may read/);
+  assert.doesNotMatch(await nas.machine.run('journalctl -q --no-pager -o cat; ps -eo args; cat /var/log/samba/log.*'), /may read/);
   assert.doesNotMatch(JSON.stringify(await nas.api.list('/api/holdfast/v1/jobs?subject=directoryservice/ldap')), /may read/);
 });
 

@@ -17,8 +17,25 @@ before(async () => {
       `systemctl stop smbd nmbd winbind systemd-resolved
       samba-tool domain provision --server-role=dc --use-rfc2307 --realm=CORP.EXAMPLE.COM --domain=CORP --dns-backend=SAMBA_INTERNAL \\
         --host-ip=${far.address} --adminpass='Other 54321' --targetdir=/var/lib/samba/far >/dev/null 2>&1
+      mkdir -p /srv/tls && cd /srv/tls
+      new() { openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" "\${@:2}" 2>/dev/null; chmod 600 "$1.key"; }
+      new authority; new stranger
+      new dc.corp.example.com -CA authority.pem -CAkey authority.key -addext subjectAltName=DNS:dc.corp.example.com -addext basicConstraints=CA:FALSE
+      sed -i 's|^.global.|&\\ntls keyfile = /srv/tls/dc.corp.example.com.key\\ntls certfile = /srv/tls/dc.corp.example.com.pem\\ntls cafile = /srv/tls/authority.pem|' ${conf}
       mkdir -p /run/samba && samba -D -s ${conf}
-      samba-tool user add anna 'Annas secret 1' -s ${conf}`,
+      samba-tool user add anna 'Annas secret 1' -s ${conf}
+      samba-tool user add bert 'Berts secret 1' --uid=bert --uid-number=700123 --gid-number=700100 --login-shell=/bin/bash --unix-home=/home/bert -s ${conf}
+      samba-tool group addunixattrs 'Domain Users' 700100 -s ${conf}
+      python3 -c '
+from samba.auth import system_session
+from samba.param import LoadParm
+from samba.samdb import SamDB
+place = "/var/lib/samba/far"
+SamDB(place + "/private/sam.ldb", session_info=system_session(), lp=LoadParm(place + "/etc/smb.conf")).modify_ldif("""dn: CN=bert,CN=Users,DC=corp,DC=example,DC=com
+changetype: modify
+add: objectClass
+objectClass: posixAccount
+""")'`,
       { seconds: 300 },
     );
   };
@@ -45,11 +62,11 @@ const membership = {
 };
 
 /** That settings are refused with these words, and change nothing. */
-async function refused(body: object, said: RegExp) {
+async function refused(body: object, said: RegExp, status = 409) {
   const before = await member.api.expect(200, 'GET', place);
   const files = await member.machine.run('md5sum /etc/samba/smb.conf /etc/krb5.conf /etc/nsswitch.conf');
   const answer = await member.api.put(place, body);
-  assert.equal(answer.status, 409, answer.text);
+  assert.equal(answer.status, status, answer.text);
   assert.match(answer.text, said);
   assert.deepEqual(await member.api.expect(200, 'GET', place), before);
   assert.equal(await member.machine.run('md5sum /etc/samba/smb.conf /etc/krb5.conf /etc/nsswitch.conf'), files);
@@ -57,6 +74,13 @@ async function refused(body: object, said: RegExp) {
 }
 
 const smb = (user: string, command: string) => runClient(['smbclient', `//${member.machine.address}/papers`, '-U', user, '-c', command]);
+
+/** The id of an authority whose certificate lies on the other machine. */
+async function imported(name: string): Promise<unknown> {
+  const certificate = await far.run(`cat /srv/tls/${name}.pem`);
+  await member.api.expect(201, 'POST', 'system/certificateauthority/import/', { cert_name: name, cert_certificate: certificate, cert_serial: null });
+  return (await member.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === name)?.['id'];
+}
 
 /** The number of an account on the member, by its identifier in the domain. */
 const numberOf = (account: string) => member.machine.run(`wbinfo --sid-to-uid "$(wbinfo -n '${account}' | cut -d' ' -f1)"`);
@@ -67,6 +91,8 @@ test('what keeps a machine from joining is told in words and within the times, a
   await refused({ ...membership, ad_bindpw: 'wrong' }, /refuses the account Administrator or its password/);
   await refused({ ...membership, ad_bindname: 'stranger' }, /does not know the account stranger/);
   await refused({ ...membership, ad_site: 'Attic' }, /has no site Attic/);
+  const stranger = await imported('stranger');
+  await refused({ ...membership, ad_ssl: 'on', ad_certificate: stranger }, /cannot join the domain corp\.example\.com/, 400);
   const begun = Date.now();
   await refused({ ...membership, ad_domainname: 'other.example.org', ad_dns_timeout: 3 }, /No controller of the domain other\.example\.org can be reached/);
   await refused({ ...membership, ad_dcname: '10.0.2.99', ad_timeout: 2 }, /Nobody answers at 10\.0\.2\.99, port 389/);
@@ -77,7 +103,14 @@ test('the machine joins: accounts of the domain are its accounts, and log in ove
   const disks = (await member.api.list('storage/disk/')).map((disk) => String(disk['disk_name']));
   await member.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks }] });
   await member.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/papers', cifs_name: 'papers' });
-  const kept = await member.api.expect(200, 'PUT', place, { ...membership, ad_site: 'Default-First-Site-Name', ad_enable_monitor: true, ad_monitor_frequency: 30 });
+  const kept = await member.api.expect(200, 'PUT', place, {
+    ...membership,
+    ad_site: 'Default-First-Site-Name',
+    ad_enable_monitor: true,
+    ad_monitor_frequency: 30,
+    ad_ssl: 'start_tls',
+    ad_certificate: await imported('authority'),
+  });
   assert.equal(kept['ad_enable'], true);
   assert.equal((await member.api.expect(200, 'GET', 'services/services/cifs/'))['srv_state'], 'RUNNING');
   await eventually(60, async () => assert.match(await member.machine.run('wbinfo -u'), /^CORP\\anna$/m));
@@ -120,6 +153,46 @@ test('numbers come from the map that is chosen', async () => {
   await member.api.expect(200, 'PUT', place, { ad_idmap_backend: 'tdb', ad_use_default_domain: true });
   await eventually(60, async () => assert.ok(Number(await numberOf('anna')) >= 100_500_000));
   assert.match(await member.machine.run('getent passwd anna'), /^anna:/);
+});
+
+test('numbers are those of the directory or of accounts here, or are computed, as the map says', async () => {
+  const bert = 'CORP\\bert';
+  const sid = Number(/-(\d+) /.exec(await member.machine.run('wbinfo -n bert'))?.[1]);
+  const chosen = async (kind: string, map: object, settings: object = {}) => {
+    await member.api.expect(201, 'POST', `directoryservice/idmap/${kind}/`, { idmap_ds_type: 1, ...map });
+    await member.api.expect(200, 'PUT', place, { ad_idmap_backend: kind, ...settings });
+  };
+  const number = (holds: (found: number) => boolean) => eventually(60, async () => assert.ok(holds(Number(await numberOf(bert)))));
+  // By TLS from the beginning of the connection, too.
+  await chosen(
+    'ad',
+    { idmap_ad_range_low: 600_000, idmap_ad_range_high: 800_000, idmap_ad_unix_nss_info: true, idmap_ad_unix_primary_group: true },
+    { ad_use_default_domain: false, ad_unix_extensions: true, ad_ssl: 'on' },
+  );
+  await number((found) => found === 700_123);
+  assert.match(await member.machine.run(`getent passwd '${bert}'`), /:700123:700100:[^:]*:\/home\/bert:\/bin\/bash$/m);
+  await member.machine.run("! wbinfo -i 'CORP\\anna'");
+
+  const users = 'CN=Users,DC=corp,DC=example,DC=com';
+  const paths = { idmap_rfc2307_bind_path_user: users, idmap_rfc2307_bind_path_group: users, idmap_rfc2307_user_cn: true };
+  await chosen('rfc2307', { idmap_rfc2307_range_low: 700_000, idmap_rfc2307_range_high: 710_000, ...paths });
+  await number((found) => found === 700_123);
+
+  const account = await member.api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'bert',
+    bsdusr_full_name: 'Bert',
+    bsdusr_uid: 3001,
+    bsdusr_creategroup: true,
+    bsdusr_password_disabled: true,
+  });
+  await chosen('nss', { idmap_nss_range_low: 3000, idmap_nss_range_high: 4000 });
+  await number((found) => found === 3001);
+  await member.api.expect(204, 'DELETE', `account/users/${account['id']}/`);
+
+  await chosen('autorid', { idmap_autorid_range_low: 1_000_000, idmap_autorid_range_high: 1_999_999 });
+  await number((found) => found >= 1_000_000 && found <= 1_999_999 && found % 100_000 === sid);
+  await chosen('hash', { idmap_hash_range_low: 1000, idmap_hash_range_high: 2 ** 31 - 1, idmap_hash_range_name_map: '/etc/holdfast/names' });
+  await number((found) => found > 2 ** 19 && found % 2 ** 19 === sid);
 });
 
 test('the machine leaves, and the domain forgets it', async () => {

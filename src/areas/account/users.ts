@@ -15,7 +15,7 @@ import { accountNameProblem, nextFreeNumber } from './names.ts';
 import { keyLines, publicKeysProblem } from './public-keys.ts';
 
 /** A home that is no folder: for accounts that only use shares. */
-const noHome = '/nonexistent';
+export const noHome = '/nonexistent';
 
 /** Id of the group `nobody`, which users fall back to when their primary group goes. */
 const nobodyGroup = 29;

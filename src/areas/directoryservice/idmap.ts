@@ -48,17 +48,33 @@ const certificateNotYet = () =>
     ),
   );
 
-const notAbove = (from: number, to: number) => `The range ends at ${to}, which is not above its beginning, ${from}.`;
+export interface IdRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The range of a map, whose fields begin with `prefix`. */
+function rangeIn(record: RecordOf<Fields>, prefix: string): IdRange {
+  return { low: Number(fieldValue(record, `${prefix}_range_low`)), high: Number(fieldValue(record, `${prefix}_range_high`)) };
+}
+
+interface Ranged {
+  readonly record: RecordOf<Fields>;
+  readonly issues: { add(name: '__all__', sentence: string): void };
+}
+
+/** The rule of every kind. */
+function checkRange(prefix: string, { record, issues }: Ranged): void {
+  const { low: from, high: to } = rangeIn(record, prefix);
+  if (from >= to) issues.add('__all__', `The range ends at ${to}, which is not above its beginning, ${from}.`);
+}
 
 function mapsOf<F extends Fields>(kind: string, says: string, fields: F) {
   return collection(`directoryservice/idmap/${kind}`, {
     title: `${kind} id map`,
     says,
     fields: { ...common, ...fields },
-    check({ record, issues }) {
-      const [from, to] = [Number(fieldValue(record, `idmap_${kind}_range_low`)), Number(fieldValue(record, `idmap_${kind}_range_high`))];
-      if (from >= to) issues.add('__all__', notAbove(from, to));
-    },
+    check: (checking) => checkRange(`idmap_${kind}`, checking),
   });
 }
 
@@ -119,10 +135,7 @@ export const idmapNss = collection('directoryservice/idmap/nss', {
     ...(sent.idmap_nss_range_low === undefined ? {} : { idmap_ad_range_low: sent.idmap_nss_range_low }),
     ...(sent.idmap_nss_range_high === undefined ? {} : { idmap_ad_range_high: sent.idmap_nss_range_high }),
   }),
-  check({ record, issues }) {
-    const { idmap_ad_range_low: from, idmap_ad_range_high: to } = record;
-    if (from >= to) issues.add('__all__', notAbove(from, to));
-  },
+  check: (checking) => checkRange('idmap_ad', checking),
 });
 
 export const idmapRfc2307 = mapsOf('rfc2307', 'Numbers that accounts have in a directory by RFC 2307, in the domain or beside it.', {
@@ -200,15 +213,9 @@ export function chosenMap<F extends Fields>(view: View, of: Collection<F>, servi
   return isRecordOf(of.fields, fresh) ? fresh : undefined;
 }
 
-export interface IdRange {
-  readonly low: number;
-  readonly high: number;
-}
-
 function rangeOf<F extends Fields>(view: View, of: Collection<F>, kind: IdmapKind, service: number): IdRange | undefined {
   const record = chosenMap(view, of, service);
-  const prefix = kind === 'nss' ? 'idmap_ad' : `idmap_${kind}`;
-  return record && { low: Number(fieldValue(record, `${prefix}_range_low`)), high: Number(fieldValue(record, `${prefix}_range_high`)) };
+  return record && rangeIn(record, kind === 'nss' ? 'idmap_ad' : `idmap_${kind}`);
 }
 
 /** A map as it is used: its kind, its range and whom it is for. */
@@ -218,8 +225,8 @@ export interface UsedMap {
   readonly service: number;
 }
 
-/** The kinds that give numbers to the accounts of every domain, so that one of them is enough. */
-const forAll: readonly IdmapKind[] = ['autorid', 'tdb', 'tdb2'];
+/** The kinds that give numbers to the accounts of every domain, so that one of them is enough. Samba takes hash for nothing less. */
+const forAll: readonly IdmapKind[] = ['autorid', 'hash', 'tdb', 'tdb2'];
 
 /** The maps in use beside one another: that of the domain, unless one for all does, and the one for everybody else. */
 export function usedMaps(view: View, kind: IdmapKind): { readonly domain?: UsedMap; readonly others: UsedMap } | undefined {

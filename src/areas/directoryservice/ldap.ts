@@ -3,9 +3,9 @@ import { choice, flag, integer, nullable, reference, secret, text, where } from 
 import { configLines } from '../../engine/formats.ts';
 import { type RecordOf, singleton, type View } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
-import { cifsSettings, netbiosName } from '../services/cifs.ts';
+import { type CifsSettings, cifsSettings, netbiosName } from '../services/cifs.ts';
 import { certificateAuthority } from '../system/certificateauthority.ts';
-import { type LdapServer, tryBind } from './ldap-bind.ts';
+import { type LdapServer, tryBind, trySamba } from './ldap-bind.ts';
 
 const fields = {
   ldap_enable: flag(false, { says: 'Whether accounts of the directory are accounts of this machine. The directory is asked before that is kept.' }),
@@ -17,7 +17,7 @@ const fields = {
   ldap_usersuffix: distinguishedName('Where users are, relative to the base: ou=people. Everywhere when empty.', 120),
   ldap_groupsuffix: distinguishedName('Where groups are, relative to the base.', 120),
   ldap_passwordsuffix: distinguishedName('Where what is secret of users (shadow accounts) is, relative to the base.', 120),
-  ldap_machinesuffix: distinguishedName('Where machines of a Samba domain are, relative to the base. Kept for clients.', 120),
+  ldap_machinesuffix: distinguishedName('Where machines of a Samba domain are, relative to the base.', 120),
   ldap_sudosuffix: distinguishedName('Where rules of sudo are, relative to the base. Kept for clients.', 120),
   ldap_netbiosname_a: netbiosName('Name of this machine in the Windows network: what is sent becomes that of the CIFS settings (gaps 3.1).'),
   ldap_netbiosalias: nullable(netbiosName('A second such name.')),
@@ -32,9 +32,9 @@ const fields = {
   ldap_schema: choice(['rfc2307', 'rfc2307bis'], { says: 'How groups name their members: by login name, or by distinguished name.', initial: 'rfc2307' }),
   ldap_timeout: integer({ says: 'Seconds to wait for an answer of the server.', min: 1, max: 600, initial: 10 }),
   ldap_dns_timeout: integer({ says: 'Seconds more to wait for its name to be found, when the directory is tried.', min: 0, max: 600, initial: 10 }),
-  ldap_has_samba_schema: where(flag(false, { says: 'Whether accounts there have passwords for Samba. Not taken yet: only false is.' }), (value) =>
-    value ? 'Passwords for Samba cannot be taken from a directory yet.' : undefined,
-  ),
+  ldap_has_samba_schema: flag(false, {
+    says: 'Whether accounts there have passwords for Samba. Then they log in to shares, and the accounts of this machine do not: Samba asks one store.',
+  }),
   ldap_idmap_backend: choice(['ad', 'adex', 'autorid', 'fruit', 'hash', 'ldap', 'nss', 'rfc2307', 'rid', 'script', 'tdb', 'tdb2'], {
     says: 'Kind of id map. Kept for clients: accounts come with the numbers that the directory gives them.',
     initial: 'ldap',
@@ -53,13 +53,17 @@ export const ldapSettings = singleton('directoryservice/ldap', {
   seed: () => ({ ldap_netbiosname_a: 'holdfast' }),
   /** Gaps 3.2: a bind is tried first, and what the server says to it is the answer. */
   async beforehand(sent, operations, before) {
+    const { view } = operations.world;
     const wanted = merged(sent, before);
     if (!wanted.ldap_enable || problems(wanted).length > 0) return {};
+    const server = serverOf(wanted, view);
+    const cifs = view.only(cifsSettings);
+    const domain = sambaDomainOf({ ...cifs, cifs_srv_netbiosname: sent.ldap_netbiosname_a || cifs.cifs_srv_netbiosname });
     await operations.work(`try the LDAP server ${wanted.ldap_hostname}`, ['directoryservice/ldap'], (work) =>
       work.step({
         title: `bind to ${wanted.ldap_hostname}`,
         async perform(host) {
-          const objection = await tryBind(host, serverOf(wanted, operations.world.view));
+          const objection = (await tryBind(host, server)) ?? (wanted.ldap_has_samba_schema ? await trySamba(host, server, { users: usersOf(wanted), domain }) : undefined);
           if (objection !== undefined) throw invalid({ __all__: [objection] });
         },
         undo: async () => {},
@@ -99,6 +103,20 @@ export function serverOf(settings: LdapSettings, view: View): LdapServer {
   };
 }
 
+/** Whether Samba finds its passwords in the directory. */
+export function servesSamba({ ldap_enable, ldap_has_samba_schema }: LdapSettings): boolean {
+  return ldap_enable && ldap_has_samba_schema;
+}
+
+/** The Samba domain whose accounts are this server's: its own, or the one that others log on to. */
+export function sambaDomainOf({ cifs_srv_domain_logons: logons, cifs_srv_netbiosname: name, cifs_srv_workgroup: workgroup }: CifsSettings): string {
+  return (logons ? workgroup : name).toUpperCase();
+}
+
+function usersOf({ ldap_usersuffix: suffix, ldap_basedn: base }: LdapSettings): string {
+  return suffix === '' ? base : `${suffix},${base}`;
+}
+
 type Sent = { readonly [K in keyof LdapSettings]?: LdapSettings[K] };
 
 function merged(sent: Sent, before: LdapSettings): LdapSettings {
@@ -121,6 +139,12 @@ function problems(settings: LdapSettings): readonly Problem[] {
     found.push({ name: 'ldap_binddn', sentence: 'Say which account the machine asks as, or set ldap_anonbind.' });
   }
   if (!settings.ldap_anonbind && settings.ldap_bindpw === '') found.push({ name: 'ldap_bindpw', sentence: 'Without a password the server would take the account for nobody.' });
+  if (!settings.ldap_has_samba_schema) return found;
+  if (settings.ldap_anonbind) found.push({ name: 'ldap_anonbind', sentence: 'Passwords for Samba are shown to an account only.' });
+  for (const name of ['ldap_basedn', 'ldap_binddn', 'ldap_usersuffix', 'ldap_groupsuffix', 'ldap_machinesuffix'] as const) {
+    const stranger = /[%$"\\;]/.exec(settings[name])?.[0];
+    if (stranger !== undefined) found.push({ name, sentence: `Samba would read ${quote(stranger)} in it as something else.` });
+  }
   return found;
 }
 

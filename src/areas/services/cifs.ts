@@ -1,6 +1,6 @@
 import { choice, flag, integer, list, nullable, readOnly, required, text, where } from '../../engine/fields.ts';
 import { configLines, groupName, ipAddress, octal, userName } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { type RecordOf, singleton } from '../../engine/resource.ts';
 
 /** Each protocol's place in time, first and last for the name of a family. */
 const protocols = {
@@ -79,6 +79,8 @@ export const cifsSettings = singleton('services/cifs', {
     if (lowest > highest) issues.add('cifs_srv_max_protocol', `It lies below the lowest protocol, ${asked}: nobody could connect.`);
   },
 });
+
+export type CifsSettings = RecordOf<typeof cifsSettings.fields>;
 
 /** The characters of gaps 3.1 but the percent sign, which Samba would read as the beginning of a macro. */
 export function netbiosName(says: string) {

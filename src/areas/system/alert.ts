@@ -3,6 +3,8 @@ import { flag, live, required, text } from '../../engine/fields.ts';
 import { action, collection, type Health, hosted, type Operations, type RecordOf, type Scope, type View, type World } from '../../engine/resource.ts';
 import { showSize } from '../../lib/size.ts';
 import { sentenceList } from '../../lib/text.ts';
+import { domainSettings } from '../directoryservice/activedirectory.ts';
+import { isMember } from '../directoryservice/domain-access.ts';
 import { isOn } from '../services/services.ts';
 import { upsSettings } from '../services/ups.ts';
 import { certificate } from './certificate.ts';
@@ -81,6 +83,14 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
       'update',
       'packages',
       `${updates === 1 ? 'A newer package is' : `${updates} newer packages are`} to be had: POST /system/update/update/ installs ${updates === 1 ? 'it' : 'them'}.`,
+    );
+  const domain = view.only(domainSettings);
+  if (domain.ad_enable && !isMember(domain, facts))
+    raise(
+      'CRIT',
+      'domain',
+      domain.ad_domainname,
+      `The machine is not ${domain.ad_netbiosname_a} of the domain ${domain.ad_domainname}, as its settings say: send ad_enable true to directoryservice/activedirectory, with the password of the account where it is not kept, and it joins.`,
     );
   for (const { unit, reason } of health.degraded) raise('CRIT', 'unit', unit, `The machine is not what the configuration says (${unit}): ${reason}`);
   for (const unit of health.drifted) raise('WARN', 'drift', unit, `The machine was changed by other hands (${unit}); /api/holdfast/v1/drift tells how.`);

@@ -1,5 +1,5 @@
 import type { Outcome } from '../ports/commands.ts';
-import type { DomainObjection } from '../ports/domain.ts';
+import type { DomainObjection, Membership } from '../ports/domain.ts';
 
 /** What `net ads lookup` tells of a controller. */
 export interface ControllerReport {
@@ -44,4 +44,13 @@ export function logLines(stdout: string, stderr: string): readonly string[] {
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !/^(Password for|Warning: Your password will expire|Weak crypto|WARNING:|SUGGESTION:)/.test(line));
+}
+
+/** Of the keys of a machine, the one of its account is called `MACHINE$@DOMAIN`. */
+export function membershipIn(keys: readonly { readonly principal: string }[]): Membership | undefined {
+  for (const { principal } of keys) {
+    const [, machine, domain] = /^([^/@]+)\$@(.+)$/.exec(principal) ?? [];
+    if (machine !== undefined && domain !== undefined) return { domain: domain.toLowerCase(), machine: machine.toLowerCase() };
+  }
+  return undefined;
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { readKeytab } from '../../lib/keytab.ts';
 import { lines } from '../../lib/text.ts';
 import type { Outcome } from '../ports/commands.ts';
-import type { Domain, DomainAccess, Inquiry, Joining } from '../ports/domain.ts';
+import type { Domain, DomainAccess, Inquiry, Joining, Membership } from '../ports/domain.ts';
 import { HostError } from '../ports/index.ts';
-import { type ControllerReport, logLines, readLookup, ticketObjection, tookTooLong } from './domain-read.ts';
+import { type ControllerReport, logLines, membershipIn, readLookup, ticketObjection, tookTooLong } from './domain-read.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
 import { type Runner, wordsOf } from './runner.ts';
 
@@ -71,19 +71,23 @@ export class LinuxDomain implements Domain {
       }
       for (const line of logLines(outcome.stdout, outcome.stderr)) heard(line);
       if (outcome.status !== 0) throw new HostError(`The machine cannot leave the domain ${joining.domain}: ${wordsOf(outcome) || `net ended with ${outcome.status}`}`);
-      await rm(machineKeytab, { force: true });
-      // Samba remembers which numbers the domain's accounts had.
-      await tools.run(['net', 'cache', 'flush'], { seconds: joining.seconds });
+      await this.forget();
     });
   }
 
-  async membership(): Promise<string | undefined> {
+  async forget(): Promise<void> {
     try {
-      const keys = readKeytab(await readFile(machineKeytab)) ?? [];
-      return keys
-        .find(({ principal }) => /^[^/]*\$@/.test(principal))
-        ?.principal.split('@')[1]
-        ?.toLowerCase();
+      await rm(machineKeytab, { force: true });
+    } catch (error) {
+      throw hostError(`cannot remove ${machineKeytab}`, error);
+    }
+    // Samba remembers which numbers the domain's accounts had.
+    await this.#runner.run(['net', 'cache', 'flush']);
+  }
+
+  async membership(): Promise<Membership | undefined> {
+    try {
+      return membershipIn(readKeytab(await readFile(machineKeytab)) ?? []);
     } catch (error) {
       if (isAbsence(error)) return undefined;
       throw hostError(`cannot read ${machineKeytab}`, error);
@@ -189,6 +193,6 @@ function smbConf(access: DomainAccess | Joining, authority: string): string {
     joining === undefined ? undefined : [`workgroup = ${joining.workgroup}`, `netbios name = ${joining.netbiosName}`],
     'kerberos method = secrets and keytab',
     `client ldap sasl wrapping = ${access.protection}`,
-    access.authority === undefined ? undefined : [`tls cafile = ${authority}`, 'tls trust system cas = no'],
+    access.authority === undefined ? undefined : [`tls cafile = ${authority}`, 'tls trust system cas = no', 'tls verify peer = ca_and_name'],
   );
 }

@@ -9,11 +9,21 @@ export interface Domain {
   /** Gives the membership up, in the domain and here. */
   leave(joining: Joining, heard: (line: string) => void): Promise<void>;
 
-  /** The DNS name of the domain that the machine has the keys of, in small letters. */
-  membership(): Promise<string | undefined>;
+  /** Gives it up here alone: the domain is not told. */
+  forget(): Promise<void>;
+
+  /** What the machine has the keys of. */
+  membership(): Promise<Membership | undefined>;
 
   /** Whether somebody listens at this TCP port within so many seconds. */
   answers(server: { readonly host: string; readonly port: number }, seconds: number): Promise<boolean>;
+}
+
+export interface Membership {
+  /** DNS name of the domain, in small letters. */
+  readonly domain: string;
+  /** What the machine is called there, in small letters. */
+  readonly machine: string;
 }
 
 export interface DomainAccess {

@@ -1,4 +1,4 @@
-import type { Domain, DomainAccess, Inquiry, Joining } from '../ports/domain.ts';
+import type { Domain, DomainAccess, Inquiry, Joining, Membership } from '../ports/domain.ts';
 import { HostError } from '../ports/index.ts';
 import { isText, listOf, Memory, optional, shapeOf } from './state.ts';
 
@@ -17,7 +17,8 @@ const corp = {
 };
 
 interface Kept {
-  readonly membership: string | undefined;
+  /** What the machine is called in the domain it is a member of. */
+  readonly member: string | undefined;
   /** Machines that the domain knows. */
   readonly machines: readonly string[];
 }
@@ -26,11 +27,7 @@ export class VirtualDomain implements Domain {
   readonly #memory: Memory<Kept>;
 
   constructor(path: string) {
-    this.#memory = new Memory(
-      path,
-      shapeOf<Kept>({ membership: optional(isText), machines: listOf(isText) }),
-      Object.freeze({ membership: undefined, machines: Object.freeze([]) }),
-    );
+    this.#memory = new Memory(path, shapeOf<Kept>({ member: optional(isText), machines: listOf(isText) }), Object.freeze({ member: undefined, machines: Object.freeze([]) }));
   }
 
   async inquire(access: DomainAccess): Promise<Inquiry> {
@@ -51,18 +48,23 @@ export class VirtualDomain implements Domain {
   async join(joining: Joining, heard: (line: string) => void): Promise<void> {
     this.#mustMayJoin(joining);
     const name = joining.netbiosName.toLowerCase();
-    this.#keep({ membership: corp.name, machines: [...this.#memory.value.machines.filter((one) => one !== name), name] });
+    this.#keep({ member: name, machines: [...this.#memory.value.machines.filter((one) => one !== name), name] });
     heard(`Joined '${joining.netbiosName.toUpperCase()}' to dns domain '${corp.name}'`);
   }
 
   async leave(joining: Joining, heard: (line: string) => void): Promise<void> {
     this.#mustMayJoin(joining);
-    this.#keep({ membership: undefined, machines: this.#memory.value.machines.filter((one) => one !== joining.netbiosName.toLowerCase()) });
+    this.#keep({ member: undefined, machines: this.#memory.value.machines.filter((one) => one !== joining.netbiosName.toLowerCase()) });
     heard(`Deleted account for '${joining.netbiosName.toUpperCase()}' in realm '${corp.name.toUpperCase()}'`);
   }
 
-  async membership(): Promise<string | undefined> {
-    return this.#memory.value.membership;
+  async forget(): Promise<void> {
+    this.#keep({ ...this.#memory.value, member: undefined });
+  }
+
+  async membership(): Promise<Membership | undefined> {
+    const { member } = this.#memory.value;
+    return member === undefined ? undefined : { domain: corp.name, machine: member };
   }
 
   async answers({ host, port }: { readonly host: string; readonly port: number }): Promise<boolean> {

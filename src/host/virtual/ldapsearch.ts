@@ -4,10 +4,16 @@ import type { Outcome } from '../ports/commands.ts';
 const directory = {
   host: 'ldap.example.com',
   base: 'dc=example,dc=com',
-  accounts: new Map([['cn=reader,dc=example,dc=com', 'directory secret']]),
+  accounts: new Map([
+    ['cn=reader,dc=example,dc=com', 'directory secret'],
+    ['cn=clerk,dc=example,dc=com', 'clerks secret'],
+  ]),
+  /** Who may read passwords for Samba, and the domains whose they are. */
+  trusted: 'cn=reader,dc=example,dc=com',
+  sambaDomains: ['HOLDFAST', 'ARCHIVE'],
 };
 
-/** What `ldapsearch` says to a question for one entry. `read` answers the text of a file. */
+/** What `ldapsearch` says to a question for an entry, or for what Samba needs. `read` answers the text of a file. */
 export function ldapsearch(words: readonly string[], read: (path: string) => string | undefined): Outcome {
   const after = (option: string): string | undefined => (words.includes(option) ? words[words.indexOf(option) + 1] : undefined);
   const uri = after('-H') ?? '';
@@ -16,7 +22,15 @@ export function ldapsearch(words: readonly string[], read: (path: string) => str
   if (uri !== `ldap://${directory.host}/` && uri !== `ldaps://${directory.host}/`) return failure(255, "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)");
   if (name !== undefined && directory.accounts.get(name) !== read(after('-y') ?? '')) return failure(49, 'ldap_bind: Invalid credentials (49)');
   if (base !== directory.base && !base.endsWith(`,${directory.base}`)) return failure(32, 'No such object (32)');
-  return { status: 0, stdout: `dn: ${base}\n\n`, stderr: '' };
+  const filter = words.find((word) => word.startsWith('(')) ?? '';
+  const domain = /\(sambaDomainName=([^)]*)\)/.exec(filter)?.[1];
+  if (domain !== undefined) return answer(directory.sambaDomains.includes(domain) ? `dn: sambaDomainName=${domain},${base}\n\n` : '');
+  if (filter.includes('sambaSamAccount')) return answer(`dn: uid=lena,${base}\n${name === directory.trusted ? 'sambaNTPassword:\n' : ''}\n`);
+  return answer(`dn: ${base}\n\n`);
+}
+
+function answer(stdout: string): Outcome {
+  return { status: 0, stdout, stderr: '' };
 }
 
 function failure(status: number, said: string): Outcome {

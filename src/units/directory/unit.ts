@@ -1,4 +1,5 @@
 import { domainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import { isMember } from '../../areas/directoryservice/domain-access.ts';
 import { ldapSettings, serverOf } from '../../areas/directoryservice/ldap.ts';
 import { nisSettings } from '../../areas/directoryservice/nis.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
@@ -12,15 +13,16 @@ export const directoryUnit: Unit = {
   says: 'Accounts of LDAP directories, NIS domains and Active Directory domains.',
   reads: [domainSettings, ldapSettings, nisSettings, certificateAuthority],
   services: ['nslcd', 'ypbind'],
+  uses: ['membership'],
   after: ['accounts'],
-  render(view) {
+  render(view, facts) {
     const ldap = view.only(ldapSettings);
     const server = serverOf(ldap, view);
     const nis = view.only(nisSettings);
     // Files of a directory that is not used are not there: some hold a password.
     const whileLdap = (content: string) => (ldap.ldap_enable ? content : undefined);
     const whileNis = (content: string) => (nis.nis_enable ? content : undefined);
-    const sources = [...(ldap.ldap_enable ? ['ldap'] : []), ...(nis.nis_enable ? ['nis'] : []), ...(view.only(domainSettings).ad_enable ? ['winbind'] : [])];
+    const sources = [...(ldap.ldap_enable ? ['ldap'] : []), ...(nis.nis_enable ? ['nis'] : []), ...(isMember(view.only(domainSettings), facts) ? ['winbind'] : [])];
     const [nslcd, yp, ypbind] = [nslcdConf(ldap, server), ypConf(nis), ypbindDefaults(nis)];
     return {
       files: [

@@ -11,6 +11,9 @@ export const certificateFile = '/etc/proftpd/holdfast.pem';
 /** Those that have signed it, one after the other. */
 export const chainFile = '/etc/proftpd/holdfast-chain.pem';
 
+/** Accounts that begin elsewhere than the machine says. */
+export const accountsFile = '/etc/proftpd/holdfast-accounts';
+
 /** The word with which the checker is told that files written together with this one may not be there yet. */
 export const stagedWord = 'HOLDFAST_STAGED';
 
@@ -66,6 +69,9 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     'AllowOverwrite on',
     `Umask ${settings.ftp_filemask} ${settings.ftp_dirmask}`,
     `AuthPAMConfig ${pamService}`,
+    // Whether a password is right is for PAM alone to say, and where an account begins first for our own file.
+    'AuthOrder mod_auth_pam.c* mod_auth_file.c mod_auth_unix.c',
+    [`<IfDefine !${stagedWord}>`, `  AuthUserFile ${accountsFile}`, '</IfDefine>'],
     'UseFtpUsers off',
     // An account for files alone has no shell to log in with.
     'RequireValidShell off',

@@ -1,3 +1,5 @@
+import { group } from '../../areas/account/groups.ts';
+import { user } from '../../areas/account/users.ts';
 import { ftpSettings, servedPair } from '../../areas/services/ftp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { certificate } from '../../areas/system/certificate.ts';
@@ -5,12 +7,13 @@ import { certificateAuthority } from '../../areas/system/certificateauthority.ts
 import { volumeOf } from '../../engine/formats.ts';
 import type { Checker, Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
-import { certificateFile, chainFile, pamRules, pamService, proftpdConf, stagedWord } from './proftpd-conf.ts';
+import { homelessAccounts } from './homeless.ts';
+import { accountsFile, certificateFile, chainFile, pamRules, pamService, proftpdConf, stagedWord } from './proftpd-conf.ts';
 
 export const ftpUnit: Unit = {
   name: 'ftp',
   says: 'ProFTPD serves the volumes by FTP.',
-  reads: [ftpSettings, serviceSwitch, certificate, certificateAuthority],
+  reads: [user, group, ftpSettings, serviceSwitch, certificate, certificateAuthority],
   services: ['proftpd'],
   uses: ['storage'],
   after: ['accounts'],
@@ -22,15 +25,22 @@ export const ftpUnit: Unit = {
     const pair = settings.ftp_tls ? servedPair(view, settings) : undefined;
     const chain = typeof pair === 'object' ? pair.chain : '';
     const keyType = typeof pair === 'object' && pair.key.asymmetricKeyType === 'ec' ? 'ec' : 'rsa';
+    const running = isOn(view, 'ftp');
     return {
       files: [
         // The server sends one certificate of a file, however many are in it; those above it have a file of their own.
         { path: chainFile, content: chain === '' ? undefined : `${chain.trim()}\n` },
         { path: certificateFile, mode: 0o600, content: typeof pair === 'object' ? `${pair.pem}\n` : undefined },
+        // While nobody is served, a new account is nothing to the server.
+        { path: accountsFile, mode: 0o600, content: running ? homelessAccounts(view, { onlyHome: settings.ftp_defaultroot }) : '' },
         { path: `/etc/pam.d/${pamService}`, content: pamRules },
-        { path: '/etc/proftpd/proftpd.conf', content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, keyType, hasChain: chain !== '' }), verify: proftpd },
+        {
+          path: '/etc/proftpd/proftpd.conf',
+          content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, keyType, hasChain: chain !== '' }),
+          verify: proftpd,
+        },
       ],
-      services: [{ name: 'proftpd', running: isOn(view, 'ftp'), onChange: 'reload' }],
+      services: [{ name: 'proftpd', running, onChange: 'reload' }],
       omissions: folder === undefined || isThere ? [] : [`FTP for anonymous clients: the volume of ${quote(folder)} is not there or not mounted`],
     };
   },

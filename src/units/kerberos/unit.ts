@@ -1,4 +1,6 @@
-import { controllersOf, type DomainSettings, domainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import { domainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import { controllersOf } from '../../areas/directoryservice/domain-access.ts';
+import type { DomainSettings } from '../../areas/directoryservice/domain-fields.ts';
 import { kerberosKeytab } from '../../areas/directoryservice/kerberoskeytab.ts';
 import { kerberosRealm } from '../../areas/directoryservice/kerberosrealm.ts';
 import { kerberosSettings } from '../../areas/directoryservice/kerberossettings.ts';

@@ -1,4 +1,5 @@
-import { authorityOf, controllersOf, type DomainSettings, protectionOf, workgroupOf } from '../../areas/directoryservice/activedirectory.ts';
+import { authorityOf, controllersOf, protectionOf, workgroupOf } from '../../areas/directoryservice/domain-access.ts';
+import type { DomainSettings } from '../../areas/directoryservice/domain-fields.ts';
 import type { View } from '../../engine/resource.ts';
 import { lines } from '../../lib/text.ts';
 import { idmapOptions } from './idmap-conf.ts';
@@ -29,6 +30,8 @@ export function memberOptions(settings: DomainSettings, view: View): readonly Op
       : ([
           ['tls cafile', domainAuthorityFile],
           ['tls trust system cas', false],
+          // Its own word for strict wants a list of revoked certificates as well, and asks nobody without.
+          ['tls verify peer', 'ca_and_name'],
         ] as const)),
     ['ldap timeout', settings.ad_timeout],
     ['ldap connection timeout', Math.min(settings.ad_timeout, 60)],

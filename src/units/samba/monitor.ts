@@ -1,4 +1,4 @@
-import type { DomainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import type { DomainSettings } from '../../areas/directoryservice/domain-fields.ts';
 import { lines } from '../../lib/text.ts';
 
 /** The service that looks after the connection to the domain. It is the service manager's, and goes on while Holdfast is updated. */

@@ -40,12 +40,15 @@ const asWritten = (text: string): string | undefined => (text === '' ? undefined
 /** Parameters by their names, as those of a member of a domain. */
 export type Options = readonly (readonly [name: string, value: string | number | boolean | undefined])[];
 
+/** Its own file, where nothing else is said. */
+const ownPasswords: Options = [['passdb backend', `smbpasswd:${smbPasswordFile}`]];
+
 /**
  * `member` is what makes Samba a member of a domain; without it, it is a server by itself. `verbose` tells of the domain
- * in the log.
+ * in the log. `passwords` is where it finds those of accounts.
  */
-export function globalSection(settings: Settings, options: { readonly member?: Options; readonly verbose?: boolean } = {}): string {
-  const { member = [] } = options;
+export function globalSection(settings: Settings, options: { readonly member?: Options; readonly passwords?: Options; readonly verbose?: boolean } = {}): string {
+  const { member = [], passwords = ownPasswords } = options;
   return lines(
     '# Written by Holdfast.',
     '[global]',
@@ -60,7 +63,7 @@ export function globalSection(settings: Settings, options: { readonly member?: O
     set('server min protocol', lowestProtocol(settings)),
     set('server max protocol', settings.cifs_srv_max_protocol),
     set('ntlm auth', settings.cifs_srv_ntlmv1_auth ? 'ntlmv1-permitted' : 'ntlmv2-only'),
-    set('passdb backend', `smbpasswd:${smbPasswordFile}`),
+    optionLines(passwords),
     set('obey pam restrictions', settings.cifs_srv_obey_pam_restrictions),
     set('map to guest', 'Bad User'),
     set('guest account', settings.cifs_srv_guest),
@@ -91,7 +94,7 @@ export function globalSection(settings: Settings, options: { readonly member?: O
   );
 }
 
-const optionLines = (options: Options) => options.map(([name, value]) => set(name, value));
+export const optionLines = (options: Options) => options.map(([name, value]) => set(name, value));
 
 /** A domain's controller maps accounts of other domains, and must be told to which numbers. */
 const domainLines = [set('domain logons', true), set('idmap config * : backend', 'tdb'), set('idmap config * : range', '90000001-100000000')];

@@ -1,5 +1,7 @@
-import { authorityOf, domainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import { domainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import { authorityOf, isMember } from '../../areas/directoryservice/domain-access.ts';
 import { idmapCollections } from '../../areas/directoryservice/idmap.ts';
+import { ldapSettings, serverOf, servesSamba } from '../../areas/directoryservice/ldap.ts';
 import { cifsSettings } from '../../areas/services/cifs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { cifsShare, unsayableInPath } from '../../areas/sharing/cifs.ts';
@@ -10,35 +12,45 @@ import type { Storage } from '../../engine/facts.ts';
 import { volumesFolder } from '../../engine/formats.ts';
 import type { RecordOf } from '../../engine/resource.ts';
 import type { Unit } from '../../engine/unit.ts';
-import { quote } from '../../lib/text.ts';
+import { lines, quote } from '../../lib/text.ts';
+import { directoryOptions, directoryPasswordFile, directoryPasswordName, directoryPasswordUnit, passwordOf, smbdDropIn } from './directory-passwords.ts';
 import { domainAuthorityFile, memberOptions, winbindDropIn } from './domain-conf.ts';
 import { monitorName, monitorUnit } from './monitor.ts';
 import { sharesBeginning, sharesFile, smbConfFile } from './paths.ts';
-import { announcedAtStart, globalSection, readAtStart, shareSection } from './smb-conf.ts';
+import { announcedAtStart, globalSection, optionLines, readAtStart, shareSection } from './smb-conf.ts';
 import { testparm } from './testparm.ts';
 
 export const sambaUnit: Unit = {
   name: 'samba',
   says: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
-  reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask, domainSettings, certificateAuthority, ...Object.values(idmapCollections)],
-  services: ['winbind', 'smbd', 'nmbd', monitorName],
-  uses: ['storage'],
-  after: ['accounts', 'kerberos'],
-  render(view, { storage }) {
+  reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask, domainSettings, ldapSettings, certificateAuthority, ...Object.values(idmapCollections)],
+  services: ['winbind', directoryPasswordName, 'smbd', 'nmbd', monitorName],
+  uses: ['storage', 'membership'],
+  // The authority of the directory is a file of that unit.
+  after: ['accounts', 'directory', 'kerberos'],
+  render(view, { storage, membership }) {
     const settings = view.only(cifsSettings);
     const domain = view.only(domainSettings);
-    const member = domain.ad_enable ? memberOptions(domain, view) : [];
-    const head = globalSection(settings, { member, verbose: domain.ad_enable && domain.ad_verbose_logging });
+    const joined = isMember(domain, { membership });
+    const member = joined ? memberOptions(domain, view) : [];
+    const ldap = view.only(ldapSettings);
+    const directory = servesSamba(ldap) ? serverOf(ldap, view) : undefined;
+    const passwords = directory === undefined ? undefined : directoryOptions(ldap, directory);
+    const password = directory === undefined ? undefined : passwordOf(directory);
+    const head = globalSection(settings, { member, ...(passwords === undefined ? {} : { passwords }), verbose: joined && domain.ad_verbose_logging });
     const { groups, omissions } = sharesIn(view.groups(cifsShare), storage, new Map(view.all(snapshotTask).map((task) => [task.id, snapshotFormat(task)])));
     const running = isOn(view, 'cifs');
     const atStart = readAtStart(settings, member);
     const monitor = monitorUnit(domain);
-    const authority = domain.ad_enable ? authorityOf(domain, view) : undefined;
+    const authority = joined ? authorityOf(domain, view) : undefined;
     return {
       files: [
         { path: domainAuthorityFile, content: authority },
-        { path: '/etc/systemd/system/winbind.service.d/holdfast.conf', content: domain.ad_enable ? winbindDropIn : undefined, forServiceManager: true },
+        { path: '/etc/systemd/system/winbind.service.d/holdfast.conf', content: joined ? winbindDropIn : undefined, forServiceManager: true },
         { path: `/etc/systemd/system/${monitorName}.service`, content: monitor, forServiceManager: true },
+        { path: directoryPasswordFile, mode: 0o600, content: password },
+        { path: `/etc/systemd/system/${directoryPasswordName}.service`, content: directoryPasswordUnit, forServiceManager: true },
+        { path: '/etc/systemd/system/smbd.service.d/holdfast.conf', content: directory?.authority === undefined ? undefined : smbdDropIn, forServiceManager: true },
         ...groups.map(({ path, content }) => ({ path, content })),
         { path: smbConfFile, content: [head, ...groups.map(({ path }) => `include = ${path}\n`)].join('') },
       ],
@@ -46,12 +58,13 @@ export const sambaUnit: Unit = {
       checks: [{ path: smbConfFile, head, parts: groups.map(({ sections }) => sections), verify: testparm }],
       services: [
         // Of accounts, smbd asks winbind.
-        { name: 'winbind', running: domain.ad_enable, onChange: 'reload', readAtStart: [atStart, authority ?? ''].join('\n') },
-        { name: 'smbd', running, onChange: 'reload', readAtStart: atStart },
+        { name: 'winbind', running: joined, onChange: 'reload', readAtStart: [atStart, authority ?? ''].join('\n') },
+        { name: directoryPasswordName, running: running && directory !== undefined, onChange: 'nothing', readAtStart: password ?? '' },
+        { name: 'smbd', running, onChange: 'reload', readAtStart: lines(atStart, optionLines(passwords ?? []), directory?.authority, password) },
         { name: 'nmbd', running, onChange: 'reload', readAtStart: atStart + announcedAtStart(settings) },
-        { name: monitorName, running: domain.ad_enable && domain.ad_enable_monitor, onChange: 'nothing', readAtStart: monitor },
+        { name: monitorName, running: joined && domain.ad_enable_monitor, onChange: 'nothing', readAtStart: monitor },
       ],
-      omissions,
+      omissions: domain.ad_enable && !joined ? [...omissions, `Active Directory: the machine is no member of the domain ${domain.ad_domainname}`] : omissions,
     };
   },
 };

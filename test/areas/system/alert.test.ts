@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
 import { alertsOf } from '../../../src/areas/system/alert.ts';
 import { certificate } from '../../../src/areas/system/certificate.ts';
 import { certificateAuthority } from '../../../src/areas/system/certificateauthority.ts';
 import { notice } from '../../../src/areas/system/notice.ts';
+import { LayeredDraft } from '../../../src/engine/draft.ts';
 import type { Health } from '../../../src/engine/resource.ts';
 import { Tables } from '../../../src/engine/tables.ts';
 import { machine } from '../../units/support/configuration.ts';
 
 const GiB = 1024 ** 3;
 const well: Health = { now: Date.UTC(2026, 0, 1), degraded: [], drifted: [], failedJobs: [], space: { free: 50 * GiB, total: 100 * GiB } };
+const view = new LayeredDraft(new Tables([certificate, certificateAuthority, notice, domainSettings]), machine, new Map());
+view.plant(domainSettings, domainSettings.seed(machine));
+
 const told = (health: Partial<Health>, condition: Partial<typeof machine.condition> = {}) =>
-  alertsOf({ view: new Tables([certificate, certificateAuthority, notice]), facts: { ...machine, condition: { ...machine.condition, ...condition } } }, { ...well, ...health });
+  alertsOf({ view, facts: { ...machine, condition: { ...machine.condition, ...condition } } }, { ...well, ...health });
 
 test('little space where the configuration is kept is told while it is little', () => {
   assert.deepEqual(

@@ -196,10 +196,8 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
 
   test('ends early when it is told to', async (t) => {
     const abort = new AbortController();
-    const running = run(t, 'echo begun; sleep 60', 'nobody', abort.signal);
-    await wait(400);
-    abort.abort();
-    assert.deepEqual(await running, { status: 143, stdout: 'begun\n', stderr: '' });
+    const program = { user: 'nobody', words: ['sh', '-c', 'echo begun; sleep 60'], signal: abort.signal, keep: 1000, heard: () => abort.abort() };
+    assert.deepEqual(await new LinuxCommands({ runner: runnerFor(t) }).runProgram(program), { status: 143, stdout: 'begun\n', stderr: '' });
   });
 
   test('of nobody is refused', async (t) => {

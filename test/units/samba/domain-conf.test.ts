@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type DomainSettings, domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
-import { idmapAd, idmapAutorid, idmapHash, idmapNss, idmapRid, idmapTdb } from '../../../src/areas/directoryservice/idmap.ts';
+import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
+import type { DomainSettings } from '../../../src/areas/directoryservice/domain-fields.ts';
+import { idmapAd, idmapAutorid, idmapHash, idmapNss, idmapRid, idmapScript, idmapTdb } from '../../../src/areas/directoryservice/idmap.ts';
 import type { SentOf } from '../../../src/engine/resource.ts';
 import { sambaUnit } from '../../../src/units/samba/unit.ts';
-import { fileOf, freshConfiguration, machine } from '../support/configuration.ts';
+import { machine as alone, fileOf, freshConfiguration } from '../support/configuration.ts';
+
+const machine = { ...alone, membership: { domain: 'corp.example.com', machine: 'holdfast' } };
 
 type Sent = SentOf<typeof domainSettings.fields>;
 
@@ -133,12 +136,16 @@ test('a kind that serves everybody stands alone, and another makes room', () => 
   const hash = joined();
   hash.create(idmapHash, { idmap_hash_range_name_map: '/etc/name_map.cfg' });
   hash.update(domainSettings, 1, { ad_idmap_backend: 'hash' });
-  assert.deepEqual(idmapLines(hash), [
+  assert.deepEqual(idmapLines(hash), ['idmap config * : backend = hash', 'idmap config * : range = 90000001-100000000', 'idmap_hash:name_map = /etc/name_map.cfg']);
+  const script = joined();
+  script.create(idmapScript, { idmap_script_script: '/usr/local/bin/map' });
+  script.update(domainSettings, 1, { ad_idmap_backend: 'script' });
+  assert.deepEqual(idmapLines(script), [
     'idmap config * : backend = tdb',
     'idmap config * : range = 100000001-110000000',
-    'idmap config CORP : backend = hash',
+    'idmap config CORP : backend = script',
     'idmap config CORP : range = 90000001-100000000',
-    'idmap_hash:name_map = /etc/name_map.cfg',
+    'idmap config CORP : script = /usr/local/bin/map',
   ]);
   const nss = joined({ ad_idmap_backend: 'nss' });
   nss.create(idmapNss, { idmap_nss_range_low: 1000, idmap_nss_range_high: 60_000 });

@@ -88,6 +88,7 @@ test('a fresh system serves nothing, with settings of its own', () => {
     desired.services?.map(({ name, running }) => [name, running]),
     [
       ['winbind', false],
+      ['holdfast-samba-directory', false],
       ['smbd', false],
       ['nmbd', false],
       ['holdfast-domain-monitor', false],
@@ -340,6 +341,7 @@ test('both daemons run when the service is on', () => {
     sambaUnit.render(draft, machine).services?.map(({ name, running }) => [name, running]),
     [
       ['winbind', false],
+      ['holdfast-samba-directory', false],
       ['smbd', true],
       ['nmbd', true],
       ['holdfast-domain-monitor', false],

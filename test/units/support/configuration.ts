@@ -1,9 +1,12 @@
+import { group } from '../../../src/areas/account/groups.ts';
+import { user } from '../../../src/areas/account/users.ts';
 import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
 import { idmapCollections } from '../../../src/areas/directoryservice/idmap.ts';
 import { kerberosKeytab } from '../../../src/areas/directoryservice/kerberoskeytab.ts';
 import { kerberosPrincipal } from '../../../src/areas/directoryservice/kerberosprincipal.ts';
 import { kerberosRealm } from '../../../src/areas/directoryservice/kerberosrealm.ts';
 import { kerberosSettings } from '../../../src/areas/directoryservice/kerberossettings.ts';
+import { ldapSettings } from '../../../src/areas/directoryservice/ldap.ts';
 import { afpSettings } from '../../../src/areas/services/afp.ts';
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
@@ -74,6 +77,7 @@ export const machine: Facts = Object.freeze<Facts>({
   bootPool: undefined,
   condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
   disks: [],
+  membership: undefined,
   network: { hostname: 'nas', domain: '', hosts: '', nameServers: [], links: [] },
   plugins: new Map(),
   services: new Map(),
@@ -88,6 +92,8 @@ export const machine: Facts = Object.freeze<Facts>({
 });
 
 const collections: readonly Collection[] = [
+  group,
+  user,
   afpShare,
   cifsShare,
   nfsShare,
@@ -115,6 +121,7 @@ const collections: readonly Collection[] = [
 const settings: readonly Singleton[] = [
   domainSettings,
   kerberosSettings,
+  ldapSettings,
   afpSettings,
   cifsSettings,
   domainControllerSettings,

@@ -1,0 +1,52 @@
+import type { LdapSettings } from '../../areas/directoryservice/ldap.ts';
+import type { LdapServer } from '../../areas/directoryservice/ldap-bind.ts';
+import { lines } from '../../lib/text.ts';
+import { authorityFile } from '../directory/nslcd-conf.ts';
+import type { Options } from './smb-conf.ts';
+
+/** Passwords of accounts from an LDAP directory that has Samba's schema. */
+export function directoryOptions(settings: LdapSettings, { uri, startTls, account, base, seconds }: LdapServer): Options {
+  return [
+    ['passdb backend', `ldapsam:${uri}`],
+    // Unset, it would be StartTLS.
+    ['ldap ssl', startTls ? 'start tls' : 'off'],
+    ['ldap suffix', base],
+    ['ldap user suffix', settings.ldap_usersuffix],
+    ['ldap group suffix', settings.ldap_groupsuffix],
+    ['ldap machine suffix', settings.ldap_machinesuffix],
+    ['ldap admin dn', account?.name],
+    ['ldap timeout', seconds],
+    ['ldap connection timeout', seconds],
+  ];
+}
+
+/**
+ * The word by which Samba asks the directory lies in a database of Samba's own. The service puts it there while it is
+ * wanted, from this file, and takes it out again.
+ */
+export const directoryPasswordFile = '/etc/holdfast/samba-directory-password';
+export const directoryPasswordName = 'holdfast-samba-directory';
+
+export const directoryPasswordUnit: string = lines(
+  '# Written by Holdfast.',
+  '[Unit]',
+  "Description=Samba's password for the LDAP directory",
+  'Before=smbd.service',
+  '',
+  '[Service]',
+  'Type=oneshot',
+  'RemainAfterExit=yes',
+  `ExecStart=/usr/lib/holdfast/samba-directory keep ${directoryPasswordFile}`,
+  'ExecStop=/usr/lib/holdfast/samba-directory forget',
+  '',
+  '[Install]',
+  'WantedBy=multi-user.target',
+);
+
+/** Two lines: the account, and its password. */
+export function passwordOf({ account }: LdapServer): string | undefined {
+  return account === undefined ? undefined : lines(account.name, account.password);
+}
+
+/** smbd asks by the LDAP library, whose authorities are named in the environment. */
+export const smbdDropIn: string = lines('# Written by Holdfast.', '[Service]', 'Environment=LDAPTLS_REQCERT=demand', `Environment=LDAPTLS_CACERT=${authorityFile}`);
