@@ -63,7 +63,7 @@ test('a disk that errs is told while its pool is still whole, by the same id as 
       devices: [device, { ...device, disk: 'ada1', guid: '12', errors: { ...errors, ...wrong } }],
     } as const;
     const storage = { ...machine.storage, pools: new Map([['tank', { ...pool, groups: [group] }]]) };
-    return alertsOf({ view: new Tables([certificate, certificateAuthority, notice]), facts: { ...machine, storage } }, well);
+    return alertsOf({ view, facts: { ...machine, storage } }, well);
   };
   assert.deepEqual(about({}), []);
   const [first] = about({ checksum: 1 });
