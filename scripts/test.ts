@@ -36,7 +36,7 @@ const tiers: readonly Tier[] = [
   { name: 'machine', says: 'end to end on the test machine, with real daemons and real clients', commands: [['node', 'scripts/package.ts'], ['lab/test']] },
   {
     name: 'pc',
-    says: 'disks with serial numbers and SMART, in a machine that QEMU emulates',
+    says: 'disks with serial numbers and SMART, and translated addresses, in a machine that QEMU emulates',
     commands: [
       ['node', 'scripts/package.ts'],
       ['lab/test', 'pc'],
