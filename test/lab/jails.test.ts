@@ -23,6 +23,7 @@ const template = `
   echo '::respawn:/bin/httpd -f -p 80 -h /www' >$R/etc/inittab
   echo 'root:x:0:0:root:/root:/bin/sh' >$R/etc/passwd
   echo 'ID=small' >$R/etc/os-release
+  echo builder >$R/etc/hostname; echo ${'1'.repeat(32)} >$R/etc/machine-id
   echo 'a page of the jail' >$R/www/index.html
   printf '#!/bin/sh\\n[ -e /var/packages ] && cat /var/packages\\nexit 0\\n' >$R/bin/dpkg-query
   printf '%s\\n' '#!/bin/sh' 'echo "$*" >>/var/apt.log' 'case "$1" in install) echo "installed busybox" >/var/packages ;; purge) busybox rm -f /var/packages ;; esac' >$R/bin/apt-get
@@ -89,6 +90,11 @@ test('a jail with an address of its own answers ping and serves a page to the ou
   const ping = await runClient(['ping', '-c', '3', '-W', '5', address]);
   assert.equal(ping.status, 0, `${ping.stdout}${ping.stderr}${await journal(nas.machine)}`);
   await pageComes('/', '200 a page of the jail');
+  const identity = await nas.machine.run(
+    'nsenter --uts --target=$(machinectl show web -p Leader --value) hostname; cat /mnt/tank/jails/web/etc/machine-id; ls /mnt/tank/jails/web/etc',
+  );
+  assert.match(identity, /^web\n/);
+  assert.doesNotMatch(identity, /1{32}|^hostname$/m);
   const [small] = (await nas.api.list('jails/templates/')).filter((one) => one['jt_name'] === 'small');
   assert.equal(small?.['jt_instances'], 1);
 });

@@ -57,6 +57,10 @@ export class LinuxJails implements Jails {
     else await this.#bootstrap(folder, release, source.arch, watch);
     // A jail gets the devices that it may use when it starts, and no others.
     await this.#long('find', folder, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-delete');
+    // A jail is called what its record says, and has a number of its own: the template's would be that of all its jails.
+    // An empty file is filled in at the first start; without one, the system would ask who it is.
+    await this.#long('find', folder, '-maxdepth', '2', '-path', `${folder}/etc/hostname`, '-delete');
+    await this.#long('find', folder, '-maxdepth', '2', '-path', `${folder}/etc/machine-id`, '-type', 'f', '-exec', 'truncate', '--size=0', '{}', '+');
   }
 
   async #unpack(folder: string, url: string, watch: Watch): Promise<void> {
