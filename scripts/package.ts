@@ -116,7 +116,7 @@ await put(
   ),
 );
 await put('/DEBIAN/conffiles', lines('/etc/holdfast/holdfast.conf'));
-for (const program of ['disk-report', 'domain-controller', 'domain-monitor', 'in-jail', 'samba-directory', 'snmp-pools', 'ups-event'])
+for (const program of ['disk-report', 'domain-controller', 'domain-monitor', 'end-jail', 'in-jail', 'samba-directory', 'snmp-pools', 'ups-event'])
   await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
 for (const script of ['postinst', 'prerm', 'postrm']) await put(`/DEBIAN/${script}`, await readFile(`${root}/packaging/${script}`, 'utf8'), 0o755);
 await cp(`${root}/plugins`, `${tree}/usr/share/holdfast/plugins`, { recursive: true });

@@ -75,8 +75,8 @@ export function jailUnit(jail: Jail, { root, mounts, arch, wants }: Surroundings
     'Type=notify',
     commands('ExecStartPre', ...network.before),
     `ExecStart=${words.join(' ')}`,
-    // The init of small systems ends by this signal; systemd only writes down how it is. It gets its own afterwards.
-    `ExecStop=-/usr/bin/machinectl kill --kill-whom=leader --signal=SIGUSR2 ${unitWord(jail.jail_host)}`,
+    // Small systems do not know the signal by which systemd-nspawn asks for the end.
+    `ExecStop=-/usr/lib/holdfast/end-jail ${unitWord(jail.jail_host)}`,
     commands('ExecStopPost', ...network.after),
     'KillMode=mixed',
     'TimeoutStartSec=60',

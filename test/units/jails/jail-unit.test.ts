@@ -65,7 +65,7 @@ test('a jail with an address in the network of a card', () => {
       'ExecStartPre=/usr/sbin/ip neighbour replace proxy 192.0.2.11 dev em0',
       'ExecStartPre=/usr/sbin/sysctl --quiet --write net.ipv4.neigh.em0.proxy_delay=0',
       'ExecStart=/usr/bin/systemd-nspawn --quiet --keep-unit --settings=no --boot --link-journal=no --resolv-conf=replace-uplink --timezone=off "--machine=web" "--hostname=web" "--directory=/mnt/tank/web" --network-namespace-path=/run/netns/jail1 --capability=CAP_NET_ADMIN --drop-capability=CAP_NET_RAW "--bind-ro=/mnt/tank/me$$dia\\\\: 100%%:/mnt/me dia"',
-      'ExecStop=-/usr/bin/machinectl kill --kill-whom=leader --signal=SIGUSR2 "web"',
+      'ExecStop=-/usr/lib/holdfast/end-jail "web"',
       'ExecStopPost=-/usr/sbin/ip neighbour delete proxy 192.0.2.10 dev em0',
       'ExecStopPost=-/usr/sbin/ip neighbour delete proxy 192.0.2.11 dev em0',
       'ExecStopPost=-/usr/sbin/ip route delete 192.0.2.10/32 dev jails0',
