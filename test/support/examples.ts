@@ -3,7 +3,7 @@ import { alertId } from '../../src/areas/system/alert.ts';
 import { isObject, type JsonObject } from '../../src/lib/json.ts';
 import type { Api } from './api.ts';
 import { GiB, rootPassword } from './appliance.ts';
-import { exampleCertificate, exampleKey } from './certificates.ts';
+import { certificateRequest, exampleCertificate, exampleKey } from './certificates.ts';
 import { exampleKeytab } from './keytabs.ts';
 
 type Record_ = Readonly<Record<string, unknown>>;
@@ -78,17 +78,11 @@ const cached = (n: number): JsonObject => ({
 export const exampleNics = 1000;
 /** What certificates and authorities are asked for with. */
 const subject = (n: number, name: string) => ({
+  ...certificateRequest,
   cert_name: `${name}${n}`,
   cert_common: `${name}${n}.example.com`,
-  cert_city: 'Nashville',
-  cert_state: 'Tennessee',
-  cert_country: 'US',
-  cert_email: 'admin@example.com',
-  cert_organization: 'Example',
-  cert_digest_algorithm: 'SHA256',
   // The shortest key, for it is made anew each time; what is done with it is the same for all.
   cert_key_length: 1024,
-  cert_lifetime: 3650,
 });
 
 const home = (n: number) => `/mnt/tank/homes/user${n}`;

@@ -9,6 +9,11 @@ export const longWork = 2 * 60 * 60_000;
 /** What curl ends with when there is nothing at an address: by HTTP, on an FTP server, in a file. */
 const nothingThere: ReadonlySet<number> = new Set([22, 37, 78]);
 
+/** What a program prints that may take as long, and has to be content. */
+export async function longOutput(runner: Runner, ...words: readonly string[]): Promise<string> {
+  return expectSuccess(await runner.run(words, { timeout: longWork }), words).stdout;
+}
+
 export interface Wanted {
   readonly url: string;
   readonly file: string;
@@ -46,8 +51,7 @@ async function verify(runner: Runner, { url, file: archive }: Wanted, watch: Wat
   if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}.sha256: ${wordsOf(outcome)}`);
   const wanted = /\b[0-9a-f]{64}\b/i.exec(await readFile(file, 'utf8'))?.[0]?.toLowerCase();
   await rm(file, { force: true });
-  const words = ['sha256sum', '--', archive];
-  const found = /^\\?([0-9a-f]{64})/.exec(expectSuccess(await runner.run(words, { timeout: longWork }), words).stdout)?.[1];
+  const found = /^\\?([0-9a-f]{64})/.exec(await longOutput(runner, 'sha256sum', '--', archive))?.[1];
   if (wanted !== found) throw new HostError(`${url} is not what its checksum says: it has ${found}, and ${url}.sha256 says ${wanted ?? 'none'}`);
 }
 

@@ -1,8 +1,9 @@
 import { readFile, rm } from 'node:fs/promises';
 import { HostError } from '../ports/index.ts';
 import { type JailMount, type Jails, jailService, mostArchive, type RootSource, type RunningJail, type Watch } from '../ports/jails.ts';
-import { fetchArchive, longWork } from './archives.ts';
+import { fetchArchive, longOutput, longWork } from './archives.ts';
 import { readLeaders, readMountPoints, readRunning } from './jails-read.ts';
+import { lastWords } from './journal.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 
 /** Milliseconds: longer than the limits in a jail's unit, so that the service manager's words are heard and not ours. */
@@ -31,7 +32,7 @@ export class LinuxJails implements Jails {
     await this.#runner.run(['systemctl', '--quiet', 'reset-failed', unit]);
     const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], { timeout: patience });
     if (outcome.status === 0) return;
-    const said = await this.#lastWords(unit, since);
+    const said = await lastWords(this.#runner, `--unit=${unit}`, since);
     throw new HostError(`the jail ${name} did not start: ${said || wordsOf(outcome)}`);
   }
 
@@ -56,11 +57,11 @@ export class LinuxJails implements Jails {
     if (release === undefined) await this.#unpack(folder, source.url, watch);
     else await this.#bootstrap(folder, release, source.arch, watch);
     // A jail gets the devices that it may use when it starts, and no others.
-    await this.#long('find', folder, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-delete');
+    await longOutput(this.#runner, 'find', folder, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-delete');
     // A jail is called what its record says, and has a number of its own: the template's would be that of all its jails.
     // An empty file is filled in at the first start; without one, the system would ask who it is.
-    await this.#long('find', folder, '-maxdepth', '2', '-path', `${folder}/etc/hostname`, '-delete');
-    await this.#long('find', folder, '-maxdepth', '2', '-path', `${folder}/etc/machine-id`, '-type', 'f', '-exec', 'truncate', '--size=0', '{}', '+');
+    await longOutput(this.#runner, 'find', folder, '-maxdepth', '2', '-path', `${folder}/etc/hostname`, '-delete');
+    await longOutput(this.#runner, 'find', folder, '-maxdepth', '2', '-path', `${folder}/etc/machine-id`, '-type', 'f', '-exec', 'truncate', '--size=0', '{}', '+');
   }
 
   async #unpack(folder: string, url: string, watch: Watch): Promise<void> {
@@ -68,7 +69,7 @@ export class LinuxJails implements Jails {
     await fetchArchive(this.#runner, { url, file: archive, most: mostArchive }, watch);
     watch.progress(`unpacking ${url}`);
     // tar itself writes nothing by way of a link of the archive that leads elsewhere, and nothing above the folder.
-    await this.#long('tar', '--extract', `--file=${archive}`, `--directory=${folder}`, '--numeric-owner', '--same-permissions', '--xattrs', '--xattrs-include=*');
+    await longOutput(this.#runner, 'tar', '--extract', `--file=${archive}`, `--directory=${folder}`, '--numeric-owner', '--same-permissions', '--xattrs', '--xattrs-include=*');
     await rm(archive, { force: true });
   }
 
@@ -92,17 +93,6 @@ export class LinuxJails implements Jails {
     // One that ended meanwhile is said to be unknown, and the others are shown.
     const { stdout } = await this.#runner.run(['machinectl', 'show', '--property=Name', '--property=Leader', '--', ...names]);
     return readLeaders(stdout);
-  }
-
-  async #lastWords(unit: string, since: number): Promise<string> {
-    await this.#runner.run(['journalctl', '--sync']);
-    const { stdout } = await this.#runner.run(['journalctl', '--quiet', '--no-pager', `--unit=${unit}`, `--since=@${since / 1000}`, '--lines=10', '--output=cat']);
-    return stdout.trim();
-  }
-
-  async #long(...words: readonly string[]): Promise<string> {
-    const outcome = await this.#runner.run(words, { timeout: longWork });
-    return expectSuccess(outcome, words).stdout;
   }
 
   async #run(...words: readonly string[]): Promise<string> {

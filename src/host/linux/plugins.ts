@@ -19,8 +19,9 @@ import {
   readDescription,
   withheldCalls,
 } from '../ports/plugins.ts';
-import { fetchArchive, longWork } from './archives.ts';
+import { fetchArchive, longOutput, longWork } from './archives.ts';
 import { hostError, isAbsence } from './failure.ts';
+import { lastWords } from './journal.ts';
 import { expectSuccess, type Runner, type RunOptions, wordsOf } from './runner.ts';
 
 /** Milliseconds: longer than the limits in a plugin's unit, so that the service manager's words are heard and not ours. */
@@ -55,7 +56,7 @@ export class LinuxPlugins implements Plugins {
     const since = Date.now();
     await this.#runner.run(['systemctl', '--quiet', 'reset-failed', unit]);
     const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], { timeout: patience });
-    if (outcome.status !== 0) throw new HostError(`its start command failed: ${(await this.#lastWords(id, since)) || wordsOf(outcome)}`);
+    if (outcome.status !== 0) throw new HostError(`its start command failed: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || wordsOf(outcome)}`);
     if (await this.#becomes(id, 'RUNNING')) return;
     await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'stop', unit], { timeout: patience });
     throw new HostError(`it was started, but did not answer its health check within ${readyWithin / 1000} seconds, and was stopped`);
@@ -65,7 +66,8 @@ export class LinuxPlugins implements Plugins {
     const unit = `${pluginService(id)}.service`;
     const since = Date.now();
     expectSuccess(await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'stop', unit], { timeout: patience }), ['systemctl', 'stop', unit]);
-    if (!(await this.#becomes(id, 'STOPPED'))) throw new HostError(`it goes on after its stop command: ${(await this.#lastWords(id, since)) || 'which said nothing'}`);
+    if (!(await this.#becomes(id, 'STOPPED')))
+      throw new HostError(`it goes on after its stop command: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || 'which said nothing'}`);
   }
 
   async unpack(source: string, folder: string, watch: Watch): Promise<void> {
@@ -73,7 +75,7 @@ export class LinuxPlugins implements Plugins {
     const archive = await this.#archiveOf(source, fetched, watch);
     watch.progress(`unpacking ${source}`);
     const named = ['--force-local', `--file=${archive}`];
-    const listed = await this.#long('tar', '--list', '--absolute-names', '--quoting-style=escape', ...named);
+    const listed = await longOutput(this.#runner, 'tar', '--list', '--absolute-names', '--quoting-style=escape', ...named);
     const names = listed.split('\n').filter((name) => name !== '');
     if (names.length > mostBundleFiles) throw new HostError(`the bundle has ${names.length} files; at most ${mostBundleFiles} are taken`);
     const outside = names.find((name) => name.startsWith('/') || name.split('/').includes('..'));
@@ -82,7 +84,7 @@ export class LinuxPlugins implements Plugins {
     const words = ['tar', '--extract', ...named, `--directory=${folder}`, '--no-same-owner', '--no-same-permissions'];
     expectSuccess(await this.#runner.run(words, { timeout: longWork, umask: 0o022 }), words);
     if (archive === fetched) await rm(fetched, { force: true });
-    const strange = await this.#long('find', folder, '-xdev', '!', '-type', 'f', '!', '-type', 'd', '!', '-type', 'l', '-print', '-quit');
+    const strange = await longOutput(this.#runner, 'find', folder, '-xdev', '!', '-type', 'f', '!', '-type', 'd', '!', '-type', 'l', '-print', '-quit');
     if (strange !== '') throw new HostError(`the bundle has ${strange.trim().slice(folder.length + 1)}, which is neither a file nor a folder nor a link`);
   }
 
@@ -130,7 +132,7 @@ export class LinuxPlugins implements Plugins {
     } catch (error) {
       throw hostError(`cannot read the bundle ${source}`, error);
     }
-    await this.#long('tar', '--create', '--force-local', `--file=${fetched}`, `--directory=${source}`, '--one-file-system', '.');
+    await longOutput(this.#runner, 'tar', '--create', '--force-local', `--file=${fetched}`, `--directory=${source}`, '--one-file-system', '.');
     return fetched;
   }
 
@@ -184,24 +186,6 @@ export class LinuxPlugins implements Plugins {
     const manner = ['--quiet', '--wait', '--pipe', '--collect', '--service-type=exec', '--expand-environment=no'];
     const rules = [`--property=SystemCallFilter=${withheldCalls}`, '--property=SystemCallErrorNumber=EPERM'];
     return this.#runner.run(['systemd-run', ...manner, ...rules, '--', inJail, jail, folder, ...words], options);
-  }
-
-  async #lastWords(id: number, since: number): Promise<string> {
-    await this.#runner.run(['journalctl', '--sync']);
-    const { stdout } = await this.#runner.run([
-      'journalctl',
-      '--quiet',
-      '--no-pager',
-      `--identifier=${pluginService(id)}`,
-      `--since=@${since / 1000}`,
-      '--lines=10',
-      '--output=cat',
-    ]);
-    return stdout.trim();
-  }
-
-  async #long(...words: readonly string[]): Promise<string> {
-    return expectSuccess(await this.#runner.run(words, { timeout: longWork }), words).stdout;
   }
 }
 
