@@ -6,7 +6,7 @@ import { converge, type Deeds, verify } from './converge.ts';
 import { LayeredDraft, type Mark, type References } from './draft.ts';
 import { Fault, failed, refused } from './errors.ts';
 import { EventBus } from './events.ts';
-import { FactKeeper, type Topic, topics } from './facts.ts';
+import { FactKeeper, promptTopics, slowTopics, type Topic, topics } from './facts.ts';
 import type { Fields } from './fields.ts';
 import { Jobs } from './jobs.ts';
 import type { Backup, Keeper, KeptRevision } from './keeper.ts';
@@ -328,9 +328,8 @@ export class Engine {
 
   async #start(): Promise<void> {
     this.#store.prune();
-    await this.#facts.renew(...topics.filter((topic) => topic !== 'condition'));
-    // It takes its time, and nothing waits for it.
-    void this.#renewQuietly(new Set(['condition']));
+    await this.#facts.renew(...promptTopics);
+    for (const topic of slowTopics) void this.#renewQuietly(new Set([topic]));
     for (const resource of this.resources.filter(isKeptResource)) {
       const { records, lastId } = this.#store.load(resource);
       this.#tables.table(resource).load(records, lastId);
@@ -340,7 +339,7 @@ export class Engine {
     for (const resource of this.resources.filter(isKeptResource)) if (resource.kind === 'collection') await this.#begin(resource);
     for (const topic of topics) await this.#followAll(topic);
     await this.#upkeep.begin();
-    await this.#facts.renew(...topics.filter((topic) => topic !== 'condition'));
+    await this.#facts.renew(...promptTopics);
     this.#started = true;
     this.#scheduler.begin();
     this.#stopWatching.push(this.#host.zfs.watch(() => void this.#facts.renew('storage').catch(() => {})));

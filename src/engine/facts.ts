@@ -58,6 +58,10 @@ export type Topic = Exclude<keyof Facts, 'host' | 'bootPool' | 'importable'>;
 
 export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'membership', 'network', 'plugins', 'services', 'storage', 'targets'];
 
+/** Of these, looks that take their time: package lists and plugins that do not answer. Nothing waits for them at the start. */
+export const slowTopics: readonly Topic[] = ['condition', 'plugins'];
+export const promptTopics: readonly Topic[] = topics.filter((topic) => !slowTopics.includes(topic));
+
 /** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
 const freshFor: Readonly<Record<Topic, number>> = {
   accounts: 60_000,
