@@ -180,14 +180,12 @@ export class Engine {
 
   /** How the appliance itself is doing. */
   get health(): Health {
-    const seen = new Set<string>();
-    const last = this.jobs.list(200).filter(({ subject, state }) => state !== 'running' && !seen.has(subject) && seen.add(subject));
     return {
       now: this.#now(),
       degraded: this.#upkeep.degraded,
       drifted: this.#drifted,
       // What a request waited for has been answered to it. What was started by a clock or in the background was not.
-      failedJobs: last.filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject)),
+      failedJobs: this.jobs.lastEnded.filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject)),
       space: this.#store.space(),
     };
   }

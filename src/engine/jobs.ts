@@ -22,6 +22,12 @@ export interface Job {
   readonly error: string | null;
 }
 
+/** How a job ended, without its output. */
+export type EndedJob = Pick<Job, 'id' | 'title' | 'subject' | 'state' | 'error'>;
+
+/** Jobs back from the newest in which the last run of a subject is looked for. */
+const recentJobs = 200;
+
 /** An unhappy end that leaves a result all the same, such as the output of a program that failed. */
 export class UnhappyEnd extends Error {
   override readonly name = 'UnhappyEnd';
@@ -48,6 +54,9 @@ export class Jobs {
   readonly #now: () => number;
   readonly #running = new Map<number, { job: Job; readonly abort: AbortController; readonly done: Promise<Job> }>();
   readonly #locks = new Map<string, Promise<void>>();
+  /** The newest job of each subject that has ended. Jobs lie in the store with their output, which is slow to read. */
+  readonly #ended = new Map<string, EndedJob>();
+  #newest = 0;
   #closing = false;
 
   constructor(shelf: JobShelf, events: EventBus, now: () => number) {
@@ -55,9 +64,16 @@ export class Jobs {
     this.#events = events;
     this.#now = now;
     // What ran when the daemon ended did not end by itself. It is reported, never claimed as done.
-    for (const job of this.list(1000)) {
+    for (const job of this.list(1000).toReversed()) {
+      this.#newest = job.id;
       if (job.state === 'running') this.#keep({ ...job, state: 'interrupted', ended: this.#time() });
+      else this.#note(job);
     }
+  }
+
+  /** The last job of each subject that has ended, the newest first, of those that are recent. */
+  get lastEnded(): readonly EndedJob[] {
+    return [...this.#ended.values()].toSorted((a, b) => b.id - a.id);
   }
 
   /** The newest jobs first; with `subject`, those that belong to it. */
@@ -83,6 +99,7 @@ export class Jobs {
   start(task: Task, host: Host): { readonly id: number; readonly done: Promise<Job> } {
     const begun = { title: task.title, subject: task.subject, state: 'running' as const, started: this.#time(), ended: null, progress: '', result: null, error: null };
     const id = this.#shelf.addJob(task.subject, JSON.stringify(begun));
+    this.#newest = id;
     const abort = new AbortController();
     const done = this.#run({ ...begun, id }, task, host, abort.signal);
     this.#running.set(id, { job: { ...begun, id }, abort, done });
@@ -146,8 +163,15 @@ export class Jobs {
     return ended;
   }
 
-  #keep({ id, ...body }: Job): void {
+  #keep(job: Job): void {
+    const { id, ...body } = job;
     this.#shelf.putJob(id, JSON.stringify(body));
+    this.#note(job);
+  }
+
+  #note({ id, title, subject, state, error }: Job): void {
+    if ((this.#ended.get(subject)?.id ?? 0) <= id) this.#ended.set(subject, { id, title, subject, state, error });
+    for (const one of this.#ended.values()) if (one.id <= this.#newest - recentJobs) this.#ended.delete(one.subject);
   }
 
   #time(): string {

@@ -226,7 +226,17 @@ export class Interface {
   }
 
   #scope(call: Call, { shows }: { readonly shows: Hosted['shows'] }): Scope {
-    return { ...this.#engine.glance(shows), params: call.match.params, profile: this.#profile, health: this.#engine.health, version: this.#engine.version };
+    const engine = this.#engine;
+    return {
+      ...engine.glance(shows),
+      params: call.match.params,
+      profile: this.#profile,
+      // Only alerts read it, and to put it together asks the file system for its free space.
+      get health() {
+        return engine.health;
+      },
+      version: engine.version,
+    };
   }
 
   // Actions ----------------------------------------------------------------------------------------------------------
