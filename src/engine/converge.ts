@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OwnedAccounts, UserSpec } from '../host/ports/accounts.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import type { FixedRoute, Medium } from '../host/ports/network.ts';
+import type { ServiceState } from '../host/ports/services.ts';
 import type { TargetModel } from '../host/ports/targets.ts';
 import { sentenceList } from '../lib/text.ts';
 import { failed } from './errors.ts';
@@ -18,11 +19,44 @@ export interface Outcome {
 }
 
 /**
+ * The states of many services from one look, for the units that are converged one after the other: asking the service
+ * manager takes a tenth of a second on a small machine, however many are asked about. After something was done to a
+ * service the next question looks again, for services start and stop one another.
+ */
+export class ServiceLook {
+  readonly #host: Host;
+  readonly #names: readonly string[];
+  #states: Promise<ReadonlyMap<string, ServiceState>> | undefined;
+
+  constructor(host: Host, names: Iterable<string>) {
+    this.#host = host;
+    this.#names = [...new Set(names)];
+  }
+
+  states(): Promise<ReadonlyMap<string, ServiceState>> {
+    this.#states ??= this.#host.services.states(this.#names);
+    return this.#states;
+  }
+
+  forget(): void {
+    this.#states = undefined;
+  }
+}
+
+interface ConvergeOptions {
+  readonly pretend?: boolean;
+  /** Files that `layServiceFiles` has written just before. */
+  readonly laid?: ReadonlySet<string>;
+  /** A look that has every service of the unit; without, the unit's own are asked about. */
+  readonly look?: ServiceLook;
+}
+
+/**
  * Makes the machine true to what a unit desires, touching only what is different. `applied` is what the machine is
  * known to be; without it the machine is asked. The same function serves a change, the start, a repair and, with
- * `pretend`, the drift report and the dry run. `laid` are files that `layServiceFiles` has written just before.
+ * `pretend`, the drift report and the dry run.
  */
-export async function converge(host: Host, desired: Desired, applied: Desired | undefined, options: { pretend?: boolean; laid?: ReadonlySet<string> } = {}): Promise<Outcome> {
+export async function converge(host: Host, desired: Desired, applied: Desired | undefined, options: ConvergeOptions = {}): Promise<Outcome> {
   const deeds: string[] = [];
   const touched = new Set<Topic>();
   const act: Act = async (title, deed, topic) => {
@@ -30,9 +64,17 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
     if (topic !== undefined) touched.add(topic);
     if (options.pretend !== true) await deed();
   };
+  const onServices: Act = async (title, deed, topic) => {
+    try {
+      await act(title, deed, topic);
+    } finally {
+      // Also when it failed, for it may have done something before.
+      if (options.pretend !== true) options.look?.forget();
+    }
+  };
   if (desired.accounts !== undefined) await convergeAccounts(host, desired.accounts, applied?.accounts, act);
-  const written = await convergeFiles(host, desired, applied, act, options.laid);
-  await convergeServices(host, desired.services ?? [], applied?.services, written.length > 0, act);
+  const written = await convergeFiles(host, desired, applied, { act, onServices }, options.laid);
+  await convergeServices(host, desired.services ?? [], applied?.services, written.length > 0, onServices, options.look);
   if (desired.links !== undefined)
     await convergeLinks(
       host,
@@ -57,14 +99,15 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
  */
 export async function layServiceFiles(host: Host, units: readonly Desired[], missed: (title: string, error: HostError) => void): Promise<readonly string[]> {
   const files = units.flatMap((desired) => desired.files?.filter(({ forServiceManager }) => forServiceManager === true) ?? []);
-  return await convergeFiles(host, { files }, undefined, async (title, deed) => {
+  const act: Act = async (title, deed) => {
     try {
       await deed();
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       missed(title, error);
     }
-  });
+  };
+  return await convergeFiles(host, { files }, undefined, { act, onServices: act });
 }
 
 async function convergeTargets(host: Host, desired: TargetModel, applied: TargetModel | undefined, act: Act): Promise<void> {
@@ -117,7 +160,13 @@ function difference<T extends { readonly name: string }>(actual: readonly T[], d
 }
 
 /** Answers the paths of the files that became others. What the service manager reads, it has read afterwards. */
-async function convergeFiles(host: Host, desired: Desired, applied: Desired | undefined, act: Act, laid?: ReadonlySet<string>): Promise<readonly string[]> {
+async function convergeFiles(
+  host: Host,
+  desired: Desired,
+  applied: Desired | undefined,
+  { act, onServices }: { readonly act: Act; readonly onServices: Act },
+  laid?: ReadonlySet<string>,
+): Promise<readonly string[]> {
   const known = new Map(applied?.files?.map((file) => [file.path, file]));
   const wanted = new Set(desired.files?.map(({ path }) => path));
   const written: string[] = [];
@@ -141,14 +190,21 @@ async function convergeFiles(host: Host, desired: Desired, applied: Desired | un
     reread ||= known.get(path)?.forServiceManager === true;
     await act(`remove ${path}`, () => host.files.remove(path));
   }
-  if (reread) await act('let the service manager read its files again', () => host.services.reread());
+  if (reread) await onServices('let the service manager read its files again', () => host.services.reread());
   return written;
 }
 
-async function convergeServices(host: Host, desired: readonly DesiredService[], applied: readonly DesiredService[] | undefined, written: boolean, act: Act): Promise<void> {
+async function convergeServices(
+  host: Host,
+  desired: readonly DesiredService[],
+  applied: readonly DesiredService[] | undefined,
+  written: boolean,
+  act: Act,
+  look: ServiceLook | undefined,
+): Promise<void> {
   const known = new Map(applied?.map((service) => [service.name, service]));
   const unknown = desired.map((service) => service.name).filter((name) => !known.has(name));
-  const asked = unknown.length === 0 ? undefined : await host.services.states(unknown);
+  const asked = unknown.length === 0 ? undefined : await (look?.states() ?? host.services.states(unknown));
   for (const { name, running, onChange, readAtStart } of desired) {
     const before = known.get(name);
     const state = asked?.get(name);

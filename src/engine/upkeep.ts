@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
-import { converge, type Deeds, layServiceFiles } from './converge.ts';
+import { converge, type Deeds, layServiceFiles, ServiceLook } from './converge.ts';
 import type { LayeredDraft } from './draft.ts';
 import type { Log } from './engine.ts';
 import { Fault } from './errors.ts';
@@ -74,7 +74,8 @@ export class Upkeep {
   /** Makes the machine what is kept, whatever it was. */
   async begin(): Promise<void> {
     const laid = await this.#layServiceFiles();
-    for (const state of this.#states) await this.#repair(state, 'at start', laid);
+    const look = this.#serviceLook();
+    for (const state of this.#states) await this.#repair(state, 'at start', { laid, look });
   }
 
   close(): void {
@@ -91,9 +92,10 @@ export class Upkeep {
   async report(): Promise<readonly UnitReport[]> {
     const { view, facts } = this.#world();
     const reports: UnitReport[] = [];
+    const look = this.#serviceLook();
     for (const { unit, degraded } of this.#states) {
       const desired = unit.render(view, facts);
-      const { deeds } = await converge(this.#host, desired, undefined, { pretend: true });
+      const { deeds } = await converge(this.#host, desired, undefined, { pretend: true, look });
       reports.push({ unit: unit.name, degraded: degraded ?? null, drift: deeds, omissions: desired.omissions ?? [], warnings: unit.warnings?.(view, facts) ?? [] });
     }
     return reports;
@@ -158,12 +160,12 @@ export class Upkeep {
   }
 
   /** Makes one unit true to what is kept. A failure is loud, marks the unit degraded and is tried again. */
-  async #repair(state: UnitState, when: string, laid?: ReadonlySet<string>): Promise<void> {
+  async #repair(state: UnitState, when: string, options: { readonly laid?: ReadonlySet<string>; readonly look?: ServiceLook } = {}): Promise<void> {
     const { unit } = state;
     try {
       const { view, facts } = this.#world();
       const desired = unit.render(view, facts);
-      const { deeds } = await converge(this.#host, desired, state.applied, laid === undefined ? {} : { laid });
+      const { deeds } = await converge(this.#host, desired, state.applied, options);
       state.applied = desired;
       if (deeds.length > 0) this.#log.info({ unit: unit.name, deeds }, `brought the machine to the configuration ${when}`);
       this.recovered(state);
@@ -203,6 +205,13 @@ export class Upkeep {
       this.#log.error({ error: messageOf(error) }, 'could not tell the service manager what there is to start');
       return new Set();
     }
+  }
+
+  #serviceLook(): ServiceLook {
+    return new ServiceLook(
+      this.#host,
+      this.#states.flatMap(({ unit }) => unit.services ?? []),
+    );
   }
 
   /** Whether a service that this unit keeps running has ended by other hands. */

@@ -46,7 +46,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     network: new LinuxNetwork({ runner, files: tree }),
     plugins: new LinuxPlugins({ runner }),
     replication: new LinuxReplication({ runner }),
-    services: new LinuxServices({ runner }),
+    services: new LinuxServices({ runner, root }),
     targets: new LinuxTargets({ runner, engine: targetEngine }),
     web,
     zfs,

@@ -12,6 +12,14 @@ export function readUnits(text: string): readonly UnitProperties[] {
     .map((block) => Object.freeze(Object.fromEntries(block.split('\n').map((line) => splitAt(line, '=')))));
 }
 
+/** What `ListUnitsByNames` of the service manager answers, as busctl prints it: the units in the order of the names. */
+export function readUnitStates(text: string): readonly UnitProperties[] {
+  const answer: unknown = JSON.parse(text);
+  const units: unknown = isObject(answer) && Array.isArray(answer['data']) ? answer['data'][0] : undefined;
+  if (!Array.isArray(units)) throw new Error(`busctl printed no units: ${text.slice(0, 200)}`);
+  return units.filter(Array.isArray).map((unit: readonly unknown[]) => Object.freeze({ LoadState: String(unit[2]), ActiveState: String(unit[3]) }));
+}
+
 function splitAt(line: string, separator: string): [string, string] {
   const at = line.indexOf(separator);
   return at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)];

@@ -1,27 +1,33 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { LinuxServices } from '../../../src/host/linux/services.ts';
 import { readLastWords, readUnits } from '../../../src/host/linux/services-read.ts';
 import { HostError } from '../../../src/host/ports/index.ts';
+import { scratchFolder } from '../../support/hosts.ts';
 import { recordedRunner, recording } from './support.ts';
 
 const properties = '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,NRestarts';
 const show = (...units: readonly string[]) => `systemctl show ${properties} -- ${units.join(' ')}`;
+const listUnitsByNames = 'busctl --json=short call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager ListUnitsByNames';
 const unit = (members: Readonly<Record<string, string>>) =>
   Object.entries({ ActiveState: 'active', SubState: 'running', UnitFileState: 'enabled', LoadState: 'loaded', CanReload: 'yes', Type: 'notify', NRestarts: '0', ...members })
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
 
 describe('services', () => {
-  test('one look tells the state of several', async () => {
+  test('one look tells the state of several', async (t) => {
+    const root = scratchFolder(t);
+    mkdirSync(join(root, 'etc/systemd/system/multi-user.target.wants'), { recursive: true });
+    for (const name of ['cron', 'none']) symlinkSync(`/usr/lib/systemd/system/${name}.service`, join(root, `etc/systemd/system/multi-user.target.wants/${name}.service`));
     const names = ['cron', 'proftpd', 'none', 'nfs-server'];
     const units = names.map((name) => `${name}.service`);
     const { runner, asked } = recordedRunner({
-      [show(...units)]: { stdout: recording('units.txt') },
-      [`systemctl is-enabled -- ${units.join(' ')}`]: { status: 1, stdout: 'enabled\ndisabled\nnot-found\ndisabled\n' },
+      [`${listUnitsByNames} as 4 ${units.join(' ')}`]: { stdout: recording('units-by-name.json') },
     });
     assert.deepEqual(
-      [...(await new LinuxServices({ runner }).states(names))],
+      [...(await new LinuxServices({ runner, root }).states(names))],
       [
         ['cron', { running: true, enabled: true, installed: true }],
         ['proftpd', { running: false, enabled: false, installed: true }],
@@ -29,7 +35,7 @@ describe('services', () => {
         ['nfs-server', { running: false, enabled: false, installed: true }],
       ],
     );
-    assert.equal(asked.length, 2);
+    assert.equal(asked.length, 1);
   });
 
   test('one that did not start does not start at the next boot either', async () => {
@@ -44,6 +50,7 @@ describe('services', () => {
       'journalctl --sync': {},
     });
     const services = new LinuxServices({
+      root: '/',
       runner: { ...runner, run: (words, options) => (words.includes('--output=json') ? runner.run(['journalctl', '--sync']) : runner.run(words, options)) },
     });
     await assert.rejects(services.start('x'), /x did not start: its result was timeout/);
@@ -66,13 +73,13 @@ describe('services', () => {
       'systemctl --no-ask-password --quiet start ssh.service': {},
     };
     const known = recordedRunner({ ...outcomes, [named]: { stdout: 'sshd.service not-found inactive dead sshd.service\n' } });
-    await new LinuxServices({ runner: known.runner }).start('ssh');
+    await new LinuxServices({ runner: known.runner, root: '/' }).start('ssh');
     assert.deepEqual(
       known.asked.filter((words) => / (enable|stop|daemon-reload|start)\b/.test(words)),
       Object.keys(outcomes).filter((words) => / (enable|stop|daemon-reload|start)\b/.test(words)),
     );
     const unknown = recordedRunner({ ...outcomes, [named]: {} });
-    await new LinuxServices({ runner: unknown.runner }).start('ssh');
+    await new LinuxServices({ runner: unknown.runner, root: '/' }).start('ssh');
     assert.ok(!unknown.asked.some((words) => words.includes('daemon-reload')));
   });
 
@@ -82,7 +89,7 @@ describe('services', () => {
       'systemctl --quiet reset-failed cron.service': {},
       'systemctl --no-ask-password --quiet restart cron.service': {},
     });
-    await new LinuxServices({ runner }).reload('cron');
+    await new LinuxServices({ runner, root: '/' }).reload('cron');
     assert.ok(asked.includes('systemctl --no-ask-password --quiet restart cron.service'));
   });
 
@@ -95,6 +102,7 @@ describe('services', () => {
       'journalctl --sync': {},
     });
     const services = new LinuxServices({
+      root: '/',
       runner: {
         ...runner,
         async run(words, options) {
