@@ -13,8 +13,9 @@ import type { Resource } from '../../src/engine/resource.ts';
 import { isObject } from '../../src/lib/json.ts';
 import type { ApiAnswer } from '../support/api.ts';
 import { badBodies, badValues, evil, structureOf } from '../support/bad-input.ts';
-import { addressed, type Furnished, furnished, isHarmless, pathOf } from '../support/catalogue.ts';
+import { addressed, isHarmless, pathOf } from '../support/catalogue.ts';
 import { exampleBody } from '../support/examples.ts';
+import { type Furnished, furnished } from '../support/furnished.ts';
 
 /** Where a resource takes bodies: an existing record, or the list where there is no changing. */
 interface Target {

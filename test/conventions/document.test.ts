@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import Schema from 'typebox/schema';
 import { Router, routesOf } from '../../src/http/routes.ts';
 import { isObject } from '../../src/lib/json.ts';
-import { addressed, furnished, pathOf, readable, trials } from '../support/catalogue.ts';
+import { addressed, pathOf, readable, trials } from '../support/catalogue.ts';
+import { furnished } from '../support/furnished.ts';
 
 interface Documented {
   readonly method: string;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { routesOf } from '../../src/http/routes.ts';
 import { rootPassword } from '../support/appliance.ts';
-import { addressed, furnished, isHarmless, pathOf, readable } from '../support/catalogue.ts';
+import { addressed, isHarmless, pathOf, readable } from '../support/catalogue.ts';
+import { furnished } from '../support/furnished.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'] as const;
 

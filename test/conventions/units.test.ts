@@ -4,7 +4,8 @@ import { isKeptResource } from '../../src/engine/engine.ts';
 import type { Facts } from '../../src/engine/facts.ts';
 import type { View } from '../../src/engine/resource.ts';
 import { units } from '../../src/units/index.ts';
-import { addressed, furnished, trials } from '../support/catalogue.ts';
+import { addressed, trials } from '../support/catalogue.ts';
+import { furnished } from '../support/furnished.ts';
 
 /** The same view, which notes what it is asked for. */
 function noting(view: View, paths: Set<string>): View {

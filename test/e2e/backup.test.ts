@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { isObject, sortedJson } from '../../src/lib/json.ts';
 import type { Api } from '../support/api.ts';
 import { appliance } from '../support/appliance.ts';
-import { type Furnished, furnished } from '../support/catalogue.ts';
+import { type Furnished, furnished } from '../support/furnished.ts';
 
 const config = '/api/holdfast/v1/config';
 const passphrase = 'correct horse';

@@ -1,18 +1,10 @@
-import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { catalogue } from '../../src/areas/index.ts';
-import { type Engine, isKeptResource } from '../../src/engine/engine.ts';
 import type { Resource } from '../../src/engine/resource.ts';
-import type { Host } from '../../src/host/ports/index.ts';
 import { type Method, type Operation, type Route, routesOf } from '../../src/http/routes.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { lastElement } from '../../src/lib/path.ts';
-import { units } from '../../src/units/index.ts';
 import type { Api } from './api.ts';
-import { type Appliance, appliance } from './appliance.ts';
-import { type Body, type Example, exampleDisks, exampleNics, examples, type Variant } from './examples.ts';
-import { type FaultyHost, withFaults } from './faults.ts';
-import { standingClock } from './hosts.ts';
+import { type Body, type Example, examples, type Variant } from './examples.ts';
 
 type Record_ = Readonly<Record<string, unknown>>;
 
@@ -42,83 +34,20 @@ export function pathOf(resource: Resource): string {
   return resource.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => exampleOf(resource).params?.[name] ?? name);
 }
 
-/** An appliance on which every example has been made once, with a host that fails when it is told to. */
-export interface Furnished extends AsyncDisposable {
-  readonly appliance: Appliance;
-  readonly api: Api;
-  readonly engine: Engine;
-  readonly faults: FaultyHost;
-  /** The machine itself, beneath the faults. */
-  readonly machine: Host;
-  readonly maker: Maker;
-  /** All that the machine is: files with contents and permissions, accounts, services, pools and datasets. */
-  machineState(): Promise<unknown>;
-  /** All that is kept: records, also what is never answered of them, and the numbers that come next. */
-  keptState(): unknown;
-  /** What the interface answers at every address that can be read. */
-  answers(): Promise<ReadonlyMap<string, string>>;
-  /** Ends it and starts it anew on the same state. */
-  restart(): Promise<void>;
-}
-
-export async function furnished(): Promise<Furnished> {
-  const clock = standingClock();
-  let beneath: { readonly faults: FaultyHost; readonly machine: Host } | undefined;
-  const around = (machine: Host) => {
-    beneath = { machine, faults: withFaults(machine) };
-    return beneath.faults.host;
-  };
-  const hosts = () => beneath ?? nothingBeneath();
-  let one = await appliance({ disks: exampleDisks, nics: exampleNics, now: clock.now, around });
-  const maker = new Maker(() => one.api);
-  for (const path of Object.keys(examples)) {
-    const resource = addressed.find((candidate) => candidate.path === path);
-    if (resource !== undefined && (examples[path]?.create ?? examples[path]?.madeAt ?? examples[path]?.madeBeyond) !== undefined) await maker.make(resource);
-  }
-  // Nothing is offered, and nothing can fail, while the service is off.
-  await maker.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true });
-  return {
-    get appliance() {
-      return one;
-    },
-    get api() {
-      return one.api;
-    },
-    get engine() {
-      return one.engine;
-    },
-    get faults() {
-      return hosts().faults;
-    },
-    get machine() {
-      return hosts().machine;
-    },
-    maker,
-    machineState: () => stateOf(hosts().machine, join(one.folder, 'virtual')),
-    keptState: () =>
-      catalogue.filter(isKeptResource).map((resource) => {
-        const table = one.engine.table(resource);
-        return { resource: resource.path, lastId: table.lastId, records: [...table.all()] };
-      }),
-    answers: () => answersOf(one.api),
-    async restart() {
-      one = await one.restart();
-    },
-    [Symbol.asyncDispose]: () => one[Symbol.asyncDispose](),
-  };
-}
-
-function nothingBeneath(): never {
-  throw new Error('no host was made');
-}
-
 /** Makes records from the examples, each with a number of its own. */
 export class Maker {
   readonly #api: () => Api;
-  readonly #numbers = new Map<string, number>();
+  readonly #numbers: Map<string, number>;
 
-  constructor(api: () => Api) {
+  /** `numbers` are those that an earlier maker on the same state had reached. */
+  constructor(api: () => Api, numbers: Iterable<readonly [string, number]> = []) {
     this.#api = api;
+    this.#numbers = new Map(numbers);
+  }
+
+  /** The next number of each resource's examples. */
+  get numbers(): ReadonlyMap<string, number> {
+    return this.#numbers;
   }
 
   get api(): Api {
@@ -262,61 +191,6 @@ async function keysOf(api: Api, resource: Resource): Promise<readonly string[]> 
   const records = await api.list(`${pathOf(resource)}/?limit=0`);
   const keyField = resource.kind === 'hosted' ? resource.key.name : 'id';
   return records.map((record) => (exampleOf(resource).key?.(record) ?? String(record[keyField])).split('/').map(encodeURIComponent).join('/'));
-}
-
-/** What the interface says of everything: lists and settings. */
-async function answersOf(api: Api): Promise<ReadonlyMap<string, string>> {
-  const answers = new Map<string, string>();
-  for (const resource of addressed.filter(({ verbs }) => verbs.length > 0)) {
-    const answer = await api.get(`${pathOf(resource)}/?limit=0`);
-    if (answer.status !== 200) throw new Error(`GET ${pathOf(resource)} answered ${answer.status}: ${answer.text}`);
-    answers.set(resource.path, answer.text);
-  }
-  return answers;
-}
-
-const services = [...new Set(units.flatMap((unit) => unit.services ?? []))];
-
-/** Staged files are litter that no program reads, and are left out. */
-async function stateOf(machine: Host, folder: string): Promise<unknown> {
-  const { users, groups } = await machine.accounts.owned();
-  const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
-  return {
-    users: users.toSorted(byName),
-    groups: groups.toSorted(byName),
-    services: Object.fromEntries(await machine.services.states(services)),
-    pools: await machine.zfs.pools(),
-    datasets: await machine.zfs.datasets(),
-    snapshots: await machine.zfs.snapshots(),
-    bootEnvironments: await machine.bootEnvironments.list(),
-    network: await machine.network.look(),
-    media: readIfThere(join(folder, 'network.json')),
-    tunings: readIfThere(join(folder, 'disks.json')),
-    domain: readIfThere(join(folder, 'domain.json')),
-    targets: readIfThere(join(folder, 'targets.json')),
-    jails: Object.fromEntries(await machine.jails.look()),
-    plugins: Object.fromEntries(await machine.plugins.look()),
-    doors: readIfThere(join(folder, 'web.json')),
-    kernel: readIfThere(join(folder, 'machine.json')),
-    files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
-  };
-}
-
-function readIfThere(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'utf8') : '{}';
-}
-
-/** A line for everything in a folder: kind, permissions, and what a file holds. */
-function filesIn(folder: string, name: string): readonly string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      const place = join(folder, entry.name);
-      const mode = (lstatSync(place).mode & 0o7777).toString(8);
-      const line = `${mode} ${name}/${entry.name}`;
-      if (entry.isDirectory()) return [`${line}/`, ...filesIn(place, `${name}/${entry.name}`)];
-      return [entry.isFile() ? `${line}\n${readFileSync(place, 'utf8')}` : line];
-    });
 }
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */

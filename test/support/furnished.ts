@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { catalogue } from '../../src/areas/index.ts';
+import { type Engine, isKeptResource } from '../../src/engine/engine.ts';
+import type { Host } from '../../src/host/ports/index.ts';
+import { isObject } from '../../src/lib/json.ts';
+import { units } from '../../src/units/index.ts';
+import type { Api } from './api.ts';
+import { type Appliance, type ApplianceOptions, appliance } from './appliance.ts';
+import { addressed, Maker, pathOf } from './catalogue.ts';
+import { exampleDisks, exampleNics, examples } from './examples.ts';
+import { type FaultyHost, withFaults } from './faults.ts';
+import { standingClock } from './hosts.ts';
+
+/** An appliance on which every example has been made once, with a host whose calls can be made to fail. */
+export interface Furnished extends AsyncDisposable {
+  readonly appliance: Appliance;
+  readonly api: Api;
+  readonly engine: Engine;
+  readonly faults: FaultyHost;
+  /** The machine itself, beneath the faults. */
+  readonly machine: Host;
+  readonly maker: Maker;
+  /** All that the machine is: files with contents and permissions, accounts, services, pools and datasets. */
+  machineState(): Promise<unknown>;
+  /** All that is kept: records, also what is never answered of them, and the numbers that come next. */
+  keptState(): unknown;
+  /** What the interface answers at every address that can be read. */
+  answers(): Promise<ReadonlyMap<string, string>>;
+  /** Ends it and starts it again on the same state. */
+  restart(): Promise<void>;
+}
+
+/** A furnished appliance that has been closed: its state folder, and the numbers that its maker had reached. */
+interface Template {
+  readonly folder: string;
+  readonly numbers: readonly (readonly [string, number])[];
+}
+
+const execute = promisify(execFile);
+let template: Promise<Template> | undefined;
+
+/**
+ * Opens a copy of the template. Making every example takes a second of computing and opening a copy a tenth of that;
+ * the tests need some hundred of them.
+ */
+export async function furnished(): Promise<Furnished> {
+  template ??= sharedTemplate();
+  const { folder: original, numbers } = await template;
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
+  await execute('cp', ['-a', `${original}/.`, folder]);
+
+  let beneath: { readonly faults: FaultyHost; readonly machine: Host } | undefined;
+  const around = (machine: Host) => {
+    beneath = { machine, faults: withFaults(machine) };
+    return beneath.faults.host;
+  };
+  const hosts = () => beneath ?? nothingBeneath();
+  let one = await appliance({ ...furnishedOptions(), folder, around });
+  const maker = new Maker(() => one.api, numbers);
+  return {
+    get appliance() {
+      return one;
+    },
+    get api() {
+      return one.api;
+    },
+    get engine() {
+      return one.engine;
+    },
+    get faults() {
+      return hosts().faults;
+    },
+    get machine() {
+      return hosts().machine;
+    },
+    maker,
+    machineState: () => stateOf(hosts().machine, join(one.folder, 'virtual')),
+    keptState: () =>
+      catalogue.filter(isKeptResource).map((resource) => {
+        const table = one.engine.table(resource);
+        return { resource: resource.path, lastId: table.lastId, records: [...table.all()] };
+      }),
+    answers: () => answersOf(one.api),
+    async restart() {
+      one = await one.restart();
+    },
+    [Symbol.asyncDispose]: () => one[Symbol.asyncDispose](),
+  };
+}
+
+function furnishedOptions(): ApplianceOptions {
+  return { disks: exampleDisks, nics: exampleNics, now: standingClock().now };
+}
+
+function nothingBeneath(): never {
+  throw new Error('no host was made');
+}
+
+/**
+ * The template of a whole test run, in the folder that the runner names, so that only the first file to ask makes it.
+ * Two files that ask at once both make one, and the first to finish provides it: a rename needs no lock. A file that is
+ * run alone makes its own.
+ */
+async function sharedTemplate(): Promise<Template> {
+  const shared = process.env['HOLDFAST_TEST_RUN'];
+  const parent = shared ?? (await mkdtemp(join(tmpdir(), 'holdfast-test-')));
+  const place = join(parent, 'furnished');
+  if (shared === undefined) process.on('exit', () => rmSync(parent, { recursive: true, force: true }));
+  if (!existsSync(place)) {
+    const made = await makeTemplate(parent);
+    await rename(made, place).catch(async (error: unknown) => {
+      await rm(made, { recursive: true, force: true });
+      if (!existsSync(place)) throw error;
+    });
+  }
+  const numbers: unknown = JSON.parse(await readFile(join(place, 'numbers.json'), 'utf8'));
+  return { folder: join(place, 'state'), numbers: Object.entries(isObject(numbers) ? numbers : {}).map(([path, next]) => [path, Number(next)]) };
+}
+
+/** Makes every example once, in the order of the examples, and answers the folder with the state that is left. */
+async function makeTemplate(parent: string): Promise<string> {
+  const made = await mkdtemp(join(parent, 'furnishing-'));
+  const folder = join(made, 'state');
+  await mkdir(folder);
+  const one = await appliance({ ...furnishedOptions(), folder });
+  const maker = new Maker(() => one.api);
+  for (const [path, example] of Object.entries(examples)) {
+    const resource = addressed.find((candidate) => candidate.path === path);
+    if (resource !== undefined && (example.create ?? example.madeAt ?? example.madeBeyond) !== undefined) await maker.make(resource);
+  }
+  // Nothing is offered, and nothing can fail, while the service is off.
+  await maker.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true });
+  await one.app.close();
+  await writeFile(join(made, 'numbers.json'), JSON.stringify(Object.fromEntries(maker.numbers)));
+  return made;
+}
+
+/** What the interface says of everything: lists and settings. */
+async function answersOf(api: Api): Promise<ReadonlyMap<string, string>> {
+  const answers = new Map<string, string>();
+  for (const resource of addressed.filter(({ verbs }) => verbs.length > 0)) {
+    const answer = await api.get(`${pathOf(resource)}/?limit=0`);
+    if (answer.status !== 200) throw new Error(`GET ${pathOf(resource)} answered ${answer.status}: ${answer.text}`);
+    answers.set(resource.path, answer.text);
+  }
+  return answers;
+}
+
+const services = [...new Set(units.flatMap((unit) => unit.services ?? []))];
+
+/** Staged files are litter that no program reads, and are left out. */
+async function stateOf(machine: Host, folder: string): Promise<unknown> {
+  const { users, groups } = await machine.accounts.owned();
+  const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
+  return {
+    users: users.toSorted(byName),
+    groups: groups.toSorted(byName),
+    services: Object.fromEntries(await machine.services.states(services)),
+    pools: await machine.zfs.pools(),
+    datasets: await machine.zfs.datasets(),
+    snapshots: await machine.zfs.snapshots(),
+    bootEnvironments: await machine.bootEnvironments.list(),
+    network: await machine.network.look(),
+    media: readIfThere(join(folder, 'network.json')),
+    tunings: readIfThere(join(folder, 'disks.json')),
+    domain: readIfThere(join(folder, 'domain.json')),
+    targets: readIfThere(join(folder, 'targets.json')),
+    jails: Object.fromEntries(await machine.jails.look()),
+    plugins: Object.fromEntries(await machine.plugins.look()),
+    doors: readIfThere(join(folder, 'web.json')),
+    kernel: readIfThere(join(folder, 'machine.json')),
+    files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
+  };
+}
+
+function readIfThere(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '{}';
+}
+
+/** A line for everything in a folder: kind, permissions, and what a file holds. */
+function filesIn(folder: string, name: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const place = join(folder, entry.name);
+      const mode = (lstatSync(place).mode & 0o7777).toString(8);
+      const line = `${mode} ${name}/${entry.name}`;
+      if (entry.isDirectory()) return [`${line}/`, ...filesIn(place, `${name}/${entry.name}`)];
+      return [entry.isFile() ? `${line}\n${readFileSync(place, 'utf8')}` : line];
+    });
+}
