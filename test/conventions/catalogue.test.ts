@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { catalogue } from '../../src/areas/index.ts';
@@ -109,4 +109,16 @@ test('docs/linux-fields.md tells of every field of the resources that units rend
     .map(({ path, names }) => ({ path, names: names.filter((name) => !page.includes(`\`${name}\``)) }))
     .filter(({ names }) => names.length > 0);
   assert.deepEqual(untold, []);
+});
+
+test('every area has its file of the law and of bad input', () => {
+  const areas = new Set(addressed.map(({ path }) => path.split('/')[0] ?? ''));
+  for (const folder of ['law', 'bad-input']) {
+    const files = readdirSync(fileURLToPath(new URL(folder, import.meta.url)));
+    assert.deepEqual(
+      [...areas].filter((area) => !files.includes(`${area}.test.ts`)),
+      [],
+      folder,
+    );
+  }
 });

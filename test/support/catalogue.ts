@@ -26,6 +26,12 @@ export interface Trial {
 /** Every address that has one, with names for the names in it. */
 export const addressed: readonly Resource[] = catalogue.filter((resource) => resource.verbs.length > 0 || resource.actions.length > 0);
 
+/** Those at or below a path, as `storage` or `storage/volume`, except those at or below another. */
+export function resourcesAt(path: string, except?: string): readonly Resource[] {
+  const isAt = (resource: Resource, place: string) => resource.path === place || resource.path.startsWith(`${place}/`);
+  return addressed.filter((resource) => isAt(resource, path) && (except === undefined || !isAt(resource, except)));
+}
+
 export function exampleOf(resource: Resource): Example {
   return examples[resource.path] ?? {};
 }

@@ -12,9 +12,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isObject } from '../../src/lib/json.ts';
-import { addressed, isHarmless, type Sending, trials } from '../support/catalogue.ts';
-import { type Furnished, furnished } from '../support/furnished.ts';
+import { isHarmless, resourcesAt, type Sending, trials } from '../../support/catalogue.ts';
+import { type Furnished, furnished } from '../../support/furnished.ts';
 
 /** Calls whose effect cannot be taken back once it is there. */
 const irrevocable =
@@ -23,32 +22,35 @@ const irrevocable =
 /** What is never done: builtin accounts stay, and a dataset is made below another. */
 const refused: readonly string[] = ['DELETE account/users', 'DELETE account/groups', 'POST storage/dataset'];
 
-for (const resource of addressed) {
-  test(`a change of ${resource.path} that fails anywhere on the way leaves machine and records as they were`, async (t) => {
-    await using world = await furnished();
-    for (const trial of trials(world.maker).filter((one) => one.resource === resource)) {
-      await t.test(trial.title, async () => {
-        const first = await trial.prepare();
-        const before = await everything(world);
-        world.faults.heal();
-        const answer = await send(world, first);
-        const calls = world.faults.titles;
-        assert.equal(answer.status >= 400, refused.includes(trial.title), `${first.method} ${first.path} answered ${answer.status}: ${answer.text}`);
-        if (answer.status >= 400) {
-          assert.ok(answer.status < 500, `${first.method} ${first.path} answered ${answer.status}: ${answer.text}`);
-          assertSame(await everything(world), before, `refused with ${answer.text}`);
-          return;
-        }
-        await assertAgreement(world, 'without a fault');
-        for (const when of ['instead', 'afterwards'] as const) await failEverywhere(world, trial.prepare, calls, when);
-      });
-    }
-    await assertAgreement(world, 'in the end');
-    const before = await everything(world);
-    await world.restart();
-    assertSame(await everything(world), before, 'what is on disk is not what was in memory');
-    await assertAgreement(world, 'after a restart');
-  });
+/** States the law of every resource at or below a path, as `storage`, except those at or below another. */
+export function lawOf(path: string, { except }: { readonly except?: string } = {}): void {
+  for (const resource of resourcesAt(path, except)) {
+    test(`a change of ${resource.path} that fails anywhere on the way leaves machine and records as they were`, async (t) => {
+      await using world = await furnished();
+      for (const trial of trials(world.maker).filter((one) => one.resource === resource)) {
+        await t.test(trial.title, async () => {
+          const first = await trial.prepare();
+          const before = await everything(world);
+          world.faults.heal();
+          const answer = await send(world, first);
+          const calls = world.faults.titles;
+          assert.equal(answer.status >= 400, refused.includes(trial.title), `${first.method} ${first.path} answered ${answer.status}: ${answer.text}`);
+          if (answer.status >= 400) {
+            assert.ok(answer.status < 500, `${first.method} ${first.path} answered ${answer.status}: ${answer.text}`);
+            assertSame(await everything(world), before, `refused with ${answer.text}`);
+            return;
+          }
+          await assertAgreement(world, 'without a fault');
+          for (const when of ['instead', 'afterwards'] as const) await failEverywhere(world, trial.prepare, calls, when);
+        });
+      }
+      await assertAgreement(world, 'in the end');
+      const before = await everything(world);
+      await world.restart();
+      assertSame(await everything(world), before, 'what is on disk is not what was in memory');
+      await assertAgreement(world, 'after a restart');
+    });
+  }
 }
 
 type When = 'instead' | 'afterwards';
@@ -136,7 +138,7 @@ async function isToldByJob(world: Furnished, n: number): Promise<boolean> {
 }
 
 /** No unit would have to do anything, and the answers are those that a fresh look at the machine gives. */
-async function assertAgreement(world: Furnished, told: string): Promise<void> {
+export async function assertAgreement(world: Furnished, told: string): Promise<void> {
   const drift = await world.api.list('/api/holdfast/v1/drift');
   assert.deepEqual(
     drift.filter((one) => one['degraded'] !== null || (Array.isArray(one['drift']) && one['drift'].length > 0)),
@@ -169,43 +171,3 @@ async function assertAgreement(world: Furnished, told: string): Promise<void> {
   const known = world.engine.world.facts.disks.filter(({ usedBy }) => usedBy === undefined).map(({ name }) => name);
   assert.deepEqual(known, free, told);
 }
-
-test('of many creations at once, only the one that the machine refuses fails', async () => {
-  await using world = await furnished();
-  const bodies = Array.from({ length: 60 }, (_, n) => ({
-    cifs_path: `/mnt/tank/many/${n}`,
-    cifs_name: `many${n}`,
-    // Samba's own checker refuses this one, whatever stands beside it.
-    ...(n === 17 ? { cifs_auxsmbconf: 'no such parameter = yes' } : {}),
-  }));
-  const before = await world.api.list('sharing/cifs/?limit=0');
-  const answers = await Promise.all(bodies.map((body) => world.api.post('sharing/cifs/', body)));
-  assert.deepEqual(
-    answers.flatMap(({ status }, n) => (status === 201 ? [] : [`${n}: ${status}`])),
-    ['17: 400'],
-  );
-  assert.match(answers[17]?.text ?? '', /no such parameter/);
-  const shares = await world.api.list('sharing/cifs/?limit=0');
-  assert.equal(shares.length, before.length + 59);
-  assert.ok(!shares.some((share) => share['cifs_name'] === 'many17'));
-  assert.equal(await world.machine.files.kind('/mnt/tank/many/17'), undefined);
-  await assertAgreement(world, 'after the group');
-  const ids = answers.flatMap(({ json }) => (isObject(json) && typeof json['id'] === 'number' ? [json['id']] : []));
-  assert.equal(new Set(ids).size, 59, 'every share has a number of its own');
-});
-
-test('of many creations at once, one failing call to the machine fails no more than one', async () => {
-  await using world = await furnished();
-  for (const n of [1, 2, 3, 30, 62, 63, 64]) {
-    const bodies = Array.from({ length: 60 }, (_, index) => ({ cifs_path: `/mnt/tank/group${n}/${index}`, cifs_name: `group${n}-${index}` }));
-    world.faults.failAt(n);
-    const answers = await Promise.all(bodies.map((body) => world.api.post('sharing/cifs/', body)));
-    world.faults.heal();
-    const failed = answers.filter(({ status }) => status !== 201);
-    assert.ok(failed.length <= 1, `with call ${n} failing, ${failed.length} failed: ${failed[0]?.text}`);
-    for (const [index, { status }] of answers.entries()) {
-      assert.equal(await world.machine.files.kind(`/mnt/tank/group${n}/${index}`), status === 201 ? 'folder' : undefined);
-    }
-    await assertAgreement(world, `after the group with call ${n} failing`);
-  }
-});

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { group } from '../../src/areas/account/groups.ts';
-import { user } from '../../src/areas/account/users.ts';
-import { cifsSettings } from '../../src/areas/services/cifs.ts';
-import { ftpSettings } from '../../src/areas/services/ftp.ts';
-import { cifsShare } from '../../src/areas/sharing/cifs.ts';
-import { cronJob } from '../../src/areas/tasks/cronjob.ts';
-import { maySend } from '../../src/engine/record.ts';
-import type { Resource } from '../../src/engine/resource.ts';
-import { isObject } from '../../src/lib/json.ts';
-import type { ApiAnswer } from '../support/api.ts';
-import { badBodies, badValues, evil, structureOf } from '../support/bad-input.ts';
-import { addressed, isHarmless, pathOf } from '../support/catalogue.ts';
-import { exampleBody } from '../support/examples.ts';
-import { type Furnished, furnished } from '../support/furnished.ts';
+import { group } from '../../../src/areas/account/groups.ts';
+import { user } from '../../../src/areas/account/users.ts';
+import { cifsSettings } from '../../../src/areas/services/cifs.ts';
+import { ftpSettings } from '../../../src/areas/services/ftp.ts';
+import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
+import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
+import { maySend } from '../../../src/engine/record.ts';
+import type { Resource } from '../../../src/engine/resource.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import type { ApiAnswer } from '../../support/api.ts';
+import { badBodies, badValues, evil, structureOf } from '../../support/bad-input.ts';
+import { isHarmless, pathOf, resourcesAt } from '../../support/catalogue.ts';
+import { exampleBody } from '../../support/examples.ts';
+import { type Furnished, furnished } from '../../support/furnished.ts';
 
 /** Where a resource takes bodies: an existing record, or the list where there is no changing. */
 interface Target {
@@ -42,61 +42,64 @@ async function targetsOf(resource: Resource, world: Furnished): Promise<readonly
   return targets.filter(({ fields }) => fields.length > 0);
 }
 
-for (const resource of addressed.filter(({ verbs }) => verbs.includes('update') || verbs.includes('create'))) {
-  test(`no value of any field of ${resource.path} breaks anything`, async () => {
-    await using world = await furnished();
-    for (const target of await targetsOf(resource, world)) {
-      const first = target.method === 'PUT' ? (await world.api.get(target.path)).json : undefined;
-      for (const name of target.fields) {
-        for (const value of badValues) {
-          const { status, json } = await tryBody(world, target, { ...target.around(), [name]: value }, name, value);
-          const changed = isObject(json) && !isDeepStrictEqual(json[name], isObject(first) ? first[name] : undefined);
-          if (status < 300 && changed && isObject(first) && Object.hasOwn(first, name)) {
-            const back = await world.api.put(target.path, { [name]: first[name] });
-            assert.ok(back.status < 300, `${name} cannot be given back the value that was answered, ${JSON.stringify(first[name])}: ${back.text}`);
+/** States of every resource at or below a path, as `storage`, that no input breaks it. */
+export function badInputTo(path: string): void {
+  for (const resource of resourcesAt(path).filter(({ verbs }) => verbs.includes('update') || verbs.includes('create'))) {
+    test(`no value of any field of ${resource.path} breaks anything`, async () => {
+      await using world = await furnished();
+      for (const target of await targetsOf(resource, world)) {
+        const first = target.method === 'PUT' ? (await world.api.get(target.path)).json : undefined;
+        for (const name of target.fields) {
+          for (const value of badValues) {
+            const { status, json } = await tryBody(world, target, { ...target.around(), [name]: value }, name, value);
+            const changed = isObject(json) && !isDeepStrictEqual(json[name], isObject(first) ? first[name] : undefined);
+            if (status < 300 && changed && isObject(first) && Object.hasOwn(first, name)) {
+              const back = await world.api.put(target.path, { [name]: first[name] });
+              assert.ok(back.status < 300, `${name} cannot be given back the value that was answered, ${JSON.stringify(first[name])}: ${back.text}`);
+            }
           }
         }
       }
-    }
-  });
+    });
 
-  test(`a text of 10 MB, or of 300 KB in any field, of ${resource.path} is refused in few words`, async () => {
-    await using world = await furnished();
-    for (const target of await targetsOf(resource, world)) {
-      for (const [place, name] of target.fields.entries()) {
-        const long = 'a'.repeat(place < 2 ? 10 * 1024 ** 2 : 300 * 1024);
-        const answer = await tryBody(world, target, { ...target.around(), [name]: long }, name, long);
-        assert.ok(answer.status >= 400 && answer.status < 500, `${name} answered ${answer.status}`);
-        assert.ok(answer.text.length < 4000, `${name}: the answer repeats what was sent`);
+    test(`a text of 10 MB, or of 300 KB in any field, of ${resource.path} is refused in few words`, async () => {
+      await using world = await furnished();
+      for (const target of await targetsOf(resource, world)) {
+        for (const [place, name] of target.fields.entries()) {
+          const long = 'a'.repeat(place < 2 ? 10 * 1024 ** 2 : 300 * 1024);
+          const answer = await tryBody(world, target, { ...target.around(), [name]: long }, name, long);
+          assert.ok(answer.status >= 400 && answer.status < 500, `${name} answered ${answer.status}`);
+          assert.ok(answer.text.length < 4000, `${name}: the answer repeats what was sent`);
+        }
       }
-    }
-  });
+    });
 
-  test(`no body as a whole breaks ${resource.path}`, async () => {
-    await using world = await furnished();
-    for (const target of await targetsOf(resource, world)) for (const body of badBodies) await tryRaw(world, target, body);
-  });
+    test(`no body as a whole breaks ${resource.path}`, async () => {
+      await using world = await furnished();
+      for (const target of await targetsOf(resource, world)) for (const body of badBodies) await tryRaw(world, target, body);
+    });
 
-  test(`whatever is drawn at random for ${resource.path} is taken or refused, never an accident`, async () => {
-    await using world = await furnished();
-    for (const target of await targetsOf(resource, world)) {
-      const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string({ unit: 'binary' }), fc.integer(), fc.double(), fc.constantFrom(...badValues));
-      const body = fc.dictionary(fc.constantFrom(...target.fields), value, { maxKeys: 5 });
-      await fc.assert(
-        fc.asyncProperty(body, async (members) => {
-          await tryRaw(world, target, JSON.stringify({ ...target.around(), ...members }));
-        }),
-        { numRuns: 100, seed: 7 },
-      );
-      await fc.assert(
-        fc.asyncProperty(fc.json({ maxDepth: 4 }), async (text) => {
-          await tryRaw(world, target, text);
-        }),
-        { numRuns: 30, seed: 7 },
-      );
-    }
-    await assertStructure(world, 'in the end');
-  });
+    test(`whatever is drawn at random for ${resource.path} is taken or refused, never an accident`, async () => {
+      await using world = await furnished();
+      for (const target of await targetsOf(resource, world)) {
+        const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string({ unit: 'binary' }), fc.integer(), fc.double(), fc.constantFrom(...badValues));
+        const body = fc.dictionary(fc.constantFrom(...target.fields), value, { maxKeys: 5 });
+        await fc.assert(
+          fc.asyncProperty(body, async (members) => {
+            await tryRaw(world, target, JSON.stringify({ ...target.around(), ...members }));
+          }),
+          { numRuns: 100, seed: 7 },
+        );
+        await fc.assert(
+          fc.asyncProperty(fc.json({ maxDepth: 4 }), async (text) => {
+            await tryRaw(world, target, text);
+          }),
+          { numRuns: 30, seed: 7 },
+        );
+      }
+      await assertStructure(world, 'in the end');
+    });
+  }
 }
 
 async function tryBody(world: Furnished, target: Target, body: unknown, name: string, value: unknown): Promise<ApiAnswer> {

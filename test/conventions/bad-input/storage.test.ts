@@ -1,0 +1,3 @@
+import { badInputTo } from './bad-input.ts';
+
+badInputTo('storage');

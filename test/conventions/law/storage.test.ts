@@ -1,0 +1,3 @@
+import { lawOf } from './law.ts';
+
+lawOf('storage', { except: 'storage/volume' });
