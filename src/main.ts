@@ -1,8 +1,9 @@
 import { isSupportedNode } from './cli/node-version.ts';
 
-// Said before anything else is loaded: an older Node would fail somewhere inside, and say something else.
+// Checked first: an older Node would fail while it loads the rest, with an error that hides the cause.
 if (!isSupportedNode(process.versions.node)) {
-  process.stderr.write(`Holdfast needs Node 22.14 or later; this is ${process.versions.node}. bin/start brings its own.\n`);
+  const { node } = process.versions;
+  process.stderr.write(`Holdfast requires Node 22.18 or later, got ${node}. bin/start installs its own.\n`);
   process.exit(2);
 }
 const { run } = await import('./cli/run.ts');

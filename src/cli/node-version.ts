@@ -1,5 +1,8 @@
-/** Whether this Node can run the daemon: earlier ones crash in the database's native part. */
+/**
+ * Whether this version of Node can run Holdfast. Earlier ones run `.ts` files only with a flag, which `bin/start` and
+ * `bin/test` do not pass; before 22.14 the native part of the database crashes also.
+ */
 export function isSupportedNode(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > 22 || (major === 22 && minor >= 14);
+  return major > 22 || (major === 22 && minor >= 18);
 }
