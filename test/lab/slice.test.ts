@@ -7,7 +7,7 @@ import { runClient } from '../support/lab/network.ts';
 let nas: Nas;
 
 before(async () => {
-  nas = await startNas({ disks: 6 });
+  nas = await startNas({ disks: 6, installation: 'whole' });
 });
 
 after(async () => {

@@ -29,6 +29,8 @@ export interface MachineOptions {
   readonly pc?: readonly PcDisk[];
   /** A folder that the machine sees, read-only, at /opt/payload. */
   readonly payload?: string;
+  /** Whether Holdfast's package is unpacked in it, though not configured, from what `lab/layer` made. */
+  readonly hasPackage?: boolean;
 }
 
 export interface ScriptOutcome {
@@ -88,7 +90,9 @@ export class Machine implements AsyncDisposable {
     const payload = join(folder, 'payload');
     if (options.payload !== undefined)
       await run('mksquashfs', options.payload, payload, '-noappend', '-comp', 'zstd', '-Xcompression-level', '1', '-no-xattrs', '-quiet', '-no-progress');
-    const place = { name, folder, payload: options.payload === undefined ? undefined : payload, taps, number };
+    const layer = join(built, 'layer.squashfs');
+    if (options.hasPackage === true && !existsSync(layer)) throw new Error(`There is no ${layer}; make it with lab/layer.`);
+    const place: Place = { name, folder, payload: options.payload === undefined ? undefined : payload, layer: options.hasPackage === true ? layer : undefined, taps, number };
     // The interfaces are numbered from 0 on in either kind of machine.
     const kernelWords = (interfaceName: string) => [
       ...addresses.flatMap((address, index) => (options.bare?.includes(networks[index] ?? 0) === true ? [] : [`lab.address=${interfaceName}${index}=${address}/24`])),
@@ -215,7 +219,7 @@ export class Machine implements AsyncDisposable {
   }
 }
 
-async function umlWords({ name, folder, payload, taps, number }: Place, options: MachineOptions, kernelWords: readonly string[]): Promise<readonly [string, ...string[]]> {
+async function umlWords({ name, folder, payload, layer, taps, number }: Place, options: MachineOptions, kernelWords: readonly string[]): Promise<readonly [string, ...string[]]> {
   const disks = Array.from({ length: options.disks ?? 6 }, (_, index) => ({
     file: join(folder, `disk${index}`),
     device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}`,
@@ -243,8 +247,9 @@ async function umlWords({ name, folder, payload, taps, number }: Place, options:
     ...taps.map((tap, index) => `vec${index}:transport=tap,ifname=${tap},depth=128,gro=1,mac=${macOf(number, index)}`),
     `ubdar=${join(built, 'root.squashfs')}`,
     ...(payload === undefined ? [] : [`ubdbr=${payload}`, 'lab.payload=ubdb']),
+    ...(layer === undefined ? [] : [`ubdor=${layer}`, 'lab.layer=ubdo']),
     ...disks.map(({ file, device }) => `${device}=${file}`),
-    // The last one that the kernel knows, so that the data disks begin where they always do.
+    // The last ones that the kernel knows, so that the data disks begin where they always do.
     ...(isLasting ? [`ubdp=${system}`, `lab.${options.lasting === 'zfs' ? 'pool' : 'state'}=ubdp`] : []),
     ...kernelWords,
   ];

@@ -16,13 +16,19 @@ interface NasOptions extends MachineOptions {
   readonly before?: string;
   /** Further lines of Holdfast's file of settings. */
   readonly settings?: readonly string[];
+  /** `whole`: the package is installed from its file, as an administrator does. Otherwise it is unpacked already. */
+  readonly installation?: 'whole';
 }
 
-export async function startNas({ before, settings = [], ...options }: NasOptions = {}): Promise<Nas> {
-  const machine = await Machine.start({ ...options, payload: fileURLToPath(new URL('../../../dist/debian', import.meta.url)) });
+/** Where the machine sees the folder with the package. */
+const packageFile = '/opt/payload/holdfast.deb';
+
+export async function startNas({ before, settings = [], installation, ...options }: NasOptions = {}): Promise<Nas> {
+  const whole = { payload: fileURLToPath(new URL('../../../dist/debian', import.meta.url)) };
+  const machine = await Machine.start({ ...options, ...(installation === 'whole' ? whole : { hasPackage: true }) });
   try {
     if (before !== undefined) await machine.run(before);
-    await install(machine, settings);
+    await install(machine, installation === 'whole' ? `-i ${packageFile}` : '--configure holdfast', settings);
   } catch (error) {
     await machine[Symbol.asyncDispose]();
     throw error;
@@ -34,14 +40,14 @@ export function apiOf(machine: Machine): Api {
   return new Api(`http://${machine.address}:8080`, { user: 'root', password: rootPassword });
 }
 
-/** As an administrator would: settings first, then the package, which starts the service. */
-export async function install(machine: Machine, settings: readonly string[] = []): Promise<void> {
+/** Settings first, then the package, which starts the service. `dpkg` are the arguments that install it or finish that. */
+async function install(machine: Machine, dpkg: string, settings: readonly string[]): Promise<void> {
   await machine.run(
     `
     systemctl is-system-running --wait >/dev/null || systemctl --failed
     mkdir -p /etc/holdfast
     printf 'HOLDFAST_LISTEN=0.0.0.0:8080\\nHOLDFAST_ROOT_PASSWORD=${rootPassword}\\n${settings.map((line) => `${line}\\n`).join('')}' >/etc/holdfast/holdfast.conf
-    dpkg --force-confold -i /opt/payload/holdfast.deb >/tmp/install.log 2>&1 || { cat /tmp/install.log; exit 1; }
+    dpkg --force-confold ${dpkg} >/tmp/install.log 2>&1 || { cat /tmp/install.log; exit 1; }
     systemctl is-active --quiet holdfast || { cat /tmp/install.log; journalctl -u holdfast -n 40 --no-pager -o cat; exit 1; }`,
     { seconds: 400 },
   );

@@ -16,11 +16,11 @@ export interface ClientOutcome {
   readonly stderr: string;
 }
 
-/** Runs a client program; its exit status is an answer. */
-export function runClient(words: readonly [string, ...string[]], options: { readonly input?: string } = {}): Promise<ClientOutcome> {
+/** Runs a client program, for at most `seconds` (120 by default); its exit status is an answer. */
+export function runClient(words: readonly [string, ...string[]], options: { readonly input?: string; readonly seconds?: number } = {}): Promise<ClientOutcome> {
   const [program, ...rest] = words;
   return new Promise((resolve, reject) => {
-    const child = execFile(program, rest, { maxBuffer: 64 * 1024 * 1024, timeout: 120_000 }, (error, stdout, stderr) => {
+    const child = execFile(program, rest, { maxBuffer: 64 * 1024 * 1024, timeout: (options.seconds ?? 120) * 1000 }, (error, stdout, stderr) => {
       const status = child.exitCode;
       if (error !== null && status === null) reject(error);
       else resolve({ status: status ?? 0, stdout, stderr });

@@ -22,13 +22,14 @@ const devices: Readonly<Record<PcDisk['bus'], (index: number, model: string) => 
 
 /** The emulator with the image, Debian's own kernel, and disks on real controllers. */
 export async function pcWords(
-  { folder, payload, taps, number }: Place,
+  { folder, payload, layer, taps, number }: Place,
   disks: readonly PcDisk[],
   memory: number,
   kernelWords: readonly string[],
 ): Promise<readonly [string, ...string[]]> {
   if (!existsSync(join(built, 'pc/initrd'))) throw new Error(`There is no kernel for an emulated machine in ${built}; make it with lab/build pc.`);
-  const readOnly = [join(built, 'root.squashfs'), join(built, 'pc/modules'), ...(payload === undefined ? [] : [payload])];
+  const readOnly = [join(built, 'root.squashfs'), join(built, 'pc/modules'), payload, layer].filter((file) => file !== undefined);
+  const deviceOf = (file: string) => `vd${'abcd'.charAt(readOnly.indexOf(file))}`;
   const words = ['-M', 'pc', '-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', String(memory), '-display', 'none', '-nodefaults', '-serial', 'stdio'];
   words.push('-monitor', `unix:${join(folder, 'monitor')},server,nowait`, '-kernel', join(built, 'pc/vmlinuz'), '-initrd', join(built, 'pc/initrd'));
   // The image is shared with machines that run beside this one.
@@ -45,7 +46,14 @@ export async function pcWords(
     words.push('-drive', `if=none,id=drive${index},file=${file},format=raw,cache=unsafe,discard=unmap`);
     words.push('-device', `${devices[bus](disks.slice(0, index).filter((one) => one.bus === bus).length, model)},drive=drive${index},id=disk${index},serial=${serial}`);
   }
-  const kernel = ['console=ttyS0', 'mitigations=off', 'lab.image=vda', 'lab.modules=vdb', ...(payload === undefined ? [] : ['lab.payload=vdc'])];
+  const kernel = [
+    'console=ttyS0',
+    'mitigations=off',
+    'lab.image=vda',
+    'lab.modules=vdb',
+    ...(payload === undefined ? [] : [`lab.payload=${deviceOf(payload)}`]),
+    ...(layer === undefined ? [] : [`lab.layer=${deviceOf(layer)}`]),
+  ];
   words.push('-append', [...kernel, 'lab.load=virtio_net,ahci,sd_mod,sg,virtio_scsi', ...kernelWords].join(' '));
   return ['qemu-system-x86_64', ...words];
 }

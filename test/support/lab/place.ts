@@ -10,6 +10,8 @@ export interface Place {
   readonly folder: string;
   /** The payload as one file. */
   readonly payload: string | undefined;
+  /** What lies over the image. */
+  readonly layer: string | undefined;
   readonly taps: readonly string[];
   /** Machines are counted from 0 on. */
   readonly number: number;

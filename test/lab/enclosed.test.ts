@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { run, runClient } from '../support/lab/network.ts';
+import { built } from '../support/lab/place.ts';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+
+test('a test runs in a checkout below /tmp, whose machine lies below /tmp as well', async () => {
+  // This file is enclosed itself, so /tmp is its own and these mounts end with it.
+  const [checkout, lab] = ['/tmp/builds/holdfast', '/tmp/builds/lab'];
+  for (const [from, to] of [
+    [project, checkout],
+    [dirname(built), lab],
+  ] as const) {
+    await mkdir(to, { recursive: true });
+    await run('mount', '--bind', from, to);
+  }
+  const outcome = await runClient(
+    ['env', `LAB=${lab}`, `${checkout}/lab/enclosed`, 'node', '--test-reporter=tap', '--test-name-pattern=kernel ZFS', `${checkout}/test/lab/machine.test.ts`],
+    { seconds: 300 },
+  );
+  assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
+  assert.match(outcome.stdout, /^ok 1 - the machine has systemd, kernel ZFS and empty disks$/m);
+});
