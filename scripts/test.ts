@@ -1,74 +1,154 @@
-/** Runs the tiers of tests one after the other and tells at the end how each went. */
-import { spawnSync } from 'node:child_process';
-import { availableParallelism } from 'node:os';
+/**
+ * Runs tests: all of them, some tiers, or some files. The files of all tiers run side by side, for those on machines
+ * mostly wait; what they need is prepared meanwhile.
+ */
+import { accessSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { availableParallelism, freemem, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Outcome, runAll, runJob } from './test/run.ts';
+import { durationsFile, filesOf, findFile, jobsOf, obstacle, recordedSeconds, root, type Selection, type TierName, tiers } from './test/tiers.ts';
 
-interface Tier {
-  readonly name: string;
-  readonly says: string;
-  /** Programs to run in order; the first that fails ends the tier. */
-  readonly commands: readonly (readonly [string, ...string[]])[];
-}
+const usage = `bin/test [TIER…] [FILE…] [--record] | --list
 
-/** What a command answers when this machine cannot run it; the last line it printed says why. */
-const cannotRun = 77;
+Runs every tier of tests that this machine can run, or only these tiers and files.
+Tiers: ${tiers.map(({ name }) => name).join(', ')}.
 
-const nodeTest = [
-  'node',
-  '--test',
-  // Left to itself it takes one less, which on two cores is half.
-  `--test-concurrency=${availableParallelism()}`,
-  '--test-reporter=dot',
-  '--test-reporter-destination=stderr',
-  '--test-reporter=./scripts/failures.ts',
-  '--test-reporter-destination=stdout',
-] as const;
+  --list    show the test files of each tier, with the seconds that each took when that was last recorded
+  --record  write the seconds that each file takes in this run to test/durations.json
+`;
 
-const tiers: readonly Tier[] = [
-  {
-    name: 'check',
-    says: 'types, lint and format',
-    commands: [
-      ['tsc', '--noEmit'],
-      ['biome', 'check', '.'],
-    ],
-  },
-  { name: 'code', says: 'renderers, engine, contract, conventions, crash and end to end on the virtual host', commands: [[...nodeTest, 'test/!(lab|pc)/**/*.test.ts']] },
-  { name: 'machine', says: 'end to end on the test machine, with real daemons and real clients', commands: [['node', 'scripts/package.ts'], ['lab/test']] },
-  {
-    name: 'pc',
-    says: 'disks with serial numbers and SMART, and translated addresses, in a machine that QEMU emulates',
-    commands: [
-      ['node', 'scripts/package.ts'],
-      ['lab/test', 'pc'],
-    ],
-  },
-];
+/** How many files are shown as the slowest. */
+const slowest = 10;
 
-type Result = 'passed' | 'failed' | 'could not run';
+/** Bytes of memory for each core's worth of jobs: two test machines with their disks. */
+const memoryForLoad = 4 * 1024 ** 3;
 
-function runTier(tier: Tier): { readonly result: Result; readonly seconds: number } {
-  const start = performance.now();
-  process.stdout.write(`\n── ${tier.name}: ${tier.says}\n`);
-  let result: Result = 'passed';
-  for (const [program, ...words] of tier.commands) {
-    const { status, error } = spawnSync(program, words, { stdio: 'inherit' });
-    if (error !== undefined) process.stdout.write(`${program}: ${error.message}\n`);
-    if (status === 0) continue;
-    result = status === cannotRun ? 'could not run' : 'failed';
-    break;
+/** Cores' worth of jobs at once. A little more than there are cores, for a job is not always busy; and no more than the memory holds. */
+const room = Math.max(1, Math.min(availableParallelism() * 1.3, freemem() / memoryForLoad));
+
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+function readWords(): { readonly selection: Selection; readonly list: boolean; readonly record: boolean } {
+  const { values, positionals } = parseArgs({
+    options: { list: { type: 'boolean', default: false }, record: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  if (values.help) {
+    print(usage);
+    process.exit(0);
   }
-  return { result, seconds: Math.round((performance.now() - start) / 1000) };
+  const names = tiers.map(({ name }) => name).filter((name) => positionals.includes(name));
+  const words = positionals.filter((word) => !tiers.some(({ name }) => name === word));
+  const found = words.map((word) => ({ word, file: findFile(word) }));
+  const unknown = found.filter(({ file }) => file === undefined).map(({ word }) => word);
+  if (unknown.length > 0)
+    throw new Error(`Expected tiers (${tiers.map(({ name }) => name).join(', ')}) or test files, got ${unknown.join(', ')}. bin/test --list shows the files.`);
+  const selected = positionals.length === 0 ? tiers.map(({ name }) => name) : names;
+  return { selection: { tiers: selected, files: found.flatMap(({ file }) => file ?? []) }, list: values.list, record: values.record };
 }
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !tiers.some((tier) => tier.name === name));
-if (unknown.length > 0) {
-  process.stderr.write(`There is no tier ${unknown.join(', ')}; there are ${tiers.map(({ name }) => name).join(', ')}.\n`);
-  process.exit(2);
+function listFiles(): void {
+  const recorded = recordedSeconds();
+  for (const tier of tiers) {
+    print(`${tier.name}: ${tier.title}`);
+    for (const file of filesOf(tier)) print(`${String(recorded.get(file) ?? '-').padStart(7)} s  ${file}`);
+  }
 }
-const chosen = tiers.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
-const outcomes = chosen.map((tier) => ({ tier, ...runTier(tier) }));
-process.stdout.write('\n');
-for (const { tier, result, seconds } of outcomes) process.stdout.write(`${tier.name.padEnd(8)} ${result} (${seconds} s)\n`);
-process.stdout.write(`${outcomes.filter(({ result }) => result === 'passed').length} passed, ${outcomes.filter(({ result }) => result === 'failed').length} failed\n`);
-process.exitCode = outcomes.some(({ result }) => result === 'failed') ? 1 : 0;
+
+/** The selection without the tiers that this machine cannot run. These are named with the reason before the first test starts. */
+function possible(selection: Selection): Selection {
+  const concerned = new Set<TierName>([...selection.tiers, ...selection.files.map(({ tier }) => tier)]);
+  const obstacles = new Map([...concerned].flatMap((name) => (obstacle(name) === undefined ? [] : [[name, obstacle(name)] as const])));
+  for (const [name, reason] of obstacles) print(`The tier ${name} cannot run here: ${reason}.`);
+  return { tiers: selection.tiers.filter((name) => !obstacles.has(name)), files: selection.files.filter(({ tier }) => !obstacles.has(tier)) };
+}
+
+/** A folder of the run's own: in memory where there is room, for the tests sync thousands of small files to it. */
+function scratchFolder(): string {
+  const needed = 2 * 1024 ** 3;
+  const isRoomy = (folder: string) => {
+    try {
+      accessSync(folder, constants.W_OK);
+      const { bavail, bsize } = statfsSync(folder);
+      return bavail * bsize > needed;
+    } catch {
+      return false;
+    }
+  };
+  const folder = mkdtempSync(join(isRoomy('/dev/shm') ? '/dev/shm' : tmpdir(), 'holdfast-run-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function report({ job, seconds, statements, failure }: Outcome): void {
+  const count = job.isTest ? `${statements.filter(({ passed }) => passed).length}/${statements.length} ` : '';
+  print(`${failure === undefined ? '✔' : '✖'} ${job.tier.padEnd(7)} ${job.name} ${count}(${seconds.toFixed(1)} s)`);
+  if (failure !== undefined) print(`\n${failure}\n`);
+}
+
+/** A file that fails runs once more alone. If it passes then, it is flaky: a defect to be mended, which is counted and named. */
+async function again(failed: readonly Outcome[]): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const { job } of failed) {
+    print(`── once more, alone: ${job.name}`);
+    const outcome = await runJob(job);
+    report(outcome);
+    outcomes.push(outcome);
+  }
+  return outcomes;
+}
+
+function summarize(outcomes: readonly Outcome[], flaky: readonly string[], seconds: number): void {
+  const tests = outcomes.filter(({ job }) => job.isTest);
+  print(`\nThe slowest files:`);
+  for (const one of tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowest)) print(`${one.seconds.toFixed(1).padStart(7)} s  ${one.job.name}`);
+  print('');
+  for (const name of new Set(outcomes.map(({ job }) => job.tier))) {
+    const own = outcomes.filter(({ job }) => job.tier === name);
+    const total = own.reduce((sum, one) => sum + one.seconds, 0);
+    const statements = own.flatMap((one) => one.statements);
+    const failed = own.filter(({ failure }) => failure !== undefined).length;
+    const what = own.some(({ job }) => job.isTest) ? `${own.length} files, ${statements.length} statements` : `${own.length} jobs`;
+    print(`${name.padEnd(8)} ${failed === 0 ? 'passed' : `${failed} FAILED`}: ${what}, ${Math.round(total)} s one after the other`);
+  }
+  print(`\nflaky: ${flaky.length === 0 ? 'none' : flaky.join(', ')}`);
+  print(`${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s with up to ${room.toFixed(1)} cores' worth of jobs at once`);
+  const statements = outcomes.flatMap((one) => one.statements);
+  const unreported = outcomes.filter(({ failure, statements: own }) => failure !== undefined && own.every(({ passed }) => passed)).length;
+  print(`${statements.filter(({ passed }) => passed).length} passed, ${statements.filter(({ passed }) => !passed).length + unreported} failed`);
+}
+
+function recordDurations(outcomes: readonly Outcome[]): void {
+  const known = new Set(tiers.flatMap(filesOf));
+  const all = new Map([...recordedSeconds(), ...outcomes.filter(({ job }) => job.isTest).map(({ job, seconds }) => [job.name, Math.round(seconds * 10) / 10] as const)]);
+  const sorted = [...all].filter(([file]) => known.has(file)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
+}
+
+async function main(): Promise<number> {
+  const { selection, list, record } = readWords();
+  if (list) {
+    listFiles();
+    return 0;
+  }
+  const start = performance.now();
+  process.chdir(root);
+  const jobs = jobsOf(possible(selection), scratchFolder());
+  if (jobs.length === 0) return 77;
+  const first = await runAll(jobs, room, report);
+  const failed = first.filter(({ failure }) => failure !== undefined);
+  const second = await again(failed.filter(({ job, seconds }) => job.isTest && seconds > 0));
+  const mended = new Set(second.filter(({ failure }) => failure === undefined).map(({ job }) => job.name));
+  const outcomes = first.map((one) => second.find(({ job }) => job === one.job) ?? one);
+  if (record) recordDurations(outcomes);
+  summarize(outcomes, [...mended], (performance.now() - start) / 1000);
+  return outcomes.some(({ failure }) => failure !== undefined) ? 1 : 0;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}

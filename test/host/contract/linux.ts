@@ -19,7 +19,7 @@ import { describeWeb } from './web.ts';
 import { describeZfs } from './zfs.ts';
 
 // These make pools and users of whatever machine they run on; test/lab/contract.test.ts brings them into the test machine.
-if (process.env['HOLDFAST_IN_MACHINE'] !== '1') throw new Error('The contract of the Linux host is tried in the test machine: lab/test test/lab/contract.test.ts');
+if (process.env['HOLDFAST_IN_MACHINE'] !== '1') throw new Error('The contract of the Linux host is tried in the test machine: bin/test test/lab/contract.test.ts');
 // One for all: it remembers nothing but its helper process, which takes half a second to start there.
 const linux = await openLinuxHost();
 after(() => linux.close());

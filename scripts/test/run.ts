@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { isObject } from '../../src/lib/json.ts';
+import { mark, type Statement } from './reporter.ts';
+import { type Job, next } from './schedule.ts';
+import { root } from './tiers.ts';
+
+/** How a job ended. */
+export interface Outcome {
+  readonly job: Job;
+  readonly seconds: number;
+  readonly statements: readonly Statement[];
+  /** Why it failed, in the words that a person needs; nothing when it passed. */
+  readonly failure: string | undefined;
+}
+
+/** Characters of a job's own output that a failure shows, from its end. */
+const shownOutput = 20_000;
+
+/**
+ * Runs jobs side by side until all have ended or can no longer run, and reports each as it ends. A job whose needs
+ * failed fails with them.
+ */
+export async function runAll(jobs: readonly Job[], room: number, ended: (outcome: Outcome) => void): Promise<readonly Outcome[]> {
+  const waiting = [...jobs];
+  const running = new Map<Job, Promise<void>>();
+  const done = new Set<string>();
+  const outcomes: Outcome[] = [];
+  const settle = (outcome: Outcome) => {
+    outcomes.push(outcome);
+    ended(outcome);
+    if (outcome.failure === undefined) {
+      done.add(outcome.job.name);
+      return;
+    }
+    for (const follower of waiting.filter(({ needs }) => needs.includes(outcome.job.name))) {
+      waiting.splice(waiting.indexOf(follower), 1);
+      settle({ job: follower, seconds: 0, statements: [], failure: `${outcome.job.name}, which it needs, failed` });
+    }
+  };
+  const start = (job: Job) => {
+    waiting.splice(waiting.indexOf(job), 1);
+    const finished = runJob(job).then((outcome) => {
+      running.delete(job);
+      settle(outcome);
+    });
+    running.set(job, finished);
+  };
+  for (;;) {
+    for (let job = next(waiting, [...running.keys()], done, room); job !== undefined; job = next(waiting, [...running.keys()], done, room)) start(job);
+    if (running.size === 0) break;
+    await Promise.race(running.values());
+  }
+  for (const job of waiting) settle({ job, seconds: 0, statements: [], failure: `it needs ${job.needs.join(', ')}, and not all of these are there` });
+  return outcomes;
+}
+
+/** Runs one job to its end. */
+export function runJob(job: Job): Promise<Outcome> {
+  const start = performance.now();
+  const [program, ...argv] = job.command;
+  return new Promise((resolve) => {
+    const child = spawn(program, argv, { cwd: root, env: { ...process.env, ...job.environment }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    let output = '';
+    let late = false;
+    const collect = (piece: string) => {
+      output += piece;
+    };
+    child.stdout.setEncoding('utf8').on('data', collect);
+    child.stderr.setEncoding('utf8').on('data', collect);
+    // The whole group: the file may have started programs of its own.
+    const end = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
+    const timer = setTimeout(() => {
+      late = true;
+      end();
+    }, job.limit * 1000);
+    const interrupted = () => void end();
+    process.once('exit', interrupted);
+    const finish = (ending: string | undefined) => {
+      clearTimeout(timer);
+      process.removeListener('exit', interrupted);
+      const { statements, rest } = readOutput(output);
+      const reason = late ? `It did not end within ${job.limit} s.` : ending;
+      resolve({ job, seconds: (performance.now() - start) / 1000, statements, failure: failureOf(job, statements, reason, rest) });
+    };
+    child.on('error', (error) => finish(error.message));
+    child.on('close', (status, signal) => finish(status === 0 ? undefined : `It ended with ${status ?? signal}.`));
+  });
+}
+
+function failureOf(job: Job, statements: readonly Statement[], ending: string | undefined, output: string): string | undefined {
+  const failed = statements.filter(({ passed }) => !passed).map(({ name, failure }) => `✖ ${name}\n  ${failure}`);
+  const skipped = statements.filter((one) => one.skipped).map(({ name }) => `✖ ${name}\n  It was skipped, and a skipped test proves nothing.`);
+  const empty = job.isTest && ending === undefined && statements.length === 0 ? ['It ran no test.'] : [];
+  const words = [...failed, ...skipped, ...empty];
+  if (words.length === 0 && ending === undefined) return undefined;
+  // What a file printed matters when it ended by itself before it could report.
+  const unexplained = words.length === 0 ? [ending ?? '', output.slice(-shownOutput).trim()] : [];
+  return [...words, ...unexplained].filter((part) => part !== '').join('\n');
+}
+
+/** Takes the reports out of what a job printed. */
+export function readOutput(output: string): { readonly statements: readonly Statement[]; readonly rest: string } {
+  const [first = '', ...parts] = output.split(mark);
+  const statements: Statement[] = [];
+  const rest = parts.map((part) => {
+    const end = part.indexOf('\n');
+    const statement = readStatement(part.slice(0, end));
+    if (statement !== undefined) statements.push(statement);
+    return statement === undefined ? part : part.slice(end + 1);
+  });
+  return { statements, rest: first + rest.join('') };
+}
+
+function readStatement(line: string): Statement | undefined {
+  try {
+    const report: unknown = JSON.parse(line);
+    if (!isObject(report)) return undefined;
+    const { name, passed, skipped, seconds, failure } = report;
+    return { name: String(name), passed: passed === true, skipped: skipped === true, seconds: Number(seconds), failure: String(failure) };
+  } catch {
+    return undefined;
+  }
+}

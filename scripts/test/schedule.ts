@@ -1,0 +1,34 @@
+/** A piece of a test run that is one process. */
+export interface Job {
+  readonly name: string;
+  readonly tier: string;
+  readonly command: readonly [string, ...string[]];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Names of jobs that must have ended well before. */
+  readonly needs: readonly string[];
+  /** Cores that it keeps busy while it runs. Tests on machines mostly wait for them. */
+  readonly load: number;
+  /** Seconds that it is expected to take. */
+  readonly seconds: number;
+  /** Seconds after which it is ended. */
+  readonly limit: number;
+  /** Whether it runs tests and reports them; otherwise it prepares something, or is one check. */
+  readonly isTest: boolean;
+}
+
+/**
+ * What to start next beside what runs: of the jobs whose needs are met and for which there is room, the one on which
+ * most depends, counted in seconds until the end of all that waits for it. So the longest files begin first and none is
+ * left to run alone at the end, and an image that many files need is built before a file that takes longer.
+ */
+export function next(waiting: readonly Job[], running: readonly Job[], done: ReadonlySet<string>, room: number): Job | undefined {
+  const used = running.reduce((sum, { load }) => sum + load, 0);
+  const ready = waiting.filter(({ needs, load }) => needs.every((name) => done.has(name)) && (used + load <= room || running.length === 0));
+  return ready.toSorted((a, b) => urgency(b, waiting) - urgency(a, waiting))[0];
+}
+
+/** Seconds from its start to the end of the longest chain of jobs that begins with it. */
+function urgency(job: Job, waiting: readonly Job[]): number {
+  const followers = waiting.filter(({ needs }) => needs.includes(job.name)).map((follower) => urgency(follower, waiting));
+  return job.seconds + Math.max(0, ...followers);
+}

@@ -1,0 +1,125 @@
+/** What there is to test: the tiers with their files, what they need, and where a machine cannot run them. */
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Job } from './schedule.ts';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const durationsFile = `${root}/test/durations.json`;
+
+export type TierName = 'check' | 'code' | 'machine' | 'pc';
+
+interface Tier {
+  readonly name: TierName;
+  /** What it proves. */
+  readonly title: string;
+  /** Pattern of its test files. */
+  readonly files?: string;
+}
+
+export const tiers: readonly Tier[] = [
+  { name: 'check', title: 'types, lint and format' },
+  { name: 'code', title: 'renderers, engine, contract, conventions, crash and end to end on the virtual host', files: 'test/!(lab|pc)/**/*.test.ts' },
+  { name: 'machine', title: 'end to end on the test machine, with real daemons and real clients', files: 'test/lab/*.test.ts' },
+  { name: 'pc', title: 'disks with serial numbers and SMART, and translated addresses, in a machine that QEMU emulates', files: 'test/pc/*.test.ts' },
+];
+
+/** The test files of a tier, relative to the project's folder. */
+export function filesOf({ files }: Tier): readonly string[] {
+  return files === undefined ? [] : globSync(files, { cwd: root }).toSorted();
+}
+
+/** Why this machine cannot run a tier; nothing when it can. */
+export function obstacle(name: TierName): string | undefined {
+  if (name !== 'machine' && name !== 'pc') return undefined;
+  const { status, stdout, error } = spawnSync(`${root}/lab/can-run`, { encoding: 'utf8' });
+  if (status === 0) return undefined;
+  return error?.message ?? (stdout.trim() || `lab/can-run ended with ${status}`);
+}
+
+/** Seconds that each file took when the durations were last recorded. */
+export function recordedSeconds(): ReadonlyMap<string, number> {
+  const recorded: unknown = JSON.parse(readFileSync(durationsFile, 'utf8'));
+  if (typeof recorded !== 'object' || recorded === null) throw new Error(`${durationsFile} holds no durations; write it with bin/test --record.`);
+  return new Map(Object.entries(recorded).map(([file, seconds]) => [file, Number(seconds)]));
+}
+
+/** The tier and the path of a file that somebody names, as it is called from this folder. */
+export function findFile(word: string): { readonly tier: TierName; readonly file: string } | undefined {
+  const file = relative(root, resolve(word));
+  const tier = tiers.find((one) => filesOf(one).includes(file));
+  return tier === undefined ? undefined : { tier: tier.name, file };
+}
+
+/** Seconds for a file that nobody has timed: in the middle, so that it runs neither first nor last. */
+const unknownSeconds: Readonly<Record<TierName, number>> = { check: 10, code: 5, machine: 90, pc: 150 };
+
+/** Cores that a file keeps busy. A test machine has one processor, and more than half of the time it waits. */
+const loads: Readonly<Record<TierName, number>> = { check: 1, code: 1, machine: 0.45, pc: 1 };
+
+/** Seconds after which a file is ended: four times what the longest of its tier needs on busy cores. */
+const limits: Readonly<Record<TierName, number>> = { check: 300, code: 600, machine: 1500, pc: 1500 };
+
+const nodeTest = ['node', '--test-reporter=./scripts/test/reporter.ts', '--test-reporter-destination=stdout'] as const;
+
+/** What a test file needs before it, by its tier. */
+const needsOf: Readonly<Record<TierName, readonly string[]>> = { check: [], code: [], machine: ['layer'], pc: ['layer', 'pc image'] };
+
+interface Preparation {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  readonly needs: readonly string[];
+  readonly seconds: number;
+  /** Seconds after which it is ended. Kernel and modules are compiled where there are none. */
+  readonly limit: number;
+}
+
+const preparations: readonly Preparation[] = [
+  { name: 'package', command: ['node', 'scripts/package.ts'], needs: [], seconds: 8, limit: 300 },
+  { name: 'image', command: ['lab/build'], needs: [], seconds: 100, limit: 2700 },
+  { name: 'layer', command: ['lab/layer'], needs: ['package', 'image'], seconds: 4, limit: 300 },
+  { name: 'pc image', command: ['lab/build', 'pc'], needs: ['image'], seconds: 30, limit: 2700 },
+];
+
+const checks: readonly Preparation[] = [
+  { name: 'types', command: ['tsc', '--noEmit'], needs: [], seconds: 10, limit: limits.check },
+  { name: 'lint and format', command: ['biome', 'check', '.'], needs: [], seconds: 5, limit: limits.check },
+];
+
+export interface Selection {
+  readonly tiers: readonly TierName[];
+  /** Files besides those of the tiers. */
+  readonly files: readonly { readonly tier: TierName; readonly file: string }[];
+}
+
+/** Every job of the selection, and what these need. `scratch` is a folder of the run's own. */
+export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
+  const durations = recordedSeconds();
+  const chosen = [
+    ...tiers.filter(({ name }) => selection.tiers.includes(name)).flatMap((tier) => filesOf(tier).map((file) => ({ tier: tier.name, file }))),
+    ...selection.files.filter(({ tier }) => !selection.tiers.includes(tier)),
+  ];
+  const tests = chosen.map(({ tier, file }): Job => {
+    const isEnclosed = tier === 'machine' || tier === 'pc';
+    return {
+      name: file,
+      tier,
+      command: isEnclosed ? ['lab/enclosed', ...nodeTest, file] : [...nodeTest, file],
+      // An enclosed file has a /tmp of its own; the others write thousands of small files, which belong into memory.
+      environment: isEnclosed ? {} : { TMPDIR: scratch, HOLDFAST_TEST_RUN: scratch },
+      needs: needsOf[tier],
+      load: loads[tier],
+      seconds: durations.get(file) ?? unknownSeconds[tier],
+      limit: limits[tier],
+      isTest: true,
+    };
+  });
+  const plain =
+    (tier: string) =>
+    (one: Preparation): Job => ({ ...one, tier, environment: {}, load: 1, isTest: false });
+  const needed = new Set(tests.flatMap(({ needs }) => needs));
+  // In reverse order, so that the needs of what is needed are known.
+  for (const { name, needs } of preparations.toReversed()) if (needed.has(name)) for (const one of needs) needed.add(one);
+  return [...(selection.tiers.includes('check') ? checks.map(plain('check')) : []), ...preparations.filter(({ name }) => needed.has(name)).map(plain('prepare')), ...tests];
+}
