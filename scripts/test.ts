@@ -146,6 +146,9 @@ async function main(): Promise<number> {
   return outcomes.some(({ failure }) => failure !== undefined) ? 1 : 0;
 }
 
+// A reader such as head may stop reading.
+process.stdout.on('error', () => process.exit());
+
 try {
   process.exitCode = await main();
 } catch (error) {
