@@ -55,7 +55,7 @@ export class LinuxServices implements Services {
   }
 
   async reload(name: string): Promise<void> {
-    const { ActiveState, CanReload } = await this.#look(name);
+    const { ActiveState, CanReload } = await this.#settled(name, await this.#look(name));
     if (ActiveState !== 'active' && ActiveState !== 'reloading') throw new HostError(`${unitOf(name)} is not active, cannot reload.`);
     if (CanReload === 'yes') await this.#systemctl('reload', name);
     else await this.restart(name);
@@ -101,18 +101,25 @@ export class LinuxServices implements Services {
     throw new HostError(`${name} did not start: ${said || endingOf(unit) || wordsOf(outcome)}`);
   }
 
-  /** The unit once it has settled; of a kind that tells nothing, after it has lived for a while. */
-  async #proven(name: string): Promise<UnitProperties> {
-    const first = await this.#look(name);
+  /** The unit once it no longer starts. One that systemd will start again after a failure has settled. */
+  async #settled(name: string, first: UnitProperties): Promise<UnitProperties> {
     let unit = first;
-    for (let waited = 0; ; waited += proving.step) {
-      const settling = unit.ActiveState === 'activating' && unit.SubState !== 'auto-restart';
-      if (!settling && (unit.ActiveState !== 'active' || !silent.has(unit.Type ?? '') || waited >= proving.long || unit.SubState === 'exited')) break;
-      if (waited > patience) break;
+    for (let waited = 0; unit.ActiveState === 'activating' && unit.SubState !== 'auto-restart' && waited <= patience; waited += proving.step) {
       await wait(proving.step);
       unit = await this.#look(name);
     }
-    // It fell and stands again: it will fall again.
+    return unit;
+  }
+
+  /** The unit once it has settled; of a kind that does not report when it is ready, after it has lived for a while. */
+  async #proven(name: string): Promise<UnitProperties> {
+    const first = await this.#look(name);
+    let unit = await this.#settled(name, first);
+    for (let waited = 0; waited < proving.long && unit.ActiveState === 'active' && silent.has(unit.Type ?? '') && unit.SubState !== 'exited'; waited += proving.step) {
+      await wait(proving.step);
+      unit = await this.#settled(name, await this.#look(name));
+    }
+    // systemd has restarted it meanwhile, so it will fail again.
     return Number(unit.NRestarts) > Number(first.NRestarts) ? { ...unit, ActiveState: 'failed' } : unit;
   }
 

@@ -93,6 +93,25 @@ describe('services', () => {
     assert.ok(asked.includes('systemctl --no-ask-password --quiet restart cron.service'));
   });
 
+  test('one that still starts is reloaded once it has started', async () => {
+    const { runner, asked } = recordedRunner({ 'systemctl --no-ask-password --quiet reload nmbd.service': {} });
+    let looks = 0;
+    const services = new LinuxServices({
+      root: '/',
+      runner: {
+        ...runner,
+        async run(argv, options) {
+          if (argv[1] !== 'show') return runner.run(argv, options);
+          looks += 1;
+          return { status: 0, stdout: unit(looks < 3 ? { ActiveState: 'activating', SubState: 'start' } : {}), stderr: '' };
+        },
+      },
+    });
+    await services.reload('nmbd');
+    assert.equal(looks, 3);
+    assert.deepEqual(asked, ['systemctl --no-ask-password --quiet reload nmbd.service']);
+  });
+
   test('one that falls right after its start did not start', async () => {
     let looks = 0;
     const { runner } = recordedRunner({
