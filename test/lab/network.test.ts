@@ -81,7 +81,12 @@ test('a fixed address takes the place of the lease, and the interface that has n
 
 test('a medium that the card does not know is refused in its own words, and nothing changes', async () => {
   const { id, int_options } = await interfaceOf('vec1');
-  const before = await nas.machine.run('ip address show dev vec1');
+  // For a second after an IPv6 address was set, the kernel checks whether another machine has it.
+  const before = await eventually(20, async () => {
+    const shown = await nas.machine.run('ip address show dev vec1');
+    assert.doesNotMatch(shown, /tentative/);
+    return shown;
+  });
   const refused = await nas.api.put(`network/interface/${id}/`, { int_options: 'media 100baseTX', int_aliases: ['2001:db8:3::50/64'] });
   assert.equal(refused.status, 400, refused.text);
   assert.match(refused.text, /vec1 cannot be told its medium: .*not supported/i);
