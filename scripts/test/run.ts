@@ -58,8 +58,10 @@ export async function runAll(jobs: readonly Job[], room: number, ended: (outcome
 export function runJob(job: Job): Promise<Outcome> {
   const start = performance.now();
   const [program, ...argv] = job.command;
+  // With it, `node --test` makes its own children report to it in a format of theirs.
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   return new Promise((resolve) => {
-    const child = spawn(program, argv, { cwd: root, env: { ...process.env, ...job.environment }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn(program, argv, { cwd: root, env: { ...environment, ...job.environment }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     let output = '';
     let late = false;
     const collect = (piece: string) => {
