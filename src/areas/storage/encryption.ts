@@ -177,7 +177,11 @@ async function unlock(target: Volume, { passphrase: words = '', recovery_key: by
 }
 
 async function setPassphrase(target: Volume, words: string, operations: Operations): Promise<void> {
-  await changeSlots(target, 'set the passphrase', operations, async (key, slots) => [await wrappedByPassphrase(key, words), ...slots.filter(({ kind }) => kind === 'recovery')]);
+  const { host } = operations.world.facts;
+  await changeSlots(target, 'set the passphrase', operations, async (key, slots) => [
+    await wrappedByPassphrase(key, words, host),
+    ...slots.filter(({ kind }) => kind === 'recovery'),
+  ]);
 }
 
 type MakeSlots = (key: string, slots: readonly Slot[], machine: Buffer) => Promise<readonly Slot[]>;

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { keysOpenedBy, newKey, newSlots, wrappedByPassphrase } from '../../../src/areas/storage/keyslots.ts';
+
+test('on Linux a try of a passphrase costs 128 MiB, and the virtual host keeps its volumes in the same form', async () => {
+  const key = newKey();
+  for (const [host, log] of [
+    ['linux', 17],
+    ['virtual', 12],
+  ] as const) {
+    const slot = await wrappedByPassphrase(key, 'open sesame', host);
+    assert.deepEqual(slot.cost, { log, r: 8, p: 1 });
+    assert.deepEqual(await keysOpenedBy({ kind: 'passphrase', words: 'open sesame' }, newSlots(slot)), [key]);
+    assert.deepEqual(await keysOpenedBy({ kind: 'passphrase', words: 'open says me' }, newSlots(slot)), []);
+  }
+});
