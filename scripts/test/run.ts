@@ -66,6 +66,8 @@ export function runJob(job: Job): Promise<Outcome> {
     let late = false;
     const collect = (piece: string) => {
       output += piece;
+      // What is prepared may take minutes, and says why.
+      if (!job.isTest) process.stdout.write(piece);
     };
     child.stdout.setEncoding('utf8').on('data', collect);
     child.stderr.setEncoding('utf8').on('data', collect);
@@ -95,8 +97,8 @@ function failureOf(job: Job, statements: readonly Statement[], ending: string | 
   const empty = job.isTest && ending === undefined && statements.length === 0 ? ['It ran no test.'] : [];
   const words = [...failed, ...skipped, ...empty];
   if (words.length === 0 && ending === undefined) return undefined;
-  // What a file printed matters when it ended by itself before it could report.
-  const unexplained = words.length === 0 ? [ending ?? '', output.slice(-shownOutput).trim()] : [];
+  // What a file printed matters when it ended by itself before it could report. What a preparation printed has been shown.
+  const unexplained = words.length === 0 ? [ending ?? '', job.isTest ? output.slice(-shownOutput).trim() : ''] : [];
   return [...words, ...unexplained].filter((part) => part !== '').join('\n');
 }
 
