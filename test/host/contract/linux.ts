@@ -18,8 +18,9 @@ import { describeTargets } from './targets.ts';
 import { describeWeb } from './web.ts';
 import { describeZfs } from './zfs.ts';
 
-// These make pools and users of whatever machine they run on; test/lab/contract.test.ts brings them into the test machine.
-if (process.env['HOLDFAST_IN_MACHINE'] !== '1') throw new Error('The contract of the Linux host is tried in the test machine: bin/test test/lab/contract.test.ts');
+// These make pools and users of whatever machine they run on; test/lab/contract-*.test.ts bring them into test machines.
+const part = process.env['HOLDFAST_CONTRACT'];
+if (part === undefined) throw new Error('The contract of the Linux host is tried in the test machine: bin/test test/lab/contract-*.test.ts');
 // One for all: it remembers nothing but its helper process, which takes half a second to start there.
 const linux = await openLinuxHost();
 after(() => linux.close());
@@ -35,18 +36,28 @@ const withTgt: HostUnderTest = {
   },
 };
 const hosts: readonly HostUnderTest[] = [{ title: 'Linux', start: async () => linux }];
-describeAccounts(hosts);
-describeCommands(hosts);
-describeDisks(hosts);
-describeFiles(hosts);
-describeMachine(hosts);
-describeNetwork(hosts);
-describePlugins(hosts);
-describeServices(hosts);
-describeTargets([...hosts, withTgt]);
-describeWeb(hosts);
-describeZfs(hosts);
-describeReal(linux);
+/** Each is tried in a machine of its own. */
+const parts: Readonly<Record<string, () => void>> = {
+  storage() {
+    describeAccounts(hosts);
+    describeCommands(hosts);
+    describeDisks(hosts);
+    describeFiles(hosts);
+    describeZfs(hosts);
+    describeReal(linux);
+  },
+  services() {
+    describeMachine(hosts);
+    describeNetwork(hosts);
+    describePlugins(hosts);
+    describeServices(hosts);
+    describeTargets([...hosts, withTgt]);
+    describeWeb(hosts);
+  },
+};
+const describePart = parts[part];
+if (describePart === undefined) throw new Error(`Expected one of ${Object.keys(parts).join(', ')} as HOLDFAST_CONTRACT, got ${part}.`);
+describePart();
 
 /** What only a real machine has: other hands, old contents of disks, programs that do not start. */
 function describeReal(host: Host): void {
