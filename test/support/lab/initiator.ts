@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { runClient } from './network.ts';
 
@@ -10,6 +12,14 @@ export interface Who {
   readonly login?: string;
   readonly peer?: string;
   readonly port?: number;
+}
+
+/** Seconds after which a session ends that nobody ends. */
+const longestSession = 600;
+
+export interface Session extends AsyncDisposable {
+  /** Ends it and answers `it lasted`, or what it said when it had ended before. */
+  end(): Promise<string>;
 }
 
 /** libiscsi's programs, from outside the machine at an address. */
@@ -49,24 +59,27 @@ export function initiatorAt(address: () => string) {
       return stdout + stderr;
     },
 
-    /** Lets an initiator stay connected to a LUN: it asks for blocks again and again for so many seconds. It does not end when asked. */
-    busy(target: string, lun: number, seconds: number, who: Who = {}) {
-      return runClient([
-        'timeout',
-        '--foreground',
-        '-s',
-        'KILL',
-        String(seconds),
-        'iscsi-perf',
-        ...as(who),
-        '-m',
-        '1',
-        '-b',
-        '8',
-        '-t',
-        String(seconds + 60),
-        url(target, lun, who),
-      ]);
+    /** Lets an initiator stay connected to a LUN, asking for blocks again and again, until the session is ended. */
+    busy(target: string, lun: number, who: Who = {}): Session {
+      const child = spawn('iscsi-perf', [...as(who), '-m', '1', '-b', '8', '-t', String(longestSession), url(target, lun, who)], { stdio: ['ignore', 'ignore', 'pipe'] });
+      let stderr = '';
+      child.stderr.setEncoding('utf8').on('data', (part) => {
+        stderr += String(part);
+      });
+      const closed = once(child, 'close');
+      const end = async () => {
+        const hasEnded = child.exitCode !== null || child.signalCode !== null;
+        // It does not end when it is asked to.
+        child.kill('SIGKILL');
+        await closed;
+        return hasEnded ? `the session ended by itself: ${stderr}` : 'it lasted';
+      };
+      return {
+        end,
+        async [Symbol.asyncDispose]() {
+          await end();
+        },
+      };
     },
 
     tried,
