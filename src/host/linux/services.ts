@@ -52,6 +52,8 @@ export class LinuxServices implements Services {
   async stop(name: string): Promise<void> {
     await this.#switch('disable', name);
     await this.#systemctl('stop', name);
+    // A program that ends badly because it was stopped while it still started has not failed.
+    await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
   }
 
   async reload(name: string): Promise<void> {
