@@ -111,6 +111,7 @@ test('what is taken from under a session by force is gone, and its zvol is free'
   assert.equal((await nas.api.delete('storage/volume/tank/zvols/w/')).status, 204);
   assert.equal(typeof (await capacity('t', 3)), 'string');
   assert.equal(await capacity('t', 1), 96 * MiB);
+  await session.end();
 });
 
 test('initiators that are not named, or come from elsewhere, see nothing', async () => {
