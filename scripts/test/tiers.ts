@@ -52,7 +52,7 @@ export function findFile(word: string): { readonly tier: TierName; readonly file
   return tier === undefined ? undefined : { tier: tier.name, file };
 }
 
-/** Seconds for a file that nobody has timed: in the middle, so that it runs neither first nor last. */
+/** Seconds for a file without a recorded duration: in the middle, so that it runs neither first nor last. */
 const unknownSeconds: Readonly<Record<TierName, number>> = { check: 10, code: 5, machine: 90, pc: 150 };
 
 /** Cores that a file keeps busy. A test machine has one processor, and more than half of the time it waits. */
@@ -89,7 +89,7 @@ const checks: readonly Preparation[] = [
 
 export interface Selection {
   readonly tiers: readonly TierName[];
-  /** Files besides those of the tiers. */
+  /** Further files, of tiers that are not selected as a whole. */
   readonly files: readonly { readonly tier: TierName; readonly file: string }[];
 }
 

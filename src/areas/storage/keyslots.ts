@@ -37,7 +37,7 @@ interface Cost {
 
 /**
  * What each try of a passphrase costs: 128 MiB and some tenths of a second. The volumes of the virtual host hold no
- * secrets, and whoever tests a program against it should not wait that long.
+ * secrets, and programs that are tested against it should not wait that long.
  */
 const costs = { linux: { log: 17, r: 8, p: 1 }, virtual: { log: 12, r: 8, p: 1 } } as const satisfies Readonly<Record<string, Cost>>;
 /** What a pool from elsewhere may ask for. */

@@ -14,7 +14,7 @@ export interface Who {
   readonly port?: number;
 }
 
-/** Seconds after which a session ends that nobody ends. */
+/** Seconds after which a session ends that the test did not end. */
 const longestSession = 600;
 
 export interface Session extends AsyncDisposable {
