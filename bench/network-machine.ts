@@ -1,6 +1,6 @@
 /**
- * `lab/enclosed node bench/network-machine.ts`, after `node scripts/package.ts` and `lab/build`: the fleet of
- * `bench/network.ts` made over HTTP in the test machine, 128 requests at a time, and how long one more takes then.
+ * `lab/enclosed node bench/network-machine.ts`, after `node scripts/package.ts`, `lab/build` and `lab/layer`: the fleet
+ * of `bench/network.ts` made over HTTP in the test machine, 128 requests at a time, and how long one more takes then.
  */
 import { startNas } from '../test/support/lab/nas.ts';
 
