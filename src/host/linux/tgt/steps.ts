@@ -7,8 +7,11 @@ export interface Step {
   readonly request: Request;
   /** Answers that are as good as success. */
   readonly fine?: readonly number[];
-  /** What has to come first: initiators are sent away, or let finish what they are at. */
-  readonly first?: 'send away' | 'let finish';
+  /**
+   * What has to come first: initiators are sent away, or let finish what they are at, or, for an offline device, the
+   * commands that it has begun end.
+   */
+  readonly first?: 'send away' | 'let finish' | 'let end';
 }
 
 /**
@@ -83,11 +86,15 @@ function increase(tid: number, from: GoalTarget | undefined, to: GoalTarget): re
 }
 
 function deviceSteps(part: string, tid: number, lun: number, from: GoalDevice | undefined, to: GoalDevice): readonly Step[] {
-  const update = (words: string): Step => ({ part, request: { mode: 'device', op: 'update', tid, lun, words: `targetOps ${words},` } });
+  const update = (words: string, first?: Step['first']): Step => ({
+    part,
+    request: { mode: 'device', op: 'update', tid, lun, words: `targetOps ${words},` },
+    ...(first === undefined ? {} : { first }),
+  });
   if (from?.fixed !== to.fixed) return [{ part, request: { mode: 'device', op: 'new', tid, lun, words: to.fixed } }, update(to.parameters)];
   return [
     // It looks at the size when it opens. For that moment initiators hear that it is not ready, and ask again.
-    ...(from.size === to.size ? [] : [update('online=0'), update(`path=${to.path}`), update('online=1')]),
+    ...(from.size === to.size ? [] : [update('online=0'), update(`path=${to.path}`, 'let end'), update('online=1')]),
     ...(from.parameters === to.parameters ? [] : [update(to.parameters)]),
   ];
 }

@@ -12,6 +12,12 @@ import { shownGoal, shownTargets } from './shown.ts';
 import { TgtSocket } from './socket.ts';
 import { type Step, stepsBetween } from './steps.ts';
 
+/**
+ * Milliseconds for the commands that a device has begun when it goes offline. tgtd reads and writes in threads and closes
+ * the file under them when it is given a path: a read that was under way then ended as an unrecovered error.
+ */
+const commandsEnd = 500;
+
 /** How long initiators may take to finish what they are at, in milliseconds, and how often is looked. */
 const patience = { whole: 10_000, step: 50 };
 
@@ -82,7 +88,8 @@ export class TgtTargets {
   // Doing ------------------------------------------------------------------------------------------------------------
 
   async #do({ part, request, fine = [], first }: Step): Promise<void> {
-    const busy: readonly number[] = first === undefined ? [] : [fault.targetInUse, fault.deviceInUse];
+    const busy: readonly number[] = first === undefined || first === 'let end' ? [] : [fault.targetInUse, fault.deviceInUse];
+    if (first === 'let end') await wait(commandsEnd);
     if (first === 'let finish') await this.#socket.ask({ ...request, op: 'update', words: 'targetOps online=0,' });
     for (let waited = 0; ; waited += patience.step) {
       if (first === 'send away') await this.#sendAway(request.tid);
