@@ -1,3 +1,0 @@
-import { badInputTo } from './bad-input.ts';
-
-badInputTo('plugins');
