@@ -59,7 +59,11 @@ function listFiles(): void {
 /** The selection without the tiers that this machine cannot run. These are named with the reason before the first test starts. */
 function possible(selection: Selection): Selection {
   const concerned = new Set<TierName>([...selection.tiers, ...selection.files.map(({ tier }) => tier)]);
-  const obstacles = new Map([...concerned].flatMap((name) => (obstacle(name) === undefined ? [] : [[name, obstacle(name)] as const])));
+  const obstacles = new Map<TierName, string>();
+  for (const name of concerned) {
+    const reason = obstacle(name);
+    if (reason !== undefined) obstacles.set(name, reason);
+  }
   for (const [name, reason] of obstacles) print(`The tier ${name} cannot run here: ${reason}.`);
   return { tiers: selection.tiers.filter((name) => !obstacles.has(name)), files: selection.files.filter(({ tier }) => !obstacles.has(tier)) };
 }
