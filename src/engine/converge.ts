@@ -33,9 +33,16 @@ export class ServiceLook {
     this.#names = [...new Set(names)];
   }
 
-  states(): Promise<ReadonlyMap<string, ServiceState>> {
+  /** Of services that it does not have, the machine is asked. A look that failed is not kept: it is one unit's failure. */
+  async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
+    if (!names.every((name) => this.#names.includes(name))) return this.#host.services.states(names);
     this.#states ??= this.#host.services.states(this.#names);
-    return this.#states;
+    try {
+      return await this.#states;
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
   }
 
   forget(): void {
@@ -47,7 +54,7 @@ interface ConvergeOptions {
   readonly pretend?: boolean;
   /** Files that `layServiceFiles` has written just before. */
   readonly laid?: ReadonlySet<string>;
-  /** A look that has every service of the unit; without, the unit's own are asked about. */
+  /** A look that units share; without, the machine is asked about the unit's own services. */
   readonly look?: ServiceLook;
 }
 
@@ -204,7 +211,7 @@ async function convergeServices(
 ): Promise<void> {
   const known = new Map(applied?.map((service) => [service.name, service]));
   const unknown = desired.map((service) => service.name).filter((name) => !known.has(name));
-  const asked = unknown.length === 0 ? undefined : await (look?.states() ?? host.services.states(unknown));
+  const asked = unknown.length === 0 ? undefined : await (look?.states(unknown) ?? host.services.states(unknown));
   for (const { name, running, onChange, readAtStart } of desired) {
     const before = known.get(name);
     const state = asked?.get(name);
