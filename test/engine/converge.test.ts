@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { converge, layServiceFiles, verify } from '../../src/engine/converge.ts';
+import { converge, layServiceFiles, ServiceLook, verify } from '../../src/engine/converge.ts';
 import type { Checker, Desired } from '../../src/engine/unit.ts';
-import type { Host } from '../../src/host/ports/index.ts';
+import { type Host, HostError } from '../../src/host/ports/index.ts';
 import { virtual } from '../support/hosts.ts';
 
 const machineOf = async (t: TestContext): Promise<Host> => virtual.start(t);
@@ -56,4 +56,26 @@ test('a checker is shown the head and what is new below it', async (t) => {
   await verify(host, checked('# 1\n', first), checked('# 1\n', first, second));
   await verify(host, checked('# 2\n', first), checked('# 1\n', first));
   assert.deepEqual(shown, ['# 1\n# a\n# b\n# c\n', '# 1\n# d\n', '# 2\n# a\n# b\n']);
+});
+
+test('a shared look at services is asked once, again after a failure, and never about services it does not have', async (t) => {
+  const host = await machineOf(t);
+  const asked: string[] = [];
+  const states = host.services.states.bind(host.services);
+  let fails = true;
+  host.services.states = async (names) => {
+    asked.push(names.join(' '));
+    if (fails) throw new HostError('the service manager does not answer');
+    return states(names);
+  };
+  const look = new ServiceLook(host, ['ssh', 'smbd', 'ssh']);
+  await assert.rejects(look.states(['ssh']), /does not answer/);
+  fails = false;
+  assert.deepEqual([...(await look.states(['ssh'])).keys()], ['ssh', 'smbd']);
+  await look.states(['smbd']);
+  assert.deepEqual(asked, ['ssh smbd', 'ssh smbd']);
+  assert.deepEqual([...(await look.states(['vsftpd'])).keys()], ['vsftpd']);
+  look.forget();
+  await look.states(['smbd']);
+  assert.deepEqual(asked.slice(2), ['vsftpd', 'ssh smbd']);
 });
