@@ -6,7 +6,7 @@ import { converge, type Deeds, verify } from './converge.ts';
 import { LayeredDraft, type Mark, type References } from './draft.ts';
 import { Fault, failed, refused } from './errors.ts';
 import { EventBus } from './events.ts';
-import { FactKeeper, promptTopics, slowTopics, type Topic, topics } from './facts.ts';
+import { FactKeeper, promptTopics, slowTopics, type Topic, type Touched, topicOf, topics } from './facts.ts';
 import type { Fields } from './fields.ts';
 import { Jobs } from './jobs.ts';
 import type { Backup, Keeper, KeptRevision } from './keeper.ts';
@@ -340,7 +340,7 @@ export class Engine {
     await this.#facts.renew(...promptTopics);
     this.#started = true;
     this.#scheduler.begin();
-    this.#stopWatching.push(this.#host.zfs.watch(() => void this.#facts.renew('storage').catch(() => {})));
+    this.#stopWatching.push(this.#host.zfs.watch((events) => void this.#facts.heed(events).catch(() => {})));
     this.#stopWatching.push(this.#host.network.watch(() => void this.#facts.renew('network').catch(() => {})));
   }
 
@@ -435,11 +435,11 @@ export class Engine {
     const affected = this.#upkeep.affected(draft, concerned);
     const begun: UnitState[] = [];
     const done: Step[] = [];
-    const touched = new Set<Topic>();
+    const touched = new Set<Touched>();
     try {
       for (const { state, desired } of affected) await verify(this.#host, desired, state.applied);
       for (const step of draft.firstSteps) {
-        for (const topic of step.touches ?? []) touched.add(topic);
+        for (const subject of step.touches ?? []) touched.add(subject);
         await this.#take(step, done);
       }
       for (const { state, desired } of affected) {
@@ -449,7 +449,7 @@ export class Engine {
         state.applied = desired;
       }
       for (const step of draft.lastSteps) {
-        for (const topic of step.touches ?? []) touched.add(topic);
+        for (const subject of step.touches ?? []) touched.add(subject);
         await this.#take(step, done);
       }
       const at = this.#time();
@@ -546,13 +546,13 @@ export class Engine {
       run: ({ progress }: { progress(sentence: string): void }) =>
         this.jobs.locked(locks, async () => {
           const done: Step[] = [];
-          const touched = new Set<Topic>();
+          const touched = new Set<Touched>();
           this.#jobsAtWork += 1;
           try {
             result.value = {
               it: await run({
                 step: async (step) => {
-                  for (const topic of step.touches ?? []) touched.add(topic);
+                  for (const subject of step.touches ?? []) touched.add(subject);
                   await this.#take(step, done);
                   await this.#renewQuietly(new Set(step.touches ?? []));
                 },
@@ -568,7 +568,7 @@ export class Engine {
             throw error;
           } finally {
             this.#jobsAtWork -= 1;
-            for (const topic of touched) void this.#followAll(topic);
+            for (const topic of new Set([...touched].map(topicOf))) void this.#followAll(topic);
           }
         }),
     };
@@ -590,12 +590,12 @@ export class Engine {
   }
 
   /** The facts are renewed for the answer's sake; that a look fails, twice, changes nothing of how the change went. */
-  async #renewQuietly(touched: ReadonlySet<Topic>): Promise<void> {
+  async #renewQuietly(touched: ReadonlySet<Touched>): Promise<void> {
     if (touched.size === 0) return;
     try {
       await this.#facts.renew(...touched).catch(() => this.#facts.renew(...touched));
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, `could not look at ${[...touched].join(', ')}`);
+      this.#log.warn({ error: messageOf(error) }, `could not look at ${[...new Set([...touched].map(topicOf))].join(', ')}`);
     }
   }
 

@@ -8,8 +8,9 @@ import type { NetworkState } from '../host/ports/network.ts';
 import type { PluginStatus } from '../host/ports/plugins.ts';
 import type { ServiceState } from '../host/ports/services.ts';
 import type { TargetService } from '../host/ports/targets.ts';
-import type { Dataset, ImportablePool, Pool } from '../host/ports/zfs.ts';
-import { SnapshotIndex } from './snapshot-index.ts';
+import type { ImportablePool, Pool, ZfsEvent, ZfsSubject } from '../host/ports/zfs.ts';
+import { SharedLook } from './shared-look.ts';
+import { noStorage, type Storage, StorageLooks } from './storage-facts.ts';
 
 /** What the host was last seen to be. Frozen; a newer look is a new value. */
 export interface Facts {
@@ -46,15 +47,15 @@ export interface Condition {
   readonly updates: number;
 }
 
-export interface Storage {
-  readonly pools: ReadonlyMap<string, Pool>;
-  /** By full name, parents before children. */
-  readonly datasets: ReadonlyMap<string, Dataset>;
-  readonly snapshots: SnapshotIndex;
-}
-
 /** The part of the facts that one look at the host renews. */
 export type Topic = Exclude<keyof Facts, 'host' | 'bootPool' | 'importable'>;
+
+/** What a step changes: a whole topic, or one pool or dataset of the topic `storage`. */
+export type Touched = Topic | ZfsSubject;
+
+export function topicOf(touched: Touched): Topic {
+  return typeof touched === 'string' ? touched : 'storage';
+}
 
 export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'membership', 'network', 'plugins', 'services', 'storage', 'targets'];
 
@@ -62,7 +63,12 @@ export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condit
 export const slowTopics: readonly Topic[] = ['condition', 'plugins'];
 export const promptTopics: readonly Topic[] = topics.filter((topic) => !slowTopics.includes(topic));
 
-/** How old a look may be, in milliseconds, before reading its facts starts another in the background. */
+/**
+ * How old a look may be, in milliseconds, before reading its facts starts another in the background; where a look takes
+ * long it may be `restAfter` times as old as it took. A machine of ten thousand datasets is not busy with looks alone.
+ */
+const restAfter = 20;
+
 const freshFor: Readonly<Record<Topic, number>> = {
   accounts: 60_000,
   bootEnvironments: 60_000,
@@ -87,14 +93,26 @@ export class FactKeeper {
   readonly #serviceNames: readonly string[];
   readonly #now: () => number;
   readonly #changed: (topic: Topic) => void;
-  readonly #lookedAt = new Map<Topic, number>();
-  readonly #looking = new Map<Topic, Promise<void>>();
+  /** When the last look at each topic that succeeded began and how long it took, in milliseconds. */
+  readonly #looked = new Map<Topic, { readonly at: number; readonly took: number }>();
+  readonly #looks: ReadonlyMap<Topic, SharedLook<void>>;
+  readonly #storage: StorageLooks;
 
   constructor(host: Host, options: { serviceNames: readonly string[]; now: () => number; changed: (topic: Topic) => void }) {
     this.#host = host;
     this.#serviceNames = options.serviceNames;
     this.#now = options.now;
     this.#changed = options.changed;
+    this.#looks = new Map(
+      topics.map((topic) => [
+        topic,
+        new SharedLook<void>(
+          () => this.#look(topic),
+          () => {},
+        ),
+      ]),
+    );
+    this.#storage = new StorageLooks(host.zfs, { now: options.now, changed: () => this.#keep('storage', { storage: this.#storage.storage }) });
     this.#facts = Object.freeze({
       host: host.kind,
       accounts: { users: [], groups: [], shells: [] },
@@ -108,7 +126,7 @@ export class FactKeeper {
       network: { hostname: '', domain: '', hosts: '', nameServers: [], links: [] },
       plugins: new Map(),
       services: new Map(),
-      storage: { pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty },
+      storage: noStorage,
       targets: { engine: undefined, serving: false, firstLun: 0 },
     });
   }
@@ -119,39 +137,51 @@ export class FactKeeper {
 
   /** The facts, and a renewal of `topic` in the background when the last look is old. */
   glance(topic: Topic): Facts {
-    if (this.#now() - (this.#lookedAt.get(topic) ?? 0) > freshFor[topic] && !this.#looking.has(topic)) {
-      // A look that fails in the background leaves the old facts; the next change will meet the same fault and say so.
-      this.renew(topic).catch(() => {});
-    }
+    const { at, took } = this.#looked.get(topic) ?? { at: 0, took: 0 };
+    const isOld = this.#now() - at > Math.max(freshFor[topic], took * restAfter);
+    // A look that fails in the background leaves the old facts; the next change will meet the same fault and say so.
+    if (isOld && !this.#looks.get(topic)?.isRunning) this.renew(topic).catch(() => {});
     return this.#facts;
   }
 
-  /** Looks at the host now. Looks at one topic never overlap, so an older answer cannot replace a newer one. */
-  async renew(...which: readonly Topic[]): Promise<void> {
-    await Promise.all(
-      which.map((topic) => {
-        const earlier = this.#looking.get(topic) ?? Promise.resolve();
-        const look = earlier.catch(() => {}).then(() => this.#look(topic));
-        this.#looking.set(topic, look);
-        const done = () => {
-          if (this.#looking.get(topic) === look) this.#looking.delete(topic);
-        };
-        look.then(done, done);
-        return look;
-      }),
-    );
+  /** Looks at the host now: at these topics as a whole, at these pools and datasets alone. */
+  async renew(...touched: readonly Touched[]): Promise<void> {
+    const whole = new Set(touched.filter((one) => typeof one === 'string'));
+    const subjects = whole.has('storage') ? [] : touched.filter((one) => typeof one !== 'string');
+    await Promise.all([...whole].map((topic) => this.#looks.get(topic)?.ask()));
+    if (subjects.length > 0) await this.#orOld(this.#storage.renew(subjects));
+  }
+
+  /** Looks at what became different in pools, unless it was seen already. */
+  heed(events: readonly ZfsEvent[]): Promise<void> {
+    return this.#orOld(this.#storage.heed(events));
+  }
+
+  /** After a look at parts that fails, the next reader starts a look at everything. */
+  async #orOld(look: Promise<void>): Promise<void> {
+    try {
+      await look;
+    } catch (error) {
+      this.#looked.delete('storage');
+      throw error;
+    }
   }
 
   async #look(topic: Topic): Promise<void> {
     // Old until the look has succeeded: after one that fails, the next reader starts another.
-    this.#lookedAt.delete(topic);
-    const part = await this.#gather(topic);
+    this.#looked.delete(topic);
+    const at = this.#now();
+    if (topic === 'storage') await this.#storage.renewAll();
+    else this.#keep(topic, await this.#gather(topic));
+    this.#looked.set(topic, { at, took: this.#now() - at });
+  }
+
+  #keep(topic: Topic, part: Partial<Facts>): void {
     this.#facts = Object.freeze({ ...this.#facts, ...part });
-    this.#lookedAt.set(topic, this.#now());
     this.#changed(topic);
   }
 
-  async #gather(topic: Topic): Promise<Partial<Facts>> {
+  async #gather(topic: Exclude<Topic, 'storage'>): Promise<Partial<Facts>> {
     const { accounts, bootEnvironments, disks, domain, jails, machine, network, plugins, services, targets, zfs } = this.#host;
     switch (topic) {
       case 'accounts':
@@ -176,11 +206,6 @@ export class FactKeeper {
         return { services: await services.states(this.#serviceNames) };
       case 'targets':
         return { targets: await targets.look() };
-      case 'storage': {
-        const [pools, datasets] = await Promise.all([zfs.pools(), zfs.datasets()]);
-        const snapshots = await this.#facts.storage.snapshots.renewed(datasets, (names) => zfs.snapshots(names));
-        return { storage: { pools: new Map(pools.map((pool) => [pool.name, pool])), datasets: new Map(datasets.map((one) => [one.name, one])), snapshots } };
-      }
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Host } from '../host/ports/index.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { IssueList, Issues } from './errors.ts';
-import type { Facts, Topic } from './facts.ts';
+import type { Facts, Topic, Touched } from './facts.ts';
 import type { Field, Fields } from './fields.ts';
 import type { Job } from './jobs.ts';
 import type { PasswordHashes } from './passwords.ts';
@@ -76,7 +76,7 @@ export interface Step {
    */
   left?(host: Host): Promise<boolean>;
   /** The facts that are different afterwards. */
-  readonly touches?: readonly Topic[];
+  readonly touches?: readonly Touched[];
 }
 
 export interface Plan {
@@ -150,7 +150,7 @@ export interface Task {
   /** Whether it is not started while another job of the same subject runs. */
   readonly alone?: boolean;
   /** The facts that are different afterwards. */
-  readonly touches?: readonly Topic[];
+  readonly touches?: readonly Touched[];
   /** Answers what the job leaves as its result. */
   run(context: { readonly host: Host; readonly signal: AbortSignal; progress(sentence: string): void }): Promise<JsonObject>;
 }

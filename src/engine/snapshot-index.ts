@@ -17,18 +17,22 @@ interface Part {
 
 /**
  * All snapshots as they were last listed. Machines have a hundred thousand of them, so only those of datasets whose
- * stamp is another are listed anew, and a page of a list is a slice of `all`.
+ * stamp changed are listed again, and a page of a list is a slice of `all`.
  */
 export class SnapshotIndex {
   static readonly empty = new SnapshotIndex(new Map());
 
-  /** Dataset by dataset, the oldest of each first. */
-  readonly all: readonly KnownSnapshot[];
   readonly #parts: ReadonlyMap<string, Part>;
+  #all: readonly KnownSnapshot[] | undefined;
 
   private constructor(parts: ReadonlyMap<string, Part>) {
     this.#parts = parts;
-    this.all = Object.freeze([...parts.values()].flatMap(({ byName }) => [...byName.values()]));
+  }
+
+  /** Dataset by dataset, the oldest of each first. */
+  get all(): readonly KnownSnapshot[] {
+    this.#all ??= Object.freeze([...this.#parts.values()].flatMap(({ byName }) => [...byName.values()]));
+    return this.#all;
   }
 
   find(id: string): KnownSnapshot | undefined {
@@ -41,17 +45,35 @@ export class SnapshotIndex {
     return [...(this.#parts.get(dataset)?.byName.values() ?? [])];
   }
 
-  /** The index after another look at the datasets; `list` is asked for those whose snapshots became others. */
-  async renewed(datasets: readonly Dataset[], list: (datasets?: readonly string[]) => Promise<readonly Snapshot[]>): Promise<SnapshotIndex> {
-    const changed = datasets.filter(({ name, snapshotStamp }) => this.#parts.get(name)?.stamp !== snapshotStamp);
-    if (changed.length === 0 && this.#parts.size === datasets.length) return this;
-    const all = changed.length === datasets.length;
-    const listed = changed.length === 0 ? [] : await list(all ? undefined : changed.map(({ name }) => name));
-    const found = Map.groupBy(listed, ({ dataset }) => dataset);
-    const renewed = new Map(changed.map((dataset) => [dataset.name, partOf(dataset, found.get(dataset.name) ?? [])]));
-    return new SnapshotIndex(new Map(datasets.map(({ name, snapshotStamp }) => [name, renewed.get(name) ?? this.#parts.get(name) ?? { stamp: snapshotStamp, byName: new Map() }])));
+  /** Of these datasets, the names of those whose snapshots became others since they were listed. */
+  stale(datasets: readonly Dataset[]): readonly string[] {
+    return datasets.filter(({ name, snapshotStamp }) => this.#parts.get(name)?.stamp !== snapshotStamp).map(({ name }) => name);
+  }
+
+  /**
+   * The index of `datasets`, of which those `looked` at have the snapshots of the listing. One that is stale and was not
+   * listed, because another look came in between, stays stale for the next look.
+   */
+  renewed(datasets: ReadonlyMap<string, Dataset>, looked: readonly Dataset[], listing: Listing): SnapshotIndex {
+    const fresh = new Set(this.stale(looked).filter((name) => listing.of.has(name)));
+    if (fresh.size === 0 && this.#parts.size === datasets.size && [...datasets.keys()].every((name) => this.#parts.has(name))) return this;
+    const found = Map.groupBy(listing.snapshots, ({ dataset }) => dataset);
+    const parts = [...datasets.values()].map((dataset): [string, Part] => {
+      const { name } = dataset;
+      return [name, fresh.has(name) ? partOf(dataset, found.get(name) ?? []) : (this.#parts.get(name) ?? unlisted)];
+    });
+    return new SnapshotIndex(new Map(parts));
   }
 }
+
+/** The snapshots of these datasets, all of them. */
+export interface Listing {
+  readonly of: ReadonlySet<string>;
+  readonly snapshots: readonly Snapshot[];
+}
+
+/** No dataset has this stamp. */
+const unlisted: Part = { stamp: '', byName: new Map() };
 
 function partOf({ kind, snapshotStamp }: Dataset, snapshots: readonly Snapshot[]): Part {
   const known = snapshots.map((one, place): [string, KnownSnapshot] => [

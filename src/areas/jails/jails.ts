@@ -121,7 +121,7 @@ export const jail = collection(
       for (const task of [...view.all(snapshotTask)]) if (task.task_filesystem === dataset) draft.remove(snapshotTask, task.id);
       if (!facts.storage.datasets.has(dataset)) return;
       // What is mounted in a jail is mounted there alone, and gone with it: nothing of others lies below its root now.
-      draft.plan.last({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: ['storage'] });
+      draft.plan.last({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: [{ dataset, below: true }] });
     },
     present: ({ jail_host }, { facts }) => ({ jail_status: statusWord(facts.jails.has(jail_host)) }),
   },
@@ -274,12 +274,13 @@ function cloneStep(snapshot: string, dataset: string): Step {
   return {
     title: `clone ${snapshot} as ${dataset}`,
     async perform({ zfs }) {
-      wasFree = !(await zfs.datasets()).some(({ name }) => name === dataset);
+      wasFree = (await zfs.datasets({ names: [dataset] })).length === 0;
       await zfs.cloneSnapshot(snapshot, dataset);
     },
-    left: async ({ zfs }) => wasFree && (await zfs.datasets()).some(({ name }) => name === dataset),
+    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [dataset] })).length > 0,
     undo: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
-    touches: ['storage'],
+    // Also the dataset that it is cloned from: that may be gone, and a clone keeps its snapshot.
+    touches: [{ dataset }, { dataset: snapshot.split('@')[0] ?? snapshot }],
   };
 }
 

@@ -80,7 +80,7 @@ export function templateSnapshot(dataset: string): string {
 function forget(record: JailTemplate, draft: Draft): void {
   const dataset = templateDataset(record, draft);
   if (dataset === undefined || !draft.facts.storage.datasets.has(dataset)) return;
-  draft.plan.last({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: ['storage'] });
+  draft.plan.last({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: [{ dataset, below: true }] });
 }
 
 /** Fetches a template that is not there yet. Whoever wants the same one meanwhile waits for it. */
@@ -94,7 +94,7 @@ export async function keepTemplate(record: JailTemplate, operations: Operations)
     if (isKept()) return;
     // Left by a daemon that ended in the middle of it.
     if (operations.world.facts.storage.datasets.has(dataset))
-      await work.step({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: ['storage'] });
+      await work.step({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: [{ dataset, below: true }] });
     await work.step(createDataset(dataset, mostUnpacked));
     await work.step({
       title: `fill ${dataset} from ${record.jt_url}`,
@@ -106,7 +106,7 @@ export async function keepTemplate(record: JailTemplate, operations: Operations)
       perform: ({ zfs }) => zfs.createSnapshot(templateSnapshot(dataset)),
       left: async ({ zfs }) => (await zfs.snapshots([dataset])).length > 0,
       undo: ({ zfs }) => zfs.destroySnapshot(templateSnapshot(dataset)),
-      touches: ['storage'],
+      touches: [{ dataset }],
     });
   });
 }
@@ -117,12 +117,12 @@ export function createDataset(dataset: string, most: number): Step {
   return {
     title: `create the dataset ${dataset}`,
     async perform({ zfs }) {
-      wasFree = !(await zfs.datasets()).some(({ name }) => name === dataset);
+      wasFree = (await zfs.datasets({ names: [dataset] })).length === 0;
       // A small archive may hold a great deal.
       await zfs.createDataset(dataset, { properties: { refquota: String(most) } });
     },
-    left: async ({ zfs }) => wasFree && (await zfs.datasets()).some(({ name }) => name === dataset),
+    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [dataset] })).length > 0,
     undo: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
-    touches: ['storage'],
+    touches: [{ dataset }],
   };
 }

@@ -231,7 +231,7 @@ function emptyFolderStep(root: string, path: string): Step {
 }
 
 function destroyStep(dataset: string): Step {
-  return { title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: ['storage'] };
+  return { title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: [{ dataset, below: true }] };
 }
 
 /** Destroys a bundle that is no plugin's any more. Two may do so at once, so one that is gone is no fault. */
@@ -243,7 +243,7 @@ export function clearStep(dataset: string): Step {
       try {
         await perform(host);
       } catch (error) {
-        if ((await host.zfs.datasets()).some(({ name }) => name === dataset)) throw error;
+        if ((await host.zfs.datasets({ names: [dataset] })).length > 0) throw error;
       }
     },
     touches,

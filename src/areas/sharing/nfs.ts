@@ -1,7 +1,7 @@
-import type { Storage } from '../../engine/facts.ts';
 import { choice, flag, list, required, text, where } from '../../engine/fields.ts';
 import { groupName, userName, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
 import { type Checking, collection, type RecordOf, type World } from '../../engine/resource.ts';
+import type { Storage } from '../../engine/storage-facts.ts';
 import { overlap, parseNetwork } from '../../lib/ip.ts';
 import { parentOf } from '../../lib/path.ts';
 import { quote, words } from '../../lib/text.ts';

@@ -8,6 +8,7 @@ import { lastElement } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { blaming, changeStep, compressions, dedups, gone, newSettings, onOff, open, settingsOf, syncs } from './properties.ts';
+import { touchedByDestroying } from './tree.ts';
 import { poolNameOf } from './volumes.ts';
 
 const recordSizes = ['inherit', '512', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K', '256K', '512K', '1M'] as const;
@@ -181,9 +182,9 @@ function createDataset(name: string, settings: DatasetSettings, above: string | 
       await zfs.createDataset(name, settings);
     },
     // Whether it is ours: just now neither the facts nor the folder above knew it. With snapshots or children it stays.
-    left: async ({ zfs }) => wasFree && (await zfs.datasets()).some((one) => one.name === name),
+    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [name] })).length > 0,
     undo: ({ zfs }) => zfs.destroyDataset(name),
-    touches: ['storage'],
+    touches: [{ dataset: name }],
   };
 }
 
@@ -196,6 +197,10 @@ async function update(before: Dataset, sent: Sent, operations: Operations): Prom
 async function remove({ name }: Dataset, operations: Operations): Promise<void> {
   if (!name.includes('/')) throw refused(`${quote(name)} is the root of a volume; remove the volume.`);
   await operations.change(`destroy the dataset ${name}`, (draft) =>
-    draft.plan.last({ title: `destroy the dataset ${name}`, perform: (host) => host.zfs.destroyDataset(name, { recursive: true }), touches: ['storage'] }),
+    draft.plan.last({
+      title: `destroy the dataset ${name}`,
+      perform: (host) => host.zfs.destroyDataset(name, { recursive: true }),
+      touches: touchedByDestroying(name, draft.facts.storage),
+    }),
   );
 }

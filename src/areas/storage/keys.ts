@@ -112,19 +112,19 @@ export function loadKey(name: string, key: string): Step {
     perform: ({ zfs }) => zfs.loadKey(name, key),
     left: async (host) => (await keyState(host, name)) === 'available',
     undo: ({ zfs }) => zfs.unloadKey(name),
-    touches: ['storage'],
+    touches: [{ dataset: name, below: true }],
   };
 }
 
 /** `key` is what takes it back, where that is known. */
 export function unloadKey(name: string, key: string | undefined): Step {
-  const step: Step = { title: `unload the key of ${name}`, perform: ({ zfs }) => zfs.unloadKey(name), touches: ['storage'] };
+  const step: Step = { title: `unload the key of ${name}`, perform: ({ zfs }) => zfs.unloadKey(name), touches: [{ dataset: name, below: true }] };
   if (key === undefined) return step;
   return { ...step, left: async (host) => (await keyState(host, name)) === 'unavailable', undo: ({ zfs }) => zfs.loadKey(name, key) };
 }
 
 async function keyState({ zfs }: Host, name: string): Promise<string | undefined> {
-  return (await zfs.datasets()).find((dataset) => dataset.name === name)?.key;
+  return (await zfs.datasets({ names: [name] }))[0]?.key;
 }
 
 export function changeKey(name: string, before: string, after: string): Step {
@@ -143,7 +143,7 @@ export function writeSlots(name: string, before: KeySlots, after: KeySlots): Ste
     // To write the old ones over themselves is no fault, so there is no need to look.
     left: async () => true,
     undo: ({ zfs }) => zfs.setKeySlots(name, slotsText(before)),
-    touches: ['storage'],
+    touches: [{ dataset: name, below: true }],
   };
 }
 

@@ -96,7 +96,7 @@ async function scrub({ record }: Volume, operations: Operations, what: 'start' |
   await operations.perform({
     title: `${what} the scrub of ${name}`,
     perform: (host) => (what === 'start' ? host.zfs.startScrub(name) : host.zfs.stopScrub(name)),
-    touches: ['storage'],
+    touches: [{ pool: name }],
   });
   return what === 'start' ? 'Volume scrub started.' : 'Volume scrub stopped.';
 }
@@ -105,7 +105,7 @@ async function upgrade({ record, pool }: Volume, operations: Operations): Promis
   const name = record.vol_name;
   if (pool === undefined) throw refused(`The pool of ${name} is not there.`);
   await operations.work(`upgrade the volume ${name}`, [`pool:${name}`], (work) =>
-    work.step({ title: `upgrade the pool ${name}`, perform: ({ zfs }) => zfs.upgradePool(name), touches: ['storage'] }),
+    work.step({ title: `upgrade the pool ${name}`, perform: ({ zfs }) => zfs.upgradePool(name), touches: [{ pool: name }] }),
   );
   return 'Volume has been upgraded.';
 }

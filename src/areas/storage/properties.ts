@@ -77,7 +77,8 @@ export function changeStep(before: Dataset, settings: DatasetSettings, what: str
     // To set again what is set is no fault, so there is no need to look.
     left: async () => true,
     undo: (host) => host.zfs.changeDataset(before.name, { properties: former, comment: before.comment ?? '' }),
-    touches: ['storage'],
+    // What lies below inherits them.
+    touches: [{ dataset: before.name, below: true }],
   };
 }
 

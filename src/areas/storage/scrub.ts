@@ -57,7 +57,7 @@ function scrubWhenDue({ id, scrub_volume, scrub_threshold }: ScrubTask, at: numb
     title: `scrub ${name} if its last scrub is ${scrub_threshold} days ago`,
     subject: `storage/scrub/${id}`,
     alone: true,
-    touches: ['storage'],
+    touches: [{ pool: name }],
     async run({ host: { zfs } }) {
       const pool = (await zfs.pools()).find((one) => one.name === name);
       if (pool === undefined) throw new Error(`There is no volume ${quote(name)} now, so nothing was scrubbed.`);

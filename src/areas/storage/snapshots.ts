@@ -51,9 +51,9 @@ export const snapshot = hosted(
     present,
     create: (sent, _scope, operations) => create(sent, operations),
     // One that has clones goes with the last of them (clients-need B7).
-    remove: async ({ id }, _sent, _scope, operations) => {
+    remove: async ({ id, dataset }, _sent, _scope, operations) => {
       await operations.change(`destroy the snapshot ${id}`, (draft) =>
-        draft.plan.last({ title: `destroy the snapshot ${id}`, perform: (host) => host.zfs.destroySnapshot(id, { deferred: true }), touches: ['storage'] }),
+        draft.plan.last({ title: `destroy the snapshot ${id}`, perform: (host) => host.zfs.destroySnapshot(id, { deferred: true }), touches: [{ dataset }] }),
       );
     },
   },
@@ -108,7 +108,7 @@ function createSnapshot(id: string, recursive: boolean): Step {
     // Those below came in the same moment as this one, or none did.
     left: async ({ zfs }) => wasFree && (await zfs.snapshots([dataset])).some((one) => one.name === name),
     undo: ({ zfs }) => zfs.destroySnapshot(id, { recursive }),
-    touches: ['storage'],
+    touches: [{ dataset, below: recursive }],
   };
 }
 
@@ -134,9 +134,9 @@ function cloneSnapshot(id: string, name: string, above: string | undefined): Ste
       wasFree = above !== undefined && (await files.kind(`${above}/${lastElement(name)}`)) === undefined;
       await zfs.cloneSnapshot(id, name);
     },
-    left: async ({ zfs }) => wasFree && (await zfs.datasets()).some((one) => one.name === name && one.origin === id),
+    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [name] })).some((one) => one.name === name && one.origin === id),
     undo: ({ zfs }) => zfs.destroyDataset(name),
-    touches: ['storage'],
+    touches: [{ dataset: name }, { dataset: id.slice(0, id.indexOf('@')) }],
   };
 }
 
@@ -146,7 +146,7 @@ async function rollback({ id, dataset }: KnownSnapshot, force: boolean, operatio
     const newer = all.length - 1 - all.findIndex((one) => one.id === id);
     if (newer > 0 && !force)
       throw refused(`cannot rollback to '${id}': more recent snapshots exist; send force to destroy ${newer === 1 ? 'the one that is newer' : `the ${newer} that are newer`}.`);
-    draft.plan.last({ title: `roll ${dataset} back to ${id}`, perform: (host) => host.zfs.rollback(id, { force }), touches: ['storage'] });
+    draft.plan.last({ title: `roll ${dataset} back to ${id}`, perform: (host) => host.zfs.rollback(id, { force }), touches: [{ dataset, below: true }] });
   });
   await inWords(change);
   return 'Snapshot rolled back.';

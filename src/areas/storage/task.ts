@@ -84,7 +84,7 @@ function takeSnapshot(record: SnapshotTask, { at, zone }: Due): Task {
   return {
     title: `create the snapshot ${snapshot}`,
     subject: `storage/task/${task}`,
-    touches: ['storage'],
+    touches: [{ dataset, below: true }],
     async run({ host: { zfs } }) {
       // Another task of the same dataset and retention, or the hour that a clock that was put back has twice.
       const there = (await zfs.snapshots([dataset])).some((one) => one.name === name);
@@ -105,7 +105,7 @@ function deleteExpired(record: SnapshotTask, { at, facts }: Due): Task | undefin
     title: `delete snapshots of ${record.task_filesystem} whose time is over`,
     subject: `storage/task/${record.id}/retention`,
     alone: true,
-    touches: ['storage'],
+    touches: [...new Set(expired.map(({ dataset }) => dataset))].map((dataset) => ({ dataset })),
     async run({ host: { zfs }, signal }) {
       const deleted: string[] = [];
       const kept: string[] = [];

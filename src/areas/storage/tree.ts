@@ -1,4 +1,5 @@
-import type { Facts } from '../../engine/facts.ts';
+import type { Facts, Touched } from '../../engine/facts.ts';
+import type { Storage } from '../../engine/storage-facts.ts';
 import type { Dataset } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 
@@ -39,4 +40,14 @@ export function childTree(root: Dataset, { storage }: Facts): Child {
     };
   };
   return node(root);
+}
+
+/**
+ * What is different once a dataset has been destroyed with all below it: also the datasets that it and those below were
+ * cloned from, whose deferred snapshots go with their last clone.
+ */
+export function touchedByDestroying(name: string, { datasets }: Storage): readonly Touched[] {
+  const going = [...datasets.values()].filter((one) => one.name === name || one.name.startsWith(`${name}/`));
+  const origins = going.flatMap(({ origin }) => origin?.split('@')[0] ?? []);
+  return [{ dataset: name, below: true }, ...[...new Set(origins)].map((dataset) => ({ dataset }))];
 }

@@ -5,6 +5,7 @@ import { type AnswerOf, hosted, type Operations, type SentOf, type Step, type Wo
 import type { Dataset, DatasetSettings } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 import { blaming, changeStep, compressions, dedups, gone, newSettings, open, settingsOf, syncs } from './properties.ts';
+import { touchedByDestroying } from './tree.ts';
 import { poolNameOf } from './volumes.ts';
 
 const blockSizes = ['512', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K'] as const;
@@ -63,7 +64,9 @@ export const zvol = hosted('storage/volume/{vol}/zvols', {
     await operations.change(`destroy the zvol ${name}`, (draft) => {
       const { length } = draft.facts.storage.snapshots.of(name);
       if (length > 0 && !cascade) throw refused(`cannot destroy '${name}': it has ${length} snapshot${length === 1 ? '' : 's'}; send cascade to destroy them too.`);
-      draft.plan.last({ title: `destroy the zvol ${name}`, perform: (host) => host.zfs.destroyDataset(name, { clones: cascade }), touches: ['storage'] });
+      // Clones of its snapshots, which cascade destroys as well, lie anywhere in the pool.
+      const touches = cascade ? [{ dataset: name.split('/')[0] ?? name, below: true }] : touchedByDestroying(name, draft.facts.storage);
+      draft.plan.last({ title: `destroy the zvol ${name}`, perform: (host) => host.zfs.destroyDataset(name, { clones: cascade }), touches });
     });
   },
 });
@@ -112,12 +115,12 @@ function createVolume(name: string, bytes: number, settings: DatasetSettings): S
   return {
     title: `create the zvol ${name}`,
     async perform({ zfs }) {
-      wasFree = !(await zfs.datasets()).some((one) => one.name === name);
+      wasFree = (await zfs.datasets({ names: [name] })).length === 0;
       await zfs.createVolume(name, bytes, settings);
     },
-    left: async ({ zfs }) => wasFree && (await zfs.datasets()).some((one) => one.name === name),
+    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [name] })).length > 0,
     undo: ({ zfs }) => zfs.destroyDataset(name),
-    touches: ['storage'],
+    touches: [{ dataset: name }],
   };
 }
 

@@ -67,7 +67,7 @@ export class LinuxNetwork implements Network {
   }
 
   watch(changed: () => void): () => void {
-    return watchProgram(this.#runner, ['ip', '-oneline', 'monitor', 'link', 'address'], changed);
+    return watchProgram(this.#runner, ['ip', '-oneline', 'monitor', 'link', 'address'], { reader: () => (line) => line, changed: () => changed() });
   }
 
   async apply({ changed, again, links }: LinkOrder): Promise<void> {

@@ -1,26 +1,40 @@
 import type { Runner } from './runner.ts';
 
-/** Milliseconds that changes are gathered for before they are told of, and the longest wait before watching again. */
+/** Milliseconds that events are gathered for before they are reported, and the longest wait before watching again. */
 const gathering = 250;
 const longestPause = 60_000;
 
-/** Follows a program that writes a line for whatever happens, and starts it again when it ends. Returns how to stop. */
-export function watchProgram(runner: Runner, words: readonly string[], changed: () => void): () => void {
+export interface Watching<Event> {
+  /** Makes a reader of the program's lines, a new one for each start; a line may complete an event. */
+  readonly reader: () => (line: string) => Event | undefined;
+  readonly changed: (events: readonly Event[]) => void;
+}
+
+/** Follows a program that writes down what happens, and starts it again when it ends. Returns how to stop. */
+export function watchProgram<Event>(runner: Runner, words: readonly string[], { reader, changed }: Watching<Event>): () => void {
   let stopped = false;
   let pause = 1000;
   let gathered: NodeJS.Timeout | undefined;
   let again: NodeJS.Timeout | undefined;
   let end = () => {};
-  const tell = () => {
+  let events: Event[] = [];
+  const tell = (event: Event) => {
+    events.push(event);
     gathered ??= setTimeout(() => {
       gathered = undefined;
-      changed();
+      const all = events;
+      events = [];
+      changed(all);
     }, gathering).unref();
   };
   const begin = () => {
     const begun = Date.now();
+    const read = reader();
     end = runner.follow(words, {
-      line: tell,
+      line: (line) => {
+        const event = read(line);
+        if (event !== undefined) tell(event);
+      },
       ended: () => {
         if (stopped) return;
         // One that has run for a while has earned a quick return.

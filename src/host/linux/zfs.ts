@@ -7,6 +7,7 @@ import { HostError } from '../ports/index.ts';
 import {
   commentProperty,
   type Dataset,
+  type DatasetScope,
   type DatasetSettings,
   type DiskGroup,
   type ImportablePool,
@@ -16,11 +17,13 @@ import {
   type Snapshot,
   taskProperty,
   type Zfs,
+  type ZfsEvent,
 } from '../ports/zfs.ts';
 import { diskBehind, poolOfRoot, stablePaths } from './devices.ts';
 import { expectSuccess, type Runner, wordsOf } from './runner.ts';
 import type { Tree } from './tree.ts';
 import { watchProgram } from './watch.ts';
+import { zfsEventReader, zfsEvents } from './zfs-events.ts';
 import { datasetColumns, type FoundLabel, readComments, readDatasets, readImportable, readOwnSettings, readPools, readSnapshots, snapshotColumns } from './zfs-read.ts';
 
 /** Pools of many disks take their time to make, import and export. */
@@ -51,8 +54,12 @@ export class LinuxZfs implements Zfs {
     this.#labels = options.labels;
   }
 
-  async pools(): Promise<readonly Pool[]> {
-    const [status, properties] = await Promise.all([this.#do('zpool', 'status', '-jpP'), this.#do('zpool', 'get', '-jp', 'all')]);
+  async pools(names: readonly string[] = []): Promise<readonly Pool[]> {
+    const [status, properties] = await Promise.all([this.#run('zpool', 'status', '-jpP', '--', ...names), this.#run('zpool', 'get', '-jp', 'all', ...names)]);
+    const isOneGone = names.length > 0 && [status, properties].some(({ status: code, stderr }) => code !== 0 && /no such pool/.test(stderr));
+    // In JSON zpool answers nothing at all when one of several pools is not there.
+    if (isOneGone) return (await this.pools()).filter(({ name }) => names.includes(name));
+    for (const outcome of [status, properties]) expectSuccess(outcome, ['zpool', 'status']);
     const paths = [...new Set([...status.stdout.matchAll(/"(?:path|was)":"([^"]+)"/g)].map((match) => match[1] ?? ''))];
     const disks = new Map(await Promise.all(paths.map(async (path) => [path, await diskBehind(path)] as const)));
     return readPools(status.stdout, properties.stdout, (path) => disks.get(path));
@@ -184,18 +191,36 @@ export class LinuxZfs implements Zfs {
     await this.#do('zpool', 'scrub', '-s', '--', name);
   }
 
-  async datasets(): Promise<readonly Dataset[]> {
+  async datasets(scope?: DatasetScope): Promise<readonly Dataset[]> {
     const begun = Date.now() / 1000;
-    const { stdout } = await this.#do('zfs', 'list', '-jp', '-t', 'filesystem,volume', '-o', datasetColumns.join(','));
+    const { names = [], trees = [] } = scope ?? {};
+    const lists =
+      scope === undefined
+        ? [await this.#listDatasets([])]
+        : await Promise.all([names.length === 0 ? '' : this.#listDatasets([], names), trees.length === 0 ? '' : this.#listDatasets(['-r'], trees)]);
     this.#looks += 1;
     const isSystem = await ofSystem();
-    const datasets = readDatasets(stdout, { now: begun, look: this.#looks }).filter(({ name }) => !isSystem(name));
+    const found = lists.flatMap((list) => readDatasets(list, { now: begun, look: this.#looks })).filter(({ name }) => !isSystem(name));
+    const datasets = lists.length === 1 ? found : [...new Map(found.map((one) => [one.name, one])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     const commented = new Set(datasets.filter((one) => one.comment !== undefined).map((one) => one.name));
     if (commented.size === 0) return datasets;
     // The JSON of OpenZFS 2.3 leaves out characters beyond U+FFFF; plain output has them.
-    const plain = await this.#do('zfs', 'get', '-H', '-t', 'filesystem,volume', '-s', 'local,received', '-o', 'name,value', commentProperty);
+    const asked = scope === undefined ? [] : [...commented];
+    const plain = await this.#run('zfs', 'get', '-H', '-t', 'filesystem,volume', '-s', 'local,received', '-o', 'name,value', commentProperty, ...asked);
+    if (plain.status !== 0 && !isGone(plain)) expectSuccess(plain, ['zfs', 'get', commentProperty]);
     const comments = readComments(plain.stdout, commented);
     return datasets.map((one) => (commented.has(one.name) ? Object.freeze({ ...one, comment: comments.get(one.name) ?? one.comment }) : one));
+  }
+
+  /** In JSON zfs answers nothing at all when one of several datasets is not there; it names those, and is asked for the others. */
+  async #listDatasets(options: readonly string[], names: readonly string[] = []): Promise<string> {
+    const words = ['zfs', 'list', '-jp', ...options, '-t', 'filesystem,volume', '-o', datasetColumns.join(',')];
+    const outcome = await this.#run(...words, ...names);
+    if (outcome.status === 0) return outcome.stdout;
+    const gone = new Set([...outcome.stderr.matchAll(/^cannot open '([^']+)': (?:dataset does not exist|no such pool)/gm)].map((match) => match[1]));
+    const left = names.filter((name) => !gone.has(name));
+    if (left.length === names.length) expectSuccess(outcome, words);
+    return left.length === 0 ? '' : await this.#listDatasets(options, left);
   }
 
   async createDataset(name: string, settings: DatasetSettings = {}): Promise<void> {
@@ -256,7 +281,7 @@ export class LinuxZfs implements Zfs {
       const some = datasets.slice(from, from + mostNames);
       const outcome = await this.#run(...words, '-d', '1', '--', ...some);
       // One that went meanwhile has none; the others are told all the same.
-      if (outcome.status !== 0 && !/does not exist/.test(outcome.stderr)) expectSuccess(outcome, words);
+      if (outcome.status !== 0 && !isGone(outcome)) expectSuccess(outcome, words);
       found.push(...readSnapshots(outcome.stdout));
     }
     return found;
@@ -281,8 +306,8 @@ export class LinuxZfs implements Zfs {
     await this.#patiently('zfs', 'rollback', ...(force ? ['-r'] : []), '--', snapshot);
   }
 
-  watch(changed: () => void): () => void {
-    return watchProgram(this.#runner, ['zpool', 'events', '-f', '-H'], changed);
+  watch(changed: (events: readonly ZfsEvent[]) => void): () => void {
+    return watchProgram(this.#runner, zfsEvents, { reader: zfsEventReader, changed });
   }
 
   /**
@@ -407,6 +432,11 @@ function options(flag: '-o' | '-O', settings: Omit<DatasetSettings, 'mountpoint'
 }
 
 const nothing: Outcome = { status: 0, stdout: '', stderr: '' };
+
+/** Something that zfs was asked for by name was not there. What it said of the others stands. */
+function isGone({ stderr }: Outcome): boolean {
+  return /does not exist|no such pool/.test(stderr);
+}
 
 function encryptionWords(encryption: PoolSpec['encryption']): readonly string[] {
   if (encryption === undefined) return [];

@@ -1,6 +1,7 @@
 /** Pools and what lives in them. Sizes are bytes. Names are full (`tank/media`, `tank/media@monday`). */
 export interface Zfs {
-  pools(): Promise<readonly Pool[]>;
+  /** All pools; with `names`, those of them that there are. */
+  pools(names?: readonly string[]): Promise<readonly Pool[]>;
   createPool(spec: PoolSpec): Promise<void>;
   /** Adds groups of disks to a pool. What was added to a raidz pool can never be taken out again. */
   extendPool(name: string, groups: readonly DiskGroup[]): Promise<void>;
@@ -45,8 +46,8 @@ export interface Zfs {
   /** Keeps a text without blanks with the pool, loaded key or not. */
   setKeySlots(pool: string, slots: string): Promise<void>;
 
-  /** Every filesystem and volume of every pool, parents before children. */
-  datasets(): Promise<readonly Dataset[]>;
+  /** Every filesystem and volume of every pool, parents before children; with `scope`, those of it that there are. */
+  datasets(scope?: DatasetScope): Promise<readonly Dataset[]>;
   createDataset(name: string, settings?: DatasetSettings): Promise<void>;
   /** A volume: a block device of `size` bytes at `/dev/zvol/<name>`. */
   createVolume(name: string, size: number, settings?: DatasetSettings): Promise<void>;
@@ -68,8 +69,23 @@ export interface Zfs {
   /** Gives the dataset back the contents of its snapshot. With `force`, newer snapshots go; without, their presence is a refusal. */
   rollback(snapshot: string, options?: { force?: boolean }): Promise<void>;
 
-  /** Calls `changed` when something about pools or datasets became different by other hands. Returns how to stop. */
-  watch(changed: () => void): () => void;
+  /** Reports what became different, whoever changed it, gathered over a moment. Returns how to stop. */
+  watch(changed: (events: readonly ZfsEvent[]) => void): () => void;
+}
+
+/** Datasets by full name: `names` alone, `trees` with everything below them. */
+export interface DatasetScope {
+  readonly names?: readonly string[];
+  readonly trees?: readonly string[];
+}
+
+/** What a change touched: a pool's own state, or a dataset with its snapshots, with `below` also everything under it. */
+export type ZfsSubject = { readonly pool: string } | { readonly dataset: string; readonly below?: boolean };
+
+export interface ZfsEvent {
+  readonly subject: ZfsSubject | 'everything';
+  /** Milliseconds since 1970. */
+  readonly at: number;
 }
 
 export const groupKinds = ['stripe', 'mirror', 'raidz', 'raidz2', 'raidz3', 'cache', 'log', 'spare'] as const;

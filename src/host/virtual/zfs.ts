@@ -2,7 +2,22 @@ import { hash, randomBytes } from 'node:crypto';
 import { normalPath } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
 import type { Replica } from '../ports/replication.ts';
-import type { Dataset, DatasetSettings, DiskGroup, GroupKind, Health, ImportablePool, Pool, PoolDevice, PoolGroup, PoolSpec, Scan, Snapshot, Zfs } from '../ports/zfs.ts';
+import type {
+  Dataset,
+  DatasetScope,
+  DatasetSettings,
+  DiskGroup,
+  GroupKind,
+  Health,
+  ImportablePool,
+  Pool,
+  PoolDevice,
+  PoolGroup,
+  PoolSpec,
+  Scan,
+  Snapshot,
+  Zfs,
+} from '../ports/zfs.ts';
 import type { VirtualDisk } from './disks.ts';
 import type { Mounts, MountTable } from './mounts.ts';
 import { Memory } from './state.ts';
@@ -81,8 +96,9 @@ export class VirtualZfs implements Zfs {
     if (datasets.some(({ name }) => busy.has(deviceOf(name)))) throw new HostError(refusal);
   }
 
-  async pools(): Promise<readonly Pool[]> {
-    return this.#imported().map((pool) => this.#poolOf(pool));
+  async pools(names?: readonly string[]): Promise<readonly Pool[]> {
+    const pools = this.#imported().filter(({ name }) => names?.includes(name) ?? true);
+    return pools.map((pool) => this.#poolOf(pool));
   }
 
   async createPool(spec: PoolSpec): Promise<void> {
@@ -264,8 +280,11 @@ export class VirtualZfs implements Zfs {
     this.#replace(pool, { ...pool, scrub: Object.freeze({ ...scrub, cancelledAt: this.#now() }) }, outOfSpace(name));
   }
 
-  async datasets(): Promise<readonly Dataset[]> {
-    return this.#imported().flatMap((pool) => this.#view(pool).datasets);
+  async datasets(scope?: DatasetScope): Promise<readonly Dataset[]> {
+    const all = this.#imported().flatMap((pool) => this.#view(pool).datasets);
+    if (scope === undefined) return all;
+    const { names = [], trees = [] } = scope;
+    return all.filter(({ name }) => names.includes(name) || trees.some((root) => name === root || name.startsWith(`${root}/`)));
   }
 
   async createDataset(name: string, settings: DatasetSettings = {}): Promise<void> {

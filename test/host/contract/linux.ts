@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { openLinuxHost } from '../../../src/host/linux/index.ts';
 import { HelperRunner } from '../../../src/host/linux/runner.ts';
 import type { Host } from '../../../src/host/ports/index.ts';
+import type { ZfsEvent } from '../../../src/host/ports/zfs.ts';
 import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { describeAccounts } from './accounts.ts';
 import { describeCommands } from './commands.ts';
@@ -66,23 +67,27 @@ function describeReal(host: Host): void {
     after(() => runner.close());
     const byOtherHands = (...words: readonly string[]) => runner.run(words);
 
-    test('what other hands change in a pool is told', async (t) => {
+    test('changes by other programs are reported with what they touched and when', async (t) => {
       const pool = await poolOn(host, t);
-      let told = 0;
-      const stop = host.zfs.watch(() => {
-        told += 1;
-      });
+      const events: ZfsEvent[] = [];
+      const stop = host.zfs.watch((some) => events.push(...some));
       finallyOf(t, stop);
-      await wait(3000);
-      const before = told;
+      const reported = async (dataset: string, since: number) => {
+        const isIt = ({ subject, at }: ZfsEvent) => subject !== 'everything' && 'dataset' in subject && subject.dataset === dataset && at >= since;
+        for (let waited = 0; !events.some(isIt) && waited < 20_000; waited += 50) await wait(50);
+        assert.ok(events.some(isIt), `${dataset}: ${JSON.stringify(events)}`);
+      };
+      const since = Date.now() - 1000;
       await byOtherHands('zfs', 'create', `${pool}/theirs`);
-      for (let waited = 0; told === before && waited < 10_000; waited += 50) await wait(50);
-      assert.ok(told > before, 'it was told');
+      await reported(`${pool}/theirs`, since);
+      const later = Date.now();
+      await byOtherHands('zfs', 'snapshot', `${pool}/theirs@one`);
+      await reported(`${pool}/theirs`, later);
       stop();
-      await byOtherHands('zfs', 'destroy', `${pool}/theirs`);
-      const after = told;
+      await byOtherHands('zfs', 'destroy', '-r', `${pool}/theirs`);
+      const after = events.length;
       await wait(1000);
-      assert.equal(told, after, 'nothing is told after the end');
+      assert.equal(events.length, after, 'nothing is reported after the end');
     });
 
     test('a disk with an old file system is taken, one with an exported pool is not', async (t) => {

@@ -373,6 +373,31 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.kind(`/mnt/${pool}/b/c d`), 'folder');
       });
 
+      test('datasets and pools are listed by name, and those that are not there are left out', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        for (const name of ['a', 'a/b', 'a/b/c', 'ab']) await host.zfs.createDataset(`${pool}/${name}`);
+        const named = async (names: readonly string[], trees: readonly string[] = []) =>
+          (await host.zfs.datasets({ names: names.map((name) => `${pool}/${name}`), trees: trees.map((name) => `${pool}/${name}`) })).map(({ name }) =>
+            name.slice(pool.length + 1),
+          );
+        assert.deepEqual(await named(['a/b', 'gone', 'ab']), ['a/b', 'ab']);
+        assert.deepEqual(await named(['gone']), []);
+        assert.deepEqual(await named([], ['a/b', 'gone']), ['a/b', 'a/b/c']);
+        assert.deepEqual(await named(['ab', 'a/b'], ['a']), ['a', 'a/b', 'a/b/c', 'ab']);
+        assert.deepEqual(await host.zfs.datasets({ names: ['nosuchpool/a', 'nosuchpool'] }), []);
+        const all = await host.zfs.datasets();
+        assert.deepEqual(
+          (await host.zfs.datasets({ names: [`${pool}/a`] })).map(({ name, properties, mountpoint }) => ({ name, properties, mountpoint })),
+          all.filter(({ name }) => name === `${pool}/a`).map(({ name, properties, mountpoint }) => ({ name, properties, mountpoint })),
+        );
+        assert.deepEqual(
+          (await host.zfs.pools([pool, 'nosuchpool'])).map(({ name }) => name),
+          [pool],
+        );
+        assert.deepEqual(await host.zfs.pools(['nosuchpool']), []);
+      });
+
       test('a dataset without settings has the defaults of OpenZFS, all from elsewhere', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);

@@ -1,0 +1,58 @@
+import type { ZfsEvent, ZfsSubject } from '../ports/zfs.ts';
+
+/** The program that writes every event of every pool, the past ones first. */
+export const zfsEvents = ['zpool', 'events', '-f', '-H', '-v'] as const;
+
+/** Changes of a dataset that the datasets below it inherit, or that move them. */
+const deep = new Set(['set', 'inherit', 'destroy', 'receive', 'finish receiving', 'rollback']);
+
+/** Changes after which a dataset lies elsewhere in its pool; the event names one of the two places. */
+const moving = new Set(['rename', 'promote']);
+
+/** Events after which there is a pool more or a pool less. */
+const ofPoolList = /\.pool_(create|destroy|import|export|reguid)$/;
+
+/**
+ * Reads `zpool events -v`, of which each event is a head line, indented lines `name = value`, and an empty line:
+ *
+ *     Nov 22 2026 07:46:00.123456789	sysevent.fs.zfs.history_event
+ *             class = "sysevent.fs.zfs.history_event"
+ *             pool = "tank"
+ *             history_dsname = "tank/media@monday"
+ *             history_internal_name = "snapshot"
+ *             time = 0x65600000 0x75bcd15
+ *
+ * Answers the event that a line completes, if it completes one. Seconds and nanoseconds of `time` are hexadecimal.
+ */
+export function zfsEventReader(): (line: string) => ZfsEvent | undefined {
+  let values = new Map<string, string>();
+  return (line) => {
+    const [, name, value] = /^\s+(\w+) = (.*)$/.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) {
+      values.set(name, value.replace(/^"(.*)"$/, '$1'));
+      return undefined;
+    }
+    if (line.trim() !== '' || values.size === 0) return undefined;
+    const event = { subject: subjectOf(values), at: timeOf(values.get('time') ?? '') };
+    values = new Map();
+    return event;
+  };
+}
+
+function subjectOf(values: ReadonlyMap<string, string>): ZfsSubject | 'everything' {
+  const pool = values.get('pool');
+  const eventClass = values.get('class') ?? '';
+  if (pool === undefined || ofPoolList.test(eventClass)) return 'everything';
+  const [dataset = ''] = (values.get('history_dsname') ?? '').split(/[@#]/);
+  if (dataset === '') return { pool };
+  const what = values.get('history_internal_name') ?? '';
+  if (moving.has(what)) return { dataset: pool, below: true };
+  return deep.has(what) ? { dataset, below: true } : { dataset };
+}
+
+/** An event without a time is as good as one that happens now: it is looked at. */
+function timeOf(text: string): number {
+  const [, seconds, nanoseconds] = /^0x([0-9a-f]+) 0x([0-9a-f]+)$/.exec(text) ?? [];
+  if (seconds === undefined || nanoseconds === undefined) return Number.MAX_SAFE_INTEGER;
+  return Number.parseInt(seconds, 16) * 1000 + Number.parseInt(nanoseconds, 16) / 1e6;
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { zfsEventReader } from '../../../src/host/linux/zfs-events.ts';
+import type { ZfsEvent } from '../../../src/host/ports/zfs.ts';
+
+function eventsIn(text: string): readonly ZfsEvent[] {
+  const read = zfsEventReader();
+  return text.split('\n').flatMap((line) => read(line) ?? []);
+}
+
+const event = (lines: Readonly<Record<string, string>>) =>
+  `Nov 22 2026 07:46:00.123456789\t${lines['class']}\n${Object.entries(lines)
+    .map(([name, value]) => `        ${name} = ${value.startsWith('0x') ? value : `"${value}"`}\n`)
+    .join('')}\n`;
+
+const history = (what: string, dataset: string) =>
+  event({
+    version: '0x0',
+    class: 'sysevent.fs.zfs.history_event',
+    pool: 'tank',
+    pool_guid: '0x8ab1d3d2a9d0b1c4',
+    history_dsname: dataset,
+    history_internal_str: ' = weird \\"text',
+    history_internal_name: what,
+    time: '0x65600000 0x1dcd6500',
+  });
+
+test('an event of a dataset names it, in milliseconds', () => {
+  assert.deepEqual(eventsIn(history('snapshot', 'tank/media@monday')), [{ subject: { dataset: 'tank/media' }, at: 0x65600000 * 1000 + 500 }]);
+});
+
+test('what the datasets below inherit or move with is an event of the whole tree', () => {
+  const subjectOf = (what: string) => eventsIn(history(what, 'tank/media'))[0]?.subject;
+  assert.deepEqual(subjectOf('create'), { dataset: 'tank/media' });
+  assert.deepEqual(subjectOf('set'), { dataset: 'tank/media', below: true });
+  assert.deepEqual(subjectOf('finish receiving'), { dataset: 'tank/media', below: true });
+  assert.deepEqual(subjectOf('rename'), { dataset: 'tank', below: true });
+});
+
+test('an event of a pool names the pool, and one more pool or one less is everything', () => {
+  const subjectOf = (name: string) => eventsIn(event({ class: name, pool: 'tank', time: '0x1 0x0' }))[0]?.subject;
+  assert.deepEqual(subjectOf('resource.fs.zfs.statechange'), { pool: 'tank' });
+  assert.deepEqual(subjectOf('sysevent.fs.zfs.scrub_start'), { pool: 'tank' });
+  assert.equal(subjectOf('sysevent.fs.zfs.pool_import'), 'everything');
+  assert.equal(subjectOf('sysevent.fs.zfs.pool_destroy'), 'everything');
+});
+
+test('an event without a pool or a time is not passed over', () => {
+  assert.deepEqual(eventsIn(event({ class: 'sysevent.fs.zfs.unheard_of' })), [{ subject: 'everything', at: Number.MAX_SAFE_INTEGER }]);
+});
+
+test('no text breaks the reader, and each event that is complete is read', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(fc.constant(history('create', 'tank/a')), fc.string(), fc.string({ unit: 'binary' }))), (parts) => {
+      const events = eventsIn(parts.join('\n\n'));
+      assert.ok(events.filter(({ subject }) => subject !== 'everything' && 'dataset' in subject).length >= parts.filter((part) => part.startsWith('Nov')).length);
+    }),
+  );
+});
