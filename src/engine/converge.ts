@@ -212,6 +212,7 @@ async function convergeServices(
   const known = new Map(applied?.map((service) => [service.name, service]));
   const unknown = desired.map((service) => service.name).filter((name) => !known.has(name));
   const asked = unknown.length === 0 ? undefined : await (look?.states(unknown) ?? host.services.states(unknown));
+  const reloading: string[] = [];
   for (const { name, running, onChange, readAtStart } of desired) {
     const before = known.get(name);
     const state = asked?.get(name);
@@ -227,9 +228,11 @@ async function convergeServices(
       // Without knowledge of what it was started with, only a restart is sure to have it read everything.
       const restart = onChange === 'restart' || (before === undefined && readAtStart !== undefined);
       if (!restart && onChange === 'nothing') continue;
-      await act(`${restart ? 'restart' : 'reload'} ${name}`, () => (restart ? host.services.restart(name) : host.services.reload(name)), restart ? 'services' : undefined);
+      if (restart) await act(`restart ${name}`, () => host.services.restart(name), 'services');
+      else reloading.push(name);
     }
   }
+  if (reloading.length > 0) await act(`reload ${sentenceList(reloading)}`, () => host.services.reload(reloading));
 }
 
 /** The links of files that became others are touched, and, when the machine has to be asked, those that are not what they should be. */

@@ -56,11 +56,14 @@ export class LinuxServices implements Services {
     await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
   }
 
-  async reload(name: string): Promise<void> {
-    const { ActiveState, CanReload } = await this.#settled(name, await this.#look(name));
-    if (ActiveState !== 'active' && ActiveState !== 'reloading') throw new HostError(`${unitOf(name)} is not active, cannot reload.`);
-    if (CanReload === 'yes') await this.#systemctl('reload', name);
-    else await this.restart(name);
+  async reload(names: readonly string[]): Promise<void> {
+    const units = await this.#show(names);
+    const settled = await Promise.all(names.map((name, index) => this.#settled(name, units[index] ?? {})));
+    const idle = names.filter((_, index) => !isRunning(settled[index]?.ActiveState));
+    if (idle.length > 0) throw new HostError(`${idle.map(unitOf).join(' and ')} is not active, cannot reload.`);
+    const reloadable = names.filter((_, index) => settled[index]?.CanReload === 'yes');
+    if (reloadable.length > 0) await this.#systemctl('reload', ...reloadable);
+    for (const name of names) if (!reloadable.includes(name)) await this.restart(name);
   }
 
   async restart(name: string): Promise<void> {
@@ -95,7 +98,7 @@ export class LinuxServices implements Services {
     const words = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
     const outcome = await this.#run(words);
     const unit = outcome.status === 0 ? await this.#proven(name) : await this.#look(name);
-    if (unit.ActiveState === 'active' || unit.ActiveState === 'reloading') return;
+    if (isRunning(unit.ActiveState)) return;
     if (unit.LoadState === 'not-found' || unit.LoadState === 'masked') expectSuccess(outcome, words);
     const said = await this.#lastWords(name, since);
     // One that systemd goes on trying to start would come up behind the back of whoever was told that it failed.
@@ -174,8 +177,8 @@ export class LinuxServices implements Services {
     return expectSuccess(await this.#runner.run(words, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }), words).stderr;
   }
 
-  async #systemctl(verb: string, name: string): Promise<void> {
-    const words = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
+  async #systemctl(verb: string, ...names: readonly string[]): Promise<void> {
+    const words = ['systemctl', '--no-ask-password', '--quiet', verb, ...names.map(unitOf)];
     expectSuccess(await this.#run(words), words);
   }
 
@@ -187,7 +190,11 @@ export class LinuxServices implements Services {
 function stateOf({ ActiveState, LoadState }: UnitProperties, enabled: boolean): ServiceState {
   const installed = LoadState !== 'not-found' && LoadState !== undefined;
   // What is masked does not start, whatever links lead to it.
-  return Object.freeze({ running: ActiveState === 'active' || ActiveState === 'reloading', enabled: installed && enabled && LoadState !== 'masked', installed });
+  return Object.freeze({ running: isRunning(ActiveState), enabled: installed && enabled && LoadState !== 'masked', installed });
+}
+
+function isRunning(state: string | undefined): boolean {
+  return state === 'active' || state === 'reloading';
 }
 
 function isEnabled(word: string): boolean {

@@ -8,8 +8,8 @@ export interface Services {
   /** Stops it now and keeps it from starting at boot. */
   stop(name: string): Promise<void>;
 
-  /** Lets it read its files again without ending what it serves. It must be running. */
-  reload(name: string): Promise<void>;
+  /** Lets these read their files again without ending what they serve. They must be running. */
+  reload(names: readonly string[]): Promise<void>;
 
   restart(name: string): Promise<void>;
 

@@ -91,7 +91,11 @@ export class VirtualServices implements Services {
     this.#keep(name, stopped);
   }
 
-  async reload(name: string): Promise<void> {
+  async reload(names: readonly string[]): Promise<void> {
+    for (const name of names) await this.#reload(name);
+  }
+
+  async #reload(name: string): Promise<void> {
     this.#mustBeInstalled(name, 'reload');
     if (!this.#stateOf(name).running) throw new HostError(`${name}.service is not active, cannot reload.`);
     count(this.#reloads, name);

@@ -58,9 +58,9 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         const before = await stateOf(services, 'proftpd');
         finallyOf(t, () => (before?.running === true ? services.start('proftpd') : services.stop('proftpd')));
         await services.stop('proftpd');
-        await refused(services.reload('proftpd'), /./);
+        await refused(services.reload(['proftpd']), /./);
         await services.start('proftpd');
-        await services.reload('proftpd');
+        await services.reload(['proftpd']);
         assert.equal((await stateOf(services, 'proftpd'))?.running, true);
       });
 
@@ -87,7 +87,7 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         const { services } = await start(t);
         await refused(services.start(unknown), new RegExp(unknown));
         await refused(services.restart(unknown), new RegExp(unknown));
-        await refused(services.reload(unknown), new RegExp(unknown));
+        await refused(services.reload([unknown]), new RegExp(unknown));
       });
     });
   }

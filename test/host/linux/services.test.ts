@@ -89,8 +89,19 @@ describe('services', () => {
       'systemctl --quiet reset-failed cron.service': {},
       'systemctl --no-ask-password --quiet restart cron.service': {},
     });
-    await new LinuxServices({ runner, root: '/' }).reload('cron');
+    await new LinuxServices({ runner, root: '/' }).reload(['cron']);
     assert.ok(asked.includes('systemctl --no-ask-password --quiet restart cron.service'));
+  });
+
+  test('several are reloaded by one call, and none where one does not run', async () => {
+    const reload = 'systemctl --no-ask-password --quiet reload smbd.service nmbd.service';
+    const both = show('smbd.service nmbd.service');
+    const running = recordedRunner({ [both]: { stdout: `${unit({})}\n${unit({})}` }, [reload]: {} });
+    await new LinuxServices({ runner: running.runner, root: '/' }).reload(['smbd', 'nmbd']);
+    assert.deepEqual(running.asked, [both, reload]);
+    const ended = recordedRunner({ [both]: { stdout: `${unit({})}\n${unit({ ActiveState: 'inactive' })}` } });
+    await assert.rejects(new LinuxServices({ runner: ended.runner, root: '/' }).reload(['smbd', 'nmbd']), /nmbd\.service is not active/);
+    assert.deepEqual(ended.asked, [both]);
   });
 
   test('one that still starts is reloaded once it has started', async () => {
@@ -107,7 +118,7 @@ describe('services', () => {
         },
       },
     });
-    await services.reload('nmbd');
+    await services.reload(['nmbd']);
     assert.equal(looks, 3);
     assert.deepEqual(asked, ['systemctl --no-ask-password --quiet reload nmbd.service']);
   });
