@@ -195,6 +195,11 @@ export class Engine {
     this.#drifted = (await this.report()).filter(({ drift }) => drift.length > 0).map(({ unit }) => unit);
   }
 
+  /** Looks at the machine now. */
+  renew(...which: readonly Touched[]): Promise<void> {
+    return this.#facts.renew(...which);
+  }
+
   /** The world for a reader, whose topics are looked at anew in the background when the last look is old. */
   glance(shown: readonly Topic[]): World {
     for (const topic of shown) this.#facts.glance(topic);

@@ -97,6 +97,8 @@ export class FactKeeper {
   readonly #looked = new Map<Topic, { readonly at: number; readonly took: number }>();
   readonly #looks: ReadonlyMap<Topic, SharedLook<void>>;
   readonly #storage: StorageLooks;
+  /** Whether parts of storage were looked at since everything was: other datasets of the pool share its free space. */
+  #hasPartialStorage = false;
 
   constructor(host: Host, options: { serviceNames: readonly string[]; now: () => number; changed: (topic: Topic) => void }) {
     this.#host = host;
@@ -138,7 +140,8 @@ export class FactKeeper {
   /** The facts, and a renewal of `topic` in the background when the last look is old. */
   glance(topic: Topic): Facts {
     const { at, took } = this.#looked.get(topic) ?? { at: 0, took: 0 };
-    const isOld = this.#now() - at > Math.max(freshFor[topic], took * restAfter);
+    const isPartial = topic === 'storage' && this.#hasPartialStorage;
+    const isOld = this.#now() - at > Math.max(isPartial ? 0 : freshFor[topic], took * restAfter);
     // A look that fails in the background leaves the old facts; the next change will meet the same fault and say so.
     if (isOld && !this.#looks.get(topic)?.isRunning) this.renew(topic).catch(() => {});
     return this.#facts;
@@ -157,10 +160,11 @@ export class FactKeeper {
     return this.#orOld(this.#storage.heed(events));
   }
 
-  /** After a look at parts that fails, the next reader starts a look at everything. */
+  /** After a look at parts the next reader starts one at everything, at once if that of the parts failed. */
   async #orOld(look: Promise<void>): Promise<void> {
     try {
       await look;
+      this.#hasPartialStorage = true;
     } catch (error) {
       this.#looked.delete('storage');
       throw error;
@@ -171,8 +175,10 @@ export class FactKeeper {
     // Old until the look has succeeded: after one that fails, the next reader starts another.
     this.#looked.delete(topic);
     const at = this.#now();
-    if (topic === 'storage') await this.#storage.renewAll();
-    else this.#keep(topic, await this.#gather(topic));
+    if (topic === 'storage') {
+      this.#hasPartialStorage = false;
+      await this.#storage.renewAll();
+    } else this.#keep(topic, await this.#gather(topic));
     this.#looked.set(topic, { at, took: this.#now() - at });
   }
 

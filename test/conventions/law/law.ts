@@ -111,8 +111,9 @@ async function beneath(world: Furnished): Promise<Picture> {
   return [JSON.stringify(await world.machineState()), JSON.stringify(world.keptState())];
 }
 
-/** Of every list and setting that the interface answers. */
+/** Of every list and setting that the interface answers. A change renews what it touched, a look at everything also what is free beside it. */
 async function answers(world: Furnished): Promise<Picture> {
+  await world.engine.renew('storage');
   return [...(await world.answers())].map(([path, text]) => `${path}: ${text}`);
 }
 
