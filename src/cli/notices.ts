@@ -22,7 +22,7 @@ const longest = 65_536;
 const patience = 10_000;
 
 /** Takes one message by each connection, and answers nothing, or what was wrong with it. */
-export function takeNotices(folder: string, take: (message: unknown) => Promise<string | undefined>): Promise<Server> {
+export async function takeNotices(folder: string, take: (message: unknown) => Promise<string | undefined>): Promise<Server> {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     let said = '';
     socket.setEncoding('utf8').setTimeout(patience, () => socket.destroy());

@@ -5,17 +5,20 @@ import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
-import { Store, StoreError } from '../store/store.ts';
+import { Store, StoreError, type StoreOptions } from '../store/store.ts';
+import { serveThroughErrors } from './last-handler.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
 import { notifySystemd } from './sd-notify.ts';
 import type { Settings } from './settings.ts';
 
 /** Serves until a signal says stop. The change in hand is finished first. */
 export async function serve(settings: Settings, version: string): Promise<void> {
-  const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 1, sync: false }));
+  // Whoever starts the daemon by hand may have another.
+  process.umask(0o077);
+  const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo());
   let app: App;
   try {
-    const store = Store.open(settings.state);
+    const store = Store.open(settings.state, storeOptions(settings));
     const host = await openHost(settings);
     app = await buildApp({
       host,
@@ -48,7 +51,8 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     log.error({ err: error }, 'other programs of this machine cannot tell anything');
     return undefined;
   });
-  await app.notices.begin(Date.now() - uptime() * 1000);
+  serveThroughErrors(log);
+  await app.notices.begin(Date.now() - uptime() * 1000).catch((error: unknown) => log.error({ error: messageOf(error) }, 'old notices of the UPS could not be forgotten'));
   if (app.newPassword !== undefined) process.stderr.write(`\n  Holdfast serves on ${addressOf(app)}`);
   showPassword(app, settings);
   log.info({ version, host: settings.host, profile: settings.profile, state: settings.state }, `serving on ${addressOf(app)}`);
@@ -56,11 +60,26 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   stopOnSignal(app, notices, log);
 }
 
+/** A log that cannot be written, as into a file on a full disk, must not end the daemon. */
+function logTo() {
+  const destination = pino.destination({ dest: 1, sync: false });
+  destination.on('error', () => {});
+  return destination;
+}
+
+export function storeOptions({ host, state }: Settings): StoreOptions {
+  const reserve = 4 * 1024 ** 2;
+  // The virtual machine lies in the state folder, in a folder of its own.
+  return host === 'linux' ? { reserve, machineMark: '/etc/holdfast/configured', watched: ['/'] } : { reserve, machineMark: join(state, 'virtual', 'configured') };
+}
+
 async function openHost(settings: Settings): Promise<Host> {
   // Only the host that is used is loaded: a laptop needs none of the other.
   const { targetEngine } = settings;
   if (settings.host === 'linux') return (await import('../host/linux/index.ts')).openLinuxHost({ targetEngine: targetEngine === 'auto' ? undefined : targetEngine });
-  return (await import('../host/virtual/index.ts')).openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, now: Date.now });
+  return (await import('../host/virtual/index.ts')).openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, now: Date.now }).catch((error: unknown) => {
+    throw new StoreError(`The virtual machine in ${settings.state} cannot be used: ${messageOf(error)}`);
+  });
 }
 
 function showPassword({ newPassword }: App, { state }: Settings): void {

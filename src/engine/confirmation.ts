@@ -2,7 +2,7 @@ import { messageOf } from '../lib/text.ts';
 import { type Access, confirmWithin, cutsOff, type Provisional, type Way } from './confirm.ts';
 import type { LayeredDraft } from './draft.ts';
 import type { Asker, Log } from './engine.ts';
-import { refused } from './errors.ts';
+import { Fault, refused } from './errors.ts';
 import type { EventBus } from './events.ts';
 import type { Facts } from './facts.ts';
 import type { Keeper } from './keeper.ts';
@@ -87,7 +87,14 @@ export class Confirmation {
       before.restore(it.changes);
       if (!cutsOff(accesses, it.changes, way, before, tables, facts())) return;
     }
-    store.commit([], [], new Map(), 'none');
+    try {
+      store.commit([], [], new Map(), 'none');
+    } catch (error) {
+      // A request that only reads must not fail because of this. The next one may confirm it.
+      if (!(error instanceof Fault)) throw error;
+      log.warn({ request: it.request, error: error.message }, `could not be confirmed: ${it.title}`);
+      return;
+    }
     this.#end();
     log.info({ request: it.request }, `confirmed: ${it.title}`);
     events.emit('change.confirmed', { title: it.title, request: it.request });
@@ -101,7 +108,13 @@ export class Confirmation {
     draft.restore(it.changes);
     const changes = draft.changes();
     const title = `take back at the start, for nobody confirmed it: ${it.title}`;
-    store.commit([{ at: timeOf(now()), actor: 'holdfast', request: it.request, title, changes }], changes, draft.sequences(), 'none');
+    try {
+      store.commit([{ at: timeOf(now()), actor: 'holdfast', request: it.request, title, changes }], changes, draft.sequences(), 'none');
+    } catch (error) {
+      // The machine follows what was before all the same; the next start takes it back in the store too.
+      if (!(error instanceof Fault)) throw error;
+      log.error({ request: it.request, error: error.message }, `could not be kept: ${title}`);
+    }
     tables.apply(changes, draft.sequences());
     log.warn({ request: it.request }, title);
     events.emit('change.reverted', { title: it.title, request: it.request, reason: 'the daemon or the machine ended before it was confirmed' });

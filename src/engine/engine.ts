@@ -4,7 +4,7 @@ import type { Access, Provisional, Way } from './confirm.ts';
 import { Confirmation } from './confirmation.ts';
 import { converge, type Deeds, verify } from './converge.ts';
 import { LayeredDraft, type Mark, type References } from './draft.ts';
-import { Fault, failed, refused } from './errors.ts';
+import { Fault, failed, refused, unavailable } from './errors.ts';
 import { EventBus } from './events.ts';
 import { FactKeeper, promptTopics, slowTopics, type Topic, type Touched, topicOf, topics } from './facts.ts';
 import type { Fields } from './fields.ts';
@@ -108,6 +108,7 @@ export class Engine {
   readonly #scheduler: Scheduler;
   #started = false;
   #jobsAtWork = 0;
+  #obstructed: string | undefined;
   #closing = false;
 
   private constructor({ resources, units, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone, version = 'unknown' }: EngineParts) {
@@ -119,7 +120,7 @@ export class Engine {
     this.#now = now;
     this.#passwords = passwords;
     this.events = new EventBus(now);
-    this.jobs = new Jobs(store, this.events, now);
+    this.jobs = new Jobs(store, this.events, now, (error) => log.error({ error: messageOf(error) }, 'a job could not be written down; it is written when there is room'));
     this.#tables = new Tables(resources.filter(isKeptResource));
     this.#references = referencesIn(resources);
     this.#confirmation = new Confirmation({
@@ -142,6 +143,7 @@ export class Engine {
           task === undefined ? [] : [{ ...entry, task: (at: number) => task({ at, zone: this.#zone(), runs: this.runs, ...this.world }) }],
         ),
       start: (task) => this.#startByClock(task),
+      failed: (subject, error) => log.error({ subject, err: error }, 'a task that is due could not be started'),
       now,
       zone,
     });
@@ -169,6 +171,17 @@ export class Engine {
     return this.#upkeep.degraded.length > 0;
   }
 
+  /** Why changes cannot be kept now, as a sentence for people; undefined when they can. */
+  get obstacle(): string | undefined {
+    const obstacle = this.#store.obstacle();
+    if ((obstacle === undefined) !== (this.#obstructed === undefined)) {
+      if (obstacle === undefined) this.#log.info({}, 'store: changes are kept again');
+      else this.#log.error({ reason: obstacle }, 'store: changes cannot be kept');
+    }
+    this.#obstructed = obstacle;
+    return obstacle;
+  }
+
   get runs(): Runs {
     return this.jobs;
   }
@@ -186,7 +199,8 @@ export class Engine {
       drifted: this.#drifted,
       // What a request waited for has been answered to it. What was started by a clock or in the background was not.
       failedJobs: this.jobs.lastEnded.filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject)),
-      space: this.#store.space(),
+      fileSystems: this.#store.fileSystems(),
+      obstacle: this.obstacle,
     };
   }
 
@@ -343,6 +357,7 @@ export class Engine {
     for (const topic of topics) await this.#followAll(topic);
     await this.#upkeep.begin();
     await this.#facts.renew(...promptTopics);
+    this.#store.settle();
     this.#started = true;
     this.#scheduler.begin();
     this.#stopWatching.push(this.#host.zfs.watch((events) => void this.#facts.heed(events).catch(() => {})));
@@ -376,10 +391,16 @@ export class Engine {
       }
     }
     // Before the records: who is cut short in between notes them once more at the next start.
-    this.#store.noteFresh(fresh.changes());
     const changes = draft.changes();
-    if (changes.length === 0) return;
-    this.#store.commit([{ at: this.#time(), ...asker, title: 'a fresh system', changes }], changes, draft.sequences());
+    try {
+      this.#store.noteFresh(fresh.changes());
+      if (changes.length === 0) return;
+      this.#store.commit([{ at: this.#time(), ...asker, title: 'a fresh system', changes }], changes, draft.sequences());
+    } catch (error) {
+      // Of a new version on a full disk: the next start writes them down.
+      if (!(error instanceof Fault)) throw error;
+      this.#log.error({ error: error.message }, 'the first records of new resources could not be kept');
+    }
     this.#tables.apply(changes, draft.sequences());
   }
 
@@ -396,6 +417,7 @@ export class Engine {
         waiting.item.make(draft);
         this.#judge(draft, mark);
         this.#guard(waiting.item, draft, mark);
+        if (waiting.item.changes.length > 0) this.#mustBeAbleToKeep(waiting.item.asker);
       } catch (error) {
         draft.rewind(mark);
         waiting.settle(error);
@@ -433,6 +455,12 @@ export class Engine {
       if (changed.length > 0) rule.check(draft, changed);
     }
     draft.issues.throwIfAny();
+  }
+
+  /** What a client asks for leaves what room there is to the daemon's own notes, such as which alerts were mailed. */
+  #mustBeAbleToKeep({ way }: Asker): void {
+    const obstacle = way === undefined ? undefined : this.obstacle;
+    if (obstacle !== undefined) throw unavailable(obstacle);
   }
 
   async #carryOut(draft: LayeredDraft, accepted: readonly Waiting<Change>[]): Promise<void> {

@@ -8,7 +8,8 @@ export type FaultKind =
   | 'invalid' // the request's values are wrong, by field
   | 'refused' // a rule forbids it, whatever the values
   | 'missing' // there is no such record
-  | 'failed'; // the machine would not or could not
+  | 'failed' // the machine would not or could not
+  | 'unavailable'; // it cannot be kept now, such as on a full disk; the same request may succeed later
 
 /** Field name to what is wrong with it; `__all__` for what belongs to no field. */
 export type Issues = Readonly<Record<string, readonly string[]>>;
@@ -32,6 +33,7 @@ export function invalid(issues: Issues): Fault {
 
 export const refused = (message: string): Fault => new Fault('refused', message);
 export const missing = (message: string): Fault => new Fault('missing', message);
+export const unavailable = (message: string, cause?: Error): Fault => new Fault('unavailable', message, { cause });
 export const failed = (message: string, cause?: HostError | Error): Fault => new Fault('failed', message, { cause });
 
 /** The issues of one request as they are found. */

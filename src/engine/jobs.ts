@@ -28,6 +28,9 @@ export type EndedJob = Pick<Job, 'id' | 'title' | 'subject' | 'state' | 'error'>
 /** Jobs back from the newest in which the last run of a subject is looked for. */
 const recentJobs = 200;
 
+/** Jobs that are remembered without being written down. */
+const mostUnkept = 1000;
+
 /** An unhappy end that leaves a result all the same, such as the output of a program that failed. */
 export class UnhappyEnd extends Error {
   override readonly name = 'UnhappyEnd';
@@ -42,12 +45,18 @@ export class UnhappyEnd extends Error {
 /** Where jobs are kept: the part of the store they need. */
 export interface JobShelf {
   addJob(subject: string, body: string): number;
-  putJob(id: number, body: string): void;
+  /** Writes a job that is there again, and one that is not there with its number. */
+  putJob(id: number, subject: string, body: string): void;
   /** The newest first; with `subject`, of that alone. */
   jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[];
 }
 
-/** Work that takes its time: started, watched, aborted, and remembered after it has ended. */
+/**
+ * Work that takes its time: started, watched, aborted, and remembered after it has ended.
+ *
+ * A job that cannot be written down, as on a full disk, runs all the same: snapshots and mail are wanted most when
+ * something is wrong. It has the next number, is listed from memory, and is written down when that is possible again.
+ */
 export class Jobs {
   readonly #shelf: JobShelf;
   readonly #events: EventBus;
@@ -56,13 +65,17 @@ export class Jobs {
   readonly #locks = new Map<string, Promise<void>>();
   /** The newest job of each subject that has ended. Jobs lie in the store with their output, which is slow to read. */
   readonly #ended = new Map<string, EndedJob>();
+  /** Jobs that could not be written down as they are now, in the order of their numbers. */
+  readonly #unkept = new Map<number, Job>();
+  readonly #couldNotKeep: (error: unknown) => void;
   #newest = 0;
   #closing = false;
 
-  constructor(shelf: JobShelf, events: EventBus, now: () => number) {
+  constructor(shelf: JobShelf, events: EventBus, now: () => number, couldNotKeep: (error: unknown) => void = () => {}) {
     this.#shelf = shelf;
     this.#events = events;
     this.#now = now;
+    this.#couldNotKeep = couldNotKeep;
     // What ran when the daemon ended did not end by itself. It is reported, never claimed as done.
     for (const job of this.list(1000).toReversed()) {
       this.#newest = job.id;
@@ -78,7 +91,10 @@ export class Jobs {
 
   /** The newest jobs first; with `subject`, those that belong to it. */
   list(limit: number, subject?: string): readonly Job[] {
-    return this.#shelf.jobs(limit, subject).flatMap(({ id, body }) => this.#running.get(id)?.job ?? readJob(id, body) ?? []);
+    const kept = this.#shelf.jobs(limit, subject).filter(({ id }) => !this.#unkept.has(id));
+    const unkept = [...this.#unkept.values()].filter((job) => subject === undefined || job.subject === subject).map((job) => this.#running.get(job.id)?.job ?? job);
+    const jobs = kept.flatMap(({ id, body }) => this.#running.get(id)?.job ?? readJob(id, body) ?? []);
+    return unkept.length === 0 ? jobs : [...unkept, ...jobs].toSorted((a, b) => b.id - a.id).slice(0, limit);
   }
 
   get(id: number): Job | undefined {
@@ -98,7 +114,7 @@ export class Jobs {
   /** Starts a job; `done` settles when it ends and never rejects. */
   start(task: Task, host: Host): { readonly id: number; readonly done: Promise<Job> } {
     const begun = { title: task.title, subject: task.subject, state: 'running' as const, started: this.#time(), ended: null, progress: '', result: null, error: null };
-    const id = this.#shelf.addJob(task.subject, JSON.stringify(begun));
+    const id = this.#add(begun);
     this.#newest = id;
     const abort = new AbortController();
     const done = this.#run({ ...begun, id }, task, host, abort.signal);
@@ -163,10 +179,45 @@ export class Jobs {
     return ended;
   }
 
+  /** Writes a new job down and answers its number. Those before it come first, for the shelf counts on from the last. */
+  #add(begun: Omit<Job, 'id'>): number {
+    try {
+      this.#keepRest();
+      return this.#shelf.addJob(begun.subject, JSON.stringify(begun));
+    } catch (error) {
+      const id = this.#newest + 1;
+      this.#setAside({ ...begun, id }, error);
+      return id;
+    }
+  }
+
   #keep(job: Job): void {
-    const { id, ...body } = job;
-    this.#shelf.putJob(id, JSON.stringify(body));
+    try {
+      this.#keepRest();
+      this.#put(job);
+    } catch (error) {
+      this.#setAside(job, error);
+    }
     this.#note(job);
+  }
+
+  /** Writes down what could not be before. */
+  #keepRest(): void {
+    for (const job of this.#unkept.values()) this.#put(this.#running.get(job.id)?.job ?? job);
+  }
+
+  #put(job: Job): void {
+    const { id, ...body } = job;
+    this.#shelf.putJob(id, job.subject, JSON.stringify(body));
+    this.#unkept.delete(id);
+  }
+
+  #setAside(job: Job, error: unknown): void {
+    this.#unkept.set(job.id, job);
+    // Memory has a bound too: the oldest that has ended is forgotten first.
+    const ended = [...this.#unkept.keys()].filter((id) => !this.#running.has(id));
+    for (const id of ended.slice(0, Math.max(0, this.#unkept.size - mostUnkept))) this.#unkept.delete(id);
+    this.#couldNotKeep(error);
   }
 
   #note({ id, title, subject, state, error }: Job): void {

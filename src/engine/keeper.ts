@@ -33,6 +33,16 @@ export interface KeptRevision {
   readonly changes: readonly unknown[];
 }
 
+/** Room on a file system that must not become full. */
+export interface FileSystem {
+  /** A folder in it. */
+  readonly path: string;
+  readonly holds: 'configuration' | 'system';
+  /** Bytes. */
+  readonly free: number;
+  readonly total: number;
+}
+
 /** What keeps the configuration between one start and the next. */
 export interface Keeper extends JobShelf {
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number };
@@ -50,6 +60,10 @@ export interface Keeper extends JobShelf {
   /** The newest first, those before the number `before`. */
   revisions(limit: number, before?: number): readonly KeptRevision[];
   prune(): void;
-  /** Bytes on the disk it lies on. */
-  space(): { readonly free: number; readonly total: number };
+  /** The start is over, and what it kept is safe. */
+  settle(): void;
+  /** That which it lies on first. */
+  fileSystems(): readonly FileSystem[];
+  /** Why nothing can be kept now, as a sentence for people; undefined when it can. What is kept meanwhile is refused as unavailable. */
+  obstacle(): string | undefined;
 }

@@ -42,7 +42,12 @@ export class Lane<T> {
     while (this.#waiting.length > 0) {
       const begun = performance.now();
       const group = this.#waiting.splice(0, mostTogether);
-      this.#waiting.unshift(...(await this.#carryOut(group)));
+      try {
+        this.#waiting.unshift(...(await this.#carryOut(group)));
+      } catch (error) {
+        // Without this, whoever comes later would wait for ever.
+        for (const { settle } of group) settle(error);
+      }
       // One who asks alone, again and again, is not kept waiting.
       if (group.length > 1 || this.#waiting.length > 0) await this.#gather(group.length, (performance.now() - begun) / 4);
     }

@@ -302,8 +302,10 @@ export interface Health {
   readonly drifted: readonly string[];
   /** Jobs of which the last run of their subject failed. */
   readonly failedJobs: readonly { readonly id: number; readonly title: string; readonly subject: string; readonly error: string | null }[];
-  /** Bytes where the configuration is kept. */
-  readonly space: { readonly free: number; readonly total: number };
+  /** Room where the configuration is kept, and on the other file systems of the machine itself, in bytes. */
+  readonly fileSystems: readonly { readonly path: string; readonly holds: 'configuration' | 'system'; readonly free: number; readonly total: number }[];
+  /** Why changes cannot be kept now. */
+  readonly obstacle: string | undefined;
 }
 
 export type Profile = 'document' | 'clients';

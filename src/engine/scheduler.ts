@@ -18,6 +18,8 @@ export interface SchedulerParts {
   /** What there is to be started at this moment. */
   readonly entries: () => Iterable<Entry>;
   readonly start: (task: Task) => void;
+  /** Told of what could not be started; the others that are due are. */
+  readonly failed: (subject: string, error: unknown) => void;
   readonly now: () => number;
   readonly zone: () => string;
 }
@@ -56,7 +58,7 @@ export class Scheduler {
 
   /** Starts what has become due since the last look. */
   look(): void {
-    const { now, entries, start } = this.#parts;
+    const { now, entries, start, failed } = this.#parts;
     const at = now();
     if (at < this.#looked || at - this.#looked > longestGap) {
       this.#next = new WeakMap();
@@ -68,8 +70,12 @@ export class Scheduler {
     });
     this.#looked = at;
     for (const { entry, next } of due) {
-      const task = entry.task(next);
-      if (task !== undefined) start(task);
+      try {
+        const task = entry.task(next);
+        if (task !== undefined) start(task);
+      } catch (error) {
+        failed(entry.subject, error);
+      }
     }
   }
 
@@ -88,8 +94,9 @@ export class Scheduler {
     const { now } = this.#parts;
     this.#timer = setTimeout(
       () => {
-        this.look();
+        // Whatever fails in this look, there is a next one.
         this.#wait();
+        this.look();
       },
       minute - (now() % minute) + 20,
     );

@@ -73,6 +73,8 @@ export function faultAnswer(error: unknown, place: Place): Answer | undefined {
       return json(400, place.fault === undefined ? error.message : { [place.fault]: error.message });
     case 'failed':
       return json(400, { [place.fault ?? 'error_message']: error.message });
+    case 'unavailable':
+      return json(503, { [place.fault ?? 'error_message']: error.message }, { 'retry-after': '60' });
     case 'missing': {
       if (place.fault !== undefined && place.method === 'DELETE') return json(400, { [place.fault]: error.message });
       const onRecord = place.operation !== undefined && 'verb' in place.operation;

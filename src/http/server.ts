@@ -73,7 +73,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   );
   app.get(
     '/readyz',
-    guarded((_request, reply) => write(reply, json(200, { status: engine.isDegraded ? 'degraded' : 'ready' }))),
+    guarded((_request, reply) => {
+      const { obstacle } = engine;
+      // A load balancer or a monitor reads the status; a person the reason.
+      if (obstacle !== undefined) return write(reply, json(503, { status: 'read-only', reason: obstacle }));
+      return write(reply, json(200, { status: engine.isDegraded ? 'degraded' : 'ready' }));
+    }),
   );
   app.get(
     '/openapi.json',

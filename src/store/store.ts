@@ -1,15 +1,34 @@
-import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Provisional } from '../engine/confirm.ts';
+import { unavailable } from '../engine/errors.ts';
 import type { Fields } from '../engine/fields.ts';
-import type { Backup, Keeper, KeptRevision, Revision } from '../engine/keeper.ts';
+import type { Backup, FileSystem, Keeper, KeptRevision, Revision } from '../engine/keeper.ts';
 import { isKept, isRecordOf } from '../engine/record.ts';
 import type { Configuration, RecordOf } from '../engine/resource.ts';
 import type { Kept, RecordChange } from '../engine/tables.ts';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
+import {
+  databaseFile,
+  digestOfRevision,
+  keyFile,
+  markFile,
+  type RevisionMark,
+  readMachineMark,
+  readMark,
+  removeFile,
+  replaceDurably,
+  reserveFile,
+  startingFile,
+  syncFolder,
+  writeMachineMark,
+  writeMark,
+} from './marks.ts';
 import { migrations } from './migrations.ts';
+import { causeOf, type Lack, lackOf, obstacleOf, Reserve } from './reserve.ts';
 import { isSealed, Seal, type Sealed } from './seal.ts';
 
 /** Why the state folder cannot be used. The message is for the person who starts the daemon. */
@@ -24,43 +43,201 @@ const keepJobs = 1_000;
 const keepJobsEach = 10;
 const keepBackups = 20;
 
+/** Milliseconds after the last commit when the write-ahead log is written back, and when the mark of the revision follows. */
+const idle = 2000;
+const markAfter = 200;
+/** Milliseconds between two attempts to write to a disk that could not be written to. */
+const patience = 1000;
+
+export interface StoreOptions {
+  /** Bytes of the file that is given up when the disk is full; none unless told. */
+  readonly reserve?: number;
+  /** A file outside the state folder that says that this machine was configured. */
+  readonly machineMark?: string;
+  /** Folders on other file systems that should not fill up. */
+  readonly watched?: readonly string[];
+  /** Whether the state is taken as it is, though it has lost something. */
+  readonly accepts?: boolean;
+}
+
+/** Why nothing can be kept now, and when that was last tried. */
+interface Blocked {
+  readonly sentence: string;
+  readonly since: number;
+}
+
 /**
  * The configuration on disk: one SQLite file with WAL and full sync, so that what was answered is there after a power
  * cut. It is locked as long as it is open; a second daemon on the same folder is refused.
+ *
+ * A disk that cannot be written to does not end the daemon. `obstacle` is then the reason, and what should be kept is
+ * refused as unavailable. A daemon that starts on such a disk, where even the database cannot be opened in place, reads
+ * a copy in memory; the true file is opened as soon as it can be written to.
  */
 export class Store implements Keeper {
-  readonly #database: Database.Database;
+  readonly #folder: string;
+  readonly #options: StoreOptions;
   readonly #seal: Seal;
-  readonly #putDocument: Database.Statement;
-  readonly #dropDocument: Database.Statement;
-  readonly #putSequence: Database.Statement;
-  readonly #addRevision: Database.Statement;
+  readonly #reserve: Reserve;
+  #connection: Connection;
+  /** The folder of the copy that is read in place of the true file. */
+  #copy: string | undefined;
+  #blocked: Blocked | undefined;
+  #unmarked: RevisionMark | undefined;
+  #marking: NodeJS.Timeout | undefined;
+  #settling: NodeJS.Timeout | undefined;
 
-  private constructor(database: Database.Database, seal: Seal) {
-    this.#database = database;
-    this.#seal = seal;
-    this.#putDocument = database.prepare('INSERT INTO documents VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
-    this.#dropDocument = database.prepare('DELETE FROM documents WHERE resource = ? AND id = ?');
-    this.#putSequence = database.prepare('INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last');
-    this.#addRevision = database.prepare('INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)');
+  private constructor(folder: string, options: StoreOptions, opened: Opened) {
+    this.#folder = folder;
+    this.#options = options;
+    this.#seal = opened.seal;
+    this.#reserve = new Reserve(reserveFile(folder), options.reserve ?? 0);
+    this.#connection = new Connection(opened.database);
+    this.#copy = opened.copy;
+    if (opened.lack !== undefined) this.#block(opened.lack);
+    else if (this.#reserve.size > 0) this.#tryAgain();
   }
 
-  static open(folder: string): Store {
-    const file = join(folder, 'holdfast.sqlite');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    refuseEmptied(file, join(folder, 'secret.key'));
-    const database = openDatabase(file);
+  static open(folder: string, options: StoreOptions = {}): Store {
     try {
-      migrate(database, file);
-      return new Store(database, sealOf(database, join(folder, 'secret.key')));
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (options.accepts !== true) refuseLost(folder, options.machineMark);
+      return new Store(folder, options, openState(folder, { accepts: options.accepts ?? false }));
     } catch (error) {
-      database.close();
-      throw error instanceof StoreError ? error : new StoreError(`The state in ${folder} cannot be used: ${messageOf(error)}`);
+      if (error instanceof StoreError) throw error;
+      const lack = lackOf(error);
+      if (lack !== undefined && existsSync(folder)) throw new StoreError(`The state in ${folder} cannot be used. ${causeOf(folder, lack, options.reserve ?? 0, error)}`);
+      throw new StoreError(`The state in ${folder} cannot be used: ${messageOf(error)}`);
     }
   }
 
   close(): void {
-    this.#database.close();
+    clearTimeout(this.#settling);
+    this.#writeMark();
+    closeState({ database: this.#database, copy: this.#copy });
+  }
+
+  get #database(): Database.Database {
+    return this.#connection.database;
+  }
+
+  /** Why changes cannot be kept now; undefined when they can. It looks at the disk. */
+  obstacle(): string | undefined {
+    if (this.#blocked === undefined && this.#isShort()) this.#block('full');
+    if (this.#blocked === undefined || performance.now() - this.#blocked.since < patience) return this.#blocked?.sentence;
+    this.#tryAgain();
+    return this.#blocked?.sentence;
+  }
+
+  #isShort(): boolean {
+    return this.#reserve.size > 0 && this.#reserve.isShort;
+  }
+
+  #block(lack: Lack, error?: unknown): void {
+    this.#blocked = { sentence: obstacleOf(this.#folder, lack, this.#reserve.size, error), since: performance.now() };
+  }
+
+  /** Goes back to normal when the disk can be written to and has room. */
+  #tryAgain(): void {
+    if (!this.#reserve.fits) {
+      this.#block('full');
+      return;
+    }
+    try {
+      this.#reserve.make();
+      if (this.#copy !== undefined) this.#openInPlace();
+      this.#blocked = undefined;
+    } catch (error) {
+      this.#block(lackOf(error) ?? 'unwritable', error);
+    }
+  }
+
+  /** Nothing was kept while the copy was read, so the true file is what the copy was. */
+  #openInPlace(): void {
+    const opened = openState(this.#folder, { inPlace: true });
+    closeState({ database: this.#database, copy: this.#copy });
+    this.#connection = new Connection(opened.database);
+    this.#copy = undefined;
+  }
+
+  /** Writes, with what the reserve gives back when there is no other room. What cannot be kept is unavailable. */
+  #write<T>(work: () => T): T {
+    if (this.#copy !== undefined) throw unavailable(this.obstacle() ?? 'The configuration is being opened again. Send the request again.');
+    try {
+      return work();
+    } catch (error) {
+      const lack = lackOf(error);
+      if (lack === undefined) throw error;
+      if (this.#reserve.release()) {
+        const again = this.#once(work);
+        this.#block(lack, error);
+        if (again !== undefined) return again.result;
+      }
+      this.#block(lack, error);
+      throw unavailable(this.#blocked?.sentence ?? messageOf(error), error instanceof Error ? error : undefined);
+    }
+  }
+
+  #once<T>(work: () => T): { readonly result: T } | undefined {
+    try {
+      return { result: work() };
+    } catch (error) {
+      if (lackOf(error) === undefined) throw error;
+      return undefined;
+    }
+  }
+
+  /** The start is over: what was kept so far is in the main file, and the machine is marked as configured. */
+  settle(): void {
+    this.#checkpoint();
+    const last = lastRevision(this.#database);
+    if (last === undefined) return;
+    this.#unmarked = last;
+    this.#writeMark();
+    try {
+      if (this.#options.machineMark !== undefined) writeMachineMark(this.#options.machineMark, this.#folder);
+      removeFile(startingFile(this.#folder));
+    } catch (error) {
+      if (lackOf(error) === undefined) throw new StoreError(`The machine cannot be marked as configured: ${messageOf(error)}`);
+    }
+  }
+
+  /** Until so many pages are in the write-ahead log, SQLite leaves all of it there, and with it goes what was kept. */
+  #checkpoint(): void {
+    if (this.#copy !== undefined) return;
+    try {
+      this.#database.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      if (lackOf(error) === undefined) throw error;
+    }
+  }
+
+  /** Off the way of the change: the mark may be older than the database. */
+  #noteCommit(): void {
+    this.#marking ??= setTimeout(() => {
+      this.#marking = undefined;
+      this.#unmarked = lastRevision(this.#database);
+      this.#writeMark();
+    }, markAfter);
+    this.#marking.unref();
+    clearTimeout(this.#settling);
+    this.#settling = setTimeout(() => this.#checkpoint(), idle);
+    this.#settling.unref();
+  }
+
+  #writeMark(): void {
+    if (this.#marking !== undefined) {
+      clearTimeout(this.#marking);
+      this.#marking = undefined;
+      this.#unmarked = lastRevision(this.#database);
+    }
+    if (this.#unmarked === undefined || this.#copy !== undefined) return;
+    try {
+      writeMark(this.#folder, this.#unmarked);
+      this.#unmarked = undefined;
+    } catch (error) {
+      if (lackOf(error) === undefined) throw error;
+    }
   }
 
   /** The records of a resource. Fields that came with a later version have their initial values. */
@@ -75,6 +252,7 @@ export class Store implements Keeper {
   }
 
   noteFresh(records: readonly RecordChange[]): void {
+    if (records.length === 0) return;
     const put = this.#database.prepare('INSERT INTO fresh VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
     this.#transaction(() => {
       for (const { resource, id, after } of records) if (after !== undefined) put.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
@@ -101,18 +279,21 @@ export class Store implements Keeper {
 
   /** Keeps everything or nothing, for good. */
   commit(revisions: readonly Revision[], changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>, provisional?: Provisional | 'none'): void {
+    // A repair of the machine keeps nothing, and goes on with a full disk.
+    if (revisions.length === 0 && changes.length === 0 && sequences.size === 0 && provisional === undefined) return;
     this.#transaction(() => {
       if (provisional !== undefined) this.#noteProvisional(provisional);
       for (const { resource, id, after } of changes) {
-        if (after === undefined) this.#dropDocument.run(resource.path, id);
-        else this.#putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
+        if (after === undefined) this.#connection.dropDocument.run(resource.path, id);
+        else this.#connection.putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
       }
-      for (const [path, last] of sequences) this.#putSequence.run(path, last);
+      for (const [path, last] of sequences) this.#connection.putSequence.run(path, last);
       for (const { at, actor, request, title, changes: told, backup } of revisions) {
-        this.#addRevision.run(at, actor, request, title, JSON.stringify(told.map(withoutSecrets)));
+        this.#connection.addRevision.run(at, actor, request, title, JSON.stringify(told.map(withoutSecrets)));
         if (backup !== undefined) this.#addBackup(at, title, backup);
       }
     });
+    this.#noteCommit();
   }
 
   #addBackup(at: string, title: string, backup: Configuration): void {
@@ -126,7 +307,7 @@ export class Store implements Keeper {
     const records: RecordOf<F>[] = [];
     for (const row of rows.iterate(resource.path)) {
       if (!isObject(row) || typeof row['body'] !== 'string') throw new StoreError(`A row of ${resource.path} has no body.`);
-      records.push(this.#complete(resource, JSON.parse(row['body']), Number(row['id'])));
+      records.push(this.#complete(resource, parsedBody(row['body'], `${resource.path}/${Number(row['id'])}`), Number(row['id'])));
     }
     return records;
   }
@@ -178,13 +359,14 @@ export class Store implements Keeper {
   }
 
   addJob(subject: string, body: string): number {
-    const id = Number(this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid);
+    const id = this.#write(() => Number(this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid));
     if (id % 100 === 0) this.#pruneJobs();
     return id;
   }
 
-  putJob(id: number, body: string): void {
-    this.#database.prepare('UPDATE jobs SET body = ? WHERE id = ?').run(body, id);
+  putJob(id: number, subject: string, body: string): void {
+    const put = this.#database.prepare('INSERT INTO jobs (id, subject, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
+    this.#write(() => put.run(id, subject, body));
   }
 
   /** The newest jobs, newest first; with `subject`, of that alone. */
@@ -198,24 +380,38 @@ export class Store implements Keeper {
 
   /** Forgets the oldest revisions and jobs, so that the file does not grow for ever. Done at start, for jobs also now and then. */
   prune(): void {
-    this.#database.prepare('DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?').run(keepRevisions);
+    const prune = this.#database.prepare('DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?');
+    this.#tolerant(() => prune.run(keepRevisions));
     this.#pruneJobs();
   }
 
-  space(): { readonly free: number; readonly total: number } {
-    const { bavail, blocks, bsize } = statfsSync(dirname(this.#database.name));
-    return { free: bavail * bsize, total: blocks * bsize };
+  /** What can be done later as well. */
+  #tolerant(work: () => void): void {
+    if (this.#copy !== undefined) return;
+    try {
+      work();
+    } catch (error) {
+      if (lackOf(error) === undefined) throw error;
+    }
+  }
+
+  fileSystems(): readonly FileSystem[] {
+    const device = (path: string) => statSync(path, { throwIfNoEntry: false })?.dev;
+    const others = (this.#options.watched ?? []).filter((path) => device(path) !== undefined && device(path) !== device(this.#folder));
+    return [this.#folder, ...others].map((path, index) => {
+      const { bavail, blocks, bsize } = statfsSync(path);
+      return { path, holds: index === 0 ? ('configuration' as const) : ('system' as const), free: bavail * bsize, total: blocks * bsize };
+    });
   }
 
   /** A task that runs every minute must not make those of the others forgotten, so the last of each subject stay. */
   #pruneJobs(): void {
-    this.#database
-      .prepare(
-        `DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?
+    const prune = this.#database.prepare(
+      `DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?
          AND id NOT IN (SELECT id FROM jobs AS mine WHERE (mine.subject LIKE 'tasks/%' OR mine.subject LIKE 'storage/%') AND
            (SELECT COUNT(*) FROM jobs AS newer WHERE newer.subject = mine.subject AND newer.id > mine.id) < ?)`,
-      )
-      .run(keepJobs, keepJobsEach);
+    );
+    this.#tolerant(() => prune.run(keepJobs, keepJobsEach));
   }
 
   #open(value: Sealed): unknown {
@@ -227,7 +423,7 @@ export class Store implements Keeper {
   }
 
   #transaction(work: () => void): void {
-    this.#database.transaction(work).immediate();
+    this.#write(() => this.#database.transaction(work).immediate());
   }
 
   #bodyOf(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -250,6 +446,14 @@ export class Store implements Keeper {
   }
 }
 
+function parsedBody(text: string, record: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new StoreError(`The database is damaged: the record ${record} cannot be read (${messageOf(error)}). To restore a backup: ${wayOut}.`);
+  }
+}
+
 /** An unset secret needs no seal, and may be seen as unset. */
 function isSecret(value: unknown): boolean {
   return value !== '' && value !== null && value !== undefined;
@@ -261,17 +465,156 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
   return { resource: resource.path, id, before: shown(before), after: shown(after) };
 }
 
-/** A key is made for a new database only: a new one would not open what is kept. */
-function sealOf(database: Database.Database, key: string): Seal {
-  const isNew = database.prepare('SELECT COUNT(*) FROM documents').pluck().get() === 0;
-  if (!isNew && !existsSync(key)) throw new StoreError(`${key} is missing, and without it the secrets beside it cannot be read. Restore it.`);
-  return Seal.at(key);
+/** The database and what is prepared on it; another one after the true file could be opened again. */
+class Connection {
+  readonly database: Database.Database;
+  readonly putDocument: Database.Statement;
+  readonly dropDocument: Database.Statement;
+  readonly putSequence: Database.Statement;
+  readonly addRevision: Database.Statement;
+
+  constructor(database: Database.Database) {
+    this.database = database;
+    this.putDocument = database.prepare('INSERT INTO documents VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
+    this.dropDocument = database.prepare('DELETE FROM documents WHERE resource = ? AND id = ?');
+    this.putSequence = database.prepare('INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last');
+    this.addRevision = database.prepare('INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)');
+  }
 }
 
-/** SQLite takes an empty file for a new database. Beside a key it is one that has lost everything, as after a full disk. */
-function refuseEmptied(file: string, key: string): void {
-  if (!existsSync(key) || !existsSync(file) || statSync(file).size > 0) return;
-  throw new StoreError(`${file} is damaged: it is empty. Holdfast does not replace it; restore a backup or move it away.`);
+interface Opened {
+  readonly database: Database.Database;
+  readonly seal: Seal;
+  /** The folder of the copy in memory, where the true file could not be opened. */
+  readonly copy: string | undefined;
+  /** Why nothing can be kept. */
+  readonly lack: Lack | undefined;
+}
+
+/** Opens the database in place, or, where the disk cannot be written to, a copy of it. */
+function openState(folder: string, { inPlace = false, accepts = false } = {}): Opened {
+  const file = databaseFile(folder);
+  try {
+    return { ...openFile(file, folder, accepts), copy: undefined, lack: undefined };
+  } catch (error) {
+    const lack = lackOf(error);
+    if (lack === undefined || inPlace || !existsSync(keyFile(folder))) throw error;
+    const copy = copyOf(file);
+    try {
+      return { ...openFile(join(copy, basename(file)), folder, accepts), copy, lack };
+    } catch (failure) {
+      rmSync(copy, { recursive: true, force: true });
+      throw failure;
+    }
+  }
+}
+
+function openFile(file: string, folder: string, accepts: boolean): Pick<Opened, 'database' | 'seal'> {
+  const database = openDatabase(file);
+  try {
+    // Before anything is written.
+    if (!accepts) refuseBehind(database, folder);
+    migrate(database, file);
+    return { database, seal: sealOf(database, folder) };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function closeState({ database, copy }: Pick<Opened, 'database' | 'copy'>): void {
+  database.close();
+  if (copy !== undefined) rmSync(copy, { recursive: true, force: true });
+}
+
+/** Where a machine has memory as a file system; where all are full, the last failure is thrown. */
+function copyOf(file: string): string {
+  let failure: unknown;
+  for (const place of ['/run', '/dev/shm', tmpdir()]) {
+    try {
+      const folder = mkdtempSync(join(place, 'holdfast-copy-'));
+      try {
+        for (const one of [file, `${file}-wal`]) if (existsSync(one)) copyFileSync(one, join(folder, basename(one)));
+        return folder;
+      } catch (error) {
+        rmSync(folder, { recursive: true, force: true });
+        throw error;
+      }
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** A key is made for a new database only: a new one would not open what is kept. */
+function sealOf(database: Database.Database, folder: string): Seal {
+  const key = keyFile(folder);
+  if (existsSync(key)) return Seal.at(key);
+  if (hasRecords(database)) throw new StoreError(`${key} is missing, and without it the secrets beside it cannot be read. Restore it, or see: ${wayOut}.`);
+  replaceDurably(startingFile(folder), '');
+  const seal = Seal.at(key);
+  syncFolder(folder);
+  return seal;
+}
+
+function hasRecords(database: Database.Database): boolean {
+  return hasTables(database) && database.prepare('SELECT EXISTS (SELECT * FROM documents)').pluck().get() === 1;
+}
+
+/** A database whose write-ahead log was lost soon after it was made has none. */
+function hasTables(database: Database.Database): boolean {
+  return Number(database.pragma('user_version', { simple: true })) > 0;
+}
+
+/** The newest revision of the database. */
+function lastRevision(database: Database.Database): RevisionMark | undefined {
+  return revisionOf(database.prepare('SELECT * FROM revisions ORDER BY number DESC LIMIT 1').get());
+}
+
+function revisionOf(row: unknown): RevisionMark | undefined {
+  return isObject(row) ? { revision: Number(row['number']), digest: digestOfRevision(row) } : undefined;
+}
+
+const wayOut = 'holdfast recover';
+
+/**
+ * SQLite takes a missing or empty file for a new database. Beside a key, or on a machine that was configured, it is one
+ * that has lost everything, and to begin with it would empty the machine.
+ */
+function refuseLost(folder: string, machineMark: string | undefined): void {
+  const file = databaseFile(folder);
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
+  if (existsSync(startingFile(folder))) return;
+  const state = existsSync(file) ? `${file} is damaged: it is empty` : `${file} is missing`;
+  const machine = machineMark === undefined ? undefined : readMachineMark(machineMark);
+  const sign = existsSync(keyFile(folder))
+    ? `${keyFile(folder)} shows that there was a configuration`
+    : existsSync(markFile(folder))
+      ? `${markFile(folder)} shows that there was a configuration`
+      : machine && `${machineMark} shows that this machine was configured from ${machine.state}`;
+  if (sign !== undefined) throw new StoreError(`${state}, and ${sign}. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`);
+}
+
+/** Refuses a database that has lost revisions, or all records. */
+function refuseBehind(database: Database.Database, folder: string): void {
+  const file = databaseFile(folder);
+  if (!hasRecords(database)) {
+    if (!existsSync(keyFile(folder)) || existsSync(startingFile(folder))) return;
+    throw new StoreError(`${file} has no records, though there was a configuration. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`);
+  }
+  const mark = readMark(folder);
+  if (mark === undefined) return;
+  const last = lastRevision(database)?.revision ?? 0;
+  if (last < mark.revision)
+    throw new StoreError(
+      `${file} ends with revision ${last}, but revision ${mark.revision} was kept in it. Changes are lost, such as those of ${basename(file)}-wal. Nothing was changed. To go on with revision ${last} or to restore a backup: ${wayOut}.`,
+    );
+  const same = revisionOf(database.prepare('SELECT * FROM revisions WHERE number = ?').get(mark.revision));
+  if (same !== undefined && same.digest !== mark.digest)
+    throw new StoreError(
+      `${file} is another database than the one that was last used here: revision ${mark.revision} is not the same. Nothing was changed. To go on with it: ${wayOut}.`,
+    );
 }
 
 function openDatabase(file: string): Database.Database {
@@ -284,7 +627,7 @@ function openDatabase(file: string): Database.Database {
     // In KiB. Records are read once, at start; what is left is a few pages for each change.
     database.pragma('cache_size = -2000');
     const verdict = database.pragma('quick_check(1)', { simple: true });
-    if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict).replaceAll(/\s+/g, ' ')}. Holdfast does not replace it; restore a backup or move it away.`);
+    if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict).replaceAll(/\s+/g, ' ')}. Holdfast does not replace it; to restore a backup: ${wayOut}.`);
     return database;
   } catch (error) {
     database.close();
@@ -293,8 +636,9 @@ function openDatabase(file: string): Database.Database {
     if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
       throw new StoreError(`Another Holdfast uses ${file}. End it first, or give this one a state folder of its own.`);
     if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
-      throw new StoreError(`${file} is damaged: ${messageOf(error)}. Holdfast does not replace it; restore a backup or move it away.`);
+      throw new StoreError(`${file} is damaged: ${messageOf(error)}. Holdfast does not replace it; to restore a backup: ${wayOut}.`);
     }
+    if (lackOf(error) !== undefined) throw error;
     throw new StoreError(`${file} cannot be opened: ${messageOf(error)}`);
   }
 }
@@ -302,10 +646,12 @@ function openDatabase(file: string): Database.Database {
 function migrate(database: Database.Database, file: string): void {
   const version = Number(database.pragma('user_version', { simple: true }));
   if (version > migrations.length) throw new StoreError(`${file} was written by a newer Holdfast (version ${version} of its layout; this one knows ${migrations.length}).`);
+  if (version === migrations.length) return;
   database
     .transaction(() => {
       for (const step of migrations.slice(version)) database.exec(step);
       database.pragma(`user_version = ${migrations.length}`);
     })
     .exclusive();
+  database.pragma('wal_checkpoint(TRUNCATE)');
 }

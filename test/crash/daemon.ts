@@ -20,6 +20,9 @@ export interface Ending {
 /** The daemon as a process of its own, on the virtual host. */
 export interface Daemon {
   readonly api: Api;
+  readonly pid: number;
+  /** Lines of its log so far. */
+  readonly log: readonly string[];
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ending>;
 }
 
@@ -29,11 +32,14 @@ export async function stateFolder(): Promise<{ readonly path: string; [Symbol.as
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-export async function startDaemon(state: string): Promise<Daemon> {
-  const { child, ended } = launch(state);
+/** `within` are the words before its command, such as those that enter a mount namespace. */
+export async function startDaemon(state: string, within: readonly string[] = []): Promise<Daemon> {
+  const { child, ended } = launch(state, within);
+  const log: string[] = [];
   const lines = createInterface({ input: child.stdout ?? nothing() });
   const found = Promise.withResolvers<string>();
   lines.on('line', (line) => {
+    log.push(line);
     const url = /serving on (http:\S+?)\/?"/.exec(line)?.[1];
     if (url !== undefined) found.resolve(url);
   });
@@ -44,6 +50,8 @@ export async function startDaemon(state: string): Promise<Daemon> {
   const url = await Promise.race([found.promise, died]);
   return {
     api: new Api(url, { user: 'root', password }),
+    pid: child.pid ?? nothing(),
+    log,
     async end(signal) {
       child.kill(signal);
       return ended;
@@ -52,8 +60,8 @@ export async function startDaemon(state: string): Promise<Daemon> {
 }
 
 /** Starts a daemon that is expected to end by itself. */
-export async function runDaemon(state: string): Promise<Ending> {
-  const { child, ended } = launch(state);
+export async function runDaemon(state: string, within: readonly string[] = []): Promise<Ending> {
+  const { child, ended } = launch(state, within);
   // One that serves after all must not keep the test waiting.
   const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
   try {
@@ -63,8 +71,9 @@ export async function runDaemon(state: string): Promise<Ending> {
   }
 }
 
-function launch(state: string): { readonly child: ChildProcess; readonly ended: Promise<Ending> } {
-  const child = spawn(process.execPath, [main, '--listen', '127.0.0.1:0', '--state', state, '--disks', '24x256M', '--log-level', 'info'], {
+function launch(state: string, within: readonly string[]): { readonly child: ChildProcess; readonly ended: Promise<Ending> } {
+  const [program = '', ...words] = [...within, process.execPath, main, '--listen', '127.0.0.1:0', '--state', state, '--disks', '24x256M', '--log-level', 'info'];
+  const child = spawn(program, words, {
     env: { PATH: process.env['PATH'] ?? '', HOME: state, XDG_CONFIG_HOME: state, HOLDFAST_ROOT_PASSWORD: password },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -13,14 +13,15 @@ class CountingShelf implements JobShelf {
     return this.bodies.push({ id: this.bodies.length + 1, subject, body });
   }
 
-  putJob(id: number, body: string): void {
-    const job = this.bodies[id - 1];
-    if (job !== undefined) job.body = body;
+  putJob(id: number, subject: string, body: string): void {
+    const job = this.bodies.find((one) => one.id === id);
+    if (job === undefined) this.bodies.push({ id, subject, body });
+    else job.body = body;
   }
 
   jobs(limit: number): readonly { readonly id: number; readonly body: string }[] {
     this.reads += 1;
-    return this.bodies.toReversed().slice(0, limit);
+    return this.bodies.toSorted((a, b) => b.id - a.id).slice(0, limit);
   }
 }
 
@@ -63,5 +64,47 @@ test('a job that ended more than two hundred jobs ago is no longer among the las
   assert.deepEqual(
     jobs.lastEnded.map(({ id }) => id),
     [201],
+  );
+});
+
+test('a job that cannot be written down runs, is listed by a number of its own, and is written down later', async (t) => {
+  const shelf = new CountingShelf();
+  let isFull = false;
+  const full = () => {
+    if (isFull) throw new Error('database or disk is full');
+  };
+  const failing: JobShelf = {
+    addJob(subject, body) {
+      full();
+      return shelf.addJob(subject, body);
+    },
+    putJob(id, subject, body) {
+      full();
+      shelf.putJob(id, subject, body);
+    },
+    jobs: (limit, subject) => shelf.jobs(limit).filter((one) => subject === undefined || JSON.parse(one.body).subject === subject),
+  };
+  const host = await virtualHost(t);
+  const reported: unknown[] = [];
+  const jobs = new Jobs(failing, new EventBus(Date.now), Date.now, (error) => reported.push(error));
+  const states = () => jobs.list(10).map(({ id, subject, state }) => `${id} ${subject} ${state}`);
+  await jobs.start(task('tasks/rsync/1', false), host).done;
+  const begunBefore = jobs.start(task('tasks/rsync/2', true), host);
+  isFull = true;
+  await begunBefore.done;
+  const { id, done } = jobs.start(task('tasks/rsync/1', false), host);
+  assert.equal(jobs.get(id)?.state, 'running');
+  await done;
+  const expected = ['3 tasks/rsync/1 finished', '2 tasks/rsync/2 failed', '1 tasks/rsync/1 finished'];
+  assert.deepEqual(states(), expected);
+  assert.equal(jobs.last('tasks/rsync/1')?.id, 3);
+  assert.ok(reported.length >= 2);
+  isFull = false;
+  await jobs.start(task('tasks/rsync/3', false), host).done;
+  assert.deepEqual(states(), ['4 tasks/rsync/3 finished', ...expected]);
+  const later = new Jobs(failing, new EventBus(Date.now), Date.now);
+  assert.deepEqual(
+    later.list(10).map((job) => `${job.id} ${job.subject} ${job.state}`),
+    ['4 tasks/rsync/3 finished', ...expected],
   );
 });

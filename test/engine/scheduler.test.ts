@@ -12,7 +12,13 @@ function watched(line: string, from: number) {
   const [minutes = '', hour = '', daymonth = '', month = '', dayweek = ''] = line.split(' ');
   const task: Task = { title: 'one', subject: 'tasks/rsync/1', run: async () => ({}) };
   let entries: readonly Entry[] = [{ subject: task.subject, record: {}, part: 0, when: { minute: minutes, hour, daymonth, month, dayweek }, task: () => task }];
-  const scheduler = new Scheduler({ entries: () => entries, start: () => started.push(new Date(clock.now()).toISOString().slice(11, 16)), now: clock.now, zone: () => 'UTC' });
+  const scheduler = new Scheduler({
+    entries: () => entries,
+    start: () => started.push(new Date(clock.now()).toISOString().slice(11, 16)),
+    failed: (_subject, error) => assert.fail(String(error)),
+    now: clock.now,
+    zone: () => 'UTC',
+  });
   return {
     started,
     /** Looks every minute, a little late as timers are. */
@@ -68,4 +74,28 @@ test('a record that is gone is not started', () => {
   clock.remove();
   clock.pass(20);
   assert.deepEqual(clock.started, ['00:05']);
+});
+
+test('a task that cannot be started keeps no other from being started', () => {
+  const clock = standingClock(Date.UTC(2026, 0, 1));
+  const task: Task = { title: 'one', subject: 'tasks/rsync/1', run: async () => ({}) };
+  const when = { minute: '*', hour: '*', daymonth: '*', month: '*', dayweek: '*' };
+  const entry = (subject: string, make: () => Task) => ({ subject, record: {}, part: 0, when, task: make });
+  const broken = entry('tasks/rsync/1', () => {
+    throw new TypeError('a defect');
+  });
+  const entries = [broken, entry('tasks/rsync/2', () => task)];
+  const started: string[] = [];
+  const failed: string[] = [];
+  const scheduler = new Scheduler({
+    entries: () => entries,
+    start: ({ title }) => started.push(title),
+    failed: (subject, error) => failed.push(`${subject}: ${String(error)}`),
+    now: clock.now,
+    zone: () => 'UTC',
+  });
+  clock.advance(minute);
+  scheduler.look();
+  assert.deepEqual(started, ['one']);
+  assert.deepEqual(failed, ['tasks/rsync/1: TypeError: a defect']);
 });

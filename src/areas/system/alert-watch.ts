@@ -24,6 +24,8 @@ export class AlertWatch {
   #soon: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
   #looks = 0;
+  /** Alerts that were mailed, which could not be written down. */
+  readonly #unnoted = new Set<string>();
 
   constructor(engine: Engine, log: Log) {
     this.#engine = engine;
@@ -59,19 +61,24 @@ export class AlertWatch {
     const alerts = alertsOf(engine.world, engine.health);
     const gone = view.all(alertNote).filter(({ alert }) => !alerts.some(({ id }) => id === alert));
     const seen = view.all(notice).filter((one) => engine.health.now - one.at > forgotten && view.find(alertNote, 'alert', noticeAlertId(one))?.dismissed === true);
-    const fresh = alerts.filter(({ id }) => view.find(alertNote, 'alert', id)?.mailed !== true && view.find(alertNote, 'alert', id)?.dismissed !== true);
+    for (const id of this.#unnoted) if (!alerts.some((one) => one.id === id)) this.#unnoted.delete(id);
+    const fresh = alerts.filter(({ id }) => !this.#unnoted.has(id) && view.find(alertNote, 'alert', id)?.mailed !== true && view.find(alertNote, 'alert', id)?.dismissed !== true);
     const settings = view.only(emailSettings);
     const isSent = settings.em_outgoingserver !== '' && fresh.length > 0 && (await this.#mail(fresh));
-    if (gone.length === 0 && seen.length === 0 && !isSent) return;
+    if (isSent) for (const { id } of fresh) this.#unnoted.add(id);
+    // A full disk must not become a mail every minute.
+    const mailed = alerts.map(({ id }) => id).filter((id) => this.#unnoted.has(id));
+    if (gone.length === 0 && seen.length === 0 && mailed.length === 0) return;
     await engine.change('note what was told of alerts', asker, (draft) => {
       for (const { id } of gone) if (draft.get(alertNote, id) !== undefined) draft.remove(alertNote, id);
       for (const { id } of seen) if (draft.get(notice, id) !== undefined) draft.remove(notice, id);
-      for (const { id } of isSent ? fresh : []) {
+      for (const id of mailed) {
         const note = draft.find(alertNote, 'alert', id);
         if (note === undefined) draft.create(alertNote, { alert: id, mailed: true });
         else draft.update(alertNote, note.id, { mailed: true });
       }
     });
+    for (const id of mailed) this.#unnoted.delete(id);
   }
 
   /** Whether the letter was taken. One that was not is tried again at the next look. */

@@ -40,6 +40,9 @@ const day = 86_400_000;
 /** Shares of a pool or disk that may be used before it is told. */
 const fullness = { warn: 0.8, critical: 0.9 } as const;
 
+/** Shares of the machine's own file systems that are still free when it is reported. */
+const room = { warn: 0.1, critical: 0.05 } as const;
+
 /** Seconds by which a clock is off before it is told. */
 const farOff = 5;
 
@@ -95,8 +98,19 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
   for (const { unit, reason } of health.degraded) raise('CRIT', 'unit', unit, `The machine is not what the configuration says (${unit}): ${reason}`);
   for (const unit of health.drifted) raise('WARN', 'drift', unit, `The machine was changed by other hands (${unit}); /api/holdfast/v1/drift tells how.`);
   for (const { id, title, error } of health.failedJobs) raise('CRIT', 'job', String(id), `A task failed: ${title}. ${error ?? ''}`.trim());
-  const { free, total } = health.space;
-  if (total > 0 && free < total * 0.05) raise('CRIT', 'space', 'state', `Only ${showSize(free)} are left where the configuration is kept. Without space nothing can be changed.`);
+  if (health.obstacle !== undefined) raise('CRIT', 'obstacle', 'state', health.obstacle);
+  for (const { path, holds, free, total } of health.fileSystems) {
+    const left = total > 0 ? free / total : 1;
+    if (left >= room.warn) continue;
+    const what = holds === 'configuration' ? `The file system of ${path}, where the configuration is kept,` : `The file system of ${path}`;
+    const then = holds === 'configuration' ? 'When it is full, nothing can be changed.' : 'When it is full, services fail.';
+    raise(
+      left < room.critical ? 'CRIT' : 'WARN',
+      'space',
+      holds === 'configuration' ? 'state' : path,
+      `${what} is almost full: ${showSize(free)} of ${showSize(total)} are free. ${then} Remove what is not needed.`,
+    );
+  }
   for (const record of view.all(certificateAuthority)) certificateAlerts(record, `${certificateAuthority.path}/${record.id}`, health.now, raise);
   for (const record of view.all(certificate)) certificateAlerts(record, `${certificate.path}/${record.id}`, health.now, raise);
   for (const one of view.all(notice)) if (holds(one, view, health.now)) alerts.push({ id: noticeAlertId(one), level: one.level, message: one.message });

@@ -33,7 +33,9 @@ export class VirtualDisks implements Disks {
 
   constructor(path: string, options: { disks: readonly VirtualDisk[]; usedBy: (disk: string) => string | undefined; isBroken: (disk: string) => boolean }) {
     this.#memory = new Memory(path, mapOf(isTuning), Object.freeze({}));
-    this.#memory.keep(Object.freeze({ ...Object.fromEntries(options.disks.map(({ name }) => [name, factory])), ...this.#memory.value }));
+    // A machine that is as it was is opened without a write: the disk of its files may be full.
+    const fresh = options.disks.filter(({ name }) => this.#memory.value[name] === undefined);
+    if (fresh.length > 0) this.#memory.keep(Object.freeze({ ...Object.fromEntries(fresh.map(({ name }) => [name, factory])), ...this.#memory.value }));
     this.#disks = options.disks;
     this.#usedBy = options.usedBy;
     this.#isBroken = options.isBroken;

@@ -18,8 +18,8 @@ export class VirtualFiles implements Files {
     this.#staged = options.staged;
     this.#isMounted = options.isMounted;
     // What a killed process left there is read by nobody.
-    rmSync(this.#staged, { recursive: true, force: true });
     mkdirSync(this.#staged, { recursive: true });
+    for (const name of readdirSync(this.#staged)) rmSync(join(this.#staged, name), { recursive: true, force: true });
   }
 
   async read(path: string, { encoding = 'utf8' }: { readonly encoding?: Encoding } = {}): Promise<string | undefined> {

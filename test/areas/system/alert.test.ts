@@ -11,19 +11,28 @@ import { Tables } from '../../../src/engine/tables.ts';
 import { machine } from '../../units/support/configuration.ts';
 
 const GiB = 1024 ** 3;
-const well: Health = { now: Date.UTC(2026, 0, 1), degraded: [], drifted: [], failedJobs: [], space: { free: 50 * GiB, total: 100 * GiB } };
+const well: Health = { now: Date.UTC(2026, 0, 1), degraded: [], drifted: [], failedJobs: [], fileSystems: [], obstacle: undefined };
 const view = new LayeredDraft(new Tables([certificate, certificateAuthority, notice, domainSettings]), machine, new Map());
 view.plant(domainSettings, domainSettings.seed(machine));
 
 const told = (health: Partial<Health>, condition: Partial<typeof machine.condition> = {}) =>
   alertsOf({ view, facts: { ...machine, condition: { ...machine.condition, ...condition } } }, { ...well, ...health });
 
-test('little space where the configuration is kept is told while it is little', () => {
+test('little room on a file system of the machine itself is reported before it is full, and more urgently later', () => {
+  const at = (path: string, holds: 'configuration' | 'system', free: number) => ({ path, holds, free: free * GiB, total: 100 * GiB });
+  const alerts = (...fileSystems: Health['fileSystems']) => told({ fileSystems }).map(({ level, message }) => `${level} ${message}`);
+  assert.deepEqual(alerts(at('/var/lib/holdfast', 'configuration', 9), at('/', 'system', 4)), [
+    'WARN The file system of /var/lib/holdfast, where the configuration is kept, is almost full: 9.0 GiB of 100.0 GiB are free. When it is full, nothing can be changed. Remove what is not needed.',
+    'CRIT The file system of / is almost full: 4.0 GiB of 100.0 GiB are free. When it is full, services fail. Remove what is not needed.',
+  ]);
+  assert.deepEqual(alerts(at('/var/lib/holdfast', 'configuration', 11), at('/', 'system', 11)), []);
+});
+
+test('that changes cannot be kept is an alert with the reason', () => {
   assert.deepEqual(
-    told({ space: { free: 4 * GiB, total: 100 * GiB } }).map(({ level, message }) => `${level} ${message}`),
-    ['CRIT Only 4.0 GiB are left where the configuration is kept. Without space nothing can be changed.'],
+    told({ obstacle: 'The file system of /var is full.' }).map(({ level, message }) => `${level} ${message}`),
+    ['CRIT The file system of /var is full.'],
   );
-  assert.deepEqual(told({ space: { free: 6 * GiB, total: 100 * GiB } }), []);
 });
 
 test('a unit that could not be made true, one that was changed by others and a task that failed are told', () => {
