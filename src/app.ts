@@ -8,6 +8,7 @@ import { catalogue } from './areas/index.ts';
 import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
 import { enablePlugin, installPlugin } from './areas/plugins/install.ts';
 import { portRule } from './areas/services/ports.ts';
+import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { NoticeDesk } from './areas/system/notice-desk.ts';
 import { sendTestMail } from './areas/system/test-mail.ts';
@@ -21,6 +22,7 @@ import { Gate } from './http/auth.ts';
 import type { Extra } from './http/beyond.ts';
 import { buildServer } from './http/server.ts';
 import { backUp, listBackups, restore } from './store/backups.ts';
+import { PoolBackups } from './store/pool-backups.ts';
 import type { Store } from './store/store.ts';
 import { accesses, units } from './units/index.ts';
 
@@ -36,6 +38,8 @@ export interface AppParts {
   readonly rootPassword: string | undefined;
   /** Whether alerts are looked for and mailed by themselves. */
   readonly watchesAlerts?: boolean;
+  /** The state folder, where backups are to be kept on the pools too. */
+  readonly backsUpFrom?: string;
   /** Where it will listen, so that no service is told to listen there too. */
   readonly listen?: { readonly address: string; readonly port: number };
   readonly resources?: readonly Resource[];
@@ -98,6 +102,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   );
   const notices = new NoticeDesk(engine, log, now);
   const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
+  const poolBackups = parts.backsUpFrom === undefined ? undefined : new PoolBackups({ engine, files: host.files, log, state: parts.backsUpFrom, without: [machineKey] });
   const extras = new Map<string, Extra>([
     ['POST plugins', (body, asker) => installPlugin(engine.operations(asker), body)],
     ['POST plugins/enable', (body, asker) => enablePlugin(engine.operations(asker), body)],
@@ -118,6 +123,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
       await server.close();
       await watch?.close();
       await notices.close();
+      await poolBackups?.close();
       await engine.close();
       await passwords.close();
       await host.close();

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { isKeptResource } from '../engine/engine.ts';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
+import { StoreError } from '../store/open.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
 import { type Door, type Installing, installPlugin, PluginError } from './plugin.ts';
+import { acceptState, beginAgain, describeState, restoreState, showRecoveryKey } from './recover.ts';
 import { serve } from './serve.ts';
 import { type Options, readSettings, SettingsError } from './settings.ts';
 
@@ -48,6 +51,7 @@ export async function run(words: readonly string[]): Promise<void> {
     .argument('<event>')
     .option(...folder)
     .action((event: string, { to }: { to: string }) => tell(to, fromUpsmon(event, process.env)));
+  addRecover(program);
   program
     .command('plugin')
     .description('install plugins into jails')
@@ -70,9 +74,49 @@ export async function run(words: readonly string[]): Promise<void> {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else if (error instanceof SettingsError) fail(error.message);
     else if (error instanceof PluginError) fail(error.message);
+    else if (error instanceof StoreError) fail(error.message);
     else if (words.includes('notify')) fail(`the daemon was not told: ${messageOf(error)}`);
     else throw error;
   }
+}
+
+/** The ways out when the daemon refuses its state. The daemon must not run meanwhile. */
+function addRecover(program: Command): void {
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  const settingsOf = (command: Command) => readSettings(command.optsWithGlobals(), process.env, process.getuid?.() === 0);
+  const withState = (command: Command) =>
+    command
+      .option('--state <dir>', 'folder of the configuration, as for serve')
+      .option('--host <kind>', 'virtual or linux, as for serve')
+      .option('--config <file>', 'file with further settings (default for root: /etc/holdfast/holdfast.conf)');
+  const recovering = (command: Command) => ({ settings: settingsOf(command), yes: command.opts()['yes'] === true, say });
+  const recover = withState(program.command('recover'))
+    .description('when the daemon refuses its state: show what there is and what can be done')
+    .action((_options: object, command: Command) => describeState(settingsOf(command), say));
+  recover
+    .command('restore')
+    .description('restore a backup: the newest on the pools, or a file')
+    .argument('[file]')
+    .option('--key <key>', 'recovery key or passphrase of the backup, where it does not lie beside it (or HOLDFAST_RECOVERY_KEY in the environment)')
+    .option('--yes', 'do it')
+    .action(async (file: string | undefined, { key }: { key?: string }, command: Command) => {
+      const { catalogue } = await import('../areas/index.ts');
+      await restoreState(recovering(command), file, key, catalogue.filter(isKeptResource));
+    });
+  recover
+    .command('accept')
+    .description('go on with a database that has lost its newest changes')
+    .option('--yes', 'do it')
+    .action((_options: object, command: Command) => acceptState(recovering(command)));
+  recover
+    .command('new')
+    .description('begin with an empty configuration')
+    .option('--yes', 'do it')
+    .action((_options: object, command: Command) => beginAgain(recovering(command)));
+  recover
+    .command('key')
+    .description('show the key that opens the secrets of backups on pools, to be written down')
+    .action((_options: object, command: Command) => showRecoveryKey(settingsOf(command), say));
 }
 
 /** Where a daemon of this machine is that has the same settings. */

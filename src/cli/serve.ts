@@ -5,7 +5,8 @@ import pino from 'pino';
 import { type App, buildApp } from '../app.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
-import { Store, StoreError, type StoreOptions } from '../store/store.ts';
+import { StoreError, type StoreOptions } from '../store/open.ts';
+import { Store } from '../store/store.ts';
 import { serveThroughErrors } from './last-handler.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
 import { notifySystemd } from './sd-notify.ts';
@@ -30,6 +31,7 @@ export async function serve(settings: Settings, version: string): Promise<void> 
       rootPassword: settings.rootPassword,
       listen: settings.listen,
       watchesAlerts: true,
+      backsUpFrom: settings.state,
     });
   } catch (error) {
     if (!(error instanceof StoreError) && !(error instanceof HostError)) throw error;

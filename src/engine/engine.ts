@@ -277,6 +277,11 @@ export class Engine {
     return new Map(this.#exchangeable.map((resource) => [resource, [...this.#tables.table(resource).all()]]));
   }
 
+  /** All records that are kept, also those that belong to this machine alone. */
+  get wholeConfiguration(): Configuration {
+    return new Map(this.resources.filter(isKeptResource).map((resource) => [resource, [...this.#tables.table(resource).all()]]));
+  }
+
   /** What the configuration was when the system was fresh. */
   get freshConfiguration(): Configuration {
     return new Map(this.#exchangeable.map((resource) => [resource, this.#store.loadFresh(resource)]));
@@ -352,6 +357,7 @@ export class Engine {
       this.#tables.table(resource).load(records, lastId);
     }
     this.#confirmation.takeBackAtStart(this.#store.provisional(this.resources.filter(isKeptResource)));
+    await this.#spareAccounts();
     await this.#seed();
     for (const resource of this.resources.filter(isKeptResource)) if (resource.kind === 'collection') await this.#begin(resource);
     for (const topic of topics) await this.#followAll(topic);
@@ -372,6 +378,19 @@ export class Engine {
       if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
       this.#log.error({ error: messageOf(error) }, `could not begin: ${resource.title}`);
     }
+  }
+
+  /**
+   * A configuration that is fresh names no accounts. Those that Holdfast made on this machine before belong to somebody
+   * all the same, and so do the files of theirs: they stay as the system's own.
+   */
+  async #spareAccounts(): Promise<void> {
+    if (this.#store.revisions(1).length > 0) return;
+    const { users, groups } = await this.#host.accounts.owned();
+    if (users.length === 0 && groups.length === 0) return;
+    await this.#host.accounts.disown();
+    await this.#facts.renew('accounts');
+    this.#log.warn({ users: users.map(({ name }) => name), groups: groups.map(({ name }) => name) }, 'accounts of an earlier configuration stay as accounts of the system');
   }
 
   /** Gives a fresh system its first records. A resource that has ever had one is left alone. */

@@ -25,19 +25,28 @@ async function sealBy(passphrase: string, salt: Buffer): Promise<Seal> {
   return new Seal(await promise);
 }
 
-/** Without a passphrase the file has no secrets: no key protects what lies about in the clear. */
-export async function writeBackup(
-  configuration: Configuration,
-  { version, at, passphrase }: { readonly version: string; readonly at: string; readonly passphrase?: string },
-): Promise<Members> {
+/** What seals the secrets of files; the salt goes into them. */
+export interface BackupSeal {
+  readonly seal: Seal;
+  readonly salt: Buffer;
+}
+
+export async function newBackupSeal(passphrase: string): Promise<BackupSeal> {
   const salt = randomBytes(16);
-  const seal = passphrase === undefined ? undefined : await sealBy(passphrase, salt);
+  return { seal: await sealBy(passphrase, salt), salt };
+}
+
+/** Without a seal the file has no secrets: no key protects what lies about in the clear. */
+export function writeBackup(
+  configuration: Configuration,
+  { version, at, sealed }: { readonly version: string; readonly at: string; readonly sealed?: BackupSeal | undefined },
+): Members {
   const bodyOf = (fields: Fields, record: Members) => {
     const body: Record<string, unknown> = { id: record['id'] };
     for (const [name, field] of Object.entries(fields)) {
       if (!isKept(field)) continue;
       if (!field.secret || isUnset(record[name])) body[name] = record[name];
-      else if (seal !== undefined) body[name] = seal.close(record[name]);
+      else if (sealed !== undefined) body[name] = sealed.seal.close(record[name]);
     }
     return body;
   };
@@ -45,7 +54,7 @@ export async function writeBackup(
     holdfast_backup: format,
     version,
     made: at,
-    secrets: seal === undefined ? null : { salt: salt.toString('base64') },
+    secrets: sealed === undefined ? null : { salt: sealed.salt.toString('base64') },
     resources: Object.fromEntries([...configuration].map(([{ path, fields }, records]) => [path, records.map((record) => bodyOf(fields, record))])),
   };
   return { ...file, digest: digestOf(file) };
@@ -54,8 +63,15 @@ export async function writeBackup(
 /** What a file says, but for what it leaves to the configuration that it comes to: secrets, and what came with a later version. */
 export type Reading = (current: Configuration, fresh: Configuration) => Configuration;
 
+interface ReadingOptions {
+  readonly resources: readonly Kept[];
+  readonly passphrase?: string | undefined;
+  /** Whether Holdfast wrote it where only root writes: it may then say what no client could send. */
+  readonly trusted?: boolean;
+}
+
 /** Reads a file that may be anything. Each problem is told by the record that has it. */
-export async function readBackup(file: unknown, { resources, passphrase }: { readonly resources: readonly Kept[]; readonly passphrase?: string | undefined }): Promise<Reading> {
+export async function readBackup(file: unknown, { resources, passphrase, trusted = false }: ReadingOptions): Promise<Reading> {
   const { holdfast_backup: made, digest, ...rest } = isObject(file) ? file : {};
   if (typeof made !== 'number') throw wrongFile('This is no backup of a configuration of Holdfast.');
   if (made > format) throw wrongFile(`A newer Holdfast wrote this backup (version ${made} of its format; this one knows ${format}).`);
@@ -67,7 +83,11 @@ export async function readBackup(file: unknown, { resources, passphrase }: { rea
   const found = new Map<Kept, readonly Partly[]>();
   for (const resource of resources) {
     const list = bodies[resource.path];
-    if (list !== undefined) found.set(resource, readRecords(resource, list, seal, issues));
+    if (list !== undefined)
+      found.set(
+        resource,
+        readRecords(resource, list, seal, issues).map((one) => (trusted ? { ...one, doubtful: [] } : one)),
+      );
   }
   issues.throwIfAny();
   return (current, fresh) => {

@@ -7,7 +7,7 @@ import { readSent } from '../engine/record.ts';
 import type { Configuration, SentOf } from '../engine/resource.ts';
 import { isObject } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
-import { readBackup, writeBackup } from './backup-file.ts';
+import { newBackupSeal, readBackup, writeBackup } from './backup-file.ts';
 
 const passphrase = inputOnly(
   secret(where(text({ says: 'What seals the secrets of the file.', max: 256, untrimmed: true }), (value) => (value.length < 8 ? 'It has at least 8 characters.' : undefined))),
@@ -20,8 +20,8 @@ const restoreFields = { passphrase, backup: inputOnly(integer({ says: 'Number of
 /** The configuration as one file; with its secrets when there is a passphrase to seal them by. */
 export async function backUp(engine: Engine, body: unknown): Promise<unknown> {
   const sent = readBody(backupFields, body);
-  const made = { version: engine.version, at: new Date(engine.now()).toISOString() };
-  return writeBackup(engine.configuration, { ...made, ...(sent.passphrase === undefined ? {} : { passphrase: sent.passphrase }) });
+  const sealed = sent.passphrase === undefined ? undefined : await newBackupSeal(sent.passphrase);
+  return writeBackup(engine.configuration, { version: engine.version, at: new Date(engine.now()).toISOString(), sealed });
 }
 
 /** The backups that were made by themselves, each before a change of the whole configuration. */

@@ -10,7 +10,7 @@
  * - The machine's own mark lies outside the state folder and stays when that is lost.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject } from '../lib/json.ts';
 
@@ -53,7 +53,7 @@ export function readMachineMark(file: string): { readonly state: string } | unde
 
 export function writeMachineMark(file: string, state: string): void {
   if (readMachineMark(file)?.state === state) return;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
+  makeFolder(dirname(file), 0o755);
   replaceDurably(file, `${JSON.stringify({ state })}\n`);
 }
 
@@ -74,6 +74,13 @@ export function replaceDurably(file: string, content: string): void {
     throw error;
   }
   syncFolder(dirname(file));
+}
+
+/** Makes a folder and its missing parents. Where none can be made, as in /proc, the `recursive` option of Node tries for ever. */
+export function makeFolder(folder: string, mode: number): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder), mode);
+  mkdirSync(folder, { mode });
 }
 
 /** Removes a file; none there is no fault. Unlike `rmSync`, it tells a read-only file system by its code. */

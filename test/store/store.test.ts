@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { StoreError } from '../../src/store/store.ts';
+import { StoreError } from '../../src/store/open.ts';
 import { appliance } from '../support/appliance.ts';
 
 /** Everything in the state folder itself, as bytes. */

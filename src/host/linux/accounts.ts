@@ -59,6 +59,10 @@ export class LinuxAccounts implements Accounts {
     });
   }
 
+  disown(): Promise<void> {
+    return this.#inTurn(() => this.#keep({ users: [], groups: [] }));
+  }
+
   createGroup({ name, gid }: GroupSpec): Promise<void> {
     return this.#inTurn(async () => {
       mustBeName(name, 'groupadd', 'group');

@@ -6,6 +6,9 @@ export interface Accounts {
   /** Those that Holdfast made, with what only they carry. */
   owned(): Promise<OwnedAccounts>;
 
+  /** Forgets which accounts Holdfast made: they stay as they are, and are never changed or removed from then on. */
+  disown(): Promise<void>;
+
   createGroup(group: GroupSpec): Promise<void>;
   /** Gives the group another number. Users whose primary group it is follow it. */
   changeGroup(group: GroupSpec): Promise<void>;

@@ -47,17 +47,29 @@ const isUser = shapeOf<UserSpec>({
 
 export class VirtualAccounts implements Accounts {
   readonly #memory: Memory<OwnedAccounts>;
+  /** Those that Holdfast made and does not own any more. */
+  readonly #disowned: Memory<OwnedAccounts>;
 
   constructor(path: string) {
-    this.#memory = new Memory(path, shapeOf<OwnedAccounts>({ users: listOf(isUser), groups: listOf(isGroup) }), Object.freeze({ users: [], groups: [] }));
+    const isAccounts = shapeOf<OwnedAccounts>({ users: listOf(isUser), groups: listOf(isGroup) });
+    const none = Object.freeze({ users: [], groups: [] });
+    this.#memory = new Memory(path, isAccounts, none);
+    this.#disowned = new Memory(path.replace(/\.json$/, '-disowned.json'), isAccounts, none);
   }
 
   async known(): Promise<KnownAccounts> {
-    return Object.freeze({ users: [...builtinUsers, ...this.#memory.value.users.map(systemUser)], groups: this.#groups(), shells });
+    return Object.freeze({ users: [...this.#systemUsers, ...this.#memory.value.users.map(systemUser)], groups: this.#groups(), shells });
   }
 
   async owned(): Promise<OwnedAccounts> {
     return this.#memory.value;
+  }
+
+  async disown(): Promise<void> {
+    const { users, groups } = this.#memory.value;
+    const { users: earlierUsers, groups: earlierGroups } = this.#disowned.value;
+    this.#disowned.keep(Object.freeze({ users: [...earlierUsers, ...users], groups: [...earlierGroups, ...groups] }));
+    this.#memory.keep(Object.freeze({ users: [], groups: [] }));
   }
 
   async createGroup(group: GroupSpec): Promise<void> {
@@ -98,20 +110,20 @@ export class VirtualAccounts implements Accounts {
   async createUser(user: UserSpec): Promise<void> {
     mustBeName('useradd', 'user', user.name);
     const { users, groups } = this.#memory.value;
-    if ([...builtinUsers, ...users].some((one) => one.name === user.name)) throw new HostError(`useradd: user '${user.name}' already exists`);
+    if ([...this.#systemUsers, ...users].some((one) => one.name === user.name)) throw new HostError(`useradd: user '${user.name}' already exists`);
     this.#memory.keep(Object.freeze({ users: [...users, this.#checked('useradd', user)], groups }));
   }
 
   async changeUser(user: UserSpec): Promise<void> {
     const { users, groups } = this.#memory.value;
-    if (!users.some((one) => one.name === user.name)) throw new HostError(unowned('usermod', 'user', user.name, builtinUsers));
+    if (!users.some((one) => one.name === user.name)) throw new HostError(unowned('usermod', 'user', user.name, this.#systemUsers));
     const changed = this.#checked('usermod', user);
     this.#memory.keep(Object.freeze({ users: users.map((one) => (one.name === user.name ? changed : one)), groups }));
   }
 
   async removeUser(name: string): Promise<void> {
     const { users, groups } = this.#memory.value;
-    if (!users.some((one) => one.name === name)) throw new HostError(unowned('userdel', 'user', name, builtinUsers));
+    if (!users.some((one) => one.name === name)) throw new HostError(unowned('userdel', 'user', name, this.#systemUsers));
     this.#memory.keep(Object.freeze({ users: users.filter((one) => one.name !== name), groups }));
   }
 
@@ -129,7 +141,11 @@ export class VirtualAccounts implements Accounts {
   }
 
   #groups(): readonly SystemGroup[] {
-    return [...builtinGroups, ...this.#memory.value.groups];
+    return [...builtinGroups, ...this.#disowned.value.groups, ...this.#memory.value.groups];
+  }
+
+  get #systemUsers(): readonly SystemUser[] {
+    return [...builtinUsers, ...this.#disowned.value.users.map(systemUser)];
   }
 }
 

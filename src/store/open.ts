@@ -1,0 +1,235 @@
+/** How the state folder is opened: what is refused, what is migrated, and what is read in place of a file that cannot be opened. */
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { isObject } from '../lib/json.ts';
+import { messageOf } from '../lib/text.ts';
+import { databaseFile, digestOfRevision, keyFile, markFile, type RevisionMark, readMachineMark, readMark, replaceDurably, startingFile, syncFolder } from './marks.ts';
+import { migrations } from './migrations.ts';
+import { type Lack, lackOf } from './reserve.ts';
+import { Seal } from './seal.ts';
+
+/** Why the state folder cannot be used. The message is for the person who starts the daemon. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+}
+
+export interface StoreOptions {
+  /** Bytes of the file that is given up when the disk is full; none unless told. */
+  readonly reserve?: number;
+  /** A file outside the state folder that says that this machine was configured. */
+  readonly machineMark?: string;
+  /** Folders on other file systems that should not fill up. */
+  readonly watched?: readonly string[];
+  /** Whether the state is taken as it is, though it has lost something. */
+  readonly accepts?: boolean;
+  /** Whether nothing is written: a copy is read. */
+  readonly onlyLooks?: boolean;
+}
+
+export interface Opened {
+  readonly database: Database.Database;
+  readonly seal: Seal;
+  /** The folder of the copy in memory, where the true file could not be opened. */
+  readonly copy: string | undefined;
+  /** Why nothing can be kept. */
+  readonly lack: Lack | undefined;
+}
+
+interface OpenOptions extends Pick<StoreOptions, 'accepts' | 'onlyLooks'> {
+  readonly inPlace?: boolean;
+}
+
+/** Opens the database in place, or, where the disk cannot be written to, a copy of it. */
+export function openState(folder: string, options: OpenOptions): Opened {
+  if (options.onlyLooks === true) return openCopy(folder, options, undefined);
+  try {
+    return { ...openFile(databaseFile(folder), folder, options), copy: undefined, lack: undefined };
+  } catch (error) {
+    const lack = lackOf(error);
+    if (lack === undefined || options.inPlace === true || !existsSync(keyFile(folder))) throw error;
+    return openCopy(folder, options, lack);
+  }
+}
+
+function openCopy(folder: string, options: OpenOptions, lack: Lack | undefined): Opened {
+  const copy = copyOf(databaseFile(folder));
+  try {
+    return { ...openFile(join(copy, basename(databaseFile(folder))), folder, options), copy, lack };
+  } catch (error) {
+    rmSync(copy, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function openFile(file: string, folder: string, { accepts, onlyLooks }: OpenOptions): Pick<Opened, 'database' | 'seal'> {
+  const database = openDatabase(file);
+  try {
+    // Before anything is written.
+    if (accepts !== true) refuseBehind(database, folder);
+    migrate(database, file);
+    return { database, seal: sealOf(database, folder, onlyLooks === true) };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+export function closeState({ database, copy }: Pick<Opened, 'database' | 'copy'>): void {
+  database.close();
+  if (copy !== undefined) rmSync(copy, { recursive: true, force: true });
+}
+
+/** Where a machine has memory as a file system; where all are full, the last failure is thrown. */
+function copyOf(file: string): string {
+  let failure: unknown;
+  for (const place of ['/run', '/dev/shm', tmpdir()]) {
+    try {
+      const folder = mkdtempSync(join(place, 'holdfast-copy-'));
+      try {
+        for (const one of [file, `${file}-wal`]) if (existsSync(one)) copyFileSync(one, join(folder, basename(one)));
+        return folder;
+      } catch (error) {
+        rmSync(folder, { recursive: true, force: true });
+        throw error;
+      }
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** A key is made for a new database only: a new one would not open what is kept. */
+function sealOf(database: Database.Database, folder: string, onlyLooks: boolean): Seal {
+  const key = keyFile(folder);
+  if (existsSync(key)) return Seal.at(key);
+  if (hasRecords(database)) throw new StoreError(`${key} is missing, and without it the secrets beside it cannot be read. Restore it, or see: ${wayOut}.`);
+  if (onlyLooks) return new Seal(Buffer.alloc(32));
+  replaceDurably(startingFile(folder), '');
+  const seal = Seal.at(key);
+  syncFolder(folder);
+  return seal;
+}
+
+function hasRecords(database: Database.Database): boolean {
+  return hasTables(database) && database.prepare('SELECT EXISTS (SELECT * FROM documents)').pluck().get() === 1;
+}
+
+/** A database whose write-ahead log was lost soon after it was made has none. */
+function hasTables(database: Database.Database): boolean {
+  return Number(database.pragma('user_version', { simple: true })) > 0;
+}
+
+/** The newest revision of the database. */
+export function lastRevision(database: Database.Database): RevisionMark | undefined {
+  return revisionOf(database.prepare('SELECT * FROM revisions ORDER BY number DESC LIMIT 1').get());
+}
+
+function revisionOf(row: unknown): RevisionMark | undefined {
+  return isObject(row) ? { revision: Number(row['number']), digest: digestOfRevision(row) } : undefined;
+}
+
+export const wayOut = 'holdfast recover';
+
+/** Throws when a daemon has the database open. */
+export function mustBeUnused(folder: string): void {
+  const file = databaseFile(folder);
+  if (!existsSync(file)) return;
+  const database = new Database(file, { timeout: 0 });
+  try {
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.prepare('SELECT COUNT(*) FROM sqlite_master').get();
+  } catch (error) {
+    // A damaged one is in nobody's use.
+    if (isLocked(error)) throw inUse(file);
+  } finally {
+    database.close();
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Database.SqliteError && (error.code.startsWith('SQLITE_BUSY') || error.code.startsWith('SQLITE_LOCKED'));
+}
+
+function inUse(file: string): StoreError {
+  return new StoreError(`Another Holdfast uses ${file}. End it first, or give this one a state folder of its own.`);
+}
+
+/**
+ * SQLite takes a missing or empty file for a new database. Beside a key, or on a machine that was configured, it is one
+ * that has lost everything, and to begin with it would empty the machine.
+ */
+export function refuseLost(folder: string, machineMark: string | undefined): void {
+  const file = databaseFile(folder);
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
+  if (existsSync(startingFile(folder))) return;
+  const state = existsSync(file) ? `${file} is damaged: it is empty` : `${file} is missing`;
+  const machine = machineMark === undefined ? undefined : readMachineMark(machineMark);
+  const sign = existsSync(keyFile(folder))
+    ? `${keyFile(folder)} shows that there was a configuration`
+    : existsSync(markFile(folder))
+      ? `${markFile(folder)} shows that there was a configuration`
+      : machine && `${machineMark} shows that this machine was configured from ${machine.state}`;
+  if (sign !== undefined) throw new StoreError(`${state}, and ${sign}. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`);
+}
+
+/** Refuses a database that has lost revisions, or all records. */
+function refuseBehind(database: Database.Database, folder: string): void {
+  const file = databaseFile(folder);
+  if (!hasRecords(database)) {
+    if (!existsSync(keyFile(folder)) || existsSync(startingFile(folder))) return;
+    throw new StoreError(`${file} has no records, though there was a configuration. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`);
+  }
+  const mark = readMark(folder);
+  if (mark === undefined) return;
+  const last = lastRevision(database)?.revision ?? 0;
+  if (last < mark.revision)
+    throw new StoreError(
+      `${file} ends with revision ${last}, but revision ${mark.revision} was kept in it. Changes are lost, such as those of ${basename(file)}-wal. Nothing was changed. To go on with revision ${last} or to restore a backup: ${wayOut}.`,
+    );
+  const same = revisionOf(database.prepare('SELECT * FROM revisions WHERE number = ?').get(mark.revision));
+  if (same !== undefined && same.digest !== mark.digest)
+    throw new StoreError(
+      `${file} is another database than the one that was last used here: revision ${mark.revision} is not the same. Nothing was changed. To go on with it: ${wayOut}.`,
+    );
+}
+
+function openDatabase(file: string): Database.Database {
+  const database = new Database(file, { timeout: 0 });
+  try {
+    // The lock is held until the process ends, however it ends: the kernel lets go of it, no pid file can be stale.
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    // In KiB. Records are read once, at start; what is left is a few pages for each change.
+    database.pragma('cache_size = -2000');
+    const verdict = database.pragma('quick_check(1)', { simple: true });
+    if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict).replaceAll(/\s+/g, ' ')}. Holdfast does not replace it; to restore a backup: ${wayOut}.`);
+    return database;
+  } catch (error) {
+    database.close();
+    if (error instanceof StoreError) throw error;
+    const code = error instanceof Database.SqliteError ? error.code : '';
+    if (isLocked(error)) throw inUse(file);
+    if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
+      throw new StoreError(`${file} is damaged: ${messageOf(error)}. Holdfast does not replace it; to restore a backup: ${wayOut}.`);
+    }
+    if (lackOf(error) !== undefined) throw error;
+    throw new StoreError(`${file} cannot be opened: ${messageOf(error)}`);
+  }
+}
+
+function migrate(database: Database.Database, file: string): void {
+  const version = Number(database.pragma('user_version', { simple: true }));
+  if (version > migrations.length) throw new StoreError(`${file} was written by a newer Holdfast (version ${version} of its layout; this one knows ${migrations.length}).`);
+  if (version === migrations.length) return;
+  database
+    .transaction(() => {
+      for (const step of migrations.slice(version)) database.exec(step);
+      database.pragma(`user_version = ${migrations.length}`);
+    })
+    .exclusive();
+  database.pragma('wal_checkpoint(TRUNCATE)');
+}

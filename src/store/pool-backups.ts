@@ -1,0 +1,163 @@
+/**
+ * Backups of the configuration on the pools, so that they survive the loss of the disk that has the state folder. Each
+ * pool that is mounted gets a copy after every revision, a few seconds later and off the way of the change:
+ *
+ *     /mnt/tank/.holdfast/configuration-00000012.json     of revision 12, its secrets sealed by the recovery key
+ *     /mnt/tank/.holdfast/recovery.key                    that key
+ *
+ * Folder and files are for root alone. Where a pool is encrypted, the key lies on encrypted pools only.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Engine, Log } from '../engine/engine.ts';
+import { volumesFolder } from '../engine/formats.ts';
+import type { Configuration } from '../engine/resource.ts';
+import type { Kept } from '../engine/tables.ts';
+import { messageOf } from '../lib/text.ts';
+import { type BackupSeal, newBackupSeal, writeBackup } from './backup-file.ts';
+import { replaceDurably } from './marks.ts';
+
+export const backupsFolder = '.holdfast';
+export const recoveryKeyName = 'recovery.key';
+export const backupName = /^configuration-(\d{8,})\.json$/;
+
+/** How many are kept on each pool. */
+const keptOnPool = 10;
+/** Milliseconds after the last change, and at most after the first, when they are written. */
+const quiet = 2000;
+const longest = 10_000;
+/** Milliseconds between two looks for pools that were mounted meanwhile, and after a failure. */
+const interval = 60_000;
+
+/** The part of the host's files that is needed. */
+export interface PrivateFiles {
+  beginning(path: string): Promise<readonly string[]>;
+  writePrivate(path: string, content: string | undefined, options: { within: string; uid: number; gid: number }): Promise<void>;
+}
+
+interface PoolBackupsParts {
+  readonly engine: Engine;
+  readonly files: PrivateFiles;
+  readonly log: Log;
+  readonly state: string;
+  /** What no backup has: the key that opens encrypted volumes never leaves the machine. */
+  readonly without: readonly Kept[];
+}
+
+/** A pool that is mounted. */
+interface Place {
+  readonly pool: string;
+  readonly folder: string;
+  readonly isEncrypted: boolean;
+}
+
+export class PoolBackups {
+  readonly #parts: PoolBackupsParts;
+  readonly #stop: () => void;
+  readonly #timer: NodeJS.Timeout;
+  /** The newest revision that each pool has. */
+  readonly #written = new Map<string, number>();
+  /** What was logged of each pool, so that a pool that stays full is logged once. */
+  readonly #failures = new Map<string, string>();
+  #soon: NodeJS.Timeout | undefined;
+  #since: number | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #sealed: BackupSeal | undefined;
+
+  constructor(parts: PoolBackupsParts) {
+    this.#parts = parts;
+    this.#stop = parts.engine.events.listen(({ name }) => {
+      if (name === 'record.changed') this.#wait();
+    });
+    this.#timer = setInterval(() => void this.write(), interval);
+    this.#timer.unref();
+    this.#wait();
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    clearInterval(this.#timer);
+    clearTimeout(this.#soon);
+    await (this.#since === undefined ? this.#writing : this.write());
+  }
+
+  /** Waits until no more changes come, but not for ever. */
+  #wait(): void {
+    this.#since ??= performance.now();
+    clearTimeout(this.#soon);
+    this.#soon = setTimeout(() => void this.write(), Math.max(0, Math.min(quiet, this.#since + longest - performance.now())));
+    this.#soon.unref();
+  }
+
+  /** Writes the newest revision to each pool that does not have it. A failure is logged and tried again. */
+  write(): Promise<void> {
+    this.#since = undefined;
+    this.#writing = this.#writing.then(() => this.#write()).catch((error: unknown) => this.#parts.log.error({ error: messageOf(error) }, 'backup on pools: failed'));
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const { engine, log } = this.#parts;
+    const revision = engine.revisions(1)[0]?.number ?? 0;
+    const places = placesOf(engine);
+    const lacking = places.filter(({ pool }) => this.#written.get(pool) !== revision);
+    for (const pool of this.#written.keys()) if (!places.some((place) => place.pool === pool)) this.#written.delete(pool);
+    if (lacking.length === 0) return;
+    const key = recoveryKey(this.#parts.state);
+    this.#sealed ??= await newBackupSeal(key);
+    const content = `${JSON.stringify(this.#fileOf(revision, this.#sealed))}\n`;
+    const hasEncrypted = places.some(({ isEncrypted }) => isEncrypted);
+    for (const place of lacking) {
+      try {
+        await this.#writeTo(place, revision, content, place.isEncrypted || !hasEncrypted ? key : undefined);
+        this.#written.set(place.pool, revision);
+        this.#failures.delete(place.pool);
+      } catch (error) {
+        if (this.#failures.get(place.pool) !== messageOf(error)) log.warn({ pool: place.pool, error: messageOf(error) }, 'backup on a pool: failed');
+        this.#failures.set(place.pool, messageOf(error));
+      }
+    }
+  }
+
+  async #writeTo({ folder }: Place, revision: number, content: string, key: string | undefined): Promise<void> {
+    const { files } = this.#parts;
+    const at = (name: string) => `${folder}/${backupsFolder}/${name}`;
+    const options = { within: folder, uid: 0, gid: 0 };
+    await files.writePrivate(at(`configuration-${String(revision).padStart(8, '0')}.json`), content, options);
+    await files.writePrivate(at(recoveryKeyName), key === undefined ? undefined : `${key}\n`, options);
+    const kept = (await files.beginning(at('configuration-'))).filter((path) => backupName.test(path.slice(path.lastIndexOf('/') + 1)));
+    // By number, so that a name that became longer stays the newest.
+    const byNumber = kept.toSorted((a, b) => numberIn(a) - numberIn(b));
+    for (const path of byNumber.slice(0, -keptOnPool)) await files.writePrivate(path, undefined, options);
+  }
+
+  #fileOf(revision: number, sealed: BackupSeal): object {
+    const { engine, without } = this.#parts;
+    const made = { version: engine.version, at: new Date(engine.now()).toISOString(), sealed };
+    const leaving = (configuration: Configuration): Configuration => new Map([...configuration].filter(([{ path }]) => !without.some((one) => one.path === path)));
+    return { holdfast_recovery: 1, revision, configuration: writeBackup(leaving(engine.wholeConfiguration), made), fresh: writeBackup(leaving(engine.freshConfiguration), made) };
+  }
+}
+
+function numberIn(path: string): number {
+  return Number(backupName.exec(path.slice(path.lastIndexOf('/') + 1))?.[1]);
+}
+
+function placesOf(engine: Engine): readonly Place[] {
+  const { pools, datasets } = engine.world.facts.storage;
+  return [...pools.keys()].flatMap((pool) => {
+    const root = datasets.get(pool);
+    const folder = `${volumesFolder}/${pool}`;
+    // Not the pool that the system itself lies on, nor one that is locked.
+    if (root?.mountpoint !== folder || root.key === 'unavailable') return [];
+    return [{ pool, folder, isEncrypted: root.key !== undefined }];
+  });
+}
+
+/** Reads the key that seals backups on pools, or makes it. */
+export function recoveryKey(state: string): string {
+  const file = join(state, recoveryKeyName);
+  if (!existsSync(file)) replaceDurably(file, `${randomBytes(32).toString('base64url')}\n`);
+  return readFileSync(file, 'utf8').trim();
+}

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { isObject } from '../../src/lib/json.ts';
+import type { Api } from '../support/api.ts';
+import { type Daemon, drift, runDaemon, startDaemon, stateFolder } from './daemon.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** Runs `holdfast recover` on a state folder. */
+function recover(state: string, ...words: readonly string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [main, 'recover', ...words, '--state', state],
+      { env: { PATH: process.env['PATH'] ?? '', HOME: state, XDG_CONFIG_HOME: state } },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+}
+
+const mary = { bsdusr_username: 'mary', bsdusr_full_name: 'Mary', bsdusr_password: 'plain as day', bsdusr_creategroup: true };
+
+/** A machine with a pool, an account and a share, and a secret that only the configuration has. */
+async function furnish({ api }: Daemon): Promise<void> {
+  await api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await api.expect(201, 'POST', 'account/users/', mary);
+  await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/drop', cifs_name: 'drop' });
+  await api.expect(200, 'PUT', 'services/snmp/', { snmp_v3_username: 'watcher', snmp_v3_password: 'known to few' });
+}
+
+/** The accounts that Holdfast made on the virtual machine, and what Samba serves there. */
+async function onMachine(state: string) {
+  const names = async (file: string) => {
+    const text = await readFile(join(state, 'virtual', file), 'utf8').catch(() => '{}');
+    const { users } = JSON.parse(text);
+    return Array.isArray(users) ? users.filter(isObject).map(({ name }) => String(name)) : [];
+  };
+  const smb = await readFile(join(state, 'virtual', 'root', 'etc', 'samba', 'holdfast', 'shares-0.conf'), 'utf8').catch(() => '');
+  return { accounts: [...(await names('accounts.json')), ...(await names('accounts-disowned.json'))], serves: smb.includes('[drop]') };
+}
+
+const everything = async (api: Api) => {
+  const answers: Record<string, string> = {};
+  for (const path of ['account/users', 'account/groups', 'sharing/cifs', 'storage/volume', 'services/snmp', 'services/ssh', 'tasks/cronjob'])
+    answers[path] = (await api.get(`${path}/?limit=0`)).text;
+  return answers;
+};
+
+/** The mark of the revision follows the commit, so it is waited for. */
+async function marked(state: string, api: Api): Promise<void> {
+  const [newest] = await api.list('/api/holdfast/v1/revisions?limit=1');
+  const end = Date.now() + 20_000;
+  while (JSON.parse(readFileSync(join(state, 'revision.json'), 'utf8')).revision !== newest?.['number']) {
+    assert.ok(Date.now() < end, 'the mark did not follow');
+    await pause(20);
+  }
+}
+
+const files = ['holdfast.sqlite', 'holdfast.sqlite-wal', 'secret.key', 'revision.json'] as const;
+
+for (const file of files) {
+  for (const moment of ['idle', 'busy'] as const) {
+    test(`the loss of ${file} while the daemon is ${moment} never removes anything from the machine`, async () => {
+      await using state = await stateFolder();
+      const first = await startDaemon(state.path);
+      await furnish(first);
+      if (moment === 'idle') {
+        // What waits in the write-ahead log goes into the database by itself.
+        const end = Date.now() + 20_000;
+        while (readFileSync(join(state.path, 'holdfast.sqlite-wal')).length > 0) {
+          assert.ok(Date.now() < end, 'the write-ahead log was not written back');
+          await pause(50);
+        }
+      }
+      await marked(state.path, first.api);
+      const before = await everything(first.api);
+      await first.end('SIGKILL');
+      const machine = await onMachine(state.path);
+      assert.ok(machine.accounts.includes('mary') && machine.serves);
+      const inLog = readFileSync(join(state.path, 'holdfast.sqlite-wal')).length;
+      await rm(join(state.path, file));
+      // Of the log, nothing is lost when all of it was written back; the mark is written again.
+      const harmless = file === 'revision.json' || (file === 'holdfast.sqlite-wal' && inLog === 0);
+      if (harmless) {
+        const second = await startDaemon(state.path);
+        assert.deepEqual(await everything(second.api), before);
+        assert.deepEqual(await drift(second.api), []);
+        await second.end('SIGKILL');
+      } else {
+        for (let n = 0; n < 2; n += 1) {
+          const { code, stderr } = await runDaemon(state.path);
+          assert.equal(code, 1);
+          assert.match(stderr, /^holdfast: .*holdfast recover\.\n$/);
+        }
+      }
+      assert.deepEqual(await onMachine(state.path), machine);
+    });
+  }
+}
+
+test('a machine that was configured is not taken for a new one when its whole state is gone, and "recover new" removes no account', async () => {
+  await using state = await stateFolder();
+  const first = await startDaemon(state.path);
+  await furnish(first);
+  await first.end('SIGTERM');
+  for (const file of [...files, 'recovery.key', 'reserve']) await rm(join(state.path, file), { force: true });
+  const { code, stderr } = await runDaemon(state.path);
+  assert.equal(code, 1);
+  assert.match(stderr, /configured shows that this machine was configured from/);
+  const described = await recover(state.path, 'new');
+  assert.equal(described.code, 0);
+  assert.match(described.stdout, /Nothing was done/);
+  assert.equal((await runDaemon(state.path)).code, 1);
+  assert.equal((await recover(state.path, 'new', '--yes')).code, 0);
+  const second = await startDaemon(state.path);
+  assert.deepEqual(await second.api.list('sharing/cifs/'), []);
+  assert.ok((await onMachine(state.path)).accounts.includes('mary'));
+  await second.end('SIGTERM');
+  const third = await startDaemon(state.path);
+  assert.ok((await onMachine(state.path)).accounts.includes('mary'), 'nor does the start after that');
+  await third.end('SIGTERM');
+});
+
+test('"recover accept" goes on with the database that is there', async () => {
+  await using state = await stateFolder();
+  const first = await startDaemon(state.path);
+  await first.end('SIGTERM');
+  const old = await readFile(join(state.path, 'holdfast.sqlite'));
+  const second = await startDaemon(state.path);
+  await furnish(second);
+  await second.end('SIGTERM');
+  await writeFile(join(state.path, 'holdfast.sqlite'), old);
+  assert.match((await runDaemon(state.path)).stderr, /ends with revision \d+, but revision \d+ was kept in it/);
+  assert.match((await recover(state.path)).stdout, /holdfast recover accept/);
+  assert.match((await recover(state.path, 'accept')).stdout, /Nothing was done/);
+  assert.equal((await runDaemon(state.path)).code, 1);
+  assert.equal((await recover(state.path, 'accept', '--yes')).code, 0);
+  const third = await startDaemon(state.path);
+  assert.deepEqual(await third.api.list('sharing/cifs/'), []);
+  await third.end('SIGTERM');
+});
+
+test('after the loss of the whole state folder "recover restore" brings the configuration back from the pool, with its secrets', async () => {
+  await using state = await stateFolder();
+  const first = await startDaemon(state.path);
+  await furnish(first);
+  await marked(state.path, first.api);
+  const before = await everything(first.api);
+  const [newest] = await first.api.list('/api/holdfast/v1/revisions?limit=1');
+  const onPool = join(state.path, 'virtual', 'root', 'mnt', 'tank', '.holdfast');
+  const backup = join(onPool, `configuration-${String(newest?.['number']).padStart(8, '0')}.json`);
+  const end = Date.now() + 20_000;
+  while (!existsSync(backup)) {
+    assert.ok(Date.now() < end, 'no backup came to the pool');
+    await pause(50);
+  }
+  assert.ok(!readFileSync(backup, 'utf8').includes('known to few'), 'secrets are sealed');
+  await first.end('SIGKILL');
+  for (const file of [...files, 'recovery.key', 'reserve']) await rm(join(state.path, file), { force: true });
+  assert.match((await recover(state.path)).stdout, new RegExp(`${newest?.['number']}\\.json {2}revision ${newest?.['number']}`));
+  assert.match((await recover(state.path, 'restore')).stdout, /Nothing was done/);
+  assert.equal((await runDaemon(state.path)).code, 1);
+  const restored = await recover(state.path, 'restore', '--yes');
+  assert.equal(restored.code, 0, restored.stderr);
+  const second = await startDaemon(state.path);
+  assert.deepEqual(await everything(second.api), before);
+  assert.deepEqual(await drift(second.api), []);
+  assert.ok((await onMachine(state.path)).accounts.includes('mary'));
+  await second.end('SIGTERM');
+});
+
+test('no more than ten backups stay on a pool, the newest', async () => {
+  await using state = await stateFolder();
+  const onPool = join(state.path, 'virtual', 'root', 'mnt', 'tank', '.holdfast');
+  for (let n = 0; n < 13; n += 1) {
+    const daemon = await startDaemon(state.path);
+    if (n === 0) await furnish(daemon);
+    await daemon.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
+    // Its end writes what waits.
+    await daemon.end('SIGTERM');
+  }
+  const kept = globSync(join(onPool, 'configuration-*.json')).toSorted();
+  assert.equal(kept.length, 10);
+  const newest: unknown = JSON.parse(readFileSync(kept.at(-1) ?? '', 'utf8'));
+  assert.ok(isObject(newest) && isObject(newest['configuration']) && isObject(newest['configuration']['resources']));
+  const jobs = newest['configuration']['resources']['tasks/cronjob'];
+  assert.equal(Array.isArray(jobs) ? jobs.length : 0, 13);
+});
+
+test('a daemon that is killed at any moment of its first start begins again', async () => {
+  for (const milliseconds of [150, 250, 350, 450, 600]) {
+    await using state = await stateFolder();
+    const killed = startDaemon(state.path).then((daemon) => daemon.end('SIGKILL'));
+    void killed.catch(() => {});
+    await Promise.race([killed, pause(milliseconds)]);
+    await killed.catch(() => {});
+    const second = await startDaemon(state.path);
+    assert.equal((await second.api.get('/readyz')).status, 200);
+    await second.end('SIGKILL');
+  }
+});
+
+async function folderInPlaceOf(file: string): Promise<void> {
+  await rm(file);
+  await mkdir(file);
+}
+
+const damages: readonly { readonly title: string; damage(state: string): Promise<unknown> }[] = [
+  { title: 'a key that is too short', damage: (state) => writeFile(join(state, 'secret.key'), 'short') },
+  { title: 'a folder in place of the key', damage: (state) => folderInPlaceOf(join(state, 'secret.key')) },
+  { title: 'a folder in place of the database', damage: (state) => folderInPlaceOf(join(state, 'holdfast.sqlite')) },
+  { title: 'a virtual machine that cannot be read', damage: (state) => writeFile(join(state, 'virtual', 'zfs.json'), '{') },
+];
+
+for (const { title, damage } of damages) {
+  test(`${title} is reported in one line`, async () => {
+    await using state = await stateFolder();
+    await (await startDaemon(state.path)).end('SIGTERM');
+    await damage(state.path);
+    const { code, stderr } = await runDaemon(state.path);
+    assert.equal(code, 1);
+    assert.match(stderr, /^holdfast: [^\n]*\n$/);
+  });
+}
+
+test('a state folder that cannot be made is reported in one line', async () => {
+  for (const place of ['/proc/nope', '/proc/nope/deeper', '/dev/null/state']) {
+    const { code, stderr } = await runDaemon(place);
+    assert.equal(code, 1);
+    assert.match(stderr, /^holdfast: [^\n]*\n$/);
+  }
+});
+
+test('what the daemon writes is for its own account alone, whatever umask it was started with', async () => {
+  await using state = await stateFolder();
+  await chmod(state.path, 0o700);
+  const umask = process.umask(0o000);
+  try {
+    await (await startDaemon(state.path)).end('SIGTERM');
+  } finally {
+    process.umask(umask);
+  }
+  const { stdout } = await new Promise<{ stdout: string }>((resolve) =>
+    execFile('find', [state.path, '-maxdepth', '1', '-type', 'f', '-perm', '/077'], (_error, text) => resolve({ stdout: text })),
+  );
+  assert.equal(stdout, '');
+});
