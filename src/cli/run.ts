@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { isKeptResource } from '../engine/engine.ts';
 import { isObject } from '../lib/json.ts';
@@ -83,7 +83,10 @@ export async function run(words: readonly string[]): Promise<void> {
 /** The ways out when the daemon refuses its state. The daemon must not run meanwhile. */
 function addRecover(program: Command): void {
   const say = (line: string) => void process.stdout.write(`${line}\n`);
-  const settingsOf = (command: Command) => readSettings(command.optsWithGlobals(), process.env, process.getuid?.() === 0);
+  const isRoot = process.getuid?.() === 0;
+  // On an appliance it is the appliance's state that is meant, as for its service.
+  const usual = isRoot && existsSync('/etc/holdfast/holdfast.conf') ? { host: 'linux' } : {};
+  const settingsOf = (command: Command) => readSettings({ ...usual, ...command.optsWithGlobals<Options>() }, process.env, isRoot);
   const withState = (command: Command) =>
     command
       .option('--state <dir>', 'folder of the configuration, as for serve')

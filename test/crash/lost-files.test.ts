@@ -17,7 +17,7 @@ function recover(state: string, ...words: readonly string[]): Promise<{ readonly
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [main, 'recover', ...words, '--state', state],
+      [main, 'recover', ...words, '--host', 'virtual', '--state', state],
       { env: { PATH: process.env['PATH'] ?? '', HOME: state, XDG_CONFIG_HOME: state } },
       (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     );

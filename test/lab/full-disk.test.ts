@@ -35,6 +35,9 @@ const alerts = async () => (await nas.api.list('system/alert/')).map(({ message 
 const jobs = async () => (await nas.api.list('/api/holdfast/v1/jobs?subject=tasks/rsync/1')).map(({ id }) => Number(id));
 const full = /The file system of \/var\/lib\/holdfast is full/;
 
+/** Long lines of a letter are wrapped, as quoted-printable or at a blank. */
+const plain = (letter: string) => letter.replaceAll('=\r\n', '').replaceAll(/\s+/g, ' ');
+
 /** Whatever of the file system is left, in blocks that root alone may use as well. */
 const fill = () =>
   nas.machine.run('for size in 1G 100M 10M 1M 100K 4K; do while fallocate -l $size /var/filler.$(date +%s%N) 2>/dev/null; do :; done; done; df --output=avail / | tail -1');
