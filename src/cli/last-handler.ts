@@ -5,7 +5,7 @@ import type { Log } from '../engine/engine.ts';
  * snapshots, sends no mail and cannot be repaired from afar. What the error belongs to may have failed; each change is
  * kept as a whole or not at all, so the configuration has not.
  *
- * Node reports a promise that was rejected with nobody waiting for it as an uncaught exception too.
+ * Node reports an unhandled rejection as an uncaught exception too.
  */
 export function serveThroughErrors(log: Log): void {
   process.on('uncaughtException', (error, origin) => log.error({ err: error, origin }, 'unexpected error: the daemon keeps serving'));

@@ -14,7 +14,7 @@ import type { Settings } from './settings.ts';
 
 /** Serves until a signal says stop. The change in hand is finished first. */
 export async function serve(settings: Settings, version: string): Promise<void> {
-  // Whoever starts the daemon by hand may have another.
+  // The unit of systemd sets it too, but the daemon may be started without that.
   process.umask(0o077);
   const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo());
   let app: App;

@@ -45,7 +45,7 @@ export class Lane<T> {
       try {
         this.#waiting.unshift(...(await this.#carryOut(group)));
       } catch (error) {
-        // Without this, whoever comes later would wait for ever.
+        // Without this, #running would never be cleared, and no later change would be carried out.
         for (const { settle } of group) settle(error);
       }
       // One who asks alone, again and again, is not kept waiting.

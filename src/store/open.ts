@@ -16,7 +16,7 @@ export class StoreError extends Error {
 }
 
 export interface StoreOptions {
-  /** Bytes of the file that is given up when the disk is full; none unless told. */
+  /** Bytes of the file that is removed when the disk is full; 0 by default. */
   readonly reserve?: number;
   /** A file outside the state folder that says that this machine was configured. */
   readonly machineMark?: string;
@@ -142,7 +142,7 @@ export function mustBeUnused(folder: string): void {
     database.pragma('locking_mode = EXCLUSIVE');
     database.prepare('SELECT COUNT(*) FROM sqlite_master').get();
   } catch (error) {
-    // A damaged one is in nobody's use.
+    // A damaged database cannot be in use.
     if (isLocked(error)) throw inUse(file);
   } finally {
     database.close();

@@ -70,7 +70,7 @@ export class Reserve {
     this.size = size;
   }
 
-  /** Gives the room back; answers whether there was any to give. */
+  /** Removes the file; answers whether there was any to give. */
   release(): boolean {
     try {
       const there = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
