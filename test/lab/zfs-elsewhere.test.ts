@@ -18,7 +18,7 @@ const datasets = async () => (await nas.api.list('storage/dataset/?limit=0')).ma
 const snapshots = async () => (await nas.api.list('storage/snapshot/?limit=0')).map(({ id }) => id);
 
 test('changes are made while another program creates a hundred datasets', async () => {
-  await nas.machine.run('nohup sh -c "for i in $(seq 100); do zfs create tank/d$i; done; touch /tmp/created" >/dev/null 2>&1 &');
+  await nas.machine.run("nohup sh -c 'for i in $(seq 100); do zfs create tank/d$i; done; touch /tmp/created' >/dev/null 2>&1 &");
   let made = 0;
   const isDone = async () => (await nas.machine.run('ls /tmp/created 2>/dev/null || true')) !== '';
   while (!(await isDone())) {
