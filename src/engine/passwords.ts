@@ -20,57 +20,154 @@ export interface PasswordHashes {
 /** A worker that nobody has needed for so long, in milliseconds, ends and gives its memory back. */
 const idle = 10_000;
 
-/** Hashes and checks passwords in a worker thread: each takes about 10 ms of computing that nobody else should wait for. */
+/**
+ * Bytes of the longest password: the fields take 256 characters, each of at most four bytes in UTF-8. The time that a
+ * check takes grows with the length, so that a longer one is refused before it is hashed.
+ */
+export const longestPassword = 1024;
+
+/** Checks that wait for the worker. Each takes about 10 ms, so that a full queue is done in about five seconds. */
+const mostWaiting = 512;
+
+/** Too many checks wait: this one was not made, and the password may be right or wrong. */
+export class ChecksBusy extends Error {
+  override readonly name = 'ChecksBusy';
+}
+
+/** How a check waits among others. */
+export interface Waiting {
+  /** The check of the lowest rank is made next. It is asked again for each choice, for it may grow meanwhile. */
+  readonly rank: () => number;
+  /** Whether somebody still waits for the answer. A check that nobody waits for is not made. */
+  readonly isWanted?: () => boolean;
+}
+
+interface Task extends Waiting {
+  readonly question: { readonly hash: string } | { readonly verify: string; readonly against: string };
+  readonly resolve: (answer: string | boolean) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What the daemon itself needs comes before every login. */
+const first: Waiting = { rank: () => Number.NEGATIVE_INFINITY };
+
+/**
+ * Hashes and checks passwords in a worker thread: each takes about 10 ms of computing that nobody else should wait for.
+ * One is in the worker at a time; the others wait here, where they can be ordered, bounded and dropped.
+ */
 export class Passwords {
   #worker: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #last = 0;
-  readonly #asked = new Map<number, { readonly resolve: (answer: string | boolean) => void; readonly reject: (error: Error) => void }>();
+  #running: Task | undefined;
+  /** In the order in which they came. */
+  readonly #waiting: Task[] = [];
+  readonly #mostWaiting: number;
 
-  async hash(password: string): Promise<PasswordHashes> {
-    return { unix: String(await this.#ask({ hash: password })), nt: ntHash(password) };
+  constructor(options: { readonly mostWaiting?: number } = {}) {
+    this.#mostWaiting = options.mostWaiting ?? mostWaiting;
   }
 
-  /** False also for hashes that no password opens (`*`, `!…`). */
-  async verify(password: string, against: string): Promise<boolean> {
-    return against.startsWith('$6$') && (await this.#ask({ verify: password, against })) === true;
+  async hash(password: string): Promise<PasswordHashes> {
+    if (isTooLong(password)) throw new RangeError(`Expected a password of at most ${longestPassword} bytes.`);
+    return { unix: String(await this.#ask({ hash: password }, first)), nt: ntHash(password) };
+  }
+
+  /**
+   * False also for hashes that no password opens (`*`, `!…`). Throws `ChecksBusy` when too many others wait that come
+   * first, and when nobody waits for the answer any more.
+   */
+  async verify(password: string, against: string, waiting: Waiting = first): Promise<boolean> {
+    if (isTooLong(password) || !against.startsWith('$6$')) return false;
+    return (await this.#ask({ verify: password, against }, waiting)) === true;
   }
 
   async close(): Promise<void> {
     clearTimeout(this.#timer);
+    for (const { reject } of this.#waiting.splice(0)) reject(new ChecksBusy('The daemon stops.'));
+    this.#running?.reject(new ChecksBusy('The daemon stops.'));
+    this.#running = undefined;
     await this.#worker?.terminate();
     this.#worker = undefined;
   }
 
-  #ask(question: { readonly hash: string } | { readonly verify: string; readonly against: string }): Promise<string | boolean> {
+  #ask(question: Task['question'], waiting: Waiting): Promise<string | boolean> {
     clearTimeout(this.#timer);
-    this.#worker ??= this.#start();
-    this.#last += 1;
-    const id = this.#last;
     const { promise, resolve, reject } = Promise.withResolvers<string | boolean>();
-    this.#asked.set(id, { resolve, reject });
-    this.#worker.postMessage({ id, ...question } satisfies Question);
+    this.#waiting.push({ ...waiting, question, resolve, reject });
+    if (this.#waiting.length > this.#mostWaiting) {
+      this.#dropUnwanted();
+      if (this.#waiting.length > this.#mostWaiting) this.#refuseWorst();
+    }
+    this.#next();
     return promise;
+  }
+
+  #dropUnwanted(): void {
+    const unwanted = this.#waiting.filter(({ isWanted }) => isWanted?.() === false);
+    for (const task of unwanted) {
+      this.#waiting.splice(this.#waiting.indexOf(task), 1);
+      task.reject(new ChecksBusy('Nobody waits for the answer.'));
+    }
+  }
+
+  /** Of those with the highest rank the oldest goes: its caller is the most likely one to have given up. */
+  #refuseWorst(): void {
+    const { place, rank } = this.#waiting.map((task, index) => ({ place: index, rank: task.rank() })).reduce((worst, one) => (one.rank > worst.rank ? one : worst));
+    // Of what the daemon itself needs nothing is refused.
+    if (rank === Number.NEGATIVE_INFINITY) return;
+    const [task] = this.#waiting.splice(place, 1);
+    task?.reject(new ChecksBusy('Too many passwords wait to be checked.'));
+  }
+
+  /**
+   * Of those with the lowest rank the newest is next. When more come than can be checked, some wait in vain whatever
+   * the order; in this one the others are answered at once instead of as late as all. What the daemon itself needs
+   * keeps its order.
+   */
+  #next(): void {
+    if (this.#running !== undefined) return;
+    this.#dropUnwanted();
+    if (this.#waiting.length === 0) return;
+    const { place } = this.#waiting
+      .map((task, index) => ({ place: index, rank: task.rank() }))
+      .reduce((best, one) => (one.rank < best.rank || (one.rank === best.rank && Number.isFinite(one.rank)) ? one : best));
+    const [task] = this.#waiting.splice(place, 1);
+    if (task === undefined) return;
+    this.#running = task;
+    this.#last += 1;
+    this.#worker ??= this.#start();
+    this.#worker.postMessage({ id: this.#last, ...task.question } satisfies Question);
   }
 
   #start(): Worker {
     const worker = new Worker(workerFile());
     worker.unref();
-    worker.on('message', ({ id, answer }: Reply) => {
-      this.#asked.get(id)?.resolve(answer);
-      this.#asked.delete(id);
-      if (this.#asked.size > 0) return;
+    worker.on('message', ({ answer }: Reply) => {
+      this.#finish((task) => task.resolve(answer));
+      if (this.#running !== undefined) return;
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => void this.close(), idle);
       this.#timer.unref();
     });
     worker.on('error', (error) => {
       this.#worker = undefined;
-      for (const { reject } of this.#asked.values()) reject(error instanceof Error ? error : new Error(String(error)));
-      this.#asked.clear();
+      this.#finish((task) => task.reject(error instanceof Error ? error : new Error(String(error))));
     });
     return worker;
   }
+
+  #finish(answer: (task: Task) => void): void {
+    const task = this.#running;
+    this.#running = undefined;
+    if (task !== undefined) answer(task);
+    this.#next();
+  }
+}
+
+function isTooLong(password: string): boolean {
+  // No character of a text has less than one byte, so most are counted without being encoded.
+  return password.length > longestPassword || Buffer.byteLength(password) > longestPassword;
 }
 
 /** Beside this file while developing, beside the bundle when shipped. */
