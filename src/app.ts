@@ -10,6 +10,7 @@ import { enablePlugin, installPlugin } from './areas/plugins/install.ts';
 import { portRule } from './areas/services/ports.ts';
 import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
+import { machineNames } from './areas/system/machine-names.ts';
 import { NoticeDesk } from './areas/system/notice-desk.ts';
 import { sendTestMail } from './areas/system/test-mail.ts';
 import { Engine, type Log } from './engine/engine.ts';
@@ -20,6 +21,9 @@ import type { Host } from './host/ports/index.ts';
 import type { Handler } from './host/ports/web.ts';
 import { Gate } from './http/auth.ts';
 import type { Extra } from './http/beyond.ts';
+import { Connections } from './http/connections.ts';
+import { type Limits, limits } from './http/limits.ts';
+import { LoginBudget } from './http/login-budget.ts';
 import { buildServer } from './http/server.ts';
 import { backUp, listBackups, restore } from './store/backups.ts';
 import { PoolBackups } from './store/pool-backups.ts';
@@ -42,6 +46,9 @@ export interface AppParts {
   readonly backsUpFrom?: string;
   /** Where it will listen, so that no service is told to listen there too. */
   readonly listen?: { readonly address: string; readonly port: number };
+  /** Names of proxies in front of it, each perhaps with a port. */
+  readonly names?: readonly string[];
+  readonly limits?: Partial<Limits>;
   readonly resources?: readonly Resource[];
   readonly units?: readonly Unit[];
 }
@@ -64,9 +71,14 @@ export async function buildApp(parts: AppParts): Promise<App> {
   // The doors that the settings ask for open while the machine is brought to the configuration.
   let answer: Handler = (_request, response) => response.writeHead(503, { 'retry-after': '1' }).end();
   const shown = new WeakMap<Socket, number>();
+  const bounds = { ...limits, ...parts.limits };
+  const connections = new Connections(bounds.connections);
   host.web.attach(
     (request, response) => answer(request, response),
-    (socket) => shown.set(socket, performance.now()),
+    (socket) => {
+      shown.set(socket, performance.now());
+      connections.add(socket);
+    },
   );
   const engine = await Engine.start({
     resources: parts.resources ?? catalogue,
@@ -92,14 +104,20 @@ export async function buildApp(parts: AppParts): Promise<App> {
   }
 
   // Only the account with uid 0 may use the interface (gaps 1.1); locked or without a password, nobody may.
-  const gate = new Gate(
-    passwords,
-    (name) => {
-      const record = root();
-      return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
-    },
+  const hashOf = (name: string) => {
+    const record = root();
+    return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
+  };
+  const budget = new LoginBudget();
+  engine.loginAttack = () => budget.attack;
+  const gate = new Gate(passwords, hashOf, {
     now,
-  );
+    budget,
+    refused: (login) => {
+      log.warn(login, 'login refused');
+      engine.events.emit('login.refused', login);
+    },
+  });
   const notices = new NoticeDesk(engine, log, now);
   const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
   const poolBackups = parts.backsUpFrom === undefined ? undefined : new PoolBackups({ engine, files: host.files, log, state: parts.backsUpFrom, without: [machineKey] });
@@ -111,7 +129,8 @@ export async function buildApp(parts: AppParts): Promise<App> {
     ['GET config/backups', () => listBackups(engine)],
     ['POST config/restore', (body, asker) => restore(engine, body, asker)],
   ]);
-  const server = buildServer({ engine, gate, log, profile, version, extras, shown });
+  const names = { own: () => machineNames(engine.world), further: parts.names ?? [] };
+  const server = buildServer({ engine, gate, log, profile, version, extras, shown, connections, limits: bounds, names });
   await server.ready();
   answer = (request, response) => server.routing(request, response);
   return {

@@ -12,8 +12,8 @@ import { type Options, readSettings, SettingsError } from './settings.ts';
 
 const help = `
 Every option can also be set in the environment (HOLDFAST_LISTEN, HOLDFAST_STATE, HOLDFAST_HOST, HOLDFAST_PROFILE,
-HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_CONFIG) or, but for the last, in a file of such lines: /etc/holdfast/holdfast.conf for
-root, else ~/.config/holdfast/holdfast.conf. Only there are HOLDFAST_ISCSI, which is auto, lio or tgt, and HOLDFAST_ROOT_PASSWORD,
+HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_NAMES, HOLDFAST_CONFIG) or, but for the last, in a file of such lines:
+/etc/holdfast/holdfast.conf for root, else ~/.config/holdfast/holdfast.conf. Only there are HOLDFAST_ISCSI, which is auto, lio or tgt, and HOLDFAST_ROOT_PASSWORD,
 the password that root gets at the first start; without it one is made up and shown once.`;
 
 /** Reads the command line and does what it says. Ends the process with 2 when it cannot be understood. */
@@ -33,6 +33,7 @@ export async function run(words: readonly string[]): Promise<void> {
     .option('--profile <name>', 'document: answers as documented; clients: as most programs expect (default document)')
     .option('--disks <list>', 'disks of a new virtual host, as 8x2G (the default) or 4x2G,2x500M')
     .option('--log-level <level>', 'debug, info, warn, error or silent (default info)')
+    .option('--names <list>', 'further names by which it is reached, as through a proxy: nas.example.org,files.example.org:8443')
     .option('--config <file>', 'file with further settings')
     .addHelpText('after', help)
     .action((options: Options) => serve(readSettings(options, process.env, process.getuid?.() === 0), version()));

@@ -30,6 +30,7 @@ export async function serve(settings: Settings, version: string): Promise<void> 
       version,
       rootPassword: settings.rootPassword,
       listen: settings.listen,
+      names: settings.names,
       watchesAlerts: true,
       backsUpFrom: settings.state,
     });

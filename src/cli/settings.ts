@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Profile } from '../engine/resource.ts';
+import { readAuthority } from '../http/origin.ts';
 import { parseSize } from '../lib/size.ts';
 import { messageOf } from '../lib/text.ts';
 
@@ -19,6 +20,8 @@ export interface Settings {
   /** What offers iSCSI targets on a Linux host; `auto` is the kernel where it can, else tgt. */
   readonly targetEngine: 'auto' | 'lio' | 'tgt';
   readonly rootPassword: string | undefined;
+  /** Names of proxies in front of it, in lower case, each perhaps with a port. */
+  readonly names: readonly string[];
 }
 
 /** A setting that cannot be used; the message is one line for the person who started the daemon. */
@@ -35,6 +38,7 @@ export interface Options {
   readonly disks?: string;
   readonly logLevel?: string;
   readonly config?: string;
+  readonly names?: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -53,6 +57,7 @@ export function readSettings(options: Options, environment: Environment, isRoot:
     logLevel: oneOf('log-level', setting(options.logLevel, 'HOLDFAST_LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error', 'silent'] as const),
     targetEngine: oneOf('HOLDFAST_ISCSI', setting(undefined, 'HOLDFAST_ISCSI') ?? 'auto', ['auto', 'lio', 'tgt'] as const),
     rootPassword: environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD'],
+    names: readNames(setting(options.names, 'HOLDFAST_NAMES') ?? ''),
   };
 }
 
@@ -97,4 +102,12 @@ function readDisks(text: string): readonly number[] {
       throw new SettingsError(`--disks is a number of disks and their size, like 8x2G or 4x2G,2x500M with at least 64M each, not "${text}".`);
     return Array<number>(Number(match[1])).fill(size);
   });
+}
+
+/** `nas.example.org,files.example.org:8443`. */
+function readNames(text: string): readonly string[] {
+  const names = text.split(/[\s,]+/).filter((name) => name !== '');
+  const wrong = names.find((name) => readAuthority(name) === undefined);
+  if (wrong !== undefined) throw new SettingsError(`--names is a list of host names like nas.example.org,files.example.org:8443, not "${wrong}".`);
+  return names.map((name) => name.toLowerCase());
 }

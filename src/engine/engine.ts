@@ -191,6 +191,9 @@ export class Engine {
     this.#scheduler.look();
   }
 
+  /** Asks whoever lets callers in about guesses at passwords. */
+  loginAttack: () => Health['loginAttack'] = () => undefined;
+
   /** How the appliance itself is doing. */
   get health(): Health {
     return {
@@ -201,6 +204,7 @@ export class Engine {
       failedJobs: this.jobs.lastEnded.filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject)),
       fileSystems: this.#store.fileSystems(),
       obstacle: this.obstacle,
+      loginAttack: this.loginAttack(),
     };
   }
 

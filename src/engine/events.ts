@@ -22,6 +22,8 @@ export interface Events {
   'change.reverted': { readonly title: string; readonly request: string; readonly reason: string };
   /** When something begins to be short, as the space behind an iSCSI extent. */
   'unit.warned': { readonly unit: string; readonly warning: string };
+  /** When a login was refused. Of a flood from one address only some are events, each with how many there were since the last. */
+  'login.refused': { readonly address: string; readonly account: string; readonly reason: string; readonly refused: number };
   /** When something had to be taken back and could not be. Nothing tries again; a person must look. */
   'undo.failed': { readonly title: string; readonly reason: string };
 }

@@ -306,6 +306,8 @@ export interface Health {
   readonly fileSystems: readonly { readonly path: string; readonly holds: 'configuration' | 'system'; readonly free: number; readonly total: number }[];
   /** Why changes cannot be kept now. */
   readonly obstacle: string | undefined;
+  /** Guesses at a password that opens the interface, if there are many: at which account's, how many, and the last one's address. */
+  readonly loginAttack: { readonly account: string; readonly refused: number; readonly address: string } | undefined;
 }
 
 export type Profile = 'document' | 'clients';

@@ -1,17 +1,36 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Passwords } from '../engine/passwords.ts';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { ChecksBusy, longestPassword, type Passwords } from '../engine/passwords.ts';
+import { LoginBudget, type Source, sourceOf } from './login-budget.ts';
+import { type RefusedLogin, RefusedLogins } from './refused-logins.ts';
+import { connectionOf } from './way.ts';
 
 /** Who a request speaks for. */
 export interface Caller {
   readonly name: string;
 }
 
+/** Why a request is not let in: its credential is missing or wrong, or was not looked at and may be sent again later. */
+export interface Refusal {
+  /** Seconds after which to try again; undefined for a credential that is missing or wrong. */
+  readonly retryAfter: number | undefined;
+}
+
 /** The password hash of the account that may use the interface, as the configuration has it now. */
 export type HashOf = (name: string) => string | undefined;
 
+export interface GateOptions {
+  readonly now?: () => number;
+  /** Is called for refused logins, but not for every one of a flood. */
+  readonly refused?: (login: RefusedLogin) => void;
+  readonly budget?: LoginBudget;
+}
+
 /**
  * HTTP Basic (gaps 1.1, but never open to everyone). A password is checked against its slow hash once; from then on a
- * keyed digest of the header is enough, as long as the account still has the hash it was checked against.
+ * keyed digest of the header is enough, as long as the account still has the hash it was checked against. So a caller
+ * whose credential is known never waits for the checks of others, and is never refused because of them.
  */
 export class Gate {
   readonly #passwords: Passwords;
@@ -19,16 +38,22 @@ export class Gate {
   /** Made anew at each start, so that the digests in memory are of no use elsewhere. */
   readonly #key = randomBytes(16).toString('hex');
   readonly #known = new Map<string, { readonly caller: Caller; readonly against: string }>();
-  readonly #checking = new Map<string, Promise<Caller | undefined>>();
+  /** Wrong credentials by their digest, with the hash that they do not fit: to send one again is no further guess. */
+  readonly #wrong = new Map<string, string>();
+  readonly #checking = new Map<string, Check>();
+  readonly #budget: LoginBudget;
+  readonly #refused: RefusedLogins;
 
   /** Digests of the tokens that were given out, and until when each is good. */
   readonly #tokens = new Map<string, number>();
   readonly #now: () => number;
 
-  constructor(passwords: Passwords, hashOf: HashOf, now: () => number = Date.now) {
+  constructor(passwords: Passwords, hashOf: HashOf, { now = Date.now, refused = () => {}, budget = new LoginBudget() }: GateOptions = {}) {
     this.#passwords = passwords;
     this.#hashOf = hashOf;
     this.#now = now;
+    this.#budget = budget;
+    this.#refused = new RefusedLogins(refused);
   }
 
   /** A word that lets another machine pair itself with this one, once and within ten minutes (`repl_remote_token`). */
@@ -39,45 +64,105 @@ export class Gate {
     return { token, until: new Date(until).toISOString() };
   }
 
-  /** Who comes with a token instead of a password; the token is good for that one address and is used up. */
-  admitToken(header: string | undefined, path: string): Caller | undefined {
-    const [, token] = /^Token +([\w-]+)\s*$/i.exec(header ?? '') ?? [];
-    if (token === undefined || path.replace(/\?.*$/, '').replace(/\/$/, '') !== tokenPath) return undefined;
-    const digest = hash('sha256', this.#key + token);
-    const until = this.#tokens.get(digest) ?? 0;
-    this.#tokens.delete(digest);
-    return until > this.#now() ? Object.freeze({ name: 'replication token' }) : undefined;
-  }
-
-  /** The caller at once when the header is known, a promise while it is being checked, undefined for a stranger. */
-  admit(header: string | undefined): Caller | undefined | Promise<Caller | undefined> {
-    if (header === undefined) return undefined;
+  /** The caller at once when the header is known, a promise while it is being checked. */
+  admit(message: IncomingMessage): Caller | Refusal | Promise<Caller | Refusal> {
+    const header = message.headers.authorization;
+    if (header === undefined) return notRight;
     const digest = hash('sha256', this.#key + header);
     const known = this.#known.get(digest);
     if (known !== undefined) {
       if (known.against === this.#hashOf(known.caller.name)) return known.caller;
       this.#known.delete(digest);
     }
+    const [, token] = /^Token +([\w-]+)\s*$/i.exec(header) ?? [];
+    if (token !== undefined) return this.#admitToken(token, message);
     const credentials = readBasic(header);
-    if (credentials === undefined) return undefined;
-    // Who comes while the same credential is being checked waits for that one check.
-    const waiting = this.#checking.get(digest);
-    if (waiting !== undefined) return waiting;
-    const check = this.#check(digest, credentials).finally(() => this.#checking.delete(digest));
-    this.#checking.set(digest, check);
-    return check;
+    return credentials === undefined ? notRight : this.#admitUnknown(digest, credentials, message.socket);
   }
 
-  async #check(digest: string, { name, password }: Credentials): Promise<Caller | undefined> {
-    const against = this.#hashOf(name);
-    // A name that may not enter costs the same time as a wrong password.
-    const right = await this.#passwords.verify(password, against ?? nobodysHash);
-    if (!right || against === undefined) return undefined;
+  /** Who comes with a token instead of a password. It is used up, whatever is asked for, and is good for one request. */
+  #admitToken(token: string, { method, url = '', socket }: IncomingMessage): Caller | Refusal {
+    const digest = hash('sha256', this.#key + token);
+    const until = this.#tokens.get(digest) ?? 0;
+    this.#tokens.delete(digest);
+    const isPairing = method === 'POST' && url.replace(/\?.*$/, '').replace(/\/$/, '') === tokenPath;
+    if (until > this.#now() && isPairing) return Object.freeze({ name: 'replication token' });
+    this.#refused.note({ address: connectionOf(socket).remote, account: 'replication token', reason: 'wrong credential' });
+    return notRight;
+  }
+
+  #admitUnknown(digest: string, credentials: Credentials, socket: Socket): Refusal | Promise<Caller | Refusal> {
+    const connection = connectionOf(socket);
+    const source = sourceOf(connection);
+    const login = { account: credentials.name.slice(0, longestShown), address: connection.remote, source };
+    const against = this.#hashOf(credentials.name);
+    if (this.#wrong.get(digest) === (against ?? nobodysHash)) return this.#refuse(login, 'wrong credential');
+    // Who comes while the same credential is being checked waits for that one check.
+    const open = this.#checking.get(digest);
+    if (open !== undefined) {
+      open.callers.push(socket);
+      return open.result;
+    }
+    const seconds = this.#budget.wait(source, login.account);
+    if (seconds > 0) {
+      this.#refuse(login, 'too many attempts');
+      return { retryAfter: seconds };
+    }
+    this.#budget.begin(source);
+    if (Buffer.byteLength(credentials.password) > longestPassword) return this.#guessed(login);
+    const callers = [socket];
+    const result = this.#check(digest, credentials, against, login, callers).finally(() => this.#checking.delete(digest));
+    this.#checking.set(digest, { callers, result });
+    return result;
+  }
+
+  async #check(digest: string, { name, password }: Credentials, against: string | undefined, login: Login, callers: readonly Socket[]): Promise<Caller | Refusal> {
+    const waiting = { rank: () => this.#budget.rank(login.source), isWanted: () => callers.some(({ destroyed }) => !destroyed) };
+    try {
+      // A name that may not enter costs the same time as a wrong password.
+      const right = await this.#passwords.verify(password, against ?? nobodysHash, waiting);
+      if (!right || against === undefined) {
+        remember(this.#wrong, digest, against ?? nobodysHash);
+        return this.#guessed(login);
+      }
+    } catch (error) {
+      if (error instanceof ChecksBusy) return { retryAfter: busyFor };
+      throw error;
+    }
+    this.#budget.succeeded(login.source);
     const caller = Object.freeze({ name });
-    this.#known.set(digest, { caller, against });
+    remember(this.#known, digest, { caller, against });
     return caller;
   }
+
+  /** A wrong credential that was not sent before. */
+  #guessed(login: Login): Refusal {
+    this.#budget.refused(login.account, login.address);
+    return this.#refuse(login, 'wrong credential');
+  }
+
+  #refuse({ account, address }: Login, reason: RefusedLogin['reason']): Refusal {
+    this.#refused.note({ account, address, reason });
+    return notRight;
+  }
 }
+
+/** A check that is under way, and whose answer is waited for by these connections. */
+interface Check {
+  readonly callers: Socket[];
+  readonly result: Promise<Caller | Refusal>;
+}
+
+interface Login {
+  readonly account: string;
+  readonly address: string;
+  readonly source: Source;
+}
+
+const notRight: Refusal = Object.freeze({ retryAfter: undefined });
+
+/** Seconds in which the worker has checked about as many passwords as may wait for it. */
+const busyFor = 5;
 
 /** The one address that a token opens. */
 const tokenPath = '/api/v1.0/storage/replication/pair';
@@ -85,7 +170,19 @@ const tokenPath = '/api/v1.0/storage/replication/pair';
 /** Milliseconds. */
 const tokenLife = 10 * 60_000;
 
+/** Characters of a name that are remembered and logged; no account has so many. */
+const longestShown = 64;
+
+/** Credentials that are remembered, of either kind. */
+const mostKnown = 10_000;
+
 const nobodysHash = `$6$${'.'.repeat(16)}$${'.'.repeat(86)}`;
+
+function remember<T>(known: Map<string, T>, digest: string, value: T): void {
+  known.set(digest, value);
+  const [oldest] = known.keys();
+  if (known.size > mostKnown && oldest !== undefined) known.delete(oldest);
+}
 
 interface Credentials {
   readonly name: string;

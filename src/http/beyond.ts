@@ -75,7 +75,7 @@ export class BeyondDocument {
     const { events } = this.#engine;
     const last = Number(request.headers['last-event-id']);
     const { raw } = reply.hijack();
-    raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-request-id': request.id });
+    raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': request.id });
     const send = (event: AnyEvent) => raw.write(`id: ${event.number}\nevent: ${event.name}\ndata: ${JSON.stringify({ at: event.at, ...event.payload })}\n\n`);
     if (Number.isSafeInteger(last)) for (const event of events.since(last)) send(event);
     const stop = events.listen(send);

@@ -1,8 +1,5 @@
 import { type Answer, json } from './answer.ts';
 
-/** Bytes of a request body. Above a field's own limits, so that the answer can name the field that is too long. */
-export const largestBody = 32 * 1024 * 1024;
-
 /** Deeper than anything the interface has; without a bound, walking a hostile body would exhaust the stack. */
 const deepest = 32;
 
@@ -10,9 +7,8 @@ export type Body = { readonly ok: true; readonly value: unknown } | { readonly o
 
 /** Reads a JSON body. One without a content type is taken for JSON (clients-need H11). */
 export function readBody(raw: Buffer | undefined, type: string | undefined): Body {
-  if (type !== undefined && raw !== undefined && raw.length > 0 && !/^application\/(\w[\w.+-]*\+)?json\s*(;|$)/i.test(type)) {
-    return { ok: false, answer: json(400, { error_message: `The body must be application/json, not ${type.slice(0, 80)}.` }) };
-  }
+  const problem = typeProblem(raw, type);
+  if (problem !== undefined) return { ok: false, answer: problem };
   try {
     const value: unknown = JSON.parse(decoder.decode(raw));
     if (depthOf(value) > deepest) return { ok: false, answer: json(400, { error: `The body is nested more than ${deepest} levels deep.` }) };
@@ -20,6 +16,12 @@ export function readBody(raw: Buffer | undefined, type: string | undefined): Bod
   } catch {
     return { ok: false, answer: json(400, { error: 'The body is not valid JSON.' }) };
   }
+}
+
+/** What is wrong with the type of a body that is there. */
+export function typeProblem(raw: Buffer | undefined, type: string | undefined): Answer | undefined {
+  if (type === undefined || raw === undefined || raw.length === 0 || /^application\/(\w[\w.+-]*\+)?json\s*(;|$)/i.test(type)) return undefined;
+  return json(400, { error_message: `The body must be application/json, not ${type.slice(0, 80)}.` });
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -40,6 +40,11 @@ export function openApi(routes: readonly Route[], options: { readonly version: s
           },
         },
         Stranger: { description: 'No credential, or a wrong one.' },
+        Busy: {
+          description: 'Too many logins: the password was not checked. A credential that was right before is never answered so.',
+          headers: { 'Retry-After': { description: 'Seconds after which to send the request again.', schema: { type: 'integer' } } },
+        },
+        Foreign: { description: 'A browser sent this for a page of another server; nothing changed.' },
         Missing: { description: 'There is no such record.' },
       },
     },
@@ -107,7 +112,13 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
     operationId: `${method.toLowerCase()} ${route.pattern}`.replaceAll(/[^A-Za-z0-9]+/g, '_').replace(/_$/, ''),
     tags: [resource.path],
   };
-  const faults = { '401': { $ref: '#/components/responses/Stranger' }, '404': { $ref: '#/components/responses/Missing' } };
+  const changes = method !== 'GET' || 'action' in operation;
+  const faults = {
+    '401': { $ref: '#/components/responses/Stranger' },
+    ...(changes && { '403': { $ref: '#/components/responses/Foreign' } }),
+    '404': { $ref: '#/components/responses/Missing' },
+    '429': { $ref: '#/components/responses/Busy' },
+  };
   if ('action' in operation)
     return { ...common, ...actionObject(operation.action), responses: { ...actionAnswer(operation.action), ...faults, '400': { $ref: '#/components/responses/Failed' } } };
   const record = { $ref: `#/components/schemas/${schemaName(resource)}` };

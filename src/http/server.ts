@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { longestConfirm } from '../engine/confirm.ts';
 import type { Engine, Log } from '../engine/engine.ts';
@@ -9,15 +11,18 @@ import type { Profile } from '../engine/resource.ts';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
-import type { Caller, Gate } from './auth.ts';
+import type { Caller, Gate, Refusal } from './auth.ts';
 import { BeyondDocument, type Extra } from './beyond.ts';
-import { largestBody } from './body.ts';
-import { AnswerError, bodyOf } from './body-of.ts';
+import { Bodies } from './bodies.ts';
+import { AnswerError, bodyOf, refuseOtherTypes } from './body-of.ts';
+import type { Connections } from './connections.ts';
 import { debugArchive } from './debug.ts';
 import { contentPolicy, documentationPage } from './documentation.ts';
 import { type Call, Interface } from './interface.ts';
+import { bodyLimit, type Limits } from './limits.ts';
 import { QueryError } from './lists.ts';
 import { openApi } from './openapi.ts';
+import { crossSiteProblem, Hosts, type Names } from './origin.ts';
 import { type Match, type Method, type Operation, plainPath, Router, routesOf } from './routes.ts';
 import { wayOf } from './way.ts';
 
@@ -31,15 +36,25 @@ export interface ServerParts {
   readonly extras?: ReadonlyMap<string, Extra>;
   /** When each connection was made, or last answered: what comes by it later shows that both sides hear one another. */
   readonly shown: WeakMap<Socket, number>;
+  readonly connections: Connections;
+  readonly limits: Limits;
+  readonly names: Names;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who it speaks for; no handler runs before it is known. */
+    caller: Caller;
+  }
 }
 
 /** Where the document's interface lives. */
 export const root = '/api/v1.0';
 const beyond = '/api/holdfast/v1';
 
-/** The HTTP face: routes made from the catalogue, the gate before all of them, and one place that writes answers. */
+/** The HTTP face: routes made from the catalogue, one hook that all requests must pass, and one place that writes answers. */
 export function buildServer(parts: ServerParts): FastifyInstance {
-  const { engine, gate, log, profile, version, shown } = parts;
+  const { engine, gate, log, profile, version, shown, connections, limits, names } = parts;
   const routes = routesOf(engine.resources);
   const router = new Router(routes);
   const face = new Interface(engine, { profile, root });
@@ -48,8 +63,14 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const prefix = randomBytes(4).toString('hex');
   let count = 0;
 
+  const hosts = new Hosts(names);
+  const bodies = new Bodies(limits.bodyBytes);
+  /** The answer to each request that has a body. */
+  const answers = new WeakMap<IncomingMessage, ServerResponse>();
   const app = fastify({
-    bodyLimit: largestBody,
+    requestTimeout: limits.requestTime,
+    http: { headersTimeout: Math.min(limits.requestTime, 30_000), connectionsCheckingInterval: Math.min(limits.requestTime, 5000) },
+    clientErrorHandler: answerMalformed,
     // A client that sends headers and then nothing must not keep a stop waiting.
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
@@ -58,84 +79,92 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       return `${prefix}-${count.toString(36)}`;
     },
   });
-  app.server.on('connection', (socket) => shown.set(socket, performance.now()));
+  app.server.on('connection', (socket) => {
+    shown.set(socket, performance.now());
+    connections.add(socket);
+  });
   app.addHook('onResponse', (request, _reply, done) => {
-    shown.set(request.raw.socket, performance.now());
+    const { raw } = request;
+    shown.set(raw.socket, performance.now());
+    // What was answered before its body had come: the rest is read and thrown away, but not for long.
+    if (!raw.complete && raw.socket instanceof Socket) setTimeout(() => raw.complete || raw.socket.destroy(), limits.restTime).unref();
     done();
   });
-  const guarded = (handler: Guarded) => guardedBy(gate, (request) => engine.heard(wayOf(request), shown.get(request.raw.socket) ?? 0), handler);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, raw, done) => done(null, raw));
 
-  app.get(
-    '/healthz',
-    guarded((_request, reply) => write(reply, json(200, { status: 'alive' }))),
-  );
-  app.get(
-    '/readyz',
-    guarded((_request, reply) => {
-      const { obstacle } = engine;
-      // A load balancer or a monitor reads the status; a person the reason.
-      if (obstacle !== undefined) return write(reply, json(503, { status: 'read-only', reason: obstacle }));
-      return write(reply, json(200, { status: engine.isDegraded ? 'degraded' : 'ready' }));
-    }),
-  );
-  app.get(
-    '/openapi.json',
-    guarded((_request, reply) => write(reply, jsonText(200, description))),
-  );
+  // Everything that can be said without the body is said before any of it is read.
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    reply.header('cache-control', 'no-store');
+    reply.header('x-content-type-options', 'nosniff');
+    const { raw } = request;
+    if (connections.isRefused(raw.socket)) return write(reply, json(503, { error: 'Too many connections.' }, { 'retry-after': '5', connection: 'close' }));
+    const wrongHost = hosts.problem(raw.headers.host);
+    if (wrongHost !== undefined) return write(reply, json(421, { error: wrongHost }));
+    const crossSite = isFromBrowser(request) && changes(request) ? crossSiteProblem(raw.headers, raw.socket instanceof TLSSocket, names.further) : undefined;
+    if (crossSite !== undefined) return write(reply, json(403, { error: crossSite }));
+    const pass = (admitted: Caller | Refusal) => {
+      if (!('name' in admitted)) return write(reply, refusal(request, admitted));
+      request.caller = admitted;
+      if (raw.headers['content-length'] !== undefined || raw.headers['transfer-encoding'] !== undefined) answers.set(raw, reply.raw);
+      connections.proven(raw.socket);
+      engine.heard(wayOf(request), shown.get(raw.socket) ?? 0);
+      done();
+    };
+    const admitted = gate.admit(raw);
+    if (admitted instanceof Promise) admitted.then(pass).catch(done);
+    else pass(admitted);
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    bodies.read(request.raw, answers.get(request.raw), bodyLimit(plainPath(split(request.url).path) ?? ''), done);
+  });
+
+  app.get('/healthz', (_request, reply) => write(reply, json(200, { status: 'alive' })));
+  app.get('/readyz', (_request, reply) => {
+    const { obstacle } = engine;
+    // A load balancer or a monitor reads the status; a person the reason.
+    if (obstacle !== undefined) return write(reply, json(503, { status: 'read-only', reason: obstacle }));
+    return write(reply, json(200, { status: engine.isDegraded ? 'degraded' : 'ready' }));
+  });
+  app.get('/openapi.json', (_request, reply) => write(reply, jsonText(200, description)));
   // The page has no more to tell than the description, and is guarded like it. Its own links are absolute, so that
   // both spellings of its address do.
-  const documentation = (name: string) =>
-    guarded((_request, reply) => {
-      const page = documentationPage(name);
-      if (page === undefined) return write(reply, sentence(404, 'Not found'));
-      return reply.headers({ 'content-security-policy': contentPolicy, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }).type(page.type).send(page.content);
-    });
-  app.get('/docs', documentation(''));
-  app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'])(request, reply));
-  app.all(
-    `${beyond}/*`,
-    guarded((request, reply, caller) => answering(request, reply, () => extras.answer(request, reply, caller))),
-  );
+  const documentation = (name: string, reply: FastifyReply) => {
+    const page = documentationPage(name);
+    if (page === undefined) return write(reply, sentence(404, 'Not found'));
+    return reply.headers({ 'content-security-policy': contentPolicy, 'referrer-policy': 'no-referrer' }).type(page.type).send(page.content);
+  };
+  app.get('/docs', (_request, reply) => documentation('', reply));
+  app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'], reply));
+  app.all(`${beyond}/*`, (request, reply) => answering(request, reply, () => extras.answer(request, reply, request.caller)));
 
   // The address that debug archives are fetched from, beside the interface (gaps 16).
-  app.get(
-    '/system/debug/download/',
-    guarded(async (request, reply, caller) => {
-      const now = Date.now();
-      const archive = await debugArchive(engine, { actor: caller.name, request: request.id }, now);
-      const name = `debug-${new Date(now).toISOString().slice(0, 10)}.tar.gz`;
-      return reply.header('content-type', 'application/gzip').header('content-disposition', `attachment; filename="${name}"`).send(archive);
-    }),
-  );
+  app.get('/system/debug/download/', async (request, reply) => {
+    const now = Date.now();
+    const archive = await debugArchive(engine, { actor: request.caller.name, request: request.id }, now);
+    const name = `debug-${new Date(now).toISOString().slice(0, 10)}.tar.gz`;
+    return reply.header('content-type', 'application/gzip').header('content-disposition', `attachment; filename="${name}"`).send(archive);
+  });
 
   // A dry run: the body names the request that would be sent.
-  const planned = guarded((request, reply, caller) => answering(request, reply, () => face.plan(plannedCall(request, router, caller))));
+  const planned = (request: FastifyRequest, reply: FastifyReply) => answering(request, reply, () => face.plan(plannedCall(request, router)));
   for (const path of [`${beyond}/plan`, `${beyond}/plan/`]) app.post(path, planned);
 
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
     const { path, query } = split(request.url);
     const plain = plainPath(path);
-    const below = plain?.startsWith(`${root.slice(1)}/`) ? plain.slice(root.length) : undefined;
-    if (plain === root.slice(1)) return guarded((_request, inner) => write(inner, json(200, index(engine))))(request, reply);
-    const match = below === undefined ? undefined : router.match(below);
-    // Without a credential nobody learns which addresses there are; with one, a wrong method is told first (gaps 1.1).
-    if (match === undefined) return guarded((_request, inner) => write(inner, sentence(404, 'Not found')))(request, reply);
+    if (plain === root.slice(1)) return write(reply, json(200, index(engine)));
+    const match = matchOf(plain);
+    if (match === undefined) return write(reply, sentence(404, 'Not found'));
     const method = methodOf(request);
     const operation = method && match.route.operations.get(method);
-    if (operation === undefined && request.method !== 'OPTIONS') return write(reply, wrongMethod(match));
-    return guarded((_request, inner, caller) =>
-      operation === undefined
-        ? write(inner, allowed(match))
-        : answering(request, inner, () => face.perform(callOf(request, match, operation, query, caller)), { match, operation }),
-    )(request, reply);
+    if (operation === undefined) return write(reply, request.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
+    return answering(request, reply, () => face.perform(callOf(request, match, operation, query)), { match, operation });
   };
   app.all('/*', documented);
 
   app.setErrorHandler((error, request, reply) => {
-    const tooLarge = error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE';
-    if (tooLarge) return write(reply, json(413, { error: `A body has at most ${largestBody} bytes.` }));
+    if (error instanceof AnswerError) return write(reply, error.answer);
     const status = error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
     if (status < 500) return write(reply, json(status, { error: messageOf(error) }));
     return unexpected(request, reply, error);
@@ -147,11 +176,6 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     app.server.once('close', () => clearInterval(sweep));
     done();
   });
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
-    done();
-  });
-
   /** Carries out a request and says how it went, also when it went wrong. What is at hand is answered in the same turn. */
   function answering(request: FastifyRequest, reply: FastifyReply, perform: () => Answer | Promise<Answer>, place?: Place): void | Promise<void> {
     const failed = (error: unknown) => {
@@ -171,12 +195,25 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       write(reply, known);
     };
     try {
+      refuseOtherTypes(request, methodOf(request));
       const answer = perform();
       if (answer instanceof Promise) return answer.then((it) => write(reply, it)).catch(failed);
       write(reply, answer);
     } catch (error) {
       failed(error);
     }
+  }
+
+  function matchOf(plain: string | undefined): Match | undefined {
+    return plain?.startsWith(`${root.slice(1)}/`) ? router.match(plain.slice(root.length)) : undefined;
+  }
+
+  /** Whether something is another way afterwards. Of the document's GETs those count that are actions, as the one that dismisses an alert. */
+  function changes(request: FastifyRequest): boolean {
+    const method = methodOf(request);
+    if (method !== 'GET') return request.method !== 'OPTIONS' || method !== undefined;
+    const operation = matchOf(plainPath(split(request.url).path))?.route.operations.get(method);
+    return operation !== undefined && 'action' in operation;
   }
 
   /** What nobody foresaw: the log has all of it, the client the number to find it by. */
@@ -194,14 +231,14 @@ interface Place {
   readonly operation: Operation;
 }
 
-function callOf(request: FastifyRequest, match: Match, operation: Operation, query: string, caller: Caller) {
+function callOf(request: FastifyRequest, match: Match, operation: Operation, query: string) {
   return {
     match,
     operation,
     query,
     range: request.headers.range,
     body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
-    asker: { actor: caller.name, request: request.id, way: wayOf(request), ...confirmIn(query) },
+    asker: { actor: request.caller.name, request: request.id, way: wayOf(request), ...confirmIn(query) },
   };
 }
 
@@ -214,31 +251,45 @@ function confirmIn(query: string): { readonly confirmWithin?: number } {
 }
 
 /** The call that a dry run's body describes: `{"method": "POST", "path": "sharing/cifs/", "body": {…}}`. */
-function plannedCall(request: FastifyRequest, router: Router, caller: Caller): Call {
+function plannedCall(request: FastifyRequest, router: Router): Call {
   const planned = bodyOf(request, true);
   const { method, path, body } = isObject(planned) ? planned : {};
   const match = typeof path === 'string' ? router.match(plainPath(path) ?? '') : undefined;
   const operation = [...(match?.route.operations ?? [])].find(([one]) => one === method)?.[1];
   if (match === undefined || operation === undefined || method === 'GET') throw refused('A plan needs the method and the path of a request that changes something, and its body.');
-  return { match, operation, query: '', range: undefined, body: () => body ?? {}, asker: { actor: caller.name, request: request.id } };
+  return { match, operation, query: '', range: undefined, body: () => body ?? {}, asker: { actor: request.caller.name, request: request.id } };
 }
 
-type Guarded = (request: FastifyRequest, reply: FastifyReply, caller: Caller) => unknown;
+/** Browsers send at least one of these with whatever a page makes them send, but for reading. */
+function isFromBrowser({ headers }: FastifyRequest): boolean {
+  return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+}
 
-/** Nobody passes without a credential. A known one passes without waiting. */
-function guardedBy(gate: Gate, heard: (request: FastifyRequest) => void, handler: Guarded) {
-  const refuse = (request: FastifyRequest, reply: FastifyReply) =>
-    // A page that asks by script handles the refusal itself and wants no browser prompt (gaps 1.1).
-    write(reply, nothing(401, request.headers['x-requested-from'] === 'WebUI' ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' }));
-  return (request: FastifyRequest, reply: FastifyReply) => {
-    const admitted = gate.admitToken(request.headers.authorization, request.url) ?? gate.admit(request.headers.authorization);
-    const pass = (caller: Caller) => {
-      heard(request);
-      return handler(request, reply, caller);
-    };
-    if (!(admitted instanceof Promise)) return admitted === undefined ? refuse(request, reply) : pass(admitted);
-    return admitted.then((caller) => (caller === undefined ? refuse(request, reply) : pass(caller)));
-  };
+function refusal(request: FastifyRequest, { retryAfter }: Refusal): Answer {
+  if (retryAfter !== undefined) return json(429, { error: `Too many logins: send this request again in ${retryAfter} s.` }, { 'retry-after': String(retryAfter) });
+  // A page that asks by script handles the refusal itself and wants no browser prompt (gaps 1.1).
+  return nothing(401, request.headers['x-requested-from'] === 'WebUI' ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' });
+}
+
+/** Answers what is no HTTP, or did not come to its end in time. */
+function answerMalformed(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
+  const [status, told] =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? ['408 Request Timeout', 'The request did not come to its end in time.']
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? ['431 Request Header Fields Too Large', 'The headers are too large.']
+        : ['400 Bad Request', 'This is no request of HTTP.'];
+  const body = JSON.stringify({ error: told });
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
 /** Writes an answer exactly as it is: no charset is added to JSON, none of the framework's own types (clients-need H1, H2). */

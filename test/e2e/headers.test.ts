@@ -82,7 +82,7 @@ test('H3: requests without a body are accepted although they promise JSON', asyn
 
 test('H4: a body on GET is read and ignored, and the connection goes on to the next request', async () => {
   const get = (body: string) =>
-    `GET /api/v1.0/services/ftp/1/ HTTP/1.1\r\nhost: x\r\nauthorization: ${rootCredential}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+    `GET /api/v1.0/services/ftp/1/ HTTP/1.1\r\nhost: localhost\r\nauthorization: ${rootCredential}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n`;
   const bodies = ['{}', '""', '{bad', '[1,2]'];
   const { text } = await rawBytes(box.api.url, bodies.map((body, index) => `${get(body)}${index === bodies.length - 1 ? 'connection: close\r\n' : ''}\r\n${body}`).join(''));
   assert.equal([...text.matchAll(/HTTP\/1\.1 200 OK\r\n/g)].length, bodies.length);
@@ -146,7 +146,7 @@ test('HEAD is answered like GET, without a body', async () => {
   assert.equal(head.headers.get('content-length'), get.headers.get('content-length'));
 });
 
-test('JSON answers vary with Accept, and every answer says which request it belongs to', async () => {
+test('JSON answers vary with Accept, and every answer says which request it belongs to and is kept by no cache', async () => {
   const answers = [
     await raw({ path: '/api/v1.0/services/ftp/' }),
     await raw({ path: '/api/v1.0/services/ftp/', stranger: true }),
@@ -154,8 +154,16 @@ test('JSON answers vary with Accept, and every answer says which request it belo
     await raw({ method: 'POST', path: '/api/v1.0/services/ftp/' }),
     await raw({ path: '/healthz' }),
     await raw({ path: '/api/holdfast/v1/drift' }),
+    await raw({ path: '/docs' }),
+    await raw({ method: 'PROPFIND', path: '/' }),
+    await raw({ path: '/api/v1.0/tasks/cronjob/', headers: { host: 'elsewhere.example' } }),
+    await raw({ method: 'POST', path: '/api/v1.0/tasks/cronjob/', headers: { origin: 'https://elsewhere.example' } }),
+    await raw({ method: 'POST', path: '/api/v1.0/tasks/cronjob/', headers: { 'content-length': String(2 ** 30) } }),
   ];
   assert.equal(answers[0]?.headers.get('vary'), 'Accept');
+  for (const { headers, text } of [...answers, await rawBytes(box.api.url, 'nonsense\r\n\r\n')]) {
+    assert.deepEqual([headers.get('cache-control'), headers.get('x-content-type-options')], ['no-store', 'nosniff'], text.slice(0, 300));
+  }
   const ids = answers.map(({ headers }) => headers.get('x-request-id'));
   for (const id of ids) assert.match(id ?? '', /^[\w-]+$/);
   assert.equal(new Set(ids).size, ids.length);
@@ -178,12 +186,12 @@ test('a body larger than any record is refused with 413, and the daemon goes on'
 
 test('a large body that fits is read whole, in pieces or in one', async () => {
   const cifs_auxsmbconf = `# ${'x'.repeat(16_000)}`;
-  const body = JSON.stringify({ cifs_path: '/mnt/tank/large', cifs_auxsmbconf, nonsense: 'y'.repeat(4 * 1024 ** 2) });
+  const body = JSON.stringify({ cifs_path: '/mnt/tank/large', cifs_auxsmbconf, nonsense: 'y'.repeat(1000 * 1024) });
   const half = Math.floor(body.length / 2);
   const pieces = [body.slice(0, half), body.slice(half)].map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('');
   const answer = await rawBytes(
     box.api.url,
-    `POST /api/v1.0/sharing/cifs/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: ${rootCredential}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${pieces}0\r\n\r\n`,
+    `POST /api/v1.0/sharing/cifs/ HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: ${rootCredential}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${pieces}0\r\n\r\n`,
   );
   assert.equal(answer.status, 'HTTP/1.1 201 Created');
   assert.equal((await box.api.list('sharing/cifs/'))[0]?.['cifs_auxsmbconf'], cifs_auxsmbconf);

@@ -212,9 +212,12 @@ test('a token lets another machine pair itself, once, for ten minutes, and opens
   const issue = async () => ({ authorization: `Token ${(await one.api.expect(201, 'POST', '/api/holdfast/v1/tokens/'))['token']}` });
   const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh0 holdfast-replication-1';
   const pairing = (headers: Readonly<Record<string, string>>) => one.api.send('POST', 'storage/replication/pair/', { key, user: 'root' }, headers);
+  assert.equal((await one.api.send('POST', '/api/holdfast/v1/tokens/', undefined, await issue())).status, 401);
+  // Whatever it is sent with, a token is used up.
+  const elsewhere = await issue();
+  assert.equal((await one.api.get('storage/volume/', elsewhere)).status, 401);
+  assert.equal((await pairing(elsewhere)).status, 401);
   const token = await issue();
-  assert.equal((await one.api.get('storage/volume/', token)).status, 401);
-  assert.equal((await one.api.send('POST', '/api/holdfast/v1/tokens/', undefined, token)).status, 401);
   const answer = await pairing(token);
   assert.equal(answer.status, 200, answer.text);
   assert.match(answer.text, /^\{"hostkey":"ssh-ed25519 AAAA[^" ]+","port":22\}$/);

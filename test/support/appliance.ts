@@ -6,6 +6,7 @@ import type { Engine, Log } from '../../src/engine/engine.ts';
 import type { Profile } from '../../src/engine/resource.ts';
 import type { Host } from '../../src/host/ports/index.ts';
 import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
+import type { Limits } from '../../src/http/limits.ts';
 import { Store } from '../../src/store/store.ts';
 import { Api } from './api.ts';
 
@@ -42,6 +43,9 @@ export interface ApplianceOptions {
   readonly now?: () => number;
   /** Where it is told that it will listen; it listens on a free port all the same. */
   readonly listen?: { readonly address: string; readonly port: number };
+  /** Names of proxies in front of it. */
+  readonly names?: readonly string[];
+  readonly limits?: Partial<Limits>;
   /** Puts something around the host, as faults on purpose. */
   readonly around?: (host: Host) => Host;
 }
@@ -67,6 +71,8 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     version: 'test',
     rootPassword,
     ...(options.listen && { listen: options.listen }),
+    ...(options.names && { names: options.names }),
+    ...(options.limits && { limits: options.limits }),
   });
   await app.server.listen({ host: '127.0.0.1', port: 0 });
   const address = app.server.server.address();

@@ -27,14 +27,18 @@ export const rootCredential = `Basic ${Buffer.from(`root:${rootPassword}`).toStr
 /** Sends bytes and reads bytes, as a client without any library: nothing is added, normalised or followed. */
 export async function rawSend(url: string, { method = 'GET', path, headers = {}, body, stranger = false }: RawRequest): Promise<RawAnswer> {
   const all = {
-    host: 'x',
     connection: 'close',
     ...(stranger ? {} : { authorization: rootCredential }),
     ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
     ...headers,
   };
-  const head = [`${method} ${path} HTTP/1.1`, ...Object.entries(all).map(([name, value]) => `${name}: ${value}`)];
-  return rawBytes(url, `${head.join('\r\n')}\r\n\r\n${body ?? ''}`);
+  return rawBytes(url, `${headOf(method, path, all)}${body ?? ''}`);
+}
+
+/** The lines of a request before its body. `Host` is there unless it is undefined. */
+export function headOf(method: string, path: string, headers: Readonly<Record<string, string | undefined>>): string {
+  const lines = Object.entries({ host: 'localhost', ...headers }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+  return [`${method} ${path} HTTP/1.1`, ...lines, '', ''].join('\r\n');
 }
 
 /** The answer to these bytes, up to the end of the connection. */

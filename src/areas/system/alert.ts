@@ -111,6 +111,15 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
       `${what} is almost full: ${showSize(free)} of ${showSize(total)} are free. ${then} Remove what is not needed.`,
     );
   }
+  if (health.loginAttack !== undefined) {
+    const { account, refused, address } = health.loginAttack;
+    raise(
+      'WARN',
+      'login',
+      account,
+      `Somebody guesses the password of ${account}: ${refused} logins were refused, the last from ${address}. Known programs are let in as before. Keep the interface from networks that do not need it.`,
+    );
+  }
   for (const record of view.all(certificateAuthority)) certificateAlerts(record, `${certificateAuthority.path}/${record.id}`, health.now, raise);
   for (const record of view.all(certificate)) certificateAlerts(record, `${certificate.path}/${record.id}`, health.now, raise);
   for (const one of view.all(notice)) if (holds(one, view, health.now)) alerts.push({ id: noticeAlertId(one), level: one.level, message: one.message });

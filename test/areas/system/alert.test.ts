@@ -11,7 +11,7 @@ import { Tables } from '../../../src/engine/tables.ts';
 import { machine } from '../../units/support/configuration.ts';
 
 const GiB = 1024 ** 3;
-const well: Health = { now: Date.UTC(2026, 0, 1), degraded: [], drifted: [], failedJobs: [], fileSystems: [], obstacle: undefined };
+const well: Health = { now: Date.UTC(2026, 0, 1), degraded: [], drifted: [], failedJobs: [], fileSystems: [], obstacle: undefined, loginAttack: undefined };
 const view = new LayeredDraft(new Tables([certificate, certificateAuthority, notice, domainSettings]), machine, new Map());
 view.plant(domainSettings, domainSettings.seed(machine));
 

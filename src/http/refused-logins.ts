@@ -1,0 +1,55 @@
+/** A refused login, as it is logged and reported. */
+export interface RefusedLogin {
+  readonly address: string;
+  readonly account: string;
+  readonly reason: 'wrong credential' | 'too many attempts';
+  /** How many the address had refused since it was reported last, this one included. */
+  readonly refused: number;
+}
+
+/** Reports of one address, and of all: so many at once, and so many a second from then on. */
+const ofOne = { burst: 5, perSecond: 1 } as const;
+const ofAll = { burst: 100, perSecond: 20 } as const;
+
+/** Addresses that are remembered; of more, those that were quiet for longest are forgotten. */
+const mostKnown = 10_000;
+
+/** Reports refused logins, but never more than a person or fail2ban can read: a flood is counted, not written out. */
+export class RefusedLogins {
+  readonly #report: (login: RefusedLogin) => void;
+  readonly #now: () => number;
+  readonly #addresses = new Map<string, Allowance & { readonly unreported: number }>();
+  #all: Allowance;
+
+  constructor(report: (login: RefusedLogin) => void, now: () => number = () => performance.now()) {
+    this.#report = report;
+    this.#now = now;
+    this.#all = { left: ofAll.burst, at: now() };
+  }
+
+  note(login: Omit<RefusedLogin, 'refused'>): void {
+    const now = this.#now();
+    const known = this.#addresses.get(login.address) ?? { left: ofOne.burst, at: now, unreported: 0 };
+    const one = refilled(known, ofOne, now);
+    const all = refilled(this.#all, ofAll, now);
+    const isReported = one.left >= 1 && all.left >= 1;
+    const cost = isReported ? 1 : 0;
+    this.#all = { ...all, left: all.left - cost };
+    this.#addresses.delete(login.address);
+    this.#addresses.set(login.address, { ...one, left: one.left - cost, unreported: isReported ? 0 : known.unreported + 1 });
+    const [oldest] = this.#addresses.keys();
+    if (this.#addresses.size > mostKnown && oldest !== undefined) this.#addresses.delete(oldest);
+    // In this order: docs/fail2ban reads the line that is made of it.
+    if (isReported) this.#report(Object.freeze({ address: login.address, account: login.account, reason: login.reason, refused: known.unreported + 1 }));
+  }
+}
+
+interface Allowance {
+  readonly left: number;
+  /** When it was reckoned, in milliseconds. */
+  readonly at: number;
+}
+
+function refilled({ left, at }: Allowance, { burst, perSecond }: { readonly burst: number; readonly perSecond: number }, now: number): Allowance {
+  return { left: Math.min(left + ((now - at) / 1000) * perSecond, burst), at: now };
+}
