@@ -23,6 +23,8 @@ export interface Daemon {
   readonly pid: number;
   /** Lines of its log so far. */
   readonly log: readonly string[];
+  /** The first line of the log that matches, from the start on. */
+  logLine(pattern: RegExp): Promise<string>;
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ending>;
 }
 
@@ -52,6 +54,13 @@ export async function startDaemon(state: string, within: readonly string[] = [])
     api: new Api(url, { user: 'root', password }),
     pid: child.pid ?? nothing(),
     log,
+    async logLine(pattern) {
+      for (;;) {
+        const found = log.find((line) => pattern.test(line));
+        if (found !== undefined) return found;
+        await once(lines, 'line');
+      }
+    },
     async end(signal) {
       child.kill(signal);
       return ended;
