@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { longestPassword } from '../engine/passwords.ts';
 import type { Profile } from '../engine/resource.ts';
 import { readAuthority } from '../http/origin.ts';
 import { parseSize } from '../lib/size.ts';
@@ -56,7 +57,7 @@ export function readSettings(options: Options, environment: Environment, isRoot:
     disks: readDisks(setting(options.disks, 'HOLDFAST_DISKS') ?? '8x2G'),
     logLevel: oneOf('log-level', setting(options.logLevel, 'HOLDFAST_LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error', 'silent'] as const),
     targetEngine: oneOf('HOLDFAST_ISCSI', setting(undefined, 'HOLDFAST_ISCSI') ?? 'auto', ['auto', 'lio', 'tgt'] as const),
-    rootPassword: environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD'],
+    rootPassword: readPassword(environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD']),
     names: readNames(setting(options.names, 'HOLDFAST_NAMES') ?? ''),
   };
 }
@@ -102,6 +103,11 @@ function readDisks(text: string): readonly number[] {
       throw new SettingsError(`--disks is a number of disks and their size, like 8x2G or 4x2G,2x500M with at least 64M each, not "${text}".`);
     return Array<number>(Number(match[1])).fill(size);
   });
+}
+
+function readPassword(text: string | undefined): string | undefined {
+  if (text !== undefined && Buffer.byteLength(text) > longestPassword) throw new SettingsError(`HOLDFAST_ROOT_PASSWORD has at most ${longestPassword} bytes.`);
+  return text;
 }
 
 /** `nas.example.org,files.example.org:8443`. */

@@ -191,7 +191,7 @@ export class Engine {
     this.#scheduler.look();
   }
 
-  /** Asks whoever lets callers in about guesses at passwords. */
+  /** Returns what the authentication knows of guesses at passwords; the application sets it. */
   loginAttack: () => Health['loginAttack'] = () => undefined;
 
   /** How the appliance itself is doing. */

@@ -38,7 +38,7 @@ export class ChecksBusy extends Error {
 export interface Waiting {
   /** The check of the lowest rank is made next. It is asked again for each choice, for it may grow meanwhile. */
   readonly rank: () => number;
-  /** Whether somebody still waits for the answer. A check that nobody waits for is not made. */
+  /** Whether a caller still waits for the result. Otherwise the check is dropped. */
   readonly isWanted?: () => boolean;
 }
 
@@ -52,7 +52,7 @@ interface Task extends Waiting {
 const first: Waiting = { rank: () => Number.NEGATIVE_INFINITY };
 
 /**
- * Hashes and checks passwords in a worker thread: each takes about 10 ms of computing that nobody else should wait for.
+ * Hashes and checks passwords in a worker thread: each takes about 10 ms of computing, which would block the event loop.
  * One is in the worker at a time; the others wait here, where they can be ordered, bounded and dropped.
  */
 export class Passwords {
@@ -75,7 +75,7 @@ export class Passwords {
 
   /**
    * False also for hashes that no password opens (`*`, `!…`). Throws `ChecksBusy` when too many others wait that come
-   * first, and when nobody waits for the answer any more.
+   * first, and when no caller waits for the result any more.
    */
   async verify(password: string, against: string, waiting: Waiting = first): Promise<boolean> {
     if (isTooLong(password) || !against.startsWith('$6$')) return false;

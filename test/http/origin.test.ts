@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readSettings, SettingsError } from '../../src/cli/settings.ts';
 import { crossSiteProblem, Hosts, readAuthority } from '../../src/http/origin.ts';
 
 const hosts = new Hosts({ own: () => new Set(['nas', 'nas.example.org']), further: ['proxy.example.com', 'files.example.com:8443'] });
@@ -87,4 +88,13 @@ test('an authority is a name or an address, perhaps with a port', () => {
   assert.deepEqual(readAuthority('Nas.Example.org.:8443'), { name: 'nas.example.org', port: 8443 });
   assert.deepEqual(readAuthority('[2001:DB8::7]'), { name: '2001:db8::7', port: undefined });
   for (const text of ['', ':80', 'a b', 'http://a', 'a/b', 'a:b', '[a', 'a@b', 'a:123456']) assert.equal(readAuthority(text), undefined, text);
+});
+
+test('names of proxies come from the command line or the environment, and a wrong one is refused', () => {
+  const environment = { HOLDFAST_CONFIG: '/dev/null' };
+  assert.deepEqual(readSettings({}, environment, false).names, []);
+  assert.deepEqual(readSettings({}, { ...environment, HOLDFAST_NAMES: 'Nas.example.org, files.example.org:8443' }, false).names, ['nas.example.org', 'files.example.org:8443']);
+  assert.deepEqual(readSettings({ names: 'a' }, { ...environment, HOLDFAST_NAMES: 'b' }, false).names, ['a']);
+  assert.throws(() => readSettings({ names: 'https://a/' }, environment, false), SettingsError);
+  assert.throws(() => readSettings({}, { ...environment, HOLDFAST_ROOT_PASSWORD: 'x'.repeat(1025) }, false), SettingsError);
 });
