@@ -79,6 +79,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       return `${prefix}-${count.toString(36)}`;
     },
   });
+  // Declared, so that requests have one shape for the compiler, with and without a caller.
+  app.decorateRequest('caller');
   app.server.on('connection', (socket) => {
     shown.set(socket, performance.now());
     connections.add(socket);
