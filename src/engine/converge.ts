@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OwnedAccounts, UserSpec } from '../host/ports/accounts.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
-import type { FixedRoute, Medium } from '../host/ports/network.ts';
+import type { FixedRoute, Medium, NetworkState } from '../host/ports/network.ts';
 import type { ServiceState } from '../host/ports/services.ts';
 import type { TargetModel } from '../host/ports/targets.ts';
 import { sentenceList } from '../lib/text.ts';
@@ -28,9 +28,11 @@ export class ServiceLook {
   readonly #names: readonly string[];
   #states: Promise<ReadonlyMap<string, ServiceState>> | undefined;
 
-  constructor(host: Host, names: Iterable<string>) {
+  /** `known` is what a look has just seen. */
+  constructor(host: Host, names: Iterable<string>, known?: ReadonlyMap<string, ServiceState>) {
     this.#host = host;
     this.#names = [...new Set(names)];
+    if (known !== undefined && this.#names.every((name) => known.has(name))) this.#states = Promise.resolve(known);
   }
 
   /** Of services that it does not have, the machine is asked. A look that failed is not kept: it is one unit's failure. */
@@ -50,13 +52,20 @@ export class ServiceLook {
   }
 }
 
-interface ConvergeOptions {
+export interface ConvergeOptions {
   readonly pretend?: boolean;
   /** Files that `layServiceFiles` has written just before. */
   readonly laid?: ReadonlySet<string>;
   /** A look that units share; without, the machine is asked about the unit's own services. */
   readonly look?: ServiceLook;
+  /** What a look at the network has just seen; without, the machine is asked. */
+  readonly network?: NetworkState;
+  /** Called before each thing that is done. */
+  readonly progress?: () => void;
 }
+
+/** The facts that converging can change. */
+export const convergedTopics: readonly Topic[] = ['accounts', 'network', 'services', 'targets'];
 
 /**
  * Makes the machine true to what a unit desires, touching only what is different. `applied` is what the machine is
@@ -68,6 +77,7 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
   const touched = new Set<Topic>();
   const act: Act = async (title, deed, topic) => {
     deeds.push(title);
+    options.progress?.();
     if (topic !== undefined) touched.add(topic);
     if (options.pretend !== true) await deed();
   };
@@ -89,9 +99,10 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
       applied?.links,
       written.filter((path) => desired.owns?.some((beginning) => path.startsWith(beginning))),
       act,
+      options.network,
     );
   const { hostname } = desired;
-  if (hostname !== undefined && hostname !== (applied === undefined ? (await host.network.look()).hostname : applied.hostname))
+  if (hostname !== undefined && hostname !== (applied === undefined ? (options.network ?? (await host.network.look())).hostname : applied.hostname))
     await act(`give the machine the name ${hostname}`, () => host.network.rename(hostname), 'network');
   const { entrances } = desired;
   if (entrances !== undefined && !isDeepStrictEqual(entrances, applied === undefined ? await host.web.served() : applied.entrances))
@@ -236,10 +247,17 @@ async function convergeServices(
 }
 
 /** The links of files that became others are touched, and, when the machine has to be asked, those that are not what they should be. */
-async function convergeLinks(host: Host, desired: readonly DesiredLink[], applied: readonly DesiredLink[] | undefined, written: readonly string[], act: Act): Promise<void> {
+async function convergeLinks(
+  host: Host,
+  desired: readonly DesiredLink[],
+  applied: readonly DesiredLink[] | undefined,
+  written: readonly string[],
+  act: Act,
+  known: NetworkState | undefined,
+): Promise<void> {
   const changed = new Set(written);
   const concerned = new Set(desired.filter(({ files }) => files.some((path) => changed.has(path))));
-  const amiss = applied === undefined ? (await linksAmiss(host, desired)).filter((link) => !concerned.has(link)) : [];
+  const amiss = applied === undefined ? (await linksAmiss(host, desired, known)).filter((link) => !concerned.has(link)) : [];
   const before = new Map(applied?.map((link) => [link.name, link]));
   const wanted = new Set(desired.map(({ name }) => name));
   const gone = [...before.keys()].filter((name) => !wanted.has(name));
@@ -256,8 +274,8 @@ async function convergeLinks(host: Host, desired: readonly DesiredLink[], applie
 }
 
 /** The links that are not there, or lack a fixed address or a route. */
-async function linksAmiss(host: Host, desired: readonly DesiredLink[]): Promise<readonly DesiredLink[]> {
-  const there = new Map((await host.network.look()).links.map((link) => [link.name, link]));
+async function linksAmiss(host: Host, desired: readonly DesiredLink[], known: NetworkState | undefined): Promise<readonly DesiredLink[]> {
+  const there = new Map((known ?? (await host.network.look())).links.map((link) => [link.name, link]));
   const routed = new Set((desired.some(({ routes }) => routes.length > 0) ? await host.network.routes() : []).map(routeText));
   return desired.filter(({ name, master, addresses, routes }) => {
     const link = there.get(name);

@@ -16,6 +16,7 @@ import type { Collection, Configuration, Draft, Due, Health, Operations, RecordO
 import type { Rule } from './rule.ts';
 import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './schedule.ts';
 import { Scheduler } from './scheduler.ts';
+import { endsWithin, Startup } from './startup.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
 import type { Unit } from './unit.ts';
 import { type UnitReport, type UnitState, Upkeep } from './upkeep.ts';
@@ -43,6 +44,10 @@ export interface EngineParts {
   readonly version?: string;
   /** The machine's time zone, by which schedules go. */
   readonly zone?: () => string;
+  /** Called whenever the start has moved on, with what it does now. */
+  readonly progressed?: (what: string) => void;
+  /** Milliseconds that the start waits for resources such as pools before it goes on without them; 10 s unless given. */
+  readonly patience?: number;
 }
 
 /** Who asked, for the log and the revisions. */
@@ -102,6 +107,9 @@ export class Engine {
   readonly #stopWatching: (() => void)[] = [];
   readonly #zone: () => string;
   readonly version: string;
+  /** How far the start has come. */
+  readonly startup: Startup;
+  readonly #patience: number;
   /** Units that the last inspection found to differ. */
   #drifted: readonly string[] = [];
   readonly #confirmation: Confirmation;
@@ -111,8 +119,10 @@ export class Engine {
   #obstructed: string | undefined;
   #closing = false;
 
-  private constructor({ resources, units, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone, version = 'unknown' }: EngineParts) {
+  private constructor({ resources, units, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone, version = 'unknown', ...rest }: EngineParts) {
     this.version = version;
+    this.startup = new Startup(rest.progressed);
+    this.#patience = rest.patience ?? 10_000;
     this.resources = resources;
     this.#host = host;
     this.#store = store;
@@ -152,8 +162,15 @@ export class Engine {
 
   /** Reads the store, looks at the machine, and makes the machine true to the store. */
   static async start(parts: EngineParts): Promise<Engine> {
+    const engine = Engine.open(parts);
+    await engine.begin();
+    return engine;
+  }
+
+  /** Reads the store: its records can be read from now on. `begin` does the rest of the start. */
+  static open(parts: EngineParts): Engine {
     const engine = new Engine(parts);
-    await engine.#start();
+    engine.#load();
     return engine;
   }
 
@@ -352,36 +369,74 @@ export class Engine {
 
   // Start ------------------------------------------------------------------------------------------------------------
 
-  async #start(): Promise<void> {
+  #load(): void {
     this.#store.prune();
-    await this.#facts.renew(...promptTopics);
-    for (const topic of slowTopics) void this.#renewQuietly(new Set([topic]));
     for (const resource of this.resources.filter(isKeptResource)) {
       const { records, lastId } = this.#store.load(resource);
       this.#tables.table(resource).load(records, lastId);
     }
     this.#confirmation.takeBackAtStart(this.#store.provisional(this.resources.filter(isKeptResource)));
+  }
+
+  /** Looks at the machine and makes it true to the store. Resolves when changes can be made; slow pools come later. */
+  async begin(): Promise<void> {
+    const { startup } = this;
+    await startup.each('looking at', promptTopics, topicTitle, (topic) => this.#facts.renew(topic));
     await this.#spareAccounts();
-    await this.#seed();
-    for (const resource of this.resources.filter(isKeptResource)) if (resource.kind === 'collection') await this.#begin(resource);
+    await startup.during('making the first records', () => this.#seed());
+    // Services on volumes are configured once the volumes are there. A pool that takes longer keeps nothing else waiting:
+    // its services follow when it has come.
+    const resources = this.#beginResources();
+    const inTime = await endsWithin(this.#patience, resources);
+    startup.enter('configuring');
     for (const topic of topics) await this.#followAll(topic);
-    await this.#upkeep.begin();
-    await this.#facts.renew(...promptTopics);
-    this.#store.settle();
+    const before = this.#facts.facts;
+    const touched = new Set<Topic>();
+    // In the queue, since jobs that import pools may have records to write meanwhile.
+    await this.#lane.enter({
+      title: 'bring the machine to the configuration',
+      asker: { actor: 'holdfast', request: 'start' },
+      changes: [],
+      make: (draft) => draft.plan.last({ title: 'bring the machine to the configuration', perform: () => this.#upkeep.begin(startup, touched) }),
+    });
     this.#started = true;
+    if (touched.size > 0) await startup.each('looking again at', [...touched], topicTitle, (topic) => this.#facts.renew(topic));
+    const after = this.#facts.facts;
+    // What changed while the units were being configured came too late for some of them.
+    for (const topic of promptTopics) if (before[topic] !== after[topic] && !touched.has(topic)) this.#factsChanged(topic);
+    this.#store.settle();
     this.#scheduler.begin();
     this.#stopWatching.push(this.#host.zfs.watch((events) => void this.#facts.heed(events).catch(() => {})));
     this.#stopWatching.push(this.#host.network.watch(() => void this.#facts.renew('network').catch(() => {})));
+    this.#lookLater();
+    if (inTime) startup.enter('done');
+    else {
+      startup.enter('finishing');
+      void resources.then(() => startup.enter('done'));
+    }
   }
 
-  /** What a resource does at the start. That it cannot be done keeps nothing else from starting. */
-  async #begin(resource: Collection): Promise<void> {
-    try {
-      await resource.atStart?.(this.operations({ actor: 'holdfast', request: 'start' }));
-    } catch (error) {
-      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
-      this.#log.error({ error: messageOf(error) }, `could not begin: ${resource.title}`);
-    }
+  /** Slow looks, which nothing waits for, come when the start no longer needs the processor. */
+  #lookLater(): void {
+    const timer = setTimeout(() => {
+      for (const topic of slowTopics) void this.#renewQuietly(new Set([topic]));
+    }, slowLooksAfter);
+    timer.unref();
+    this.#stopWatching.push(() => clearTimeout(timer));
+  }
+
+  /** What resources do at the start. That something cannot be done keeps nothing else from starting. */
+  async #beginResources(): Promise<void> {
+    await Promise.all(
+      this.resources.filter(isKeptResource).map(async (resource) => {
+        if (resource.kind !== 'collection') return;
+        try {
+          await resource.atStart?.(this.operations({ actor: 'holdfast', request: 'start' }), this.startup);
+        } catch (error) {
+          this.#log.error({ error: messageOf(error) }, `could not begin: ${resource.title}`);
+        }
+      }),
+    );
   }
 
   /**
@@ -690,6 +745,7 @@ export class Engine {
   // Following the machine --------------------------------------------------------------------------------------------
 
   #factsChanged(topic: Topic): void {
+    this.startup.saw(topic);
     if (this.#closing || !this.#started) return;
     this.#upkeep.heedAll(topic);
     // What a job is making is the job's own to write down.
@@ -733,6 +789,14 @@ export class Engine {
   #time(): string {
     return new Date(this.#now()).toISOString();
   }
+}
+
+/** Milliseconds from the end of the start to the looks that take long. */
+const slowLooksAfter = 5000;
+
+/** A topic as people read it: `boot environments`. */
+function topicTitle(topic: Topic): string {
+  return topic.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 interface ScheduledRecord {

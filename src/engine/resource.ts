@@ -6,6 +6,7 @@ import type { Field, Fields } from './fields.ts';
 import type { Job } from './jobs.ts';
 import type { PasswordHashes } from './passwords.ts';
 import type { Timetable } from './schedule.ts';
+import type { StartProgress } from './startup.ts';
 
 // Records ------------------------------------------------------------------------------------------------------------
 
@@ -208,7 +209,7 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   /** Whether its records say what this very machine has or is, so that they stay whatever configuration it is given. */
   readonly ofMachine: boolean;
   /** What has to be done when the daemon starts, before the machine is made true to the records. */
-  atStart?(operations: Operations): Promise<void>;
+  atStart?(operations: Operations, progress: StartProgress): Promise<void>;
   /** Keeps the records in step with what the host has, whenever the facts of one of the topics were renewed. */
   readonly follows?: { readonly topics: readonly Topic[]; keep(draft: Draft): void };
   /**

@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../host/ports/index.ts';
+import type { ServiceState } from '../host/ports/services.ts';
 import { messageOf } from '../lib/text.ts';
-import { converge, type Deeds, layServiceFiles, ServiceLook } from './converge.ts';
+import { type ConvergeOptions, converge, convergedTopics, type Deeds, layServiceFiles, ServiceLook } from './converge.ts';
 import type { LayeredDraft } from './draft.ts';
 import type { Log } from './engine.ts';
 import { Fault } from './errors.ts';
 import type { EventBus } from './events.ts';
 import type { Topic } from './facts.ts';
 import type { World } from './resource.ts';
+import type { Startup } from './startup.ts';
 import { type Desired, inOrder, type Unit } from './unit.ts';
 
 /** A unit, and what the machine is known to be of it. */
@@ -49,6 +51,11 @@ interface UpkeepParts {
   readonly inLane: (title: string, deed: () => Promise<void>) => Promise<void>;
 }
 
+interface RepairOptions extends ConvergeOptions {
+  /** Gets the facts that are different afterwards. */
+  readonly touched?: Set<Topic>;
+}
+
 /** Milliseconds before a degraded unit is tried again: soon, then patiently. */
 const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
 
@@ -71,11 +78,16 @@ export class Upkeep {
     this.#states = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
   }
 
-  /** Makes the machine what is kept, whatever it was. */
-  async begin(): Promise<void> {
-    const laid = await this.#layServiceFiles();
-    const look = this.#serviceLook();
-    for (const state of this.#states) await this.#repair(state, 'at start', { laid, look });
+  /** Makes the machine what is kept, whatever it was. Notes in `touched` which facts are different afterwards. */
+  async begin(startup: Startup, touched: Set<Topic>): Promise<void> {
+    const laid = await startup.during('writing unit files', () => this.#layServiceFiles());
+    // The facts are of this moment, unless unit files were written since.
+    const { services, network } = this.#world().facts;
+    const look = this.#serviceLook(laid.size === 0 ? services : undefined);
+    const progress = () => startup.progress();
+    const of = this.#states.length;
+    for (const [index, state] of this.#states.entries())
+      await startup.during(`configuring ${state.unit.name}`, () => this.#repair(state, 'at start', { laid, look, network, progress, touched }), { number: index + 1, of });
   }
 
   close(): void {
@@ -160,17 +172,22 @@ export class Upkeep {
   }
 
   /** Makes one unit true to what is kept. A failure is loud, marks the unit degraded and is tried again. */
-  async #repair(state: UnitState, when: string, options: { readonly laid?: ReadonlySet<string>; readonly look?: ServiceLook } = {}): Promise<void> {
+  async #repair(state: UnitState, when: string, options: RepairOptions = {}): Promise<void> {
     const { unit } = state;
+    const { touched = new Set<Topic>() } = options;
     try {
       const { view, facts } = this.#world();
       const desired = unit.render(view, facts);
-      const { deeds } = await converge(this.#host, desired, state.applied, options);
+      const outcome = await converge(this.#host, desired, state.applied, options);
+      const { deeds } = outcome;
+      for (const topic of outcome.touched) touched.add(topic);
       state.applied = desired;
       if (deeds.length > 0) this.#log.info({ unit: unit.name, deeds }, `brought the machine to the configuration ${when}`);
       this.recovered(state);
     } catch (error) {
       if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
+      // It may have done something before.
+      for (const topic of convergedTopics) touched.add(topic);
       state.applied = undefined;
       state.degraded = messageOf(error);
       state.attempts += 1;
@@ -207,10 +224,11 @@ export class Upkeep {
     }
   }
 
-  #serviceLook(): ServiceLook {
+  #serviceLook(known?: ReadonlyMap<string, ServiceState>): ServiceLook {
     return new ServiceLook(
       this.#host,
       this.#states.flatMap(({ unit }) => unit.services ?? []),
+      known,
     );
   }
 

@@ -3,9 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { failed } from '../../engine/errors.ts';
 import { hidden, secret, text } from '../../engine/fields.ts';
 import { collection, type Operations, type Step, type View, type Work, type World } from '../../engine/resource.ts';
+import type { StartProgress } from '../../engine/startup.ts';
 import type { Host } from '../../host/ports/index.ts';
 import { type KeySlots, keysOpenedBy, newSlots, readSlots, type Secret, settled, slotsText, wrapped } from './keyslots.ts';
-import { eachOf, findVolume, type Volume, volumeRecord } from './volumes.ts';
+import { findVolume, importPool, type Volume, volumeRecord } from './volumes.ts';
 
 /** The machine's own key, which opens volumes without a passphrase. It is sealed at rest and never leaves the machine. */
 export const machineKey = collection('holdfast/machinekey', {
@@ -15,7 +16,7 @@ export const machineKey = collection('holdfast/machinekey', {
   ofMachine: true,
   fields: { key: hidden(secret(text({ says: '256 random bits.', max: 64 }))) },
   seed: () => [{ key: randomBytes(32).toString('base64url') }],
-  atStart: openVolumes,
+  atStart: takeUpVolumes,
 });
 
 export function machineBytes(view: View): Buffer {
@@ -43,21 +44,50 @@ export function hasPassphrase({ slots }: KeySlots): boolean {
   return slots.some(({ kind }) => kind === 'passphrase');
 }
 
-/** At the start: what the machine's key opens is opened, and what the power cut short is settled. */
-async function openVolumes(operations: Operations): Promise<void> {
-  const { view } = operations.world;
-  const due = view.all(volumeRecord).flatMap(({ vol_name: name }) => {
-    const volume = findVolume(operations.world, name);
-    const encrypted = volume && encryptionOf(volume);
-    return encrypted !== undefined && (encrypted.isLocked || encrypted.slots.next !== undefined) ? [encrypted] : [];
+/**
+ * At the start: pools of volumes that nobody has imported are imported, for the machine's own list of pools may have been
+ * lost; then the volume is opened if the machine's key opens it. All volumes at once, so that none waits for another's disks.
+ */
+async function takeUpVolumes(operations: Operations, progress: StartProgress): Promise<void> {
+  const { view, facts } = operations.world;
+  const open = (name: string) => openAtStart(operations, name);
+  const missing = facts.importable.filter(({ name, guid }) => view.find(volumeRecord, 'vol_guid', guid)?.vol_name === name);
+  const there = view.all(volumeRecord).filter(({ vol_name: name }) => dueAtStart(operations.world, name) !== undefined);
+  await Promise.all([
+    progress.each(
+      'importing',
+      missing,
+      ({ name }) => name,
+      async ({ name, guid }) => {
+        await operations.work(`import the pool ${name}`, [`pool:${name}`], (work) => work.step(importPool(name, guid)));
+        await open(name);
+      },
+    ),
+    progress.each(
+      'opening',
+      there,
+      ({ vol_name: name }) => name,
+      ({ vol_name: name }) => open(name),
+    ),
+  ]);
+}
+
+/** An encrypted volume that is locked, or whose keys were being changed when the power was cut. */
+function dueAtStart(world: World, name: string): Encrypted | undefined {
+  const volume = findVolume(world, name);
+  const encrypted = volume && encryptionOf(volume);
+  return encrypted !== undefined && (encrypted.isLocked || encrypted.slots.next !== undefined) ? encrypted : undefined;
+}
+
+/** What the machine's key opens is opened, and what the power cut short is settled. */
+async function openAtStart(operations: Operations, name: string): Promise<void> {
+  const encrypted = dueAtStart(operations.world, name);
+  if (encrypted === undefined) return;
+  await operations.work(`open the volume ${name}`, [`pool:${name}`], async (work) => {
+    // Whoever locked it does not expect that the daemon's end opens it.
+    if (encrypted.isLocked && (await heldNow(encrypted, work)) === lockedByHand) return;
+    await openBy({ kind: 'machine', bytes: machineBytes(operations.world.view) }, encrypted, work, operations.world);
   });
-  await eachOf(due, (encrypted) =>
-    operations.work(`open the volume ${encrypted.name}`, [`pool:${encrypted.name}`], async (work) => {
-      // Whoever locked it does not expect that the daemon's end opens it.
-      if (encrypted.isLocked && (await heldNow(encrypted, work)) === lockedByHand) return;
-      await openBy({ kind: 'machine', bytes: machineBytes(view) }, encrypted, work, operations.world);
-    }),
-  );
 }
 
 /** Opens a volume by a secret. False, and nothing has been done, when it is the wrong one. */

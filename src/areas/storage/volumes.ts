@@ -1,7 +1,7 @@
 import { missing } from '../../engine/errors.ts';
 import { readOnly, text } from '../../engine/fields.ts';
 import { volumesFolder } from '../../engine/formats.ts';
-import { collection, type Draft, type Operations, type RecordOf, type Step, type World } from '../../engine/resource.ts';
+import { collection, type Draft, type RecordOf, type Step, type World } from '../../engine/resource.ts';
 import type { Dataset, Pool } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 
@@ -16,7 +16,6 @@ export const volumeRecord = collection('holdfast/volumes', {
     vol_name: readOnly(text({ says: 'Name of the pool.' })),
     vol_guid: readOnly(text({ says: 'What ZFS calls the pool, wherever it goes.' })),
   },
-  atStart: takeUpPools,
   follows: { topics: ['storage'], keep: adoptPools },
 });
 
@@ -32,20 +31,6 @@ export function volumeFrom(record: Volume['record'], { facts }: World): Volume {
   const pool = facts.storage.pools.get(record.vol_name);
   const present = pool?.guid === record.vol_guid ? pool : undefined;
   return { record, pool: present, root: present && facts.storage.datasets.get(record.vol_name) };
-}
-
-/** Takes up the pools of volumes that nobody has imported: the machine's own list of pools may have been lost. */
-async function takeUpPools(operations: Operations): Promise<void> {
-  const { view, facts } = operations.world;
-  const known = facts.importable.filter(({ name, guid }) => view.find(volumeRecord, 'vol_guid', guid)?.vol_name === name);
-  await eachOf(known, ({ name, guid }) => operations.perform(importPool(name, guid)));
-}
-
-/** Does all of it, also where some fails, and then throws the first failure. */
-export async function eachOf<T>(items: readonly T[], deed: (item: T) => Promise<void>): Promise<void> {
-  const failures: unknown[] = [];
-  for (const item of items) await deed(item).catch((error: unknown) => failures.push(error));
-  if (failures.length > 0) throw failures[0];
 }
 
 /** Takes up a pool and mounts it where volumes are. */
