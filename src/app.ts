@@ -51,6 +51,10 @@ export interface AppParts {
   readonly limits?: Partial<Limits>;
   readonly resources?: readonly Resource[];
   readonly units?: readonly Unit[];
+  /** Called whenever the start has moved on, with what it does now. */
+  readonly progressed?: (what: string) => void;
+  /** Milliseconds that the start waits for pools before it goes on without them. */
+  readonly patience?: number;
 }
 
 export interface App {
@@ -60,12 +64,24 @@ export interface App {
   readonly newPassword: string | undefined;
   /** Takes what other programs of the machine have to say. */
   readonly notices: NoticeDesk;
+  /** Brings the machine to the configuration; changes can be made when it resolves. Call it once. */
+  begin(): Promise<void>;
   /** Finishes what is in hand and lets go of host and store. */
   close(): Promise<void>;
 }
 
-/** Puts the whole together from its parts. The only place that knows every side. */
+/** A whole that has started. */
 export async function buildApp(parts: AppParts): Promise<App> {
+  const app = await openApp(parts);
+  await app.begin();
+  return app;
+}
+
+/**
+ * Puts the whole together from its parts: the only place that knows every side. Its server can listen at once, and answers
+ * from what is kept while `begin` looks at the machine and brings it to the configuration.
+ */
+export async function openApp(parts: AppParts): Promise<App> {
   const { host, store, log, now, profile, version } = parts;
   const passwords = new Passwords();
   // The doors that the settings ask for open while the machine is brought to the configuration.
@@ -80,7 +96,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
       connections.add(socket);
     },
   );
-  const engine = await Engine.start({
+  const engine = Engine.open({
     resources: parts.resources ?? catalogue,
     units: parts.units ?? units,
     rules: [portRule(parts.listen), domainRule, sambaDomainRule, jailsStay, jailsKeepAddresses],
@@ -91,20 +107,22 @@ export async function buildApp(parts: AppParts): Promise<App> {
     now,
     passwords,
     version,
+    ...(parts.progressed && { progressed: parts.progressed }),
+    ...(parts.patience !== undefined && { patience: parts.patience }),
   });
   const start = { actor: 'holdfast', request: 'start' };
 
   const root = () => engine.table(user).get(1);
+  // A fresh system has no root yet, and then one without a password until the end of its first start. Whoever knows the
+  // password that root is going to get may see meanwhile what the start is doing.
+  const isFirst = (root()?.bsdusr_unixhash ?? '*') === '*';
+  const password = parts.rootPassword ?? randomBytes(12).toString('base64url');
+  let first = isFirst ? await passwords.hash(password) : undefined;
   let newPassword: string | undefined;
-  if (root()?.bsdusr_unixhash === '*') {
-    const password = parts.rootPassword ?? randomBytes(12).toString('base64url');
-    if (parts.rootPassword === undefined) newPassword = password;
-    const hashes = await passwords.hash(password);
-    await engine.change('give root its first password', start, (draft) => draft.update(user, 1, {}, { bsdusr_unixhash: hashes.unix, bsdusr_smbhash: newSmbHash(hashes, now()) }));
-  }
 
   // Only the account with uid 0 may use the interface (gaps 1.1); locked or without a password, nobody may.
   const hashOf = (name: string) => {
+    if (first !== undefined && name === 'root') return first.unix;
     const record = root();
     return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
   };
@@ -119,8 +137,8 @@ export async function buildApp(parts: AppParts): Promise<App> {
     },
   });
   const notices = new NoticeDesk(engine, log, now);
-  const watch = parts.watchesAlerts === true ? new AlertWatch(engine, log) : undefined;
-  const poolBackups = parts.backsUpFrom === undefined ? undefined : new PoolBackups({ engine, files: host.files, log, state: parts.backsUpFrom, without: [machineKey] });
+  let watch: AlertWatch | undefined;
+  let poolBackups: PoolBackups | undefined;
   const extras = new Map<string, Extra>([
     ['POST plugins', (body, asker) => installPlugin(engine.operations(asker), body)],
     ['POST plugins/enable', (body, asker) => enablePlugin(engine.operations(asker), body)],
@@ -136,8 +154,23 @@ export async function buildApp(parts: AppParts): Promise<App> {
   return {
     server,
     engine,
-    newPassword,
+    get newPassword() {
+      return newPassword;
+    },
     notices,
+    async begin() {
+      await engine.begin();
+      const hashes = first;
+      if (hashes !== undefined && root()?.bsdusr_unixhash === '*') {
+        await engine.change('give root its first password', start, (draft) =>
+          draft.update(user, 1, {}, { bsdusr_unixhash: hashes.unix, bsdusr_smbhash: newSmbHash(hashes, now()) }),
+        );
+        if (parts.rootPassword === undefined) newPassword = password;
+      }
+      first = undefined;
+      if (parts.watchesAlerts === true) watch = new AlertWatch(engine, log);
+      if (parts.backsUpFrom !== undefined) poolBackups = new PoolBackups({ engine, files: host.files, log, state: parts.backsUpFrom, without: [machineKey] });
+    },
     async close() {
       await server.close();
       await watch?.close();

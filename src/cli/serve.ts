@@ -2,14 +2,15 @@ import type { Server } from 'node:net';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { type App, buildApp } from '../app.ts';
+import { type App, openApp } from '../app.ts';
+import { Fault } from '../engine/errors.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
 import { StoreError, type StoreOptions } from '../store/open.ts';
 import { Store } from '../store/store.ts';
 import { serveThroughErrors } from './last-handler.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
-import { notifySystemd } from './sd-notify.ts';
+import { notifySystemd, StartNotifier } from './sd-notify.ts';
 import type { Settings } from './settings.ts';
 
 /** Serves until a signal says stop. The change in hand is finished first. */
@@ -17,11 +18,12 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   // The unit of systemd sets it too, but the daemon may be started without that.
   process.umask(0o077);
   const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo());
+  const notifier = new StartNotifier();
   let app: App;
   try {
     const store = Store.open(settings.state, storeOptions(settings));
     const host = await openHost(settings);
-    app = await buildApp({
+    app = await openApp({
       host,
       store,
       log,
@@ -33,22 +35,25 @@ export async function serve(settings: Settings, version: string): Promise<void> 
       names: settings.names,
       watchesAlerts: true,
       backsUpFrom: settings.state,
+      progressed: (what) => notifier.progress(what),
     });
   } catch (error) {
-    if (!(error instanceof StoreError) && !(error instanceof HostError)) throw error;
-    process.stderr.write(`holdfast: ${error.message}\n`);
-    // The host's watchers would keep the process alive.
-    process.exit(1);
+    return failStart(error);
   }
+  // It answers before it has looked at the machine, so that whoever waits sees what for.
   try {
     await app.server.listen({ host: settings.listen.address, port: settings.listen.port });
   } catch (error) {
     process.stderr.write(`holdfast: cannot listen on ${settings.listen.address}:${settings.listen.port}: ${messageOf(error)}\n`);
-    // Root has it already, and no later start would show it.
-    showPassword(app, settings);
     process.exitCode = 1;
     await app.close();
     return;
+  }
+  log.info({ version, host: settings.host, profile: settings.profile, state: settings.state }, `listening on ${addressOf(app)}`);
+  try {
+    await app.begin();
+  } catch (error) {
+    return failStart(error);
   }
   const notices = await takeNotices(settings.host === 'linux' ? noticesFolder : settings.state, (message) => app.notices.take(message)).catch((error: unknown) => {
     log.error({ err: error }, 'other programs of this machine cannot tell anything');
@@ -59,7 +64,8 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   if (app.newPassword !== undefined) process.stderr.write(`\n  Holdfast serves on ${addressOf(app)}`);
   showPassword(app, settings);
   log.info({ version, host: settings.host, profile: settings.profile, state: settings.state }, `serving on ${addressOf(app)}`);
-  await notifySystemd('READY=1');
+  // Units that come after this one rely on what it configures.
+  await notifier.ready();
   stopOnSignal(app, notices, log);
 }
 
@@ -74,6 +80,13 @@ export function storeOptions({ host, state }: Settings): StoreOptions {
   const reserve = 4 * 1024 ** 2;
   // The virtual machine lies in the state folder, in a folder of its own.
   return host === 'linux' ? { reserve, machineMark: '/etc/holdfast/configured', watched: ['/'] } : { reserve, machineMark: join(state, 'virtual', 'configured') };
+}
+
+function failStart(error: unknown): never {
+  if (!(error instanceof StoreError) && !(error instanceof HostError) && !(error instanceof Fault)) throw error;
+  process.stderr.write(`holdfast: ${error.message}\n`);
+  // The host's watchers would keep the process alive.
+  process.exit(1);
 }
 
 async function openHost(settings: Settings): Promise<Host> {

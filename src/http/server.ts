@@ -24,6 +24,7 @@ import { QueryError } from './lists.ts';
 import { openApi } from './openapi.ts';
 import { crossSiteProblem, Hosts, type Names } from './origin.ts';
 import { type Match, type Method, type Operation, plainPath, Router, routesOf } from './routes.ts';
+import { heldChange, heldRead, readiness } from './starting.ts';
 import { wayOf } from './way.ts';
 
 export interface ServerParts {
@@ -59,7 +60,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const router = new Router(routes);
   const face = new Interface(engine, { profile, root });
   const extras = new BeyondDocument(engine, gate, beyond, parts.extras ?? new Map());
-  const description = JSON.stringify(openApi(routes, { version, root, profile }));
+  // Made when it is first asked for: it takes a third of the processor time that the daemon's start needs.
+  let description: string | undefined;
   const prefix = randomBytes(4).toString('hex');
   let count = 0;
 
@@ -122,13 +124,11 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
 
   app.get('/healthz', (_request, reply) => write(reply, json(200, { status: 'alive' })));
-  app.get('/readyz', (_request, reply) => {
-    const { obstacle } = engine;
-    // A load balancer or a monitor reads the status; a person the reason.
-    if (obstacle !== undefined) return write(reply, json(503, { status: 'read-only', reason: obstacle }));
-    return write(reply, json(200, { status: engine.isDegraded ? 'degraded' : 'ready' }));
+  app.get('/readyz', (_request, reply) => write(reply, readiness(engine)));
+  app.get('/openapi.json', (_request, reply) => {
+    description ??= JSON.stringify(openApi(routes, { version, root, profile }));
+    return write(reply, jsonText(200, description));
   });
-  app.get('/openapi.json', (_request, reply) => write(reply, jsonText(200, description)));
   // The page has no more to tell than the description, and is guarded like it. Its own links are absolute, so that
   // both spellings of its address do.
   const documentation = (name: string, reply: FastifyReply) => {
@@ -138,10 +138,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   };
   app.get('/docs', (_request, reply) => documentation('', reply));
   app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'], reply));
-  app.all(`${beyond}/*`, (request, reply) => answering(request, reply, () => extras.answer(request, reply, request.caller)));
+  app.all(`${beyond}/*`, (request, reply) => answering(request, reply, () => heldBeyond(request) ?? extras.answer(request, reply, request.caller)));
 
   // The address that debug archives are fetched from, beside the interface (gaps 16).
   app.get('/system/debug/download/', async (request, reply) => {
+    const held = heldChange(engine);
+    if (held !== undefined) return write(reply, held);
     const now = Date.now();
     const archive = await debugArchive(engine, { actor: request.caller.name, request: request.id }, now);
     const name = `debug-${new Date(now).toISOString().slice(0, 10)}.tar.gz`;
@@ -149,7 +151,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
 
   // A dry run: the body names the request that would be sent.
-  const planned = (request: FastifyRequest, reply: FastifyReply) => answering(request, reply, () => face.plan(plannedCall(request, router)));
+  const planned = (request: FastifyRequest, reply: FastifyReply) => answering(request, reply, () => heldChange(engine) ?? face.plan(plannedCall(request, router)));
   for (const path of [`${beyond}/plan`, `${beyond}/plan/`]) app.post(path, planned);
 
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
@@ -161,7 +163,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const method = methodOf(request);
     const operation = method && match.route.operations.get(method);
     if (operation === undefined) return write(reply, request.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
-    return answering(request, reply, () => face.perform(callOf(request, match, operation, query)), { match, operation });
+    return answering(request, reply, () => held(match, operation) ?? face.perform(callOf(request, match, operation, query)), { match, operation });
   };
   app.all('/*', documented);
 
@@ -178,6 +180,16 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     app.server.once('close', () => clearInterval(sweep));
     done();
   });
+  /** The answer to a request of the document that has to wait for the end of the start. */
+  function held({ route }: Match, operation: Operation): Answer | undefined {
+    return 'verb' in operation && (operation.verb === 'list' || operation.verb === 'read') ? heldRead(engine, route.resource) : heldChange(engine);
+  }
+
+  /** The same for what is offered beyond it. Drift is only known once the machine has been brought to the configuration. */
+  function heldBeyond(request: FastifyRequest): Answer | undefined {
+    return request.method === 'GET' && !split(request.url).path.startsWith(`${beyond}/drift`) ? undefined : heldChange(engine);
+  }
+
   /** Carries out a request and says how it went, also when it went wrong. What is at hand is answered in the same turn. */
   function answering(request: FastifyRequest, reply: FastifyReply, perform: () => Answer | Promise<Answer>, place?: Place): void | Promise<void> {
     const failed = (error: unknown) => {

@@ -1,0 +1,66 @@
+import type { Host } from '../../src/host/ports/index.ts';
+
+/** A host of which calls can be held: they wait until the gate is opened, as on a machine whose disks are slow. */
+export interface GatedHost {
+  readonly host: Host;
+  /** Holds every call that `matches` names, as `zfs.importPool`. Answers how to let them go on. */
+  hold(matches: (call: string, args: readonly unknown[]) => boolean): () => void;
+  /** Lets everything go on. */
+  open(): void;
+}
+
+interface Gate {
+  readonly matches: (call: string, args: readonly unknown[]) => boolean;
+  readonly opened: Promise<void>;
+  readonly open: () => void;
+}
+
+export function withGates(host: Host): GatedHost {
+  const gates = new Set<Gate>();
+  const wrap = <Port extends object>(name: string, port: Port): Port =>
+    new Proxy(port, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]): unknown => {
+          const held = [...gates].filter(({ matches }) => matches(`${name}.${String(key)}`, args));
+          if (held.length === 0) return Reflect.apply(value, target, args);
+          return Promise.all(held.map(({ opened }) => opened)).then((): unknown => Reflect.apply(value, target, args));
+        };
+      },
+    });
+  return {
+    host: {
+      kind: host.kind,
+      accounts: wrap('accounts', host.accounts),
+      bootEnvironments: wrap('bootEnvironments', host.bootEnvironments),
+      commands: wrap('commands', host.commands),
+      disks: wrap('disks', host.disks),
+      domain: wrap('domain', host.domain),
+      files: wrap('files', host.files),
+      jails: wrap('jails', host.jails),
+      machine: wrap('machine', host.machine),
+      network: wrap('network', host.network),
+      plugins: wrap('plugins', host.plugins),
+      replication: wrap('replication', host.replication),
+      services: wrap('services', host.services),
+      targets: wrap('targets', host.targets),
+      web: wrap('web', host.web),
+      zfs: wrap('zfs', host.zfs),
+      close: () => host.close(),
+    },
+    hold(matches) {
+      const { promise: opened, resolve } = Promise.withResolvers<void>();
+      const gate = { matches, opened, open: resolve };
+      gates.add(gate);
+      return () => {
+        gates.delete(gate);
+        resolve();
+      };
+    },
+    open() {
+      for (const gate of gates) gate.open();
+      gates.clear();
+    },
+  };
+}
