@@ -26,6 +26,8 @@ export async function bundle(folder: string): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node22',
+    // Node reads the whole of it at each start.
+    minifyWhitespace: true,
     sourcemap: 'linked',
     sourcesContent: false,
     legalComments: 'none',

@@ -1,5 +1,4 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
-import { get } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome } from '../ports/commands.ts';
@@ -22,6 +21,7 @@ import {
 import { fetchArchive, longOutput, longWork } from './archives.ts';
 import { hostError, isAbsence } from './failure.ts';
 import { lastWords } from './journal.ts';
+import { http } from './node-http.ts';
 import { expectSuccess, type Runner, type RunOptions, wordsOf } from './runner.ts';
 
 /** Milliseconds: longer than the limits in a plugin's unit, so that the service manager's words are heard and not ours. */
@@ -209,7 +209,7 @@ function takesConnections({ address, port }: Extract<HealthCheck, { by: 'tcp' }>
 /** Whatever the page is, but a failure of its server. */
 function hasPage({ address, port, path }: Extract<HealthCheck, { by: 'http' }>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const request = get({ host: address, port, path, agent: false, timeout: lookWithin }, ({ statusCode = 500 }) => resolve(statusCode < 400));
+  const request = http.get({ host: address, port, path, agent: false, timeout: lookWithin }, ({ statusCode = 500 }) => resolve(statusCode < 400));
   for (const event of ['error', 'timeout'] as const) request.once(event, () => resolve(false));
   return promise.finally(() => request.destroy());
 }

@@ -1,4 +1,3 @@
-import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
@@ -6,6 +5,7 @@ import { isObject } from '../../lib/json.ts';
 import type { Outcome } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
 import type { Compressor, Paired, PairRequest, Remote, Replica, ReplicaSnapshot, Replication, Transfer } from '../ports/replication.ts';
+import { http } from './node-http.ts';
 import { expectSuccess, helperEntry, type Runner, wordsOf } from './runner.ts';
 import { type TransferOrder, transferWord } from './transfer.ts';
 
@@ -189,7 +189,7 @@ function post({ hostname, port, https, path, authorization, body }: Posting): Pr
   };
   return new Promise((resolve, reject) => {
     const failed = (error: Error) => reject(new HostError(`cannot ask ${hostname}: ${error.message}`));
-    const request = https ? httpsRequest({ ...options, ca: [...getCACertificates('default'), ...getCACertificates('system')] }) : httpRequest(options);
+    const request = https ? httpsRequest({ ...options, ca: [...getCACertificates('default'), ...getCACertificates('system')] }) : http.request(options);
     request.on('timeout', () => request.destroy(new Error('it does not answer')));
     request.on('error', failed);
     request.on('response', (response) => {

@@ -1,9 +1,10 @@
-import { createServer as createHttp, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
 import { messageOf } from '../../lib/text.ts';
 import { HostError } from '../ports/index.ts';
 import type { Entrance, Handler, Web } from '../ports/web.ts';
+import { http } from './node-http.ts';
 
 interface Door {
   readonly entrance: Entrance;
@@ -61,7 +62,7 @@ export class LinuxWeb implements Web {
     if (handler === undefined) throw new Error('nobody answers at the doors yet');
     const shown = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
     try {
-      const server = tls === undefined ? createHttp(handler) : createHttps({ cert: tls.chain, key: tls.key }, handler);
+      const server = tls === undefined ? http.createServer(handler) : createHttps({ cert: tls.chain, key: tls.key }, handler);
       server.on(tls === undefined ? 'connection' : 'secureConnection', this.#connected);
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
