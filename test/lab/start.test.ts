@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isObject } from '../../src/lib/json.ts';
+import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+
+/** Starts the daemon anew without waiting for it. */
+const restart = (nas: Nas) => nas.machine.run('systemctl stop holdfast; systemctl start --no-block holdfast');
+
+const property = async (nas: Nas, name: string) => (await nas.machine.run(`systemctl show -P ${name} holdfast`)).trim();
+
+test('a start that takes longer than systemd allows goes on as long as it makes progress, and says what it waits for', async () => {
+  await using nas = await startNas({ disks: 0 });
+  await nas.api.expect(200, 'PUT', 'services/services/lldp/', { srv_enable: true });
+  // The daemon finds a service stopped that takes 30 s to start.
+  await nas.machine.run(`
+    mkdir -p /etc/systemd/system/lldpd.service.d /etc/systemd/system/holdfast.service.d
+    printf '[Service]\\nExecStartPre=/bin/sleep 30\\n' >/etc/systemd/system/lldpd.service.d/slow.conf
+    printf '[Service]\\nTimeoutStartSec=20\\n' >/etc/systemd/system/holdfast.service.d/short.conf
+    systemctl daemon-reload
+    systemctl stop lldpd.service`);
+  await restart(nas);
+
+  const readiness = await eventually(20, async () => {
+    const answer = await nas.api.get('/readyz');
+    assert.match(answer.text, /configuring lldp/);
+    return answer;
+  });
+  assert.equal(readiness.status, 503);
+  assert.deepEqual((await nas.api.get('/healthz')).json, { status: 'alive' });
+  assert.equal((await nas.api.get('account/users/')).status, 200);
+  const held = await nas.api.post('account/groups/', { bsdgrp_group: 'team' });
+  assert.deepEqual([held.status, held.headers.get('retry-after')], [503, '5'], held.text);
+  assert.equal(await property(nas, 'ActiveState'), 'activating');
+  await eventually(20, async () => assert.match(await property(nas, 'StatusText'), /^Starting: configuring lldp, \d+ of \d+$/));
+
+  await eventually(60, async () => assert.equal(await property(nas, 'ActiveState'), 'active', await journal(nas.machine)));
+  assert.equal(await property(nas, 'StatusText'), 'Serving');
+  assert.equal(await property(nas, 'NRestarts'), '0');
+  assert.equal((await nas.machine.run('systemctl is-active lldpd')).trim(), 'active');
+  assert.equal((await nas.api.get('/readyz')).status, 200);
+  await nas.api.expect(201, 'POST', 'account/groups/', { bsdgrp_group: 'team' });
+});
+
+test('a pool that takes a minute to import keeps neither the interface nor a share on another pool waiting', async () => {
+  await using nas = await startNas({ disks: 2 });
+  for (const [name, disk] of [
+    ['slow', 'ubdc'],
+    ['tank', 'ubdd'],
+  ]) {
+    await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: name, layout: [{ vdevtype: 'stripe', disks: [disk] }] });
+    await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: `/mnt/${name}/share`, cifs_name: `on-${name}`, cifs_guestok: true });
+  }
+  await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  const [slow] = await nas.api.list('storage/volume/');
+  assert.ok(isObject(slow) && slow['vol_name'] === 'slow');
+  // A zpool in front of the machine's own, which takes a minute for this pool.
+  await nas.machine.run(`
+    systemctl stop holdfast
+    zpool export slow; zpool export tank
+    printf '#!/bin/sh\\ncase "$*" in import*%s*) sleep 60;; esac\\nexec /usr/sbin/zpool "$@"\\n' '${String(slow['vol_guid'])}' >/usr/local/sbin/zpool
+    chmod +x /usr/local/sbin/zpool`);
+  const began = performance.now();
+  await nas.machine.run('systemctl start holdfast', { seconds: 60 });
+
+  const readiness = await nas.api.get('/readyz');
+  assert.deepEqual([readiness.status, readiness.text], [503, '{"status":"starting","what":"importing slow, 1 of 2"}']);
+  await nas.api.expect(201, 'POST', 'account/groups/', { bsdgrp_group: 'team' });
+  const shares = () => nas.machine.run('testparm -s 2>/dev/null | grep "^.on-"; true');
+  assert.equal(await shares(), '[on-tank]\n');
+  assert.ok(performance.now() - began < 55_000, 'the interface waited for the pool');
+
+  await eventually(90, async () => assert.equal((await nas.api.get('/readyz')).status, 200));
+  await eventually(20, async () => assert.equal(await shares(), '[on-slow]\n[on-tank]\n'));
+  await eventually(20, async () => assert.equal(await property(nas, 'StatusText'), 'Serving'));
+});
