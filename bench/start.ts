@@ -18,9 +18,9 @@ const account = `
 await using nas = await startNas({ disks: 2 });
 const { machine } = nas;
 const quiet = () =>
-  eventually(120, async () => {
+  eventually(240, async () => {
     const [load] = (await machine.run('cut -d" " -f1 /proc/loadavg')).trim().split(' ');
-    if (Number(load) > 0.5) throw new Error(`the load is ${load}`);
+    if (Number(load) > 1) throw new Error(`the load is ${load}`);
   });
 await quiet();
 if (listed) {
