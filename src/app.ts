@@ -113,8 +113,8 @@ export async function openApp(parts: AppParts): Promise<App> {
   const start = { actor: 'holdfast', request: 'start' };
 
   const root = () => engine.table(user).get(1);
-  // A fresh system has no root yet, and then one without a password until the end of its first start. Whoever knows the
-  // password that root is going to get may see meanwhile what the start is doing.
+  // A fresh system has no root yet, and then one without a password until the end of its first start. A request with
+  // the password that root will get may read meanwhile.
   const isFirst = (root()?.bsdusr_unixhash ?? '*') === '*';
   const password = parts.rootPassword ?? randomBytes(12).toString('base64url');
   let first = isFirst ? await passwords.hash(password) : undefined;

@@ -40,7 +40,7 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   } catch (error) {
     return failStart(error);
   }
-  // It answers before it has looked at the machine, so that whoever waits sees what for.
+  // The server answers before the daemon looks at the machine, so that clients see what the start is waiting for.
   try {
     await app.server.listen({ host: settings.listen.address, port: settings.listen.port });
   } catch (error) {

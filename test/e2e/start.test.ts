@@ -74,7 +74,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-/** What Samba is told to serve. */
+/** The share sections of Samba's configuration. */
 async function sharesOf({ gates }: Opened): Promise<string> {
   const { files } = gates.host;
   const texts = await Promise.all((await files.beginning(sharesBeginning)).map((path) => files.read(path)));
@@ -170,7 +170,7 @@ test('a pool that comes while the machine is being configured is served, though 
   await until(async () => (await sharesOf(box)).includes('[on-tank]'));
 });
 
-test('who knows the first password of root sees what the first start does; nobody else does', async () => {
+test('during the first start the future password of root can read, and no other password can', async () => {
   await using state = await scratch();
   await using box = await opened(state.folder);
   const release = box.gates.hold((call) => call === 'accounts.known');

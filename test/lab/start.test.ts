@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isObject } from '../../src/lib/json.ts';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 
-/** Starts the daemon anew without waiting for it. */
+/** Restarts the daemon without waiting for the start to end. */
 const restart = (nas: Nas) => nas.machine.run('systemctl stop holdfast; systemctl start --no-block holdfast');
 
 const property = async (nas: Nas, name: string) => (await nas.machine.run(`systemctl show -P ${name} holdfast`)).trim();

@@ -1,4 +1,5 @@
 import { type Host, HostError } from '../../src/host/ports/index.ts';
+import { withPorts } from './ports.ts';
 
 /** A host of which one call can be made to fail. */
 export interface FaultyHost {
@@ -48,25 +49,7 @@ export function withFaults(host: Host): FaultyHost {
     mode = when;
   };
   return {
-    host: {
-      kind: host.kind,
-      accounts: wrap('accounts', host.accounts),
-      bootEnvironments: wrap('bootEnvironments', host.bootEnvironments),
-      commands: wrap('commands', host.commands),
-      disks: wrap('disks', host.disks),
-      domain: wrap('domain', host.domain),
-      files: wrap('files', host.files),
-      jails: wrap('jails', host.jails),
-      machine: wrap('machine', host.machine),
-      network: wrap('network', host.network),
-      plugins: wrap('plugins', host.plugins),
-      replication: wrap('replication', host.replication),
-      services: wrap('services', host.services),
-      targets: wrap('targets', host.targets),
-      web: wrap('web', host.web),
-      zfs: wrap('zfs', host.zfs),
-      close: () => host.close(),
-    },
+    host: withPorts(host, wrap),
     failAt: (n, when = 'instead') => reset(n, when),
     heal: () => reset(0, 'instead'),
     get calls() {

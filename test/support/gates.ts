@@ -1,4 +1,5 @@
 import type { Host } from '../../src/host/ports/index.ts';
+import { withPorts } from './ports.ts';
 
 /** A host of which calls can be held: they wait until the gate is opened, as on a machine whose disks are slow. */
 export interface GatedHost {
@@ -30,25 +31,7 @@ export function withGates(host: Host): GatedHost {
       },
     });
   return {
-    host: {
-      kind: host.kind,
-      accounts: wrap('accounts', host.accounts),
-      bootEnvironments: wrap('bootEnvironments', host.bootEnvironments),
-      commands: wrap('commands', host.commands),
-      disks: wrap('disks', host.disks),
-      domain: wrap('domain', host.domain),
-      files: wrap('files', host.files),
-      jails: wrap('jails', host.jails),
-      machine: wrap('machine', host.machine),
-      network: wrap('network', host.network),
-      plugins: wrap('plugins', host.plugins),
-      replication: wrap('replication', host.replication),
-      services: wrap('services', host.services),
-      targets: wrap('targets', host.targets),
-      web: wrap('web', host.web),
-      zfs: wrap('zfs', host.zfs),
-      close: () => host.close(),
-    },
+    host: withPorts(host, wrap),
     hold(matches) {
       const { promise: opened, resolve } = Promise.withResolvers<void>();
       const gate = { matches, opened, open: resolve };

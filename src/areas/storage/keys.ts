@@ -45,7 +45,7 @@ export function hasPassphrase({ slots }: KeySlots): boolean {
 }
 
 /**
- * At the start: pools of volumes that nobody has imported are imported, for the machine's own list of pools may have been
+ * At the start: pools of volumes that are not imported yet are imported, since the machine's own list of pools may have been
  * lost; then the volume is opened if the machine's key opens it. All volumes at once, so that none waits for another's disks.
  */
 async function takeUpVolumes(operations: Operations, progress: StartProgress): Promise<void> {

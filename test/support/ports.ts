@@ -1,0 +1,24 @@
+import type { Host } from '../../src/host/ports/index.ts';
+
+/** The same host with something around each of its ports. */
+export function withPorts(host: Host, wrap: <Port extends object>(name: string, port: Port) => Port): Host {
+  return {
+    kind: host.kind,
+    accounts: wrap('accounts', host.accounts),
+    bootEnvironments: wrap('bootEnvironments', host.bootEnvironments),
+    commands: wrap('commands', host.commands),
+    disks: wrap('disks', host.disks),
+    domain: wrap('domain', host.domain),
+    files: wrap('files', host.files),
+    jails: wrap('jails', host.jails),
+    machine: wrap('machine', host.machine),
+    network: wrap('network', host.network),
+    plugins: wrap('plugins', host.plugins),
+    replication: wrap('replication', host.replication),
+    services: wrap('services', host.services),
+    targets: wrap('targets', host.targets),
+    web: wrap('web', host.web),
+    zfs: wrap('zfs', host.zfs),
+    close: () => host.close(),
+  };
+}
