@@ -1,4 +1,4 @@
-import type { Dataset, DatasetScope, Pool, Zfs, ZfsEvent, ZfsSubject } from '../host/ports/zfs.ts';
+import type { Dataset, Pool, Zfs, ZfsEvent, ZfsSubject } from '../host/ports/zfs.ts';
 import { SharedLook } from './shared-look.ts';
 import { type Listing, SnapshotIndex } from './snapshot-index.ts';
 
