@@ -111,9 +111,12 @@ async function beneath(world: Furnished): Promise<Picture> {
   return [JSON.stringify(await world.machineState()), JSON.stringify(world.keptState())];
 }
 
-/** Of every list and setting that the interface answers. A change renews what it touched, a look at everything also what is free beside it. */
+/**
+ * Of every list and setting that the interface answers. What a change touched was looked at again, but not the space that
+ * is left to other datasets; and plugins are looked at a while after the start.
+ */
 async function answers(world: Furnished): Promise<Picture> {
-  await world.engine.renew('storage');
+  await world.engine.renew('storage', 'plugins');
   return [...(await world.answers())].map(([path, text]) => `${path}: ${text}`);
 }
 
