@@ -7,6 +7,7 @@ import { LinuxDomain } from './domain.ts';
 import { LinuxJails } from './jails.ts';
 import { LinuxMachine } from './machine.ts';
 import { LinuxNetwork } from './network.ts';
+import { LinuxPackages } from './packages.ts';
 import { LinuxPlugins } from './plugins.ts';
 import { LinuxReplication } from './replication.ts';
 import { HelperRunner } from './runner.ts';
@@ -44,6 +45,7 @@ export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/ac
     jails: new LinuxJails({ runner }),
     machine: new LinuxMachine({ runner }),
     network: new LinuxNetwork({ runner, files: tree }),
+    packages: new LinuxPackages({ files: tree }),
     plugins: new LinuxPlugins({ runner }),
     replication: new LinuxReplication({ runner }),
     services: new LinuxServices({ runner, root }),

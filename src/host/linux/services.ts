@@ -70,6 +70,13 @@ export class LinuxServices implements Services {
     await this.#bringUp('restart', name);
   }
 
+  async putBack(name: string, { running, enabled }: { readonly running: boolean; readonly enabled: boolean }): Promise<void> {
+    if (isEnabled(await this.#enabling(name)) !== enabled) await (enabled ? this.#enable(name) : this.#switch('disable', name));
+    if (running) return this.#bringUp('restart', name);
+    await this.#systemctl('stop', name);
+    await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
+  }
+
   async reread(): Promise<void> {
     const words = ['systemctl', '--no-ask-password', '--quiet', 'daemon-reload'];
     expectSuccess(await this.#run(words), words);

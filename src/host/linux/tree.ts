@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import type { Encoding, FileOptions, Files, Permissions } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
+import { copyFileOrLink } from './copy.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
 import { give, type PermissionOrder, permissionsWord } from './permissions.ts';
 import { readPrivateFile, removePrivateFile, writePrivateFile } from './private-files.ts';
@@ -74,6 +75,14 @@ export class Tree implements Files {
       await unlink(await this.locate(path, { follow: false }));
     } catch (error) {
       if (!isAbsence(error)) throw hostError(`cannot remove ${path}`, error);
+    }
+  }
+
+  async copy(path: string, to: string, { isPrivate }: { readonly isPrivate: boolean }): Promise<boolean> {
+    try {
+      return await copyFileOrLink(await this.locate(path, { follow: false }), await this.locate(to, { follow: false }), isPrivate ? 0o700 : 0o755);
+    } catch (error) {
+      throw hostError(`cannot copy ${path} to ${to}`, error);
     }
   }
 

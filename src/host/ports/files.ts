@@ -12,6 +12,12 @@ export interface Files {
   /** Removes the file; none there is no fault. */
   remove(path: string): Promise<void>;
 
+  /**
+   * Copies what is at `path`, a link as a link, with its owner, permissions and times, and replaces what is at `to` in
+   * one step. Folders missing above `to` are made, for root alone when it is `isPrivate`. False when nothing is at `path`.
+   */
+  copy(path: string, to: string, options: { readonly isPrivate: boolean }): Promise<boolean>;
+
   /** Puts `content` beside `path` for a checker to read. The caller discards it. */
   stage(path: string, content: string): Promise<string>;
   discard(staged: string): Promise<void>;

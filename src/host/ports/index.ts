@@ -7,6 +7,7 @@ import type { Files } from './files.ts';
 import type { Jails } from './jails.ts';
 import type { Machine } from './machine.ts';
 import type { Network } from './network.ts';
+import type { Packages } from './packages.ts';
 import type { Plugins } from './plugins.ts';
 import type { Replication } from './replication.ts';
 import type { Services } from './services.ts';
@@ -26,6 +27,7 @@ export interface Host {
   readonly jails: Jails;
   readonly machine: Machine;
   readonly network: Network;
+  readonly packages: Packages;
   readonly plugins: Plugins;
   readonly replication: Replication;
   readonly services: Services;

@@ -13,6 +13,9 @@ export interface Services {
 
   restart(name: string): Promise<void>;
 
+  /** Puts it back into a state that it was in, now and at boot. One that is to run starts again, so that it reads its files. */
+  putBack(name: string, state: Pick<ServiceState, 'running' | 'enabled'>): Promise<void>;
+
   /** Lets the service manager read the files anew that say what there is to start. What runs goes on running. */
   reread(): Promise<void>;
 }

@@ -1,5 +1,20 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import type { Encoding, FileOptions, Files, Permissions } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
@@ -68,6 +83,27 @@ export class VirtualFiles implements Files {
       unlinkSync(this.#tree.locate(path, { follow: false }));
     } catch (error) {
       if (!isAbsence(error)) throw hostError(`cannot remove ${path}`, error);
+    }
+  }
+
+  async copy(path: string, to: string, { isPrivate }: { readonly isPrivate: boolean }): Promise<boolean> {
+    try {
+      const [from, place] = [this.#tree.locate(path, { follow: false }), this.#tree.locate(to, { follow: false })];
+      const found = lookAt(from);
+      if (found === undefined) return false;
+      if (!found.isFile() && !found.isSymbolicLink()) throw new HostError('it is neither a file nor a link');
+      mkdirSync(dirname(place), { recursive: true, mode: isPrivate ? 0o700 : 0o755 });
+      const aside = this.#aside(to);
+      if (found.isSymbolicLink()) symlinkSync(readlinkSync(from), aside);
+      else {
+        copyFileSync(from, aside);
+        chmodSync(aside, found.mode & 0o7777);
+        utimesSync(aside, found.atime, found.mtime);
+      }
+      renameSync(aside, place);
+      return true;
+    } catch (error) {
+      throw hostError(`cannot copy ${path} to ${to}`, error);
     }
   }
 

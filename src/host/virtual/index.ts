@@ -11,6 +11,7 @@ import { VirtualJails } from './jails.ts';
 import { VirtualMachine } from './machine.ts';
 import { Mounts } from './mounts.ts';
 import { VirtualNetwork } from './network.ts';
+import { VirtualPackages } from './packages.ts';
 import { VirtualPlugins } from './plugins.ts';
 import { VirtualReplication } from './replication.ts';
 import { VirtualServices } from './services.ts';
@@ -21,6 +22,7 @@ import { VirtualZfs } from './zfs.ts';
 
 export type { VirtualDisks } from './disks.ts';
 export type { VirtualMachine } from './machine.ts';
+export type { VirtualPackages } from './packages.ts';
 export type { VirtualServices } from './services.ts';
 export type { Initiator, VirtualTargets } from './targets.ts';
 export type { VirtualZfs } from './zfs.ts';
@@ -29,6 +31,7 @@ export interface VirtualHost extends Host {
   readonly kind: 'virtual';
   readonly disks: VirtualDisks;
   readonly machine: VirtualMachine;
+  readonly packages: VirtualPackages;
   readonly services: VirtualServices;
   readonly zfs: VirtualZfs;
   readonly targets: VirtualTargets;
@@ -75,6 +78,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     jails,
     machine: new VirtualMachine(join(folder, 'machine.json'), () => bootEnvironments.boot()),
     network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
+    packages: new VirtualPackages(join(folder, 'packages.json'), tree),
     plugins: new VirtualPlugins(tree, jails),
     replication: new VirtualReplication(join(folder, 'peers.json'), { tree, near: (dataset, recursive) => zfs.replicas(dataset, recursive) }),
     services: new VirtualServices(join(folder, 'services.json'), tree),

@@ -107,6 +107,12 @@ export class VirtualServices implements Services {
     count(this.#starts, name);
   }
 
+  async putBack(name: string, { running, enabled }: { readonly running: boolean; readonly enabled: boolean }): Promise<void> {
+    this.#mustBeInstalled(name, 'restart');
+    this.#keep(name, { running, enabled });
+    if (running) count(this.#starts, name);
+  }
+
   async reread(): Promise<void> {
     this.#rereads += 1;
   }
