@@ -10,6 +10,7 @@ import { enablePlugin, installPlugin } from './areas/plugins/install.ts';
 import { portRule } from './areas/services/ports.ts';
 import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
+import { listFound, takeFound } from './areas/system/found.ts';
 import { machineNames } from './areas/system/machine-names.ts';
 import { NoticeDesk } from './areas/system/notice-desk.ts';
 import { sendTestMail } from './areas/system/test-mail.ts';
@@ -145,6 +146,8 @@ export async function openApp(parts: AppParts): Promise<App> {
     ['POST email/test', (body) => sendTestMail(engine, body)],
     ['POST config/backup', (body) => backUp(engine, body)],
     ['GET config/backups', () => listBackups(engine)],
+    ['GET found', () => listFound(engine, parts.units ?? units)],
+    ...(parts.units ?? units).map(({ name }): [string, Extra] => [`POST found/${name}/take`, (_body, asker) => takeFound(engine, name, asker)]),
     ['POST config/restore', (body, asker) => restore(engine, body, asker)],
   ]);
   const names = { own: () => machineNames(engine.world), further: parts.names ?? [] };

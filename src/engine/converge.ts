@@ -7,6 +7,7 @@ import type { TargetModel } from '../host/ports/targets.ts';
 import { sentenceList } from '../lib/text.ts';
 import { failed } from './errors.ts';
 import type { Topic } from './facts.ts';
+import type { Originals } from './originals.ts';
 import type { Checker, Desired, DesiredAccounts, DesiredCheck, DesiredLink, DesiredService } from './unit.ts';
 
 /** What converging did, or in a dry run would do, as sentences. */
@@ -62,6 +63,8 @@ export interface ConvergeOptions {
   readonly network?: NetworkState;
   /** Called before each thing that is done. */
   readonly progress?: () => void;
+  /** Keeps what is replaced. */
+  readonly originals?: Originals;
 }
 
 /** The facts that converging can change. */
@@ -73,6 +76,7 @@ export const convergedTopics: readonly Topic[] = ['accounts', 'network', 'servic
  * `pretend`, the drift report and the dry run.
  */
 export async function converge(host: Host, desired: Desired, applied: Desired | undefined, options: ConvergeOptions = {}): Promise<Outcome> {
+  if (options.pretend !== true) await options.originals?.secure(desired, applied);
   const deeds: string[] = [];
   const touched = new Set<Topic>();
   const act: Act = async (title, deed, topic) => {

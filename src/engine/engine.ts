@@ -4,13 +4,14 @@ import type { Access, Provisional, Way } from './confirm.ts';
 import { Confirmation } from './confirmation.ts';
 import { converge, type Deeds, verify } from './converge.ts';
 import { LayeredDraft, type Mark, type References } from './draft.ts';
-import { Fault, failed, refused, unavailable } from './errors.ts';
+import { Fault, failed, missing, refused, unavailable } from './errors.ts';
 import { EventBus } from './events.ts';
 import { FactKeeper, promptTopics, slowTopics, type Topic, type Touched, topicOf, topics } from './facts.ts';
 import type { Fields } from './fields.ts';
 import { Jobs } from './jobs.ts';
 import type { Backup, Keeper, KeptRevision } from './keeper.ts';
 import { Lane, type Waiting } from './lane.ts';
+import { Originals } from './originals.ts';
 import type { Passwords } from './passwords.ts';
 import type { Collection, Configuration, Draft, Due, Health, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './resource.ts';
 import type { Rule } from './rule.ts';
@@ -18,6 +19,7 @@ import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './s
 import { Scheduler } from './scheduler.ts';
 import { endsWithin, Startup } from './startup.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
+import { lookForLocal, managedBy, refuseUnmanaged, unmanagedUnit } from './takeover.ts';
 import type { Unit } from './unit.ts';
 import { type UnitReport, type UnitState, Upkeep } from './upkeep.ts';
 
@@ -102,6 +104,9 @@ export class Engine {
   readonly #facts: FactKeeper;
   readonly #references: References;
   readonly #upkeep: Upkeep;
+  readonly #units: readonly Unit[];
+  readonly #originals: Originals;
+  readonly #isManaged: ReturnType<typeof managedBy>;
   readonly #rules: readonly Rule[];
   readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
   readonly #stopWatching: (() => void)[] = [];
@@ -144,7 +149,19 @@ export class Engine {
       now,
       takeBack: (title, asker, it) => this.#lane.enter({ title, asker, changes: [], provisional: 'none', make: (draft) => draft.revert(it.changes) }),
     });
-    this.#upkeep = new Upkeep({ units, host, log, events: this.events, world: () => this.world, inLane: (title, deed) => this.#inLane(title, deed) });
+    this.#units = units;
+    this.#originals = new Originals({ host, log, now });
+    this.#isManaged = managedBy(resources);
+    this.#upkeep = new Upkeep({
+      units,
+      host,
+      log,
+      events: this.events,
+      world: () => this.world,
+      originals: this.#originals,
+      isManaged: this.#isManaged,
+      inLane: (title, deed) => this.#inLane(title, deed),
+    });
     this.#rules = rules;
     this.#zone = zone;
     this.#scheduler = new Scheduler({
@@ -383,13 +400,16 @@ export class Engine {
     const { startup } = this;
     await startup.each('looking at', promptTopics, topicTitle, (topic) => this.#facts.renew(topic));
     await this.#spareAccounts();
-    await startup.during('making the first records', () => this.#seed());
+    await this.#originals.load();
+    const isFresh = this.resources.filter(isKeptResource).every((resource) => this.#tables.table(resource).lastId === 0);
+    await startup.during('making the first records', () => this.#seed(isFresh || this.#originals.isReleased));
     // Services on volumes are configured once the volumes are there. A pool that takes longer keeps nothing else waiting:
     // its services follow when it has come.
     const resources = this.#beginResources();
     const inTime = await endsWithin(this.#patience, resources);
     startup.enter('configuring');
     for (const topic of topics) await this.#followAll(topic);
+    await startup.during('keeping the originals of files', () => this.#upkeep.secureOriginals(isFresh));
     const before = this.#facts.facts;
     const touched = new Set<Topic>();
     // In the queue, since jobs that import pools may have records to write meanwhile.
@@ -453,7 +473,7 @@ export class Engine {
   }
 
   /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
-  async #seed(): Promise<void> {
+  async #seed(looksForLocal: boolean): Promise<void> {
     const asker = { actor: 'holdfast', request: 'start' };
     const kept = this.resources.filter(isKeptResource);
     const draft = this.#draft();
@@ -468,6 +488,7 @@ export class Engine {
         if (isNew) draft.plant(resource, values);
       }
     }
+    if (looksForLocal) await this.#markUnmanaged(draft);
     // Before the records: who is cut short in between notes them once more at the next start.
     const changes = draft.changes();
     try {
@@ -480,6 +501,25 @@ export class Engine {
       this.#log.error({ error: error.message }, 'the first records of new resources could not be kept');
     }
     this.#tables.apply(changes, draft.sequences());
+  }
+
+  /** Leaves alone what was configured by hand. Kept with the first records, so that no later start forgets it. */
+  async #markUnmanaged(draft: LayeredDraft): Promise<void> {
+    if (!this.resources.some(({ path }) => path === unmanagedUnit.path)) return;
+    for (const found of await lookForLocal(this.#units, this.#host, { view: draft, facts: draft.facts })) {
+      this.#log.warn({ ...found, takeOver: `POST /api/holdfast/v1/found/${found.unit}/take` }, 'found on this machine: configured by hand, left unmanaged');
+      const known = draft.find(unmanagedUnit, 'unit', found.unit);
+      if (known === undefined) draft.plant(unmanagedUnit, found);
+    }
+  }
+
+  /** Lets Holdfast manage a unit that was configured by hand. What it replaces is kept. */
+  async takeOver(unit: string, asker: Asker): Promise<void> {
+    await this.change(`take over ${unit}`, asker, (draft) => {
+      const record = draft.find(unmanagedUnit, 'unit', unit);
+      if (record === undefined) throw missing(`Expected an unmanaged subsystem, got ${unit}; GET /api/holdfast/v1/found lists them.`);
+      draft.remove(unmanagedUnit, record.id);
+    });
   }
 
   // Changes ----------------------------------------------------------------------------------------------------------
@@ -532,6 +572,7 @@ export class Engine {
       const changed = changes.filter(({ resource }) => rule.reads.some(({ path }) => path === resource.path));
       if (changed.length > 0) rule.check(draft, changed);
     }
+    refuseUnmanaged(this.#units, this.#isManaged, this.#tables, draft, changes);
     draft.issues.throwIfAny();
   }
 
@@ -555,7 +596,7 @@ export class Engine {
       }
       for (const { state, desired } of affected) {
         begun.push(state);
-        const outcome = await converge(this.#host, desired, state.applied);
+        const outcome = await converge(this.#host, desired, state.applied, { originals: this.#originals });
         for (const topic of outcome.touched) touched.add(topic);
         state.applied = desired;
       }

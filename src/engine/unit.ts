@@ -21,11 +21,23 @@ export interface Unit {
   readonly services?: readonly string[];
   /** The facts it renders from besides; when they change, it is rendered again. */
   readonly uses?: readonly Topic[];
+  /** Where people configure the subsystem besides the files that it renders, and what of these is no person's work. */
+  readonly local?: readonly LocalConfiguration[];
   /** Units that must be true before this one is. */
   readonly after?: readonly string[];
   render(view: View, facts: Facts): Desired;
   /** What is going to be short, in sentences that stay the same as long as they hold. */
   warnings?(view: View, facts: Facts): readonly string[];
+}
+
+/** A file by which a person may have configured a subsystem; with `*` at its end, every file whose path begins so. */
+export interface LocalConfiguration {
+  readonly path: string;
+  /**
+   * Recognises a content that is no person's work although no package has noted it, such as what an installation writes
+   * by the answers it was given, and one that the unit's records take over at the first start.
+   */
+  isDefault?(content: string): boolean;
 }
 
 /** What must be true of the machine. Each kind is done by one port. */

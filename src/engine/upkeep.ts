@@ -8,7 +8,8 @@ import type { Log } from './engine.ts';
 import { Fault } from './errors.ts';
 import type { EventBus } from './events.ts';
 import type { Topic } from './facts.ts';
-import type { World } from './resource.ts';
+import type { Originals } from './originals.ts';
+import type { View, World } from './resource.ts';
 import type { Startup } from './startup.ts';
 import { type Desired, inOrder, type Unit } from './unit.ts';
 
@@ -32,6 +33,8 @@ export interface Affected {
 
 export interface UnitReport {
   readonly unit: string;
+  /** False for a subsystem that was configured by hand and has not been taken over; it is not inspected. */
+  readonly managed: boolean;
   readonly degraded: string | null;
   /** What would have to be done to make the machine true. */
   readonly drift: Deeds;
@@ -47,6 +50,8 @@ interface UpkeepParts {
   readonly log: Log;
   readonly events: EventBus;
   readonly world: () => World;
+  readonly originals: Originals;
+  readonly isManaged: (unit: Unit, view: View) => boolean;
   /** Does it when no change is under way, and tells of a failure itself. */
   readonly inLane: (title: string, deed: () => Promise<void>) => Promise<void>;
 }
@@ -66,15 +71,19 @@ export class Upkeep {
   readonly #events: EventBus;
   readonly #world: () => World;
   readonly #inLane: UpkeepParts['inLane'];
+  readonly #originals: Originals;
+  readonly #isManaged: UpkeepParts['isManaged'];
   readonly #states: readonly UnitState[];
   #closing = false;
 
-  constructor({ units, host, log, events, world, inLane }: UpkeepParts) {
+  constructor({ units, host, log, events, world, inLane, originals, isManaged }: UpkeepParts) {
     this.#host = host;
     this.#log = log;
     this.#events = events;
     this.#world = world;
     this.#inLane = inLane;
+    this.#originals = originals;
+    this.#isManaged = isManaged;
     this.#states = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
   }
 
@@ -88,6 +97,23 @@ export class Upkeep {
     const of = this.#states.length;
     for (const [index, state] of this.#states.entries())
       await startup.during(`configuring ${state.unit.name}`, () => this.#repair(state, 'at start', { laid, look, network, progress, touched }), { number: index + 1, of });
+  }
+
+  /**
+   * Keeps what is there, before the first file is written. On a machine that is not `isFresh`, an earlier version has
+   * written without keeping originals. When this fails, each unit fails that would replace something, and is tried again.
+   */
+  async secureOriginals(isFresh: boolean): Promise<void> {
+    const { view, facts } = this.#world();
+    const files = this.#managed().flatMap(({ unit }) => unit.render(view, facts).files ?? []);
+    const services = this.#managed().flatMap(({ unit }) => (unit.services ?? []).map((name) => ({ name })));
+    try {
+      if (isFresh || this.#originals.isThere) await this.#originals.secure({ files, services });
+      else await this.#originals.assumeOwn({ files, services });
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      this.#log.error({ error: messageOf(error) }, 'could not keep the originals of files');
+    }
   }
 
   close(): void {
@@ -106,17 +132,22 @@ export class Upkeep {
     const reports: UnitReport[] = [];
     const look = this.#serviceLook();
     for (const { unit, degraded } of this.#states) {
+      if (!this.#isManaged(unit, view)) {
+        reports.push({ unit: unit.name, managed: false, degraded: null, drift: [], omissions: [], warnings: [] });
+        continue;
+      }
       const desired = unit.render(view, facts);
       const { deeds } = await converge(this.#host, desired, undefined, { pretend: true, look });
-      reports.push({ unit: unit.name, degraded: degraded ?? null, drift: deeds, omissions: desired.omissions ?? [], warnings: unit.warnings?.(view, facts) ?? [] });
+      reports.push({ unit: unit.name, managed: true, degraded: degraded ?? null, drift: deeds, omissions: desired.omissions ?? [], warnings: unit.warnings?.(view, facts) ?? [] });
     }
     return reports;
   }
 
-  /** The units that read what was changed. */
+  /** The managed units that read what was changed, and those that the change takes over. */
   concerned(draft: LayeredDraft): readonly UnitState[] {
     const changed = new Set(draft.changes().map(({ resource }) => resource.path));
-    return this.#states.filter(({ unit }) => unit.reads.some(({ path }) => changed.has(path)));
+    const { view } = this.#world();
+    return this.#states.filter(({ unit }) => this.#isManaged(unit, draft) && (unit.reads.some(({ path }) => changed.has(path)) || !this.#isManaged(unit, view)));
   }
 
   /** Of these units those that render something else from the draft. */
@@ -147,6 +178,7 @@ export class Upkeep {
   heed(state: UnitState): void {
     const { unit, warned } = state;
     const { view, facts } = this.#world();
+    if (!this.#isManaged(unit, view)) return;
     const warnings = new Set(unit.warnings?.(view, facts));
     state.warned = warnings;
     for (const warning of warnings) {
@@ -160,6 +192,7 @@ export class Upkeep {
   follow(topic: Topic): void {
     const { view, facts } = this.#world();
     for (const state of this.#states) {
+      if (!this.#isManaged(state.unit, view)) continue;
       if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
       else if (!(state.unit.uses ?? []).includes(topic)) continue;
       if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.unit.render(view, facts))) continue;
@@ -178,7 +211,8 @@ export class Upkeep {
     try {
       const { view, facts } = this.#world();
       const desired = unit.render(view, facts);
-      const outcome = await converge(this.#host, desired, state.applied, options);
+      if (!this.#isManaged(unit, view)) return await this.#leaveAlone(state, desired);
+      const outcome = await converge(this.#host, desired, state.applied, { ...options, originals: this.#originals });
       const { deeds } = outcome;
       for (const topic of outcome.touched) touched.add(topic);
       state.applied = desired;
@@ -197,6 +231,21 @@ export class Upkeep {
     }
   }
 
+  /** An unmanaged unit is as it was found. What a take-over has replaced that failed or was cut short is given back. */
+  async #leaveAlone(state: UnitState, desired: Desired): Promise<void> {
+    state.applied = undefined;
+    if (this.#originals.holdsFor(desired)) {
+      await this.#originals.giveBack(desired);
+      this.#log.warn({ unit: state.unit.name }, 'take-over failed: gave back what was there');
+    }
+    this.recovered(state);
+  }
+
+  #managed(): readonly UnitState[] {
+    const { view } = this.#world();
+    return this.#states.filter(({ unit }) => this.#isManaged(unit, view));
+  }
+
   /** In the lane, so that it meets no change half way. */
   #tryAgain(state: UnitState): void {
     if (this.#closing) return;
@@ -212,7 +261,7 @@ export class Upkeep {
     try {
       const written = await layServiceFiles(
         this.#host,
-        this.#states.map(({ unit }) => unit.render(view, facts)),
+        this.#managed().map(({ unit }) => unit.render(view, facts)),
         (title, error) => this.#log.error({ error: messageOf(error) }, `could not ${title}`),
       );
       if (written.length > 0) this.#log.info({ written }, 'told the service manager what there is to start');

@@ -46,6 +46,8 @@ export interface ApplianceOptions {
   /** Names of proxies in front of it. */
   readonly names?: readonly string[];
   readonly limits?: Partial<Limits>;
+  /** Makes the machine what Holdfast finds when it comes. */
+  readonly before?: (machine: VirtualHost) => Promise<void>;
   /** Puts something around the host, as faults on purpose. */
   readonly around?: (host: Host) => Host;
 }
@@ -60,6 +62,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     now,
     ...(options.nics === undefined ? {} : { nics: options.nics }),
   });
+  await options.before?.(virtual);
   const host = options.around?.(virtual) ?? virtual;
   const store = Store.open(folder);
   const app = await buildApp({
@@ -90,7 +93,8 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     log,
     async restart() {
       await close();
-      return appliance({ ...options, folder });
+      const { before: _, ...again } = options;
+      return appliance({ ...again, folder });
     },
     async [Symbol.asyncDispose]() {
       await close();

@@ -31,12 +31,13 @@ export const group = collection('account/groups', {
     };
   },
   check({ record, before, sent, view, facts, issues }) {
-    if (
-      before?.bsdgrp_group !== record.bsdgrp_group &&
-      facts.accounts.groups.some(({ name }) => name === record.bsdgrp_group) &&
-      view.find(group, 'bsdgrp_group', record.bsdgrp_group) === undefined
-    ) {
-      issues.add('bsdgrp_group', 'The machine has a group of this name that Holdfast did not make.');
+    const namesake = facts.accounts.groups.find(({ name }) => name === record.bsdgrp_group);
+    if (before?.bsdgrp_group !== record.bsdgrp_group && namesake !== undefined && view.find(group, 'bsdgrp_group', record.bsdgrp_group) === undefined) {
+      issues.add(
+        'bsdgrp_group',
+        `The machine has a group ${namesake.name} with the number ${namesake.gid} that Holdfast did not make. Choose another name; ` +
+          `or remove that group with groupdel, which leaves files as they are, and send bsdgrp_gid ${namesake.gid} with this name.`,
+      );
     }
     if (before === undefined && sent.allow !== true && view.find(group, 'bsdgrp_gid', record.bsdgrp_gid) !== undefined) {
       issues.add('bsdgrp_gid', `Another group has the number ${record.bsdgrp_gid}.`);

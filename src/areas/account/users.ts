@@ -100,12 +100,13 @@ export const user = collection(
       };
     },
     check({ record, before, sent, view, facts, issues }) {
-      if (
-        before?.bsdusr_username !== record.bsdusr_username &&
-        facts.accounts.users.some(({ name }) => name === record.bsdusr_username) &&
-        view.find(user, 'bsdusr_username', record.bsdusr_username) === undefined
-      ) {
-        issues.add('bsdusr_username', 'The machine has a user of this name that Holdfast did not make.');
+      const namesake = facts.accounts.users.find(({ name }) => name === record.bsdusr_username);
+      if (before?.bsdusr_username !== record.bsdusr_username && namesake !== undefined && view.find(user, 'bsdusr_username', record.bsdusr_username) === undefined) {
+        issues.add(
+          'bsdusr_username',
+          `The machine has a user ${namesake.name} with the number ${namesake.uid} that Holdfast did not make. Choose another name; ` +
+            `or remove that account with userdel, which leaves its files, and send bsdusr_uid ${namesake.uid} with this name, so that they are this user's.`,
+        );
       }
       const given = sent.bsdusr_password !== undefined && sent.bsdusr_password !== '';
       if (given && record.bsdusr_password_disabled) issues.add('bsdusr_password_disabled', 'A password cannot be set and disabled at once.');

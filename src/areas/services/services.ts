@@ -19,7 +19,7 @@ export const serviceSwitch = collection('services/services', {
     switchNames.map((srv_service) => {
       if (srv_service === 'iscsitarget') return { srv_service, srv_enable: targets.serving };
       const programs = daemonsBehind(srv_service, services);
-      return { srv_service, srv_enable: programs.length > 0 && programs.every((name) => services.get(name)?.running === true) };
+      return { srv_service, srv_enable: programs.some((name) => services.get(name)?.running === true) };
     }),
   check({ record, before, facts, issues }) {
     const switchedOn = record.srv_enable && before?.srv_enable !== true;

@@ -4,6 +4,7 @@ import { ldapSettings, serverOf } from '../../areas/directoryservice/ldap.ts';
 import { nisSettings } from '../../areas/directoryservice/nis.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import type { DesiredService, Unit } from '../../engine/unit.ts';
+import { isStandalone } from '../local.ts';
 import { authorityFile, nslcdConf } from './nslcd-conf.ts';
 import { nsswitchConf } from './nsswitch-conf.ts';
 import { ypbindDefaults, ypConf } from './yp-conf.ts';
@@ -13,6 +14,12 @@ export const directoryUnit: Unit = {
   says: 'Accounts of LDAP directories, NIS domains and Active Directory domains.',
   reads: [domainSettings, ldapSettings, nisSettings, certificateAuthority],
   services: ['nslcd', 'ypbind'],
+  local: [
+    { path: '/etc/nslcd.conf', isDefault: isExample },
+    { path: '/etc/nsswitch.conf', isDefault: isPackaged },
+    // The accounts of a domain come by nsswitch.conf too.
+    { path: '/etc/samba/smb.conf', isDefault: isStandalone },
+  ],
   uses: ['membership'],
   after: ['accounts'],
   render(view, facts) {
@@ -37,6 +44,18 @@ export const directoryUnit: Unit = {
     };
   },
 };
+
+/** What the installation of nslcd writes when it is told nothing. */
+export function isExample(nslcdConf: string): boolean {
+  return nslcdConf.split('\n').every((line) => !/^\s*(uri|base)\s/.test(line) || /^uri ldap:\/\/127\.0\.0\.1\/$|^base dc=example,dc=net$/.test(line.trim()));
+}
+
+/** Packages add themselves to the sources of accounts. Those whose configuration is a file of this unit are judged by that. */
+export function isPackaged(nsswitch: string): boolean {
+  const known = new Set(['files', 'compat', 'db', 'systemd', 'winbind', 'ldap', 'nis']);
+  const accounts = nsswitch.split('\n').flatMap((line) => /^\s*(?:passwd|group|shadow|gshadow):(.*)$/.exec(line)?.[1]?.trim().split(/\s+/) ?? []);
+  return accounts.every((source) => known.has(source));
+}
 
 /** Each restarts when its own files changed, and not when the other's did. */
 function serviceOf(name: string, running: boolean, readAtStart: string): DesiredService {

@@ -1,6 +1,7 @@
 import { domainControllerSettings } from '../../areas/services/domaincontroller.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Unit } from '../../engine/unit.ts';
+import { isStandalone } from '../local.ts';
 import { confFile, dcConf, dcUnit, wishes, wishesFile } from './dc-conf.ts';
 
 export const domainControllerUnit: Unit = {
@@ -8,6 +9,7 @@ export const domainControllerUnit: Unit = {
   says: 'Samba is the controller of an Active Directory domain.',
   reads: [domainControllerSettings, serviceSwitch],
   services: ['samba-ad-dc'],
+  local: [{ path: '/etc/samba/smb.conf', isDefault: isStandalone }],
   after: ['samba'],
   render(view) {
     const settings = view.only(domainControllerSettings);

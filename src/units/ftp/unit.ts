@@ -7,6 +7,7 @@ import { certificateAuthority } from '../../areas/system/certificateauthority.ts
 import { volumeOf } from '../../engine/formats.ts';
 import type { Checker, Unit } from '../../engine/unit.ts';
 import { quote } from '../../lib/text.ts';
+import { saysNothing } from '../local.ts';
 import { homelessAccounts } from './homeless.ts';
 import { accountsFile, certificateFile, chainFile, pamRules, pamService, proftpdConf, stagedWord } from './proftpd-conf.ts';
 
@@ -15,6 +16,7 @@ export const ftpUnit: Unit = {
   says: 'ProFTPD serves the volumes by FTP.',
   reads: [user, group, ftpSettings, serviceSwitch, certificate, certificateAuthority],
   services: ['proftpd'],
+  local: [{ path: '/etc/proftpd/conf.d/*', isDefault: saysNothing }],
   uses: ['storage'],
   after: ['accounts'],
   render(view, facts) {

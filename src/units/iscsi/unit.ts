@@ -9,6 +9,7 @@ import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.t
 import { spaceWarnings } from '../../areas/services/iscsi/thresholds.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Unit } from '../../engine/unit.ts';
+import { saysNothing } from '../local.ts';
 import { targetModel } from './target-model.ts';
 
 export const iscsiUnit: Unit = {
@@ -16,6 +17,7 @@ export const iscsiUnit: Unit = {
   says: 'The iSCSI targets.',
   reads: [iscsiSettings, iscsiExtent, iscsiInitiators, iscsiCredential, iscsiTarget, iscsiTargetGroup, iscsiTargetToExtent, iscsiPortal, serviceSwitch],
   services: ['tgt'],
+  local: [{ path: '/etc/tgt/conf.d/*', isDefault: saysNothing }, { path: '/etc/tgt/targets.conf' }, { path: '/etc/rtslib-fb-target/saveconfig.json', isDefault: hasNoTargets }],
   uses: ['disks', 'storage', 'targets'],
   render(view, facts) {
     const isServed = isOn(view, 'iscsitarget');
@@ -29,3 +31,8 @@ export const iscsiUnit: Unit = {
   },
   warnings: (view, { storage }) => spaceWarnings(view, storage),
 };
+
+/** What targetcli saves when nothing was made with it. */
+export function hasNoTargets(saved: string): boolean {
+  return /"storage_objects":\s*\[\s*\]/.test(saved) && /"targets":\s*\[\s*\]/.test(saved);
+}

@@ -14,6 +14,7 @@ export const kerberosUnit: Unit = {
   name: 'kerberos',
   says: 'The realms of Kerberos that programs know.',
   reads: [kerberosRealm, kerberosKeytab, kerberosSettings, domainSettings],
+  local: [{ path: '/etc/krb5.conf', isDefault: isPackagedKrb5 }],
   render(view) {
     const domain = view.only(domainSettings);
     const keytabs = view
@@ -25,6 +26,12 @@ export const kerberosUnit: Unit = {
     };
   },
 };
+
+/** Debian's own file lists the realms of some universities, and has a default realm only when the installation was told one. */
+export function isPackagedKrb5(content: string): boolean {
+  const realm = /^\s*default_realm\s*=\s*(\S+)/m.exec(content)?.[1];
+  return content.includes('ATHENA.MIT.EDU = {') && (realm === undefined || realm === 'ATHENA.MIT.EDU');
+}
 
 /** The realm of the domain comes first, whoever else is known: names without a realm are the domain's. */
 function realmsFor(domain: DomainSettings, realms: readonly (Realm & { readonly id: number })[]): readonly Realm[] {

@@ -1,6 +1,7 @@
 import { lldpSettings } from '../../areas/services/lldp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Unit } from '../../engine/unit.ts';
+import { saysNothing } from '../local.ts';
 import { lldpdConf, lldpdDefaults } from './lldpd-conf.ts';
 
 export const lldpUnit: Unit = {
@@ -8,6 +9,7 @@ export const lldpUnit: Unit = {
   says: 'lldpd tells the neighbours on the wire about the machine, and keeps what they tell.',
   reads: [lldpSettings, serviceSwitch],
   services: ['lldpd'],
+  local: [{ path: '/etc/lldpd.d/*', isDefault: saysNothing }],
   render: (view) => ({
     files: [
       { path: '/etc/lldpd.d/holdfast.conf', content: lldpdConf(view.only(lldpSettings)) },

@@ -60,9 +60,16 @@ export function keyboardDefaults(layout: string): string {
   return lines('# Written by Holdfast.', 'XKBMODEL="pc105"', `XKBLAYOUT="${name}"`, `XKBVARIANT="${variant.join('_')}"`, 'XKBOPTIONS=""', 'BACKSPACE="guess"');
 }
 
+/** Debian's installer writes the layout that it was told; the settings of a fresh system are the American one. */
+export function isAmerican(keyboard: string): boolean {
+  const value = (name: string) => new RegExp(`^${name}="?(.*?)"?$`, 'm').exec(keyboard)?.[1] ?? '';
+  return value('XKBLAYOUT') === 'us' && value('XKBVARIANT') === '' && value('XKBOPTIONS') === '';
+}
+
 export const keyboardUnit: Unit = {
   name: 'keyboard',
   says: 'Layout of the keyboard at the console.',
   reads: [systemSettings],
+  local: [{ path: '/etc/default/keyboard', isDefault: isAmerican }],
   render: (view) => ({ files: [{ path: '/etc/default/keyboard', content: keyboardDefaults(view.only(systemSettings).stg_kbdmap) }] }),
 };

@@ -9,6 +9,8 @@ export const namesUnit: Unit = {
   says: "The machine's own name, the names it knows, whom it asks for others, and its way to the web.",
   reads: [networkSettings],
   services: ['systemd-resolved'],
+  // The settings of a fresh system are what these files say.
+  local: ['/etc/hostname', '/etc/hosts', '/etc/resolv.conf'].map((path) => ({ path, isDefault: () => true })),
   uses: ['services'],
   after: ['network'],
   render(view, { services }) {

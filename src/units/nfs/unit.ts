@@ -7,6 +7,7 @@ import type { RecordOf, View } from '../../engine/resource.ts';
 import type { Desired, DesiredFile, DesiredService, Unit } from '../../engine/unit.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
 import { renderedOnce } from '../groups.ts';
+import { saysNothing } from '../local.ts';
 import { absence, volumesOf } from '../volumes.ts';
 import { type Export, exportLines, exportOf } from './exports.ts';
 import { ganeshaExport, ganeshaFile, ganeshaSettings, numbered } from './ganesha-conf.ts';
@@ -19,6 +20,12 @@ export const nfsUnit: Unit = {
   says: 'The NFS server of the kernel serves the NFS shares; where there is none, NFS-Ganesha does.',
   reads: [nfsShare, nfsSettings, serviceSwitch],
   services: ['nfs-server', 'nfs-ganesha'],
+  local: [
+    { path: '/etc/exports', isDefault: saysNothing },
+    { path: '/etc/exports.d/*', isDefault: saysNothing },
+    { path: '/etc/nfs.conf' },
+    { path: '/etc/nfs.conf.d/*', isDefault: saysNothing },
+  ],
   uses: ['accounts', 'services', 'storage'],
   after: ['accounts'],
   render(view, facts) {

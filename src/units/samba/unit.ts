@@ -13,6 +13,7 @@ import type { RecordOf } from '../../engine/resource.ts';
 import type { Storage } from '../../engine/storage-facts.ts';
 import type { Unit } from '../../engine/unit.ts';
 import { lines, quote } from '../../lib/text.ts';
+import { hasNoAccounts } from '../local.ts';
 import { directoryOptions, directoryPasswordFile, directoryPasswordName, directoryPasswordUnit, passwordOf, smbdDropIn } from './directory-passwords.ts';
 import { domainAuthorityFile, memberOptions, winbindDropIn } from './domain-conf.ts';
 import { monitorName, monitorUnit } from './monitor.ts';
@@ -25,6 +26,12 @@ export const sambaUnit: Unit = {
   says: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
   reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask, domainSettings, ldapSettings, certificateAuthority, ...Object.values(idmapCollections)],
   services: ['winbind', directoryPasswordName, 'smbd', 'nmbd', monitorName],
+  // Debian's own smb.conf serves homes: with accounts it is a server that somebody uses.
+  local: [
+    { path: '/var/lib/samba/private/passdb.tdb', isDefault: hasNoAccounts },
+    { path: '/etc/systemd/system/smbd.service.d/*' },
+    { path: '/etc/systemd/system/nmbd.service.d/*' },
+  ],
   uses: ['storage', 'membership'],
   // The authority of the directory is a file of that unit.
   after: ['accounts', 'directory', 'kerberos'],

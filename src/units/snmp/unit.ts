@@ -1,6 +1,7 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { snmpSettings } from '../../areas/services/snmp.ts';
 import type { Unit } from '../../engine/unit.ts';
+import { saysNothing } from '../local.ts';
 import { snmpdConf, snmpdUnit } from './snmpd-conf.ts';
 
 export const snmpUnit: Unit = {
@@ -8,6 +9,7 @@ export const snmpUnit: Unit = {
   says: 'snmpd answers the questions of monitors.',
   reads: [snmpSettings, serviceSwitch],
   services: ['snmpd'],
+  local: [{ path: '/etc/snmp/snmpd.conf.d/*', isDefault: saysNothing }],
   render(view) {
     const settings = view.only(snmpSettings);
     const running = isOn(view, 'snmp');

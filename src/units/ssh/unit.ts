@@ -1,6 +1,7 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { sshSettings } from '../../areas/services/ssh.ts';
 import type { Checker, DesiredFile, Unit } from '../../engine/unit.ts';
+import { saysNothing } from '../local.ts';
 import { configFile, dropIn, givenKeyFile, keyFiles, sshdConfig } from './sshd-config.ts';
 
 export const sshUnit: Unit = {
@@ -8,6 +9,7 @@ export const sshUnit: Unit = {
   says: 'sshd lets people in.',
   reads: [sshSettings, serviceSwitch],
   services: ['ssh'],
+  local: [{ path: '/etc/ssh/sshd_config' }, { path: '/etc/ssh/sshd_config.d/*', isDefault: saysNothing }],
   uses: ['network'],
   after: ['accounts'],
   render(view, { network }) {

@@ -9,6 +9,7 @@ export const tftpUnit: Unit = {
   says: 'The TFTP server serves its folder.',
   reads: [tftpSettings, serviceSwitch],
   services: ['tftpd-hpa'],
+  local: [{ path: '/etc/default/tftpd-hpa', isDefault: isPackaged }],
   uses: ['storage'],
   after: ['accounts'],
   render(view, facts) {
@@ -24,3 +25,9 @@ export const tftpUnit: Unit = {
     };
   },
 };
+
+/** What the installation writes when it is told nothing. */
+export function isPackaged(defaults: string): boolean {
+  const set = new Map(Array.from(defaults.matchAll(/^(TFTP_\w+)="?(.*?)"?$/gm), ([, name, value]) => [name, value]));
+  return set.get('TFTP_DIRECTORY') === '/srv/tftp' && set.get('TFTP_ADDRESS') === ':69' && set.get('TFTP_OPTIONS') === '--secure';
+}

@@ -1,5 +1,6 @@
 import { ntpServer } from '../../areas/system/ntpserver.ts';
 import type { Checker, Unit } from '../../engine/unit.ts';
+import { saysNothing } from '../local.ts';
 import { chronyConf } from './chrony-conf.ts';
 
 export const timeUnit: Unit = {
@@ -7,6 +8,10 @@ export const timeUnit: Unit = {
   says: 'chrony keeps the clock right by the servers of the configuration.',
   reads: [ntpServer],
   services: ['chrony'],
+  local: [
+    { path: '/etc/chrony/conf.d/*', isDefault: saysNothing },
+    { path: '/etc/chrony/sources.d/*', isDefault: saysNothing },
+  ],
   render: (view) => ({
     files: [{ path: '/etc/chrony/chrony.conf', content: chronyConf(view.all(ntpServer)), verify: chronyd }],
     // A hangup would end it.

@@ -1,0 +1,50 @@
+/** What was found on the machine when Holdfast was installed, as it is asked for beyond the document: `GET found`. */
+import type { Asker, Engine } from '../../engine/engine.ts';
+import { backupsFolder } from '../../engine/originals.ts';
+import { activeServices, unmanagedUnit } from '../../engine/takeover.ts';
+import type { Unit } from '../../engine/unit.ts';
+import { sentenceList } from '../../lib/text.ts';
+import { group } from '../account/groups.ts';
+import { user } from '../account/users.ts';
+import { volumeRecord } from '../storage/volumes.ts';
+
+/** Numbers from which on accounts are people's, and to where: Debian's own range. */
+const people = { first: 1000, last: 59_999 } as const;
+
+/** Subsystems that Holdfast leaves alone, and what else of the machine it does not show or change; each with what is to be done. */
+export async function listFound(engine: Engine, units: readonly Unit[]) {
+  const { view, facts } = engine.world;
+  return {
+    subsystems: view.all(unmanagedUnit).map(({ unit: name, files, live }) => {
+      const unit = units.find((one) => one.name === name);
+      return { unit: name, description: unit?.says ?? '', files, live, services: activeServices(unit, facts), to_do: takeOverHint(name, files) };
+    }),
+    pools: [...facts.storage.pools.values()]
+      .filter(({ guid }) => view.find(volumeRecord, 'vol_guid', guid) === undefined)
+      .map(({ name }) => {
+        const mountpoint = facts.storage.datasets.get(name)?.mountpoint ?? null;
+        return { name, mountpoint, to_do: `Mounted at /mnt/${name} it becomes a volume: zfs set mountpoint=/mnt/${name} ${name}. The pool of the running system stays as it is.` };
+      }),
+    users: facts.accounts.users
+      .filter(({ name, uid }) => isPerson(uid) && view.find(user, 'bsdusr_username', name) === undefined)
+      .map(({ name, uid }) => ({ name, uid, to_do: adoptUserHint(name, uid) })),
+    groups: facts.accounts.groups.filter(({ name, gid }) => isPerson(gid) && view.find(group, 'bsdgrp_group', name) === undefined).map(({ name, gid }) => ({ name, gid })),
+  };
+}
+
+/** Lets Holdfast manage a subsystem that was configured by hand. */
+export async function takeFound(engine: Engine, unit: string, asker: Asker): Promise<{ readonly unit: string; readonly managed: true; readonly originals: string }> {
+  await engine.takeOver(unit, asker);
+  return { unit, managed: true, originals: backupsFolder };
+}
+
+const isPerson = (number: number) => number >= people.first && number <= people.last;
+
+function takeOverHint(unit: string, files: readonly string[]): string {
+  const kept = files.length === 0 ? '' : ` What it replaces of ${sentenceList(files)} is kept under ${backupsFolder}.`;
+  return `Holdfast leaves it alone and refuses changes that it would have to bring to it. POST /api/holdfast/v1/found/${unit}/take makes it what the configuration says.${kept}`;
+}
+
+function adoptUserHint(name: string, uid: number): string {
+  return `To manage it here, remove the account on the machine with: userdel ${name} (files stay), then create it with bsdusr_uid ${uid}.`;
+}
