@@ -85,6 +85,7 @@ export class Originals {
     });
     const names = (desired.services ?? []).map(({ name }) => name).filter((name) => this.#manifest.services[name] === undefined);
     if (paths.length === 0 && names.length === 0) return;
+    if (!this.#isThere) await this.#makeFolder();
     const files: Record<string, FileEntry> = {};
     const folder = `${backupsFolder}/${stamp(this.#now())}`;
     for (const path of paths) {
@@ -158,7 +159,13 @@ export class Originals {
     await this.#note({ files: without(this.#manifest.files, paths), services: without(this.#manifest.services, names), released });
   }
 
+  /** For root alone: originals may hold secrets that only their own permissions kept. */
+  async #makeFolder(): Promise<void> {
+    await this.#host.files.makeFolder(backupsFolder, { within: '/', mode: 0o700 });
+  }
+
   async #note(manifest: Manifest): Promise<void> {
+    if (!this.#isThere) await this.#makeFolder();
     await this.#host.files.write(manifestFile, `${JSON.stringify(manifest, undefined, 1)}\n`, { mode: 0o600 });
     this.#manifest = manifest;
     this.#isThere = true;
