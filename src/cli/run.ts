@@ -7,6 +7,7 @@ import { StoreError } from '../store/open.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
 import { type Door, type Installing, installPlugin, PluginError } from './plugin.ts';
 import { acceptState, beginAgain, describeState, restoreState, showRecoveryKey } from './recover.ts';
+import { ownFiles, release } from './release.ts';
 import { serve } from './serve.ts';
 import { type Options, readSettings, SettingsError } from './settings.ts';
 
@@ -53,6 +54,10 @@ export async function run(words: readonly string[]): Promise<void> {
     .option(...folder)
     .action((event: string, { to }: { to: string }) => tell(to, fromUpsmon(event, process.env)));
   addRecover(program);
+  program
+    .command('release')
+    .description('give this machine back as it was: files and services that Holdfast took the place of. The service must be stopped')
+    .action(releaseMachine);
   program
     .command('plugin')
     .description('install plugins into jails')
@@ -121,6 +126,19 @@ function addRecover(program: Command): void {
     .command('key')
     .description('show the key that opens the secrets of backups on pools, to be written down')
     .action((_options: object, command: Command) => showRecoveryKey(settingsOf(command), say));
+}
+
+/** The daemon writes down what it replaces, so it must not run meanwhile. */
+async function releaseMachine(): Promise<void> {
+  const say = (line: string) => void process.stdout.write(`holdfast: ${line}\n`);
+  if (process.getuid?.() !== 0) return fail('release changes this machine and requires root.');
+  const host = await (await import('../host/linux/index.ts')).openLinuxHost();
+  try {
+    if ((await host.services.states(['holdfast'])).get('holdfast')?.running === true) return fail('the service runs; stop it first with: systemctl stop holdfast');
+    await release(host, await ownFiles('/'), { now: Date.now, say });
+  } finally {
+    await host.close();
+  }
 }
 
 /** Where a daemon of this machine is that has the same settings. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
+import { ownFiles, release } from '../../src/cli/release.ts';
 import type { VirtualHost } from '../../src/host/virtual/index.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { type Appliance, type ApplianceOptions, appliance } from '../support/appliance.ts';
@@ -262,4 +263,36 @@ test('a pool that is mounted elsewhere is listed with what is to be done', async
   assert.ok(Array.isArray(pools) && isObject(pools[0]));
   assert.deepEqual([pools.length, pools[0]['name'], pools[0]['mountpoint']], [1, 'old', '/srv/old']);
   assert.match(String(pools[0]['to_do']), /zfs set mountpoint=\/mnt\/old old/);
+});
+
+test('released, the machine is as it was before Holdfast, and a later start looks again', async () => {
+  const taken = places.filter(({ unit }) => ['samba', 'rsyncd', 'ups', 'time', 'console'].includes(unit));
+  let one = await withPlaces(taken);
+  try {
+    const { machine, folder } = one;
+    for (const unit of await unitsFound(one)) await one.api.expect(200, 'POST', `/api/holdfast/v1/found/${unit}/take`);
+    await withPool(one);
+    await one.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank', cifs_name: 'media' });
+    await one.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: false });
+    await one.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
+    assert.notEqual(await machine.files.read('/etc/samba/smb.conf'), handMade);
+    await one.app.close();
+    const root = `${folder}/virtual/root`;
+    const said: string[] = [];
+    await release(machine, await ownFiles(root), { now: Date.now, say: (line) => said.push(line) });
+    for (const { path, content, service } of taken) {
+      assert.equal(await machine.files.read(path), content, path);
+      assert.equal(await machine.files.mode(path), 0o640, path);
+      if (service !== undefined) assert.deepEqual((await machine.services.states([service])).get(service), { running: true, enabled: true, installed: true }, service);
+    }
+    assert.equal(await machine.files.read('/etc/proftpd/proftpd.conf'), undefined, 'nothing was there');
+    assert.deepEqual(await ownFiles(root), []);
+    assert.deepEqual((await machine.services.states(['proftpd', 'winbind'])).get('proftpd'), { running: false, enabled: false, installed: true });
+    assert.ok(said.includes('gave back the original of a file: /etc/samba/smb.conf'), said.join('\n'));
+    one = await appliance({ folder });
+    assert.deepEqual(await unitsFound(one), [...new Set(taken.map(({ unit }) => unit))].toSorted());
+    for (const { path, content } of taken) assert.equal(await machine.files.read(path), content, path);
+  } finally {
+    await one[Symbol.asyncDispose]();
+  }
 });
