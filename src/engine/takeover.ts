@@ -9,6 +9,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Host } from '../host/ports/index.ts';
+import { invalid } from './errors.ts';
 import type { Facts } from './facts.ts';
 import { list, required, text } from './fields.ts';
 import { isOwnPath } from './originals.ts';
@@ -81,6 +82,11 @@ export function refuseUnmanaged(units: readonly Unit[], isManaged: (unit: Unit, 
     if (isDeepStrictEqual(unit.render(before, draft.facts), unit.render(draft, draft.facts))) continue;
     draft.issues.add('__all__', refusal(unit.name));
   }
+}
+
+/** For work that changes the machine before its records: it must not begin on what an unmanaged unit would render. */
+export function mustBeManaged(view: View, units: readonly string[]): void {
+  for (const unit of units) if (view.find(unmanagedUnit, 'unit', unit) !== undefined) throw invalid({ __all__: [refusal(unit)] });
 }
 
 function refusal(unit: string): string {

@@ -296,3 +296,17 @@ test('released, the machine is as it was before Holdfast, and a later start look
     await one[Symbol.asyncDispose]();
   }
 });
+
+test('a domain is not joined while Samba is unmanaged, and nothing of the join is begun', async () => {
+  const { one, faults } = await faulty();
+  await using _ = one;
+  faults.heal();
+  const join = { ad_enable: true, ad_domainname: 'corp.example.com', ad_bindname: 'Administrator', ad_bindpw: 'domain secret', ad_netbiosname_a: 'archive' };
+  const answer = await one.api.put('directoryservice/activedirectory/', join);
+  assert.equal(answer.status, 409);
+  assert.match(answer.text, /found\/samba\/take/);
+  assert.deepEqual(
+    faults.titles.filter((title) => title.startsWith('domain.')),
+    [],
+  );
+});

@@ -1,5 +1,6 @@
 import type { Facts } from '../../engine/facts.ts';
 import { singleton, type Updating, type View } from '../../engine/resource.ts';
+import { mustBeManaged } from '../../engine/takeover.ts';
 import { cifsSettings } from '../services/cifs.ts';
 import { serviceSwitch } from '../services/services.ts';
 import { isMember } from './domain-access.ts';
@@ -52,6 +53,7 @@ async function around({ title, sent, before, operations, make }: Updating<typeof
     await operations.change(title, (draft) => make(draft));
     return;
   }
+  if (isAsked || leaves) mustBeManaged(view, ['samba', 'directory', 'kerberos']);
   const job = leaves ? `leave the domain ${before.ad_domainname}` : isAsked ? `${was === undefined ? 'join' : 'ask'} the domain ${wanted.ad_domainname}` : title;
   await operations.work(job, ['directoryservice/activedirectory'], async (work) => {
     const heard = logOf(work);

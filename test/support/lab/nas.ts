@@ -12,8 +12,8 @@ export interface Nas extends AsyncDisposable {
 }
 
 interface NasOptions extends MachineOptions {
-  /** A script that makes the machine what Holdfast finds when it comes. */
-  readonly before?: string;
+  /** A script, or whatever else, that makes the machine what Holdfast finds when it comes. */
+  readonly before?: string | ((machine: Machine) => Promise<void>);
   /** Further lines of Holdfast's file of settings. */
   readonly settings?: readonly string[];
   /** `whole`: the package is installed from its file, as an administrator does. Otherwise it is unpacked already. */
@@ -27,8 +27,10 @@ export async function startNas({ before, settings = [], installation, ...options
   const whole = { payload: fileURLToPath(new URL('../../../dist/debian', import.meta.url)) };
   const machine = await Machine.start({ ...options, ...(installation === 'whole' ? whole : { hasPackage: true }) });
   try {
-    if (before !== undefined) await machine.run(before);
-    await install(machine, installation === 'whole' ? `-i ${packageFile}` : '--configure holdfast', settings);
+    if (typeof before === 'string') await machine.run(before);
+    else await before?.(machine);
+    if (installation === 'whole') await installPackage(machine, settings);
+    else await install(machine, '--configure holdfast', settings);
   } catch (error) {
     await machine[Symbol.asyncDispose]();
     throw error;
@@ -38,6 +40,11 @@ export async function startNas({ before, settings = [], installation, ...options
 
 export function apiOf(machine: Machine): Api {
   return new Api(`http://${machine.address}:8080`, { user: 'root', password: rootPassword });
+}
+
+/** Installs the package from its file, as an administrator does. */
+export function installPackage(machine: Machine, settings: readonly string[] = []): Promise<void> {
+  return install(machine, `-i ${packageFile}`, settings);
 }
 
 /** Settings first, then the package, which starts the service. `dpkg` are the arguments that install it or finish that. */
