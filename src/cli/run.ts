@@ -7,7 +7,7 @@ import { StoreError } from '../store/open.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
 import { type Door, type Installing, installPlugin, PluginError } from './plugin.ts';
 import { acceptState, beginAgain, describeState, restoreState, showRecoveryKey } from './recover.ts';
-import { ownFiles, release } from './release.ts';
+import { release } from './release.ts';
 import { serve } from './serve.ts';
 import { type Options, readSettings, SettingsError } from './settings.ts';
 
@@ -135,7 +135,7 @@ async function releaseMachine(): Promise<void> {
   const host = await (await import('../host/linux/index.ts')).openLinuxHost();
   try {
     if ((await host.services.states(['holdfast'])).get('holdfast')?.running === true) return fail('the service runs; stop it first with: systemctl stop holdfast');
-    await release(host, await ownFiles('/'), { now: Date.now, say });
+    await release(host, { now: Date.now, say });
   } finally {
     await host.close();
   }

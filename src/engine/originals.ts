@@ -24,11 +24,13 @@ interface Manifest {
   readonly files: Readonly<Record<string, FileEntry>>;
   /** As they were before; null where that is unknown. */
   readonly services: Readonly<Record<string, ServiceEntry | null>>;
+  /** Paths of files that are Holdfast's alone, and with `*` at the end beginnings of such paths. */
+  readonly own: readonly string[];
   /** Whether everything was given back, as when the package is removed. */
   readonly released: boolean;
 }
 
-const nothing: Manifest = { files: {}, services: {}, released: false };
+const nothing: Manifest = { files: {}, services: {}, own: [], released: false };
 
 interface OriginalsLog {
   info(fields: object, message: string): void;
@@ -59,8 +61,9 @@ export class Originals {
 
   async load(): Promise<void> {
     const text = await this.#host.files.read(manifestFile);
-    this.#isThere = text !== undefined;
-    this.#manifest = text === undefined ? nothing : readManifest(text);
+    const manifest = text === undefined ? undefined : readManifest(text);
+    this.#isThere = manifest !== undefined;
+    this.#manifest = manifest ?? nothing;
   }
 
   /** Whether Holdfast has written down here what it replaced, or that it gave everything back. */
@@ -84,7 +87,8 @@ export class Originals {
       return absent.has(path) && desired.files?.some((file) => file.path === path && file.content !== undefined) === true;
     });
     const names = (desired.services ?? []).map(({ name }) => name).filter((name) => this.#manifest.services[name] === undefined);
-    if (paths.length === 0 && names.length === 0) return;
+    const own = this.#newOwn(desired);
+    if (paths.length === 0 && names.length === 0 && own.length === 0) return;
     if (!this.#isThere) await this.#makeFolder();
     const files: Record<string, FileEntry> = {};
     const folder = `${backupsFolder}/${stamp(this.#now())}`;
@@ -97,7 +101,12 @@ export class Originals {
     }
     const states = names.length === 0 ? new Map<string, ServiceState>() : await this.#host.services.states(names);
     const services = Object.fromEntries(names.map((name) => [name, { running: states.get(name)?.running ?? false, enabled: states.get(name)?.enabled ?? false }]));
-    await this.#note({ files: { ...this.#manifest.files, ...files }, services: { ...this.#manifest.services, ...services }, released: false });
+    await this.#note({
+      files: { ...this.#manifest.files, ...files },
+      services: { ...this.#manifest.services, ...services },
+      own: [...this.#manifest.own, ...own],
+      released: false,
+    });
   }
 
   /** Takes what is at these paths for Holdfast's own: an earlier version wrote there, and kept no originals. */
@@ -105,7 +114,7 @@ export class Originals {
     const files = Object.fromEntries(foreignPaths(rendered).map((path) => [path, {}]));
     const services = Object.fromEntries((rendered.services ?? []).map(({ name }) => [name, null]));
     // Also when it cannot be written: nothing of Holdfast's may be kept as an original.
-    this.#manifest = { files, services, released: false };
+    this.#manifest = { files, services, own: this.#newOwn(rendered), released: false };
     await this.#note(this.#manifest);
   }
 
@@ -117,16 +126,16 @@ export class Originals {
 
   /** Puts everything of a subsystem back as it was before Holdfast. */
   async giveBack(desired: Rendered): Promise<void> {
-    const own = (desired.files ?? []).map(({ path }) => path).filter(isOwnPath);
-    const beginnings = await Promise.all((desired.owns ?? []).map((beginning) => this.#host.files.beginning(beginning)));
-    await this.#return(
-      [...own, ...beginnings.flat()],
-      foreignPaths(desired),
-      (desired.services ?? []).map(({ name }) => name),
-    );
+    const names = (desired.services ?? []).map(({ name }) => name);
+    await this.#return(ownPaths(desired), foreignPaths(desired), names);
   }
 
-  /** Puts the whole machine back as it was. `own` are the files of Holdfast's own; answers the paths whose original is unknown. */
+  /** The files on the machine that are Holdfast's alone. */
+  async ownFiles(): Promise<readonly string[]> {
+    return (await Promise.all(this.#manifest.own.map((path) => this.#filesAt(path)))).flat();
+  }
+
+  /** Puts the whole machine back as it was, and removes these files. Answers the paths whose original is unknown. */
   async release(own: readonly string[], { except = [] }: { readonly except?: readonly string[] } = {}): Promise<readonly string[]> {
     const { files, services } = this.#manifest;
     const unknown = Object.keys(files).filter((path) => files[path]?.original === undefined);
@@ -141,7 +150,7 @@ export class Originals {
 
   async #return(own: readonly string[], paths: readonly string[], names: readonly string[]): Promise<void> {
     const { files } = this.#host;
-    for (const path of own) await files.remove(path);
+    for (const path of (await Promise.all(own.map((one) => this.#filesAt(one)))).flat()) await files.remove(path);
     for (const path of paths) {
       const original = this.#manifest.files[path]?.original;
       if (original === null) await files.remove(path);
@@ -155,8 +164,23 @@ export class Originals {
       if (state === undefined || state === null || states.get(name)?.installed !== true) continue;
       if (state.running || states.get(name)?.running !== state.running || states.get(name)?.enabled !== state.enabled) await this.#host.services.putBack(name, state);
     }
-    const { released } = this.#manifest;
-    await this.#note({ files: without(this.#manifest.files, paths), services: without(this.#manifest.services, names), released });
+    await this.#note({
+      files: without(this.#manifest.files, paths),
+      services: without(this.#manifest.services, names),
+      own: this.#manifest.own.filter((path) => !own.includes(path)),
+      released: this.#manifest.released,
+    });
+  }
+
+  /** Own paths of a subsystem that are not written down yet. Files below a beginning that is, come and go. */
+  #newOwn(desired: Rendered): readonly string[] {
+    const known = new Set(this.#manifest.own);
+    return ownPaths(desired).filter((path) => !known.has(path));
+  }
+
+  async #filesAt(path: string): Promise<readonly string[]> {
+    if (path.endsWith('*')) return this.#host.files.beginning(path.slice(0, -1));
+    return (await this.#host.files.kind(path)) === undefined ? [] : [path];
   }
 
   /** For root alone: originals may hold secrets that only their own permissions kept. */
@@ -177,6 +201,12 @@ function foreignPaths({ files = [] }: Rendered): readonly string[] {
   return files.map(({ path }) => path).filter((path) => !isOwnPath(path));
 }
 
+/** The paths that are Holdfast's alone, in the notation of the manifest. */
+function ownPaths({ files = [], owns = [] }: Rendered): readonly string[] {
+  const own = files.map(({ path }) => path).filter((path) => isOwnPath(path) && !owns.some((beginning) => path.startsWith(beginning)));
+  return [...own, ...owns.map((beginning) => `${beginning}*`)];
+}
+
 function without<T>(record: Readonly<Record<string, T>>, names: readonly string[]): Readonly<Record<string, T>> {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 }
@@ -186,20 +216,21 @@ function stamp(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
 }
 
-/** What cannot be understood of the file is as if it had not been written down: nothing is given back by a guess. */
-function readManifest(text: string): Manifest {
+/** A file that cannot be understood is as if it were not there: nothing is given back by a guess. */
+function readManifest(text: string): Manifest | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return nothing;
+    return undefined;
   }
-  if (!isObject(value)) return nothing;
+  if (!isObject(value)) return undefined;
   const files = isObject(value['files']) ? value['files'] : {};
   const services = isObject(value['services']) ? value['services'] : {};
   return {
     files: Object.fromEntries(Object.entries(files).map(([path, entry]) => [path, fileEntry(entry)])),
     services: Object.fromEntries(Object.entries(services).map(([name, entry]) => [name, serviceEntry(entry)])),
+    own: Array.isArray(value['own']) ? value['own'].filter((path) => typeof path === 'string') : [],
     released: value['released'] === true,
   };
 }

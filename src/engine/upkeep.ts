@@ -105,11 +105,13 @@ export class Upkeep {
    */
   async secureOriginals(isFresh: boolean): Promise<void> {
     const { view, facts } = this.#world();
-    const files = this.#managed().flatMap(({ unit }) => unit.render(view, facts).files ?? []);
+    const rendered = this.#managed().map(({ unit }) => unit.render(view, facts));
+    const files = rendered.flatMap((desired) => desired.files ?? []);
+    const owns = rendered.flatMap((desired) => desired.owns ?? []);
     const services = this.#managed().flatMap(({ unit }) => (unit.services ?? []).map((name) => ({ name })));
     try {
-      if (isFresh || this.#originals.isThere) await this.#originals.secure({ files, services });
-      else await this.#originals.assumeOwn({ files, services });
+      if (isFresh || this.#originals.isThere) await this.#originals.secure({ files, owns, services });
+      else await this.#originals.assumeOwn({ files, owns, services });
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       this.#log.error({ error: messageOf(error) }, 'could not keep the originals of files');

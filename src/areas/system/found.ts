@@ -3,7 +3,6 @@ import type { Asker, Engine } from '../../engine/engine.ts';
 import { backupsFolder } from '../../engine/originals.ts';
 import { activeServices, unmanagedUnit } from '../../engine/takeover.ts';
 import type { Unit } from '../../engine/unit.ts';
-import { sentenceList } from '../../lib/text.ts';
 import { group } from '../account/groups.ts';
 import { user } from '../account/users.ts';
 import { volumeRecord } from '../storage/volumes.ts';
@@ -17,7 +16,7 @@ export async function listFound(engine: Engine, units: readonly Unit[]) {
   return {
     subsystems: view.all(unmanagedUnit).map(({ unit: name, files, live }) => {
       const unit = units.find((one) => one.name === name);
-      return { unit: name, description: unit?.says ?? '', files, live, services: activeServices(unit, facts), to_do: takeOverHint(name, files) };
+      return { unit: name, description: unit?.says ?? '', files, live, services: activeServices(unit, facts), to_do: takeOverHint(name) };
     }),
     pools: [...facts.storage.pools.values()]
       .filter(({ guid }) => view.find(volumeRecord, 'vol_guid', guid) === undefined)
@@ -40,9 +39,11 @@ export async function takeFound(engine: Engine, unit: string, asker: Asker): Pro
 
 const isPerson = (number: number) => number >= people.first && number <= people.last;
 
-function takeOverHint(unit: string, files: readonly string[]): string {
-  const kept = files.length === 0 ? '' : ` What it replaces of ${sentenceList(files)} is kept under ${backupsFolder}.`;
-  return `Holdfast leaves it alone and refuses changes that it would have to bring to it. POST /api/holdfast/v1/found/${unit}/take makes it what the configuration says.${kept}`;
+function takeOverHint(unit: string): string {
+  return (
+    `Holdfast leaves it alone and refuses changes that it would have to bring to it. POST /api/holdfast/v1/found/${unit}/take makes it what the configuration says. ` +
+    `Each file that this replaces is kept under ${backupsFolder}; the other files stay.`
+  );
 }
 
 function adoptUserHint(name: string, uid: number): string {
