@@ -38,6 +38,23 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.remove(`${folder}/a`);
       });
 
+      test('a copy has the content and the permissions of its original, and takes the place of what was there', async (t) => {
+        const { files, folder } = await place(t);
+        await files.write(`${folder}/a`, 'first\n', { mode: 0o640 });
+        await files.write(`${folder}/b`, 'other\n');
+        assert.equal(await files.copy(`${folder}/a`, `${folder}/b`, { isPrivate: false }), true);
+        assert.equal(await files.read(`${folder}/b`), 'first\n');
+        assert.equal(await files.mode(`${folder}/b`), 0o640);
+        assert.equal(await files.copy(`${folder}/a`, `${folder}/new/deep/a`, { isPrivate: true }), true);
+        assert.deepEqual([await files.mode(`${folder}/new`), await files.mode(`${folder}/new/deep`)], [0o700, 0o700]);
+        assert.equal(await files.copy(`${folder}/none`, `${folder}/b`, { isPrivate: false }), false);
+        assert.equal(await files.copy(`${folder}/none/below`, `${folder}/b`, { isPrivate: false }), false);
+        assert.equal(await files.read(`${folder}/b`), 'first\n');
+        await refused(files.copy(`${folder}/new`, `${folder}/c`, { isPrivate: false }), /cannot copy .*new to .*: it is neither a file nor a link/);
+        for (const name of ['a', 'b', 'new/deep/a']) await files.remove(`${folder}/${name}`);
+        for (const name of ['new/deep', 'new']) await files.removeEmptyFolder(`${folder}/${name}`);
+      });
+
       test('nothing is read where nothing is', async (t) => {
         const { files, folder } = await place(t);
         assert.equal(await files.read(`${folder}/none`), undefined);

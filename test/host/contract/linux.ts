@@ -12,6 +12,7 @@ import { describeDisks } from './disks.ts';
 import { describeFiles } from './files.ts';
 import { describeMachine } from './machine.ts';
 import { describeNetwork } from './network.ts';
+import { describePackages } from './packages.ts';
 import { describePlugins } from './plugins.ts';
 import { describeServices } from './services.ts';
 import { freeDisks, freshName, poolOn, refused } from './support.ts';
@@ -50,6 +51,7 @@ const parts: Readonly<Record<string, () => void>> = {
   services() {
     describeMachine(hosts);
     describeNetwork(hosts);
+    describePackages(hosts);
     describePlugins(hosts);
     describeServices(hosts);
     describeTargets([...hosts, withTgt]);

@@ -53,6 +53,20 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         assert.equal((await stateOf(services, 'cron'))?.running, true);
       });
 
+      test('one is put back into the state that it was in', async (t) => {
+        const { services } = await start(t);
+        finallyOf(t, () => services.start('cron'));
+        for (const state of [
+          { running: false, enabled: true },
+          { running: true, enabled: false },
+          { running: false, enabled: false },
+          { running: true, enabled: true },
+        ]) {
+          await services.putBack('cron', state);
+          assert.deepEqual(await stateOf(services, 'cron'), { ...state, installed: true });
+        }
+      });
+
       test('only what runs is reloaded', async (t) => {
         const { services } = await start(t);
         const before = await stateOf(services, 'proftpd');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { openLinuxHost } from '../../../src/host/linux/index.ts';
@@ -155,5 +155,21 @@ describe('the tree', () => {
     await refused(tree.setPermissions('/mnt/tank/out/mnt', { within: '/mnt/tank', folderMode: 0o777, recursive: true }), /leads out/);
     await refused(tree.setPermissions('/mnt/tank/none', { within: '/mnt/tank', folderMode: 0o777, recursive: true }), /there is no none/);
     await refused(tree.setPermissions('/mnt', { within: '/mnt/tank', folderMode: 0o777, recursive: true }), /not below/);
+  });
+});
+
+describe('a copy', () => {
+  test('of a link is a link, also of one that leads nowhere, and keeps the times of a file', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/etc`, { recursive: true });
+    symlinkSync('../run/systemd/resolve/stub-resolv.conf', `${root}/etc/resolv.conf`);
+    assert.equal(await tree.copy('/etc/resolv.conf', '/var/backups/holdfast/1/etc/resolv.conf', { isPrivate: true }), true);
+    assert.equal(readlinkSync(`${root}/var/backups/holdfast/1/etc/resolv.conf`), '../run/systemd/resolve/stub-resolv.conf');
+    writeFileSync(`${root}/etc/a`, 'x', { mode: 0o600 });
+    utimesSync(`${root}/etc/a`, 1_000_000, 1_000_000);
+    await tree.copy('/etc/a', '/etc/resolv.conf', { isPrivate: false });
+    assert.equal(lstatSync(`${root}/etc/resolv.conf`).isFile(), true, 'the link is replaced and not followed');
+    assert.equal(statSync(`${root}/etc/resolv.conf`).mtimeMs, 1_000_000_000);
+    assert.deepEqual(readdirSync(`${root}/etc`).toSorted(), ['a', 'resolv.conf']);
   });
 });
