@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import { isExample, isPackaged } from '../../src/units/directory/unit.ts';
 import { hasNoTargets } from '../../src/units/iscsi/unit.ts';
 import { isPackagedKrb5 } from '../../src/units/kerberos/unit.ts';
-import { hasNoAccounts, isStandalone, saysNothing } from '../../src/units/local.ts';
+import { hasNoAccounts, isPackagedTftp, isStandalone, saysNothing } from '../../src/units/local.ts';
 import { isAmerican } from '../../src/units/logs/unit.ts';
-import { isPackaged as isPackagedTftp } from '../../src/units/tftp/unit.ts';
 
 /** Each recogniser with contents that packages make, and some that a person has made. */
 const cases: readonly (readonly [string, (content: string) => boolean, readonly string[], readonly string[]])[] = [

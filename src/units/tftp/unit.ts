@@ -1,6 +1,7 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { tftpSettings } from '../../areas/services/tftp.ts';
 import type { Unit } from '../../engine/unit.ts';
+import { isPackagedTftp } from '../local.ts';
 import { absence } from '../volumes.ts';
 import { tftpdUnit } from './tftpd-unit.ts';
 
@@ -9,7 +10,7 @@ export const tftpUnit: Unit = {
   says: 'The TFTP server serves its folder.',
   reads: [tftpSettings, serviceSwitch],
   services: ['tftpd-hpa'],
-  local: [{ path: '/etc/default/tftpd-hpa', isDefault: isPackaged }],
+  local: [{ path: '/etc/default/tftpd-hpa', isDefault: isPackagedTftp }],
   uses: ['storage'],
   after: ['accounts'],
   render(view, facts) {
@@ -25,9 +26,3 @@ export const tftpUnit: Unit = {
     };
   },
 };
-
-/** What the installation writes when it is told nothing. */
-export function isPackaged(defaults: string): boolean {
-  const set = new Map(Array.from(defaults.matchAll(/^(TFTP_\w+)="?(.*?)"?$/gm), ([, name, value]) => [name, value]));
-  return set.get('TFTP_DIRECTORY') === '/srv/tftp' && set.get('TFTP_ADDRESS') === ':69' && set.get('TFTP_OPTIONS') === '--secure';
-}
