@@ -21,7 +21,7 @@ export interface Unit {
   readonly services?: readonly string[];
   /** The facts it renders from besides; when they change, it is rendered again. */
   readonly uses?: readonly Topic[];
-  /** Where people configure the subsystem besides the files that it renders, and what of these is no person's work. */
+  /** Other files in which people configure the subsystem, and how to recognise content that no person wrote. */
   readonly local?: readonly LocalConfiguration[];
   /** Units that must be true before this one is. */
   readonly after?: readonly string[];

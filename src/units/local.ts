@@ -10,12 +10,12 @@ export function isStandalone(smbConf: string): boolean {
   return !/^\s*(security\s*=\s*(ads|domain)|server role\s*=\s*.*(domain|member))/im.test(smbConf);
 }
 
-/** Whether Samba's database of accounts has none: each is under a key that begins with USER_. Some have `nobody` by default. */
+/** Whether Samba's database of accounts has none: the key of each begins with USER_. The account `nobody` may be there by default. */
 export function hasNoAccounts(passdb: string): boolean {
   return !/USER_(?!nobody\0)[^\0]/.test(passdb);
 }
 
-/** `/etc/default/tftpd-hpa` as the installation writes it when it is told nothing. */
+/** `/etc/default/tftpd-hpa` as the installation writes it without answers. */
 export function isPackagedTftp(defaults: string): boolean {
   const set = new Map(Array.from(defaults.matchAll(/^(TFTP_\w+)="?(.*?)"?$/gm), ([, name, value]) => [name, value]));
   return set.get('TFTP_DIRECTORY') === '/srv/tftp' && set.get('TFTP_ADDRESS') === ':69' && set.get('TFTP_OPTIONS') === '--secure';

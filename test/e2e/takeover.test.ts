@@ -122,7 +122,7 @@ test('what was found is in the log with the way to take it over, and stays unman
       (await found(one)).map(({ unit, files, services }) => ({ unit, files, services })),
       [{ unit: 'samba', files: ['/etc/samba/smb.conf'], services: [{ name: 'smbd', running: true, enabled: true }] }],
     );
-    assert.equal(one.log.filter(({ message }) => message.startsWith('found on this machine')).length, 0, 'it is told once');
+    assert.equal(one.log.filter(({ message }) => message.startsWith('found on this machine')).length, 0, 'it is logged once');
   } finally {
     await one[Symbol.asyncDispose]();
   }
@@ -239,7 +239,7 @@ test("contents that packages brought are no person's work, and are kept before t
   assert.equal((await one.machine.services.states(['smbd'])).get('smbd')?.running, true, 'what runs goes on running, also without nmbd');
 });
 
-test("an installation by an earlier version stays managed everywhere, and its own files are nobody's originals", async () => {
+test('an installation by an earlier version stays managed everywhere, and its own files are never kept as originals', async () => {
   let one = await appliance();
   try {
     const { folder, machine } = one;

@@ -100,7 +100,7 @@ test('an installation changes no file that a person made and ends no service, an
   await isServed(nas.machine);
 });
 
-test('what was found is told by the log and the interface', async () => {
+test('the log and the interface list what was found', async () => {
   const { subsystems, pools, users } = await nas.api.expect(200, 'GET', '/api/holdfast/v1/found');
   const found = JSON.stringify({ subsystems, pools, users });
   assert.ok(Array.isArray(subsystems));

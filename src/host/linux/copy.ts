@@ -19,7 +19,7 @@ export async function copyFileOrLink(from: string, to: string, folderMode: numbe
     await rm(aside, { force: true });
     if (found.isSymbolicLink()) await symlink(await readlink(from), aside);
     else {
-      // The copy is written under the original's permissions or fewer, so that nobody reads a secret in between.
+      // The copy has at most the permissions of the original at any time, so that no other account can read a secret.
       await (await open(aside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600)).close();
       await copyFile(from, aside);
     }

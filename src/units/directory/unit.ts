@@ -45,7 +45,7 @@ export const directoryUnit: Unit = {
   },
 };
 
-/** What the installation of nslcd writes when it is told nothing. */
+/** The nslcd.conf that the installation of nslcd writes without answers. */
 export function isExample(nslcdConf: string): boolean {
   return nslcdConf.split('\n').every((line) => !/^\s*(uri|base)\s/.test(line) || /^uri ldap:\/\/127\.0\.0\.1\/$|^base dc=example,dc=net$/.test(line.trim()));
 }

@@ -5,17 +5,9 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { openLinuxHost } from '../../../src/host/linux/index.ts';
 import { readConffiles, readUcfHashes } from '../../../src/host/linux/packages-read.ts';
-import { finallyOf, type HostUnderTest, scratchFolder } from '../../support/hosts.ts';
+import { finallyOf, scratchFolder } from '../../support/hosts.ts';
 import { describePackages } from '../contract/packages.ts';
-
-const belowRoot: HostUnderTest = {
-  title: 'Linux (below another root)',
-  async start(t) {
-    const host = await openLinuxHost({ root: scratchFolder(t) });
-    finallyOf(t, () => host.close());
-    return host;
-  },
-};
+import { belowRoot } from './support.ts';
 
 describePackages([belowRoot]);
 

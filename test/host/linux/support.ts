@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { openLinuxHost } from '../../../src/host/linux/index.ts';
 import type { Runner } from '../../../src/host/linux/runner.ts';
 import type { Outcome } from '../../../src/host/ports/commands.ts';
+import { finallyOf, type HostUnderTest, scratchFolder } from '../../support/hosts.ts';
 
 /** What a real tool printed in the test machine (OpenZFS 2.3.9, systemd 257, util-linux 2.41). */
 export function recording(name: string): string {
@@ -23,3 +25,13 @@ export function recordedRunner(answers: Readonly<Record<string, Partial<Outcome>
   };
   return { runner, asked };
 }
+
+/** The whole host below another root. Accounts are not among what is tested so: usermod of Debian 12 looks for groups in the machine's own files. */
+export const belowRoot: HostUnderTest = {
+  title: 'Linux (below another root)',
+  async start(t) {
+    const host = await openLinuxHost({ root: scratchFolder(t) });
+    finallyOf(t, () => host.close());
+    return host;
+  },
+};

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { openLinuxHost } from '../../../src/host/linux/index.ts';
 import { HelperRunner } from '../../../src/host/linux/runner.ts';
 import { Tree } from '../../../src/host/linux/tree.ts';
-import { finallyOf, type HostUnderTest, scratchFolder } from '../../support/hosts.ts';
+import { finallyOf, scratchFolder } from '../../support/hosts.ts';
 import { describeFiles } from '../contract/files.ts';
 import { refused } from '../contract/support.ts';
+import { belowRoot } from './support.ts';
 
 function treeFor(t: TestContext): { tree: Tree; root: string } {
   const root = scratchFolder(t);
@@ -15,16 +15,6 @@ function treeFor(t: TestContext): { tree: Tree; root: string } {
   finallyOf(t, () => runner.close());
   return { tree: new Tree({ root, runner }), root };
 }
-
-/** The whole host below another root. Accounts are not among what is tested so: usermod of Debian 12 looks for groups in the machine's own files. */
-const belowRoot: HostUnderTest = {
-  title: 'Linux (below another root)',
-  async start(t) {
-    const host = await openLinuxHost({ root: scratchFolder(t) });
-    finallyOf(t, () => host.close());
-    return host;
-  },
-};
 
 describeFiles([belowRoot]);
 
