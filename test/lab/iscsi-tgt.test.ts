@@ -189,7 +189,7 @@ test('a portal of several addresses, and a name server that is told', async () =
 });
 
 test('nothing is left to do after all that; a restart of Holdfast ends no session, and one of tgt is made good', async () => {
-  assert.deepEqual(await drift(), { unit: 'iscsi', degraded: null, drift: [], omissions: [], warnings: [] });
+  assert.deepEqual(await drift(), { unit: 'iscsi', managed: true, degraded: null, drift: [], omissions: [], warnings: [] });
   await using session = busy('t', 1);
   await pause(1000);
   await nas.machine.run('systemctl restart holdfast');

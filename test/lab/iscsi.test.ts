@@ -185,7 +185,7 @@ test('a second portal with several addresses', async () => {
 
 test('nothing is left to do after all that, and all is there again after a restart of the daemon and of the machine’s targets', async () => {
   const drift = async () => (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['unit'] === 'iscsi');
-  assert.deepEqual(await drift(), { unit: 'iscsi', degraded: null, drift: [], omissions: [], warnings: [] });
+  assert.deepEqual(await drift(), { unit: 'iscsi', managed: true, degraded: null, drift: [], omissions: [], warnings: [] });
   await using session = busy('other', 0, { port: 3261 });
   await pause(1000);
   await nas.machine.run('systemctl restart holdfast');
