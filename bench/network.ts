@@ -12,7 +12,7 @@ import type { Engine } from '../src/engine/engine.ts';
 import type { Draft } from '../src/engine/resource.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { Store } from '../src/store/store.ts';
-import { networkUnit } from '../src/units/network/unit.ts';
+import { networkSubsystem } from '../src/subsystems/network/subsystem.ts';
 
 const asker = { actor: 'bench', request: 'network' };
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
@@ -42,7 +42,7 @@ async function measure(vlans: number, state: string): Promise<void> {
         for (let n = 0; n < routes; n += 1) addRoute(draft, n);
       }),
     );
-    const render = await timed(async () => void networkUnit.render(engine.world.view, engine.world.facts));
+    const render = await timed(async () => void networkSubsystem.render(engine.world.view, engine.world.facts));
     const oneVlan = await best(engine, (draft, turn) => addVlan(draft, vlans + turn));
     const oneRoute = await best(engine, (draft, turn) => addRoute(draft, routes + turn));
     const records = vlans + routes;

@@ -17,7 +17,7 @@ import { sendTestMail } from './areas/system/test-mail.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
 import type { Profile, Resource } from './engine/resource.ts';
-import type { Unit } from './engine/unit.ts';
+import type { Subsystem } from './engine/subsystem.ts';
 import type { Host } from './host/ports/index.ts';
 import type { Handler } from './host/ports/web.ts';
 import { Gate } from './http/auth.ts';
@@ -29,7 +29,7 @@ import { buildServer } from './http/server.ts';
 import { backUp, listBackups, restore } from './store/backups.ts';
 import { PoolBackups } from './store/pool-backups.ts';
 import type { Store } from './store/store.ts';
-import { accesses, units } from './units/index.ts';
+import { accesses, subsystems } from './subsystems/index.ts';
 
 /** The parts that tests replace. */
 export interface AppParts {
@@ -51,7 +51,7 @@ export interface AppParts {
   readonly names?: readonly string[];
   readonly limits?: Partial<Limits>;
   readonly resources?: readonly Resource[];
-  readonly units?: readonly Unit[];
+  readonly subsystems?: readonly Subsystem[];
   /** Called whenever the start has moved on, with what it does now. */
   readonly progressed?: (what: string) => void;
   /** Milliseconds that the start waits for pools before it goes on without them. */
@@ -99,7 +99,7 @@ export async function openApp(parts: AppParts): Promise<App> {
   );
   const engine = Engine.open({
     resources: parts.resources ?? catalogue,
-    units: parts.units ?? units,
+    subsystems: parts.subsystems ?? subsystems,
     rules: [portRule(parts.listen), domainRule, sambaDomainRule, jailsStay, jailsKeepAddresses],
     accesses,
     host,
@@ -146,8 +146,8 @@ export async function openApp(parts: AppParts): Promise<App> {
     ['POST email/test', (body) => sendTestMail(engine, body)],
     ['POST config/backup', (body) => backUp(engine, body)],
     ['GET config/backups', () => listBackups(engine)],
-    ['GET found', () => listFound(engine, parts.units ?? units)],
-    ...(parts.units ?? units).map(({ name }): [string, Extra] => [`POST found/${name}/take`, (_body, asker) => takeFound(engine, name, asker)]),
+    ['GET found', () => listFound(engine, parts.subsystems ?? subsystems)],
+    ...(parts.subsystems ?? subsystems).map(({ name }): [string, Extra] => [`POST found/${name}/take`, (_body, asker) => takeFound(engine, name, asker)]),
     ['POST config/restore', (body, asker) => restore(engine, body, asker)],
   ]);
   const names = { own: () => machineNames(engine.world), further: parts.names ?? [] };

@@ -1,6 +1,6 @@
 /** The contents page: every resource there is, in the order of the document. */
 import type { Resource } from '../engine/resource.ts';
-import { unmanagedUnit } from '../engine/takeover.ts';
+import { unmanagedSubsystem } from '../engine/takeover.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
 import { domainSettings } from './directoryservice/activedirectory.ts';
@@ -192,7 +192,7 @@ export const catalogue: readonly Resource[] = [
   certificate,
   tunable,
   // Without an address
-  unmanagedUnit,
+  unmanagedSubsystem,
   volumeRecord,
   machineKey,
   diskRecord,

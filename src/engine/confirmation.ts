@@ -100,7 +100,7 @@ export class Confirmation {
     events.emit('change.confirmed', { title: it.title, request: it.request });
   }
 
-  /** Nobody can confirm what was applied before the daemon or the machine ended: it goes back before the units see it. */
+  /** Nobody can confirm what was applied before the daemon or the machine ended: it goes back before the subsystems see it. */
   takeBackAtStart(it: Provisional | undefined): void {
     if (it === undefined) return;
     const { tables, store, log, events, now } = this.#parts;

@@ -8,7 +8,7 @@ import { sentenceList } from '../lib/text.ts';
 import { failed } from './errors.ts';
 import type { Topic } from './facts.ts';
 import type { Originals } from './originals.ts';
-import type { Checker, Desired, DesiredAccounts, DesiredCheck, DesiredLink, DesiredService } from './unit.ts';
+import type { Checker, Desired, DesiredAccounts, DesiredCheck, DesiredLink, DesiredService } from './subsystem.ts';
 
 /** What converging did, or in a dry run would do, as sentences. */
 export type Deeds = readonly string[];
@@ -20,7 +20,7 @@ export interface Outcome {
 }
 
 /**
- * The states of many services from one look, for the units that are converged one after the other: asking the service
+ * The states of many services from one look, for the subsystems that are converged one after the other: asking the service
  * manager takes a tenth of a second on a small machine, however many are asked about. After something was done to a
  * service the next question looks again, for services start and stop one another.
  */
@@ -36,7 +36,7 @@ export class ServiceLook {
     if (known !== undefined && this.#names.every((name) => known.has(name))) this.#states = Promise.resolve(known);
   }
 
-  /** Of services that it does not have, the machine is asked. A look that failed is not kept: it is one unit's failure. */
+  /** Of services that it does not have, the machine is asked. A look that failed is not kept: it is one subsystem's failure. */
   async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
     if (!names.every((name) => this.#names.includes(name))) return this.#host.services.states(names);
     this.#states ??= this.#host.services.states(this.#names);
@@ -57,7 +57,7 @@ export interface ConvergeOptions {
   readonly pretend?: boolean;
   /** Files that `layServiceFiles` has written just before. */
   readonly laid?: ReadonlySet<string>;
-  /** A look that units share; without, the machine is asked about the unit's own services. */
+  /** A look that subsystems share; without, the machine is asked about the subsystem's own services. */
   readonly look?: ServiceLook;
   /** What a look at the network has just seen; without, the machine is asked. */
   readonly network?: NetworkState;
@@ -71,7 +71,7 @@ export interface ConvergeOptions {
 export const convergedTopics: readonly Topic[] = ['accounts', 'network', 'services', 'targets'];
 
 /**
- * Makes the machine true to what a unit desires, touching only what is different. `applied` is what the machine is
+ * Makes the machine true to what a subsystem desires, touching only what is different. `applied` is what the machine is
  * known to be; without it the machine is asked. The same function serves a change, the start, a repair and, with
  * `pretend`, the drift report and the dry run.
  */
@@ -116,11 +116,11 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
 }
 
 /**
- * Writes what tells the service manager what there is to start, for many units at once: it takes seconds to read its files
+ * Writes what tells the service manager what there is to start, for many subsystems at once: it takes seconds to read its files
  * on a small machine. Answers the paths that became others. What cannot be done keeps nothing else from being done.
  */
-export async function layServiceFiles(host: Host, units: readonly Desired[], missed: (title: string, error: HostError) => void): Promise<readonly string[]> {
-  const files = units.flatMap((desired) => desired.files?.filter(({ forServiceManager }) => forServiceManager === true) ?? []);
+export async function layServiceFiles(host: Host, subsystems: readonly Desired[], missed: (title: string, error: HostError) => void): Promise<readonly string[]> {
+  const files = subsystems.flatMap((desired) => desired.files?.filter(({ forServiceManager }) => forServiceManager === true) ?? []);
   const act: Act = async (title, deed) => {
     try {
       await deed();

@@ -18,10 +18,10 @@ import type { Rule } from './rule.ts';
 import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './schedule.ts';
 import { Scheduler } from './scheduler.ts';
 import { endsWithin, Startup } from './startup.ts';
+import type { Subsystem } from './subsystem.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
-import { lookForLocal, managedBy, refuseUnmanaged, unmanagedUnit } from './takeover.ts';
-import type { Unit } from './unit.ts';
-import { type UnitReport, type UnitState, Upkeep } from './upkeep.ts';
+import { lookForLocal, managedBy, refuseUnmanaged, unmanagedSubsystem } from './takeover.ts';
+import { type SubsystemReport, type SubsystemState, Upkeep } from './upkeep.ts';
 
 /** The lines an operator reads. `fields` never holds a secret. */
 export interface Log {
@@ -33,7 +33,7 @@ export interface Log {
 
 export interface EngineParts {
   readonly resources: readonly Resource[];
-  readonly units: readonly Unit[];
+  readonly subsystems: readonly Subsystem[];
   readonly rules?: readonly Rule[];
   /** What callers' ways in depend on. */
   readonly accesses?: readonly Access[];
@@ -104,7 +104,7 @@ export class Engine {
   readonly #facts: FactKeeper;
   readonly #references: References;
   readonly #upkeep: Upkeep;
-  readonly #units: readonly Unit[];
+  readonly #subsystems: readonly Subsystem[];
   readonly #originals: Originals;
   readonly #isManaged: ReturnType<typeof managedBy>;
   readonly #rules: readonly Rule[];
@@ -115,7 +115,7 @@ export class Engine {
   /** How far the start has come. */
   readonly startup: Startup;
   readonly #patience: number;
-  /** Units that the last inspection found to differ. */
+  /** Subsystems that the last inspection found to differ. */
   #drifted: readonly string[] = [];
   readonly #confirmation: Confirmation;
   readonly #scheduler: Scheduler;
@@ -124,7 +124,7 @@ export class Engine {
   #obstructed: string | undefined;
   #closing = false;
 
-  private constructor({ resources, units, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone, version = 'unknown', ...rest }: EngineParts) {
+  private constructor({ resources, subsystems, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone, version = 'unknown', ...rest }: EngineParts) {
     this.version = version;
     this.startup = new Startup(rest.progressed);
     this.#patience = rest.patience ?? 10_000;
@@ -149,11 +149,11 @@ export class Engine {
       now,
       takeBack: (title, asker, it) => this.#lane.enter({ title, asker, changes: [], provisional: 'none', make: (draft) => draft.revert(it.changes) }),
     });
-    this.#units = units;
+    this.#subsystems = subsystems;
     this.#originals = new Originals({ host, log, now });
     this.#isManaged = managedBy(resources);
     this.#upkeep = new Upkeep({
-      units,
+      subsystems,
       host,
       log,
       events: this.events,
@@ -174,7 +174,11 @@ export class Engine {
       now,
       zone,
     });
-    this.#facts = new FactKeeper(host, { serviceNames: [...new Set(units.flatMap((unit) => unit.services ?? []))], now, changed: (topic) => this.#factsChanged(topic) });
+    this.#facts = new FactKeeper(host, {
+      serviceNames: [...new Set(subsystems.flatMap((subsystem) => subsystem.services ?? []))],
+      now,
+      changed: (topic) => this.#factsChanged(topic),
+    });
   }
 
   /** Reads the store, looks at the machine, and makes the machine true to the store. */
@@ -244,7 +248,7 @@ export class Engine {
 
   /** Looks where the machine differs from the configuration, for the health. */
   async inspect(): Promise<void> {
-    this.#drifted = (await this.report()).filter(({ drift }) => drift.length > 0).map(({ unit }) => unit);
+    this.#drifted = (await this.report()).filter(({ drift }) => drift.length > 0).map(({ subsystem }) => subsystem);
   }
 
   /** Looks at the machine now. */
@@ -353,7 +357,7 @@ export class Engine {
   }
 
   /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
-  report(): Promise<readonly UnitReport[]> {
+  report(): Promise<readonly SubsystemReport[]> {
     return this.#upkeep.report();
   }
 
@@ -422,7 +426,7 @@ export class Engine {
     this.#started = true;
     if (touched.size > 0) await startup.each('looking again at', [...touched], topicTitle, (topic) => this.#facts.renew(topic));
     const after = this.#facts.facts;
-    // What changed while the units were being configured came too late for some of them.
+    // What changed while the subsystems were being configured came too late for some of them.
     for (const topic of promptTopics) if (before[topic] !== after[topic] && !touched.has(topic)) this.#factsChanged(topic);
     this.#store.settle();
     this.#scheduler.begin();
@@ -505,20 +509,20 @@ export class Engine {
 
   /** Leaves alone what was configured by hand. Kept with the first records, so that no later start forgets it. */
   async #markUnmanaged(draft: LayeredDraft): Promise<void> {
-    if (!this.resources.some(({ path }) => path === unmanagedUnit.path)) return;
-    for (const found of await lookForLocal(this.#units, this.#host, { view: draft, facts: draft.facts })) {
-      this.#log.warn({ ...found, takeOver: `POST /api/holdfast/v1/found/${found.unit}/take` }, 'found on this machine: configured by hand, left unmanaged');
-      const known = draft.find(unmanagedUnit, 'unit', found.unit);
-      if (known === undefined) draft.plant(unmanagedUnit, found);
+    if (!this.resources.some(({ path }) => path === unmanagedSubsystem.path)) return;
+    for (const found of await lookForLocal(this.#subsystems, this.#host, { view: draft, facts: draft.facts })) {
+      this.#log.warn({ ...found, takeOver: `POST /api/holdfast/v1/found/${found.subsystem}/take` }, 'found on this machine: configured by hand, left unmanaged');
+      const known = draft.find(unmanagedSubsystem, 'subsystem', found.subsystem);
+      if (known === undefined) draft.plant(unmanagedSubsystem, found);
     }
   }
 
-  /** Lets Holdfast manage a unit that was configured by hand. What it replaces is kept. */
-  async takeOver(unit: string, asker: Asker): Promise<void> {
-    await this.change(`take over ${unit}`, asker, (draft) => {
-      const record = draft.find(unmanagedUnit, 'unit', unit);
-      if (record === undefined) throw missing(`Expected an unmanaged subsystem, got ${unit}; GET /api/holdfast/v1/found lists them.`);
-      draft.remove(unmanagedUnit, record.id);
+  /** Lets Holdfast manage a subsystem that was configured by hand. What it replaces is kept. */
+  async takeOver(subsystem: string, asker: Asker): Promise<void> {
+    await this.change(`take over ${subsystem}`, asker, (draft) => {
+      const record = draft.find(unmanagedSubsystem, 'subsystem', subsystem);
+      if (record === undefined) throw missing(`Expected an unmanaged subsystem, got ${subsystem}; GET /api/holdfast/v1/found lists them.`);
+      draft.remove(unmanagedSubsystem, record.id);
     });
   }
 
@@ -572,7 +576,7 @@ export class Engine {
       const changed = changes.filter(({ resource }) => rule.reads.some(({ path }) => path === resource.path));
       if (changed.length > 0) rule.check(draft, changed);
     }
-    refuseUnmanaged(this.#units, this.#isManaged, this.#tables, draft, changes);
+    refuseUnmanaged(this.#subsystems, this.#isManaged, this.#tables, draft, changes);
     draft.issues.throwIfAny();
   }
 
@@ -585,7 +589,7 @@ export class Engine {
   async #carryOut(draft: LayeredDraft, accepted: readonly Waiting<Change>[]): Promise<void> {
     const concerned = this.#upkeep.concerned(draft);
     const affected = this.#upkeep.affected(draft, concerned);
-    const begun: UnitState[] = [];
+    const begun: SubsystemState[] = [];
     const done: Step[] = [];
     const touched = new Set<Touched>();
     try {
@@ -628,7 +632,7 @@ export class Engine {
   }
 
   /** Two ways back: what is rendered is rendered again from what is kept, what was done is undone in reverse order. */
-  async #takeBack(begun: readonly UnitState[], done: readonly Step[]): Promise<void> {
+  async #takeBack(begun: readonly SubsystemState[], done: readonly Step[]): Promise<void> {
     await this.#upkeep.takeBack(begun);
     for (const step of done.toReversed()) await this.#undo(step);
   }

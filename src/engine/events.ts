@@ -11,9 +11,9 @@ export interface Events {
   /** When the time of a task came and it was not started, as when the run before it has not ended. */
   'schedule.skipped': { readonly subject: string; readonly reason: string };
   /** When the machine could not be brought to what the configuration says; it is tried again. */
-  'unit.degraded': { readonly unit: string; readonly reason: string };
-  /** When a degraded unit is true again. */
-  'unit.recovered': { readonly unit: string };
+  'subsystem.degraded': { readonly subsystem: string; readonly reason: string };
+  /** When a degraded subsystem is true again. */
+  'subsystem.recovered': { readonly subsystem: string };
   /** When a change was kept that could have cut its caller off: it goes back at `until` unless it is confirmed. */
   'change.provisional': { readonly title: string; readonly request: string; readonly until: string };
   /** When a request through the changed way showed that it carries. */
@@ -21,7 +21,7 @@ export interface Events {
   /** When a change that nobody confirmed went back: at its time, or at the start after the daemon or the machine ended. */
   'change.reverted': { readonly title: string; readonly request: string; readonly reason: string };
   /** When something begins to be short, as the space behind an iSCSI extent. */
-  'unit.warned': { readonly unit: string; readonly warning: string };
+  'subsystem.warned': { readonly subsystem: string; readonly warning: string };
   /** When a login was refused. Of a flood from one address only some are events, each with how many there were since the last. */
   'login.refused': { readonly address: string; readonly account: string; readonly reason: string; readonly refused: number };
   /** When something had to be taken back and could not be. Nothing tries again; a person must look. */

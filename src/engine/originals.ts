@@ -1,7 +1,7 @@
 import type { Host } from '../host/ports/index.ts';
 import type { ServiceState } from '../host/ports/services.ts';
 import { isObject } from '../lib/json.ts';
-import type { Desired } from './unit.ts';
+import type { Desired } from './subsystem.ts';
 
 export const backupsFolder = '/var/backups/holdfast';
 const manifestFile = `${backupsFolder}/manifest.json`;

@@ -56,7 +56,7 @@ export interface Draft extends View {
   readonly issues: IssueList;
   /** Adds what was found wrong when the request was read. */
   note(issues: Issues): void;
-  /** What has to be done to the machine besides what the units render. */
+  /** What has to be done to the machine besides what the subsystems render. */
   readonly plan: Plan;
   /** Adds a record: defaults, then `fill`, then what was sent, then the resource's own rules. */
   create<F extends Fields>(of: Collection<F>, sent: SentOf<F>, fill?: Partial<RecordOf<F>>): RecordOf<F>;
@@ -81,9 +81,9 @@ export interface Step {
 }
 
 export interface Plan {
-  /** Before the units converge; must have a way back when it changes anything. */
+  /** Before the subsystems converge; must have a way back when it changes anything. */
   first(step: Step): void;
-  /** After the units converged: for what cannot be taken back, or not with ease. */
+  /** After the subsystems converged: for what cannot be taken back, or not with ease. */
   last(step: Step): void;
   /** A job that begins once the change is kept: for clearing away what it has let go of. Its failure is the job's own. */
   afterwards(task: Task): void;
@@ -298,8 +298,8 @@ export interface Scope extends World {
 export interface Health {
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly degraded: readonly { readonly unit: string; readonly reason: string }[];
-  /** Units that the machine was last seen to differ from, by other hands. */
+  readonly degraded: readonly { readonly subsystem: string; readonly reason: string }[];
+  /** Subsystems that the machine was last seen to differ from, by other hands. */
   readonly drifted: readonly string[];
   /** Jobs of which the last run of their subject failed. */
   readonly failedJobs: readonly { readonly id: number; readonly title: string; readonly subject: string; readonly error: string | null }[];

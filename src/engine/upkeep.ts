@@ -11,11 +11,11 @@ import type { Topic } from './facts.ts';
 import type { Originals } from './originals.ts';
 import type { View, World } from './resource.ts';
 import type { Startup } from './startup.ts';
-import { type Desired, inOrder, type Unit } from './unit.ts';
+import { type Desired, inOrder, type Subsystem } from './subsystem.ts';
 
-/** A unit, and what the machine is known to be of it. */
-export interface UnitState {
-  readonly unit: Unit;
+/** A subsystem, and what the machine is known to be of it. */
+export interface SubsystemState {
+  readonly subsystem: Subsystem;
   /** Undefined when only the machine itself can tell. */
   applied: Desired | undefined;
   degraded: string | undefined;
@@ -25,14 +25,14 @@ export interface UnitState {
   retry: NodeJS.Timeout | undefined;
 }
 
-/** What a change makes of a unit. */
+/** What a change makes of a subsystem. */
 export interface Affected {
-  readonly state: UnitState;
+  readonly state: SubsystemState;
   readonly desired: Desired;
 }
 
-export interface UnitReport {
-  readonly unit: string;
+export interface SubsystemReport {
+  readonly subsystem: string;
   /** False for a subsystem that was configured by hand and has not been taken over; it is not inspected. */
   readonly managed: boolean;
   readonly degraded: string | null;
@@ -45,13 +45,13 @@ export interface UnitReport {
 }
 
 interface UpkeepParts {
-  readonly units: readonly Unit[];
+  readonly subsystems: readonly Subsystem[];
   readonly host: Host;
   readonly log: Log;
   readonly events: EventBus;
   readonly world: () => World;
   readonly originals: Originals;
-  readonly isManaged: (unit: Unit, view: View) => boolean;
+  readonly isManaged: (subsystem: Subsystem, view: View) => boolean;
   /** Does it when no change is under way, and tells of a failure itself. */
   readonly inLane: (title: string, deed: () => Promise<void>) => Promise<void>;
 }
@@ -61,10 +61,10 @@ interface RepairOptions extends ConvergeOptions {
   readonly touched?: Set<Topic>;
 }
 
-/** Milliseconds before a degraded unit is tried again: soon, then patiently. */
+/** Milliseconds before a degraded subsystem is tried again: soon, then patiently. */
 const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
 
-/** Keeps the machine true to what is kept, unit by unit, also when it changes by other hands. */
+/** Keeps the machine true to what is kept, subsystem by subsystem, also when it changes by other hands. */
 export class Upkeep {
   readonly #host: Host;
   readonly #log: Log;
@@ -73,10 +73,10 @@ export class Upkeep {
   readonly #inLane: UpkeepParts['inLane'];
   readonly #originals: Originals;
   readonly #isManaged: UpkeepParts['isManaged'];
-  readonly #states: readonly UnitState[];
+  readonly #states: readonly SubsystemState[];
   #closing = false;
 
-  constructor({ units, host, log, events, world, inLane, originals, isManaged }: UpkeepParts) {
+  constructor({ subsystems, host, log, events, world, inLane, originals, isManaged }: UpkeepParts) {
     this.#host = host;
     this.#log = log;
     this.#events = events;
@@ -84,7 +84,7 @@ export class Upkeep {
     this.#inLane = inLane;
     this.#originals = originals;
     this.#isManaged = isManaged;
-    this.#states = inOrder(units).map((unit) => ({ unit, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
+    this.#states = inOrder(subsystems).map((subsystem) => ({ subsystem, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
   }
 
   /** Makes the machine what is kept, whatever it was. Notes in `touched` which facts are different afterwards. */
@@ -96,19 +96,19 @@ export class Upkeep {
     const progress = () => startup.progress();
     const of = this.#states.length;
     for (const [index, state] of this.#states.entries())
-      await startup.during(`configuring ${state.unit.name}`, () => this.#repair(state, 'at start', { laid, look, network, progress, touched }), { number: index + 1, of });
+      await startup.during(`configuring ${state.subsystem.name}`, () => this.#repair(state, 'at start', { laid, look, network, progress, touched }), { number: index + 1, of });
   }
 
   /**
    * Keeps what is there, before the first file is written. On a machine that is not `isFresh`, an earlier version has
-   * written without keeping originals. When this fails, each unit fails that would replace something, and is tried again.
+   * written without keeping originals. When this fails, each subsystem fails that would replace something, and is tried again.
    */
   async secureOriginals(isFresh: boolean): Promise<void> {
     const { view, facts } = this.#world();
-    const rendered = this.#managed().map(({ unit }) => unit.render(view, facts));
+    const rendered = this.#managed().map(({ subsystem }) => subsystem.render(view, facts));
     const files = rendered.flatMap((desired) => desired.files ?? []);
     const owns = rendered.flatMap((desired) => desired.owns ?? []);
-    const services = this.#managed().flatMap(({ unit }) => (unit.services ?? []).map((name) => ({ name })));
+    const services = this.#managed().flatMap(({ subsystem }) => (subsystem.services ?? []).map((name) => ({ name })));
     try {
       if (isFresh || this.#originals.isThere) await this.#originals.secure({ files, owns, services });
       else await this.#originals.assumeOwn({ files, owns, services });
@@ -124,101 +124,110 @@ export class Upkeep {
   }
 
   /** Where the machine is not what the configuration says, and could not be made so. */
-  get degraded(): readonly { readonly unit: string; readonly reason: string }[] {
-    return this.#states.flatMap(({ unit, degraded }) => (degraded === undefined ? [] : [{ unit: unit.name, reason: degraded }]));
+  get degraded(): readonly { readonly subsystem: string; readonly reason: string }[] {
+    return this.#states.flatMap(({ subsystem, degraded }) => (degraded === undefined ? [] : [{ subsystem: subsystem.name, reason: degraded }]));
   }
 
   /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
-  async report(): Promise<readonly UnitReport[]> {
+  async report(): Promise<readonly SubsystemReport[]> {
     const { view, facts } = this.#world();
-    const reports: UnitReport[] = [];
+    const reports: SubsystemReport[] = [];
     const look = this.#serviceLook();
-    for (const { unit, degraded } of this.#states) {
-      if (!this.#isManaged(unit, view)) {
-        reports.push({ unit: unit.name, managed: false, degraded: null, drift: [], omissions: [], warnings: [] });
+    for (const { subsystem, degraded } of this.#states) {
+      if (!this.#isManaged(subsystem, view)) {
+        reports.push({ subsystem: subsystem.name, managed: false, degraded: null, drift: [], omissions: [], warnings: [] });
         continue;
       }
-      const desired = unit.render(view, facts);
+      const desired = subsystem.render(view, facts);
       const { deeds } = await converge(this.#host, desired, undefined, { pretend: true, look });
-      reports.push({ unit: unit.name, managed: true, degraded: degraded ?? null, drift: deeds, omissions: desired.omissions ?? [], warnings: unit.warnings?.(view, facts) ?? [] });
+      reports.push({
+        subsystem: subsystem.name,
+        managed: true,
+        degraded: degraded ?? null,
+        drift: deeds,
+        omissions: desired.omissions ?? [],
+        warnings: subsystem.warnings?.(view, facts) ?? [],
+      });
     }
     return reports;
   }
 
-  /** The managed units that read what was changed, and those that the change takes over. */
-  concerned(draft: LayeredDraft): readonly UnitState[] {
+  /** The managed subsystems that read what was changed, and those that the change takes over. */
+  concerned(draft: LayeredDraft): readonly SubsystemState[] {
     const changed = new Set(draft.changes().map(({ resource }) => resource.path));
     const { view } = this.#world();
-    return this.#states.filter(({ unit }) => this.#isManaged(unit, draft) && (unit.reads.some(({ path }) => changed.has(path)) || !this.#isManaged(unit, view)));
+    return this.#states.filter(
+      ({ subsystem }) => this.#isManaged(subsystem, draft) && (subsystem.reads.some(({ path }) => changed.has(path)) || !this.#isManaged(subsystem, view)),
+    );
   }
 
-  /** Of these units those that render something else from the draft. */
+  /** Of these subsystems those that render something else from the draft. */
   affected(draft: LayeredDraft, concerned = this.concerned(draft)): readonly Affected[] {
     return concerned
-      .map((state) => ({ state, desired: state.unit.render(draft, draft.facts) }))
+      .map((state) => ({ state, desired: state.subsystem.render(draft, draft.facts) }))
       .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
   }
 
-  /** After a change that failed: what is kept is rendered again, the last unit first. */
-  async takeBack(begun: readonly UnitState[]): Promise<void> {
+  /** After a change that failed: what is kept is rendered again, the last subsystem first. */
+  async takeBack(begun: readonly SubsystemState[]): Promise<void> {
     for (const state of begun.toReversed()) {
       state.applied = undefined;
       await this.#repair(state, 'after a failed change');
     }
   }
 
-  recovered(state: UnitState): void {
+  recovered(state: SubsystemState): void {
     clearTimeout(state.retry);
     state.attempts = 0;
     if (state.degraded === undefined) return;
     state.degraded = undefined;
-    this.#log.info({ unit: state.unit.name }, 'recovered');
-    this.#events.emit('unit.recovered', { unit: state.unit.name });
+    this.#log.info({ subsystem: state.subsystem.name }, 'recovered');
+    this.#events.emit('subsystem.recovered', { subsystem: state.subsystem.name });
   }
 
   /** Tells of what has begun to be short. */
-  heed(state: UnitState): void {
-    const { unit, warned } = state;
+  heed(state: SubsystemState): void {
+    const { subsystem, warned } = state;
     const { view, facts } = this.#world();
-    if (!this.#isManaged(unit, view)) return;
-    const warnings = new Set(unit.warnings?.(view, facts));
+    if (!this.#isManaged(subsystem, view)) return;
+    const warnings = new Set(subsystem.warnings?.(view, facts));
     state.warned = warnings;
     for (const warning of warnings) {
       if (warned.has(warning)) continue;
-      this.#log.warn({ unit: unit.name }, warning);
-      this.#events.emit('unit.warned', { unit: unit.name, warning });
+      this.#log.warn({ subsystem: subsystem.name }, warning);
+      this.#events.emit('subsystem.warned', { subsystem: subsystem.name, warning });
     }
   }
 
-  /** Brings into line the units for which the machine has changed. */
+  /** Brings into line the subsystems for which the machine has changed. */
   follow(topic: Topic): void {
     const { view, facts } = this.#world();
     for (const state of this.#states) {
-      if (!this.#isManaged(state.unit, view)) continue;
+      if (!this.#isManaged(state.subsystem, view)) continue;
       if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
-      else if (!(state.unit.uses ?? []).includes(topic)) continue;
-      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.unit.render(view, facts))) continue;
-      void this.#inLane(`follow the machine: ${state.unit.name}`, () => this.#repair(state, `after a change of ${topic}`));
+      else if (!(state.subsystem.uses ?? []).includes(topic)) continue;
+      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.subsystem.render(view, facts))) continue;
+      void this.#inLane(`follow the machine: ${state.subsystem.name}`, () => this.#repair(state, `after a change of ${topic}`));
     }
   }
 
   heedAll(topic: Topic): void {
-    for (const state of this.#states) if (state.unit.uses?.includes(topic)) this.heed(state);
+    for (const state of this.#states) if (state.subsystem.uses?.includes(topic)) this.heed(state);
   }
 
-  /** Makes one unit true to what is kept. A failure is loud, marks the unit degraded and is tried again. */
-  async #repair(state: UnitState, when: string, options: RepairOptions = {}): Promise<void> {
-    const { unit } = state;
+  /** Makes one subsystem true to what is kept. A failure is loud, marks the subsystem degraded and is tried again. */
+  async #repair(state: SubsystemState, when: string, options: RepairOptions = {}): Promise<void> {
+    const { subsystem } = state;
     const { touched = new Set<Topic>() } = options;
     try {
       const { view, facts } = this.#world();
-      const desired = unit.render(view, facts);
-      if (!this.#isManaged(unit, view)) return await this.#leaveAlone(state, desired);
+      const desired = subsystem.render(view, facts);
+      if (!this.#isManaged(subsystem, view)) return await this.#leaveAlone(state, desired);
       const outcome = await converge(this.#host, desired, state.applied, { ...options, originals: this.#originals });
       const { deeds } = outcome;
       for (const topic of outcome.touched) touched.add(topic);
       state.applied = desired;
-      if (deeds.length > 0) this.#log.info({ unit: unit.name, deeds }, `brought the machine to the configuration ${when}`);
+      if (deeds.length > 0) this.#log.info({ subsystem: subsystem.name, deeds }, `brought the machine to the configuration ${when}`);
       this.recovered(state);
     } catch (error) {
       if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
@@ -227,43 +236,43 @@ export class Upkeep {
       state.applied = undefined;
       state.degraded = messageOf(error);
       state.attempts += 1;
-      this.#log.error({ unit: unit.name, error: messageOf(error) }, `the machine is not what the configuration says ${when}`);
-      this.#events.emit('unit.degraded', { unit: unit.name, reason: messageOf(error) });
+      this.#log.error({ subsystem: subsystem.name, error: messageOf(error) }, `the machine is not what the configuration says ${when}`);
+      this.#events.emit('subsystem.degraded', { subsystem: subsystem.name, reason: messageOf(error) });
       this.#tryAgain(state);
     }
   }
 
-  /** An unmanaged unit is as it was found. What a take-over has replaced that failed or was cut short is given back. */
-  async #leaveAlone(state: UnitState, desired: Desired): Promise<void> {
+  /** An unmanaged subsystem is as it was found. What a take-over has replaced that failed or was cut short is given back. */
+  async #leaveAlone(state: SubsystemState, desired: Desired): Promise<void> {
     state.applied = undefined;
     if (this.#originals.holdsFor(desired)) {
       await this.#originals.giveBack(desired);
-      this.#log.warn({ unit: state.unit.name }, 'take-over failed: gave back what was there');
+      this.#log.warn({ subsystem: state.subsystem.name }, 'take-over failed: gave back what was there');
     }
     this.recovered(state);
   }
 
-  #managed(): readonly UnitState[] {
+  #managed(): readonly SubsystemState[] {
     const { view } = this.#world();
-    return this.#states.filter(({ unit }) => this.#isManaged(unit, view));
+    return this.#states.filter(({ subsystem }) => this.#isManaged(subsystem, view));
   }
 
   /** In the lane, so that it meets no change half way. */
-  #tryAgain(state: UnitState): void {
+  #tryAgain(state: SubsystemState): void {
     if (this.#closing) return;
     clearTimeout(state.retry);
-    const again = () => this.#inLane(`repair ${state.unit.name}`, () => this.#repair(state, 'on another try'));
+    const again = () => this.#inLane(`repair ${state.subsystem.name}`, () => this.#repair(state, 'on another try'));
     state.retry = setTimeout(() => void again(), retryAfter(state.attempts));
     state.retry.unref();
   }
 
-  /** What cannot be written here is told by its unit, which tries it again. */
+  /** What cannot be written here is told by its subsystem, which tries it again. */
   async #layServiceFiles(): Promise<ReadonlySet<string>> {
     const { view, facts } = this.#world();
     try {
       const written = await layServiceFiles(
         this.#host,
-        this.#managed().map(({ unit }) => unit.render(view, facts)),
+        this.#managed().map(({ subsystem }) => subsystem.render(view, facts)),
         (title, error) => this.#log.error({ error: messageOf(error) }, `could not ${title}`),
       );
       if (written.length > 0) this.#log.info({ written }, 'told the service manager what there is to start');
@@ -278,13 +287,13 @@ export class Upkeep {
   #serviceLook(known?: ReadonlyMap<string, ServiceState>): ServiceLook {
     return new ServiceLook(
       this.#host,
-      this.#states.flatMap(({ unit }) => unit.services ?? []),
+      this.#states.flatMap(({ subsystem }) => subsystem.services ?? []),
       known,
     );
   }
 
-  /** Whether a service that this unit keeps running has ended by other hands. */
-  #hasStopped(state: UnitState): boolean {
+  /** Whether a service that this subsystem keeps running has ended by other hands. */
+  #hasStopped(state: SubsystemState): boolean {
     const { services } = this.#world().facts;
     return (state.applied?.services ?? []).some(({ name, running }) => running && services.get(name)?.running === false);
   }

@@ -11,7 +11,7 @@ const questions: Readonly<Record<string, readonly string[]>> = {
   lsblk: ['lsblk', '--output-all'],
   addresses: ['ip', 'address'],
   routes: ['ip', 'route'],
-  units: ['systemctl', '--no-pager', '--failed'],
+  subsystems: ['systemctl', '--no-pager', '--failed'],
   journal: ['journalctl', '--no-pager', '--lines=2000'],
   memory: ['free', '--human'],
   space: ['df', '--human-readable'],

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { catalogue } from '../../src/areas/index.ts';
 import { isKept } from '../../src/engine/record.ts';
 import type { Resource } from '../../src/engine/resource.ts';
-import { inOrder } from '../../src/engine/unit.ts';
+import { inOrder } from '../../src/engine/subsystem.ts';
 import { routesOf } from '../../src/http/routes.ts';
-import { units } from '../../src/units/index.ts';
+import { subsystems } from '../../src/subsystems/index.ts';
 import { addressed } from '../support/catalogue.ts';
 import { examples } from '../support/examples.ts';
 
@@ -84,13 +84,13 @@ test('a reference names a collection, where the catalogue has it', () => {
 });
 
 test('units stand in an order, and each reads only resources of the catalogue', () => {
-  assert.equal(inOrder(units).length, units.length);
-  assert.equal(new Set(units.map(({ name }) => name)).size, units.length);
-  for (const { name, reads } of units) for (const resource of reads) assert.ok(catalogue.includes(resource), `${name} reads ${resource.path}`);
+  assert.equal(inOrder(subsystems).length, subsystems.length);
+  assert.equal(new Set(subsystems.map(({ name }) => name)).size, subsystems.length);
+  for (const { name, reads } of subsystems) for (const resource of reads) assert.ok(catalogue.includes(resource), `${name} reads ${resource.path}`);
 });
 
 test('no service belongs to two units', () => {
-  const services = units.flatMap((unit) => unit.services ?? []);
+  const services = subsystems.flatMap((subsystem) => subsystem.services ?? []);
   assert.deepEqual(
     services.filter((name, place) => services.indexOf(name) !== place),
     [],
@@ -99,7 +99,7 @@ test('no service belongs to two units', () => {
 
 test('docs/linux-fields.md tells of every field of the resources that units render', () => {
   const page = readFileSync(fileURLToPath(new URL('../../docs/linux-fields.md', import.meta.url)), 'utf8');
-  const rendered = [...new Set(units.flatMap(({ reads }) => reads))];
+  const rendered = [...new Set(subsystems.flatMap(({ reads }) => reads))];
   const untold = rendered
     .map(({ path, fields }) => ({
       path,

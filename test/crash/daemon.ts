@@ -101,7 +101,7 @@ function nothing(): never {
 /** Units of which the machine is not what the configuration says. */
 export async function drift(api: Api): Promise<readonly unknown[]> {
   const report = await api.list('/api/holdfast/v1/drift');
-  return report.filter((unit) => isObject(unit) && (unit['degraded'] !== null || !Array.isArray(unit['drift']) || unit['drift'].length > 0));
+  return report.filter((subsystem) => isObject(subsystem) && (subsystem['degraded'] !== null || !Array.isArray(subsystem['drift']) || subsystem['drift'].length > 0));
 }
 
 /** Random numbers from 0 up to 1 that are the same for the same seed. */

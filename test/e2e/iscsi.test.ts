@@ -385,7 +385,7 @@ test('space that runs short is warned of, once', async () => {
   const { api } = one;
   await api.expect(201, 'POST', at('extent'), { ...zvolExtent, iscsi_target_extent_avail_threshold: 90 });
   await api.expect(201, 'POST', at('extent'), file('f', { iscsi_target_extent_avail_threshold: 10 }));
-  const warnings = async () => (await api.list('/api/holdfast/v1/drift')).find(({ unit }) => unit === 'iscsi')?.['warnings'];
+  const warnings = async () => (await api.list('/api/holdfast/v1/drift')).find(({ subsystem }) => subsystem === 'iscsi')?.['warnings'];
   assert.deepEqual(await warnings(), []);
   await api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'big', volsize: '2G' });
   const warning = 'The iSCSI extent "tank/v" lies in tank, which has less than 90 % of its space left.';

@@ -204,7 +204,7 @@ test('an aggregate of the protocol none is up and carries nothing', async () => 
 test('a static route goes through the interface that reaches its gateway, and is reported while there is none', async () => {
   await using nas = await appliance();
   await nas.api.expect(201, 'POST', 'network/staticroute/', { sr_destination: '10.1.2.3/16', sr_gateway: '192.0.2.253' });
-  const reported = async () => (await nas.api.list('/api/holdfast/v1/drift')).flatMap((one) => (one['unit'] === 'network' ? one['omissions'] : []));
+  const reported = async () => (await nas.api.list('/api/holdfast/v1/drift')).flatMap((one) => (one['subsystem'] === 'network' ? one['omissions'] : []));
   assert.deepEqual(await reported(), ['static route to 10.1.0.0/16: no interface that has a record reaches 192.0.2.253']);
   await nas.api.expect(201, 'POST', 'network/interface/', nic(0, fixed('192.0.2.1')));
   assert.deepEqual(await reported(), []);

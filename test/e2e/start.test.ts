@@ -9,7 +9,7 @@ import { promptTopics } from '../../src/engine/facts.ts';
 import { openVirtualHost } from '../../src/host/virtual/index.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { Store } from '../../src/store/store.ts';
-import { sharesBeginning } from '../../src/units/samba/paths.ts';
+import { sharesBeginning } from '../../src/subsystems/samba/paths.ts';
 import { Api } from '../support/api.ts';
 import { appliance, GiB, rootPassword } from '../support/appliance.ts';
 import { type GatedHost, withGates } from '../support/gates.ts';

@@ -15,29 +15,29 @@ import { standingClock } from '../support/hosts.ts';
 const handMade = '# Ours since 2011\n[global]\nworkgroup = OFFICE\n[projects]\npath = /srv/projects\n';
 
 /** Where people configure a machine, with something that they may write there and the subsystem that it belongs to. */
-const places: readonly { readonly path: string; readonly content: string; readonly unit: string; readonly service?: string }[] = [
-  { path: '/etc/samba/smb.conf', content: handMade, unit: 'samba', service: 'smbd' },
-  { path: '/var/lib/samba/private/passdb.tdb', content: '\0INFO/version\0USER_anna\0', unit: 'samba', service: 'smbd' },
-  { path: '/etc/samba/smbpasswd', content: 'anna:1000:XX:YY:[U ]:LCT-0:\n', unit: 'accounts' },
-  { path: '/etc/exports', content: '/srv/projects *(rw)\n', unit: 'nfs', service: 'nfs-server' },
-  { path: '/etc/exports.d/team.exports', content: '/srv/team 10.0.0.0/8(ro)\n', unit: 'nfs', service: 'nfs-server' },
-  { path: '/etc/ssh/sshd_config.d/50-office.conf', content: 'AllowUsers anna\n', unit: 'ssh', service: 'ssh' },
-  { path: '/etc/chrony/chrony.conf', content: 'server ntp.office.example\n', unit: 'time', service: 'chrony' },
-  { path: '/etc/chrony/sources.d/office.sources', content: 'server ntp.office.example\n', unit: 'time', service: 'chrony' },
-  { path: '/etc/rsyncd.conf', content: '[projects]\npath = /srv/projects\n', unit: 'rsyncd', service: 'rsync' },
-  { path: '/etc/proftpd/proftpd.conf', content: 'ServerName "office"\n', unit: 'ftp', service: 'proftpd' },
-  { path: '/etc/snmp/snmpd.conf', content: 'rocommunity office\n', unit: 'snmp', service: 'snmpd' },
-  { path: '/etc/nut/upsmon.conf', content: 'MONITOR ups@localhost 1 me secret primary\n', unit: 'ups', service: 'nut-monitor' },
-  { path: '/etc/smartd.conf', content: '/dev/sda -a -m root\n', unit: 'smart', service: 'smartmontools' },
-  { path: '/etc/netatalk/afp.conf', content: '[Homes]\n', unit: 'afp', service: 'netatalk' },
-  { path: '/etc/default/tftpd-hpa', content: 'TFTP_DIRECTORY="/srv/boot"\n', unit: 'tftp', service: 'tftpd-hpa' },
-  { path: '/etc/krb5.conf', content: '[libdefaults]\ndefault_realm = OFFICE.EXAMPLE\n', unit: 'kerberos' },
-  { path: '/etc/nslcd.conf', content: 'uri ldap://ldap.office.example/\n', unit: 'directory', service: 'nslcd' },
-  { path: '/etc/hdparm.conf', content: '/dev/sda { spindown_time = 120 }\n', unit: 'disks' },
-  { path: '/etc/motd', content: 'Ask Anna.\n', unit: 'console' },
-  { path: '/etc/default/keyboard', content: 'XKBLAYOUT="de"\n', unit: 'keyboard' },
-  { path: '/etc/default/lldpd', content: 'DAEMON_ARGS="-c"\n', unit: 'lldp', service: 'lldpd' },
-  { path: '/etc/systemd/system/inadyn.service', content: '[Service]\nExecStart=/opt/inadyn\n', unit: 'dynamicdns', service: 'inadyn' },
+const places: readonly { readonly path: string; readonly content: string; readonly subsystem: string; readonly service?: string }[] = [
+  { path: '/etc/samba/smb.conf', content: handMade, subsystem: 'samba', service: 'smbd' },
+  { path: '/var/lib/samba/private/passdb.tdb', content: '\0INFO/version\0USER_anna\0', subsystem: 'samba', service: 'smbd' },
+  { path: '/etc/samba/smbpasswd', content: 'anna:1000:XX:YY:[U ]:LCT-0:\n', subsystem: 'accounts' },
+  { path: '/etc/exports', content: '/srv/projects *(rw)\n', subsystem: 'nfs', service: 'nfs-server' },
+  { path: '/etc/exports.d/team.exports', content: '/srv/team 10.0.0.0/8(ro)\n', subsystem: 'nfs', service: 'nfs-server' },
+  { path: '/etc/ssh/sshd_config.d/50-office.conf', content: 'AllowUsers anna\n', subsystem: 'ssh', service: 'ssh' },
+  { path: '/etc/chrony/chrony.conf', content: 'server ntp.office.example\n', subsystem: 'time', service: 'chrony' },
+  { path: '/etc/chrony/sources.d/office.sources', content: 'server ntp.office.example\n', subsystem: 'time', service: 'chrony' },
+  { path: '/etc/rsyncd.conf', content: '[projects]\npath = /srv/projects\n', subsystem: 'rsyncd', service: 'rsync' },
+  { path: '/etc/proftpd/proftpd.conf', content: 'ServerName "office"\n', subsystem: 'ftp', service: 'proftpd' },
+  { path: '/etc/snmp/snmpd.conf', content: 'rocommunity office\n', subsystem: 'snmp', service: 'snmpd' },
+  { path: '/etc/nut/upsmon.conf', content: 'MONITOR ups@localhost 1 me secret primary\n', subsystem: 'ups', service: 'nut-monitor' },
+  { path: '/etc/smartd.conf', content: '/dev/sda -a -m root\n', subsystem: 'smart', service: 'smartmontools' },
+  { path: '/etc/netatalk/afp.conf', content: '[Homes]\n', subsystem: 'afp', service: 'netatalk' },
+  { path: '/etc/default/tftpd-hpa', content: 'TFTP_DIRECTORY="/srv/boot"\n', subsystem: 'tftp', service: 'tftpd-hpa' },
+  { path: '/etc/krb5.conf', content: '[libdefaults]\ndefault_realm = OFFICE.EXAMPLE\n', subsystem: 'kerberos' },
+  { path: '/etc/nslcd.conf', content: 'uri ldap://ldap.office.example/\n', subsystem: 'directory', service: 'nslcd' },
+  { path: '/etc/hdparm.conf', content: '/dev/sda { spindown_time = 120 }\n', subsystem: 'disks' },
+  { path: '/etc/motd', content: 'Ask Anna.\n', subsystem: 'console' },
+  { path: '/etc/default/keyboard', content: 'XKBLAYOUT="de"\n', subsystem: 'keyboard' },
+  { path: '/etc/default/lldpd', content: 'DAEMON_ARGS="-c"\n', subsystem: 'lldp', service: 'lldpd' },
+  { path: '/etc/systemd/system/inadyn.service', content: '[Service]\nExecStart=/opt/inadyn\n', subsystem: 'dynamicdns', service: 'inadyn' },
 ];
 
 type Planted = (typeof places)[number];
@@ -55,7 +55,7 @@ async function found({ api }: Appliance): Promise<readonly Readonly<Record<strin
   return subsystems.filter(isObject);
 }
 
-const unitsFound = async (one: Appliance) => (await found(one)).map(({ unit }) => String(unit)).toSorted();
+const unitsFound = async (one: Appliance) => (await found(one)).map(({ subsystem }) => String(subsystem)).toSorted();
 
 async function withPlaces(some: readonly Planted[], options: ApplianceOptions = {}): Promise<Appliance> {
   return appliance({ ...options, before: planted(some) });
@@ -80,7 +80,7 @@ test('whatever is configured by hand, the first start and every later one leave 
     fc.asyncProperty(fc.subarray([...places]), async (some) => {
       await using one = await withPlaces(some);
       await assertUntouched(one, some);
-      assert.deepEqual(await unitsFound(one), [...new Set(some.map(({ unit }) => unit))].toSorted());
+      assert.deepEqual(await unitsFound(one), [...new Set(some.map(({ subsystem }) => subsystem))].toSorted());
       assert.deepEqual(
         (await one.api.list('/api/holdfast/v1/drift')).filter((report) => report['degraded'] !== null || String(report['drift']) !== ''),
         [],
@@ -115,12 +115,12 @@ test('what was found is in the log with the way to take it over, and stays unman
   let one = await withPlaces(smb);
   try {
     const line = one.log.find(({ message }) => message.startsWith('found on this machine'));
-    assert.deepEqual(line?.fields, { unit: 'samba', files: ['/etc/samba/smb.conf'], live: [], takeOver: 'POST /api/holdfast/v1/found/samba/take' });
+    assert.deepEqual(line?.fields, { subsystem: 'samba', files: ['/etc/samba/smb.conf'], live: [], takeOver: 'POST /api/holdfast/v1/found/samba/take' });
     one = await one.restart();
     assert.equal(await one.machine.files.read('/etc/samba/smb.conf'), handMade);
     assert.deepEqual(
-      (await found(one)).map(({ unit, files, services }) => ({ unit, files, services })),
-      [{ unit: 'samba', files: ['/etc/samba/smb.conf'], services: [{ name: 'smbd', running: true, enabled: true }] }],
+      (await found(one)).map(({ subsystem, files, services }) => ({ subsystem, files, services })),
+      [{ subsystem: 'samba', files: ['/etc/samba/smb.conf'], services: [{ name: 'smbd', running: true, enabled: true }] }],
     );
     assert.equal(one.log.filter(({ message }) => message.startsWith('found on this machine')).length, 0, 'it is logged once');
   } finally {
@@ -216,7 +216,7 @@ test('a take-over that was cut short is given back at the next start', async () 
     await one.api.expect(200, 'POST', '/api/holdfast/v1/found/samba/take');
     await one.app.close();
     const database = new Database(`${folder}/holdfast.sqlite`);
-    database.prepare("INSERT INTO documents VALUES ('holdfast/unmanaged', 1, ?)").run(JSON.stringify({ unit: 'samba', files: ['/etc/samba/smb.conf'], live: [] }));
+    database.prepare("INSERT INTO documents VALUES ('holdfast/unmanaged', 1, ?)").run(JSON.stringify({ subsystem: 'samba', files: ['/etc/samba/smb.conf'], live: [] }));
     database.close();
     one = await appliance({ folder });
     assert.equal(await one.machine.files.read('/etc/samba/smb.conf'), handMade);
@@ -267,11 +267,11 @@ test('a pool that is mounted elsewhere is listed with what is to be done', async
 });
 
 test('released, the machine is as it was before Holdfast, and a later start looks again', async () => {
-  const taken = places.filter(({ unit }) => ['samba', 'rsyncd', 'ups', 'time', 'console'].includes(unit));
+  const taken = places.filter(({ subsystem }) => ['samba', 'rsyncd', 'ups', 'time', 'console'].includes(subsystem));
   let one = await withPlaces(taken);
   try {
     const { machine, folder } = one;
-    for (const unit of await unitsFound(one)) await one.api.expect(200, 'POST', `/api/holdfast/v1/found/${unit}/take`);
+    for (const subsystem of await unitsFound(one)) await one.api.expect(200, 'POST', `/api/holdfast/v1/found/${subsystem}/take`);
     await withPool(one);
     await one.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank', cifs_name: 'media' });
     await one.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: false });
@@ -293,7 +293,7 @@ test('released, the machine is as it was before Holdfast, and a later start look
     assert.deepEqual((await machine.services.states(['proftpd', 'winbind'])).get('proftpd'), { running: false, enabled: false, installed: true });
     assert.ok(said.includes('gave back the original of a file: /etc/samba/smb.conf'), said.join('\n'));
     one = await appliance({ folder });
-    assert.deepEqual(await unitsFound(one), [...new Set(taken.map(({ unit }) => unit))].toSorted());
+    assert.deepEqual(await unitsFound(one), [...new Set(taken.map(({ subsystem }) => subsystem))].toSorted());
     for (const { path, content } of taken) assert.equal(await machine.files.read(path), content, path);
   } finally {
     await one[Symbol.asyncDispose]();

@@ -19,10 +19,10 @@ test('an init script is made, changed and removed, and has its unit', async (t) 
   const one = await withVolume(t);
   const made = await one.api.expect(201, 'POST', 'tasks/initshutdown/', { ini_command: 'echo ready', ini_when: 'postinit' });
   assert.deepEqual(made, { id: 1, ini_type: 'command', ini_command: 'echo ready', ini_script: null, ini_when: 'postinit', ini_enabled: true });
-  const unit = () => one.host.files.read('/etc/systemd/system/holdfast-postinit.service');
-  assert.match((await unit()) ?? '', /ExecStart=.*"echo ready"/);
+  const subsystem = () => one.host.files.read('/etc/systemd/system/holdfast-postinit.service');
+  assert.match((await subsystem()) ?? '', /ExecStart=.*"echo ready"/);
   await one.api.expect(200, 'PUT', 'tasks/initshutdown/1/', { ini_enabled: false });
-  assert.doesNotMatch((await unit()) ?? '', /echo ready/);
+  assert.doesNotMatch((await subsystem()) ?? '', /echo ready/);
   assert.deepEqual((await one.host.services.states(['holdfast-shutdown'])).get('holdfast-shutdown'), { running: true, enabled: true, installed: true });
   assert.equal((await one.api.delete('tasks/initshutdown/1/')).status, 204);
   assert.deepEqual(await one.api.list('tasks/initshutdown/'), []);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { converge, layServiceFiles, ServiceLook, verify } from '../../src/engine/converge.ts';
-import type { Checker, Desired } from '../../src/engine/unit.ts';
+import type { Checker, Desired } from '../../src/engine/subsystem.ts';
 import { type Host, HostError } from '../../src/host/ports/index.ts';
 import { virtual } from '../support/hosts.ts';
 

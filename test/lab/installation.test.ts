@@ -104,7 +104,7 @@ test('the log and the interface list what was found', async () => {
   const { subsystems, pools, users } = await nas.api.expect(200, 'GET', '/api/holdfast/v1/found');
   const found = JSON.stringify({ subsystems, pools, users });
   assert.ok(Array.isArray(subsystems));
-  for (const [unit, path] of [
+  for (const [subsystem, path] of [
     ['samba', '/etc/samba/smb.conf'],
     ['nfs', '/etc/exports'],
     ['snmp', '/etc/snmp/snmpd.conf'],
@@ -113,10 +113,10 @@ test('the log and the interface list what was found', async () => {
     ['console', '/etc/motd'],
   ] as const) {
     assert.ok(
-      subsystems.filter(isObject).some((one) => one['unit'] === unit && Array.isArray(one['files']) && one['files'].includes(path)),
-      `${unit}: ${found}`,
+      subsystems.filter(isObject).some((one) => one['subsystem'] === subsystem && Array.isArray(one['files']) && one['files'].includes(path)),
+      `${subsystem}: ${found}`,
     );
-    assert.match(await nas.machine.run(`journalctl -u holdfast -o cat --no-pager | grep 'found on this machine'`), new RegExp(`"unit":"${unit}"`));
+    assert.match(await nas.machine.run(`journalctl -u holdfast -o cat --no-pager | grep 'found on this machine'`), new RegExp(`"subsystem":"${subsystem}"`));
   }
   assert.equal(subsystems.length, 6, found);
   assert.match(found, /"mountpoint":"\/srv\/projects","name":"old"/);

@@ -24,7 +24,7 @@ after(async () => {
 const { discovered, capacity, blockSize, inquired, busy, tried, passed } = initiatorAt(() => nas.machine.address);
 const id = async (path: string, body: object) => Number((await nas.api.expect(201, 'POST', at(path), body))['id']);
 const put = (path: string, body: object) => nas.api.expect(200, 'PUT', at(path), body);
-const drift = async () => (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['unit'] === 'iscsi');
+const drift = async () => (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi');
 
 async function refused(path: string, body: object, words: RegExp): Promise<void> {
   const refusal = await nas.api.post(at(path), body);
@@ -189,7 +189,7 @@ test('a portal of several addresses, and a name server that is told', async () =
 });
 
 test('nothing is left to do after all that; a restart of Holdfast ends no session, and one of tgt is made good', async () => {
-  assert.deepEqual(await drift(), { unit: 'iscsi', managed: true, degraded: null, drift: [], omissions: [], warnings: [] });
+  assert.deepEqual(await drift(), { subsystem: 'iscsi', managed: true, degraded: null, drift: [], omissions: [], warnings: [] });
   await using session = busy('t', 1);
   await pause(1000);
   await nas.machine.run('systemctl restart holdfast');
@@ -204,7 +204,7 @@ test('nothing is left to do after all that; a restart of Holdfast ends no sessio
 
 test('every row of the document about iSCSI, while targets are offered', async () => {
   await everyRow(nas.api);
-  assert.deepEqual((await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['unit'] === 'iscsi')?.['drift'], []);
+  assert.deepEqual((await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi')?.['drift'], []);
 });
 
 test('the test suite of libiscsi against tgt', { timeout: 400_000 }, async (t) => {

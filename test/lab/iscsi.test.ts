@@ -184,8 +184,8 @@ test('a second portal with several addresses', async () => {
 });
 
 test('nothing is left to do after all that, and all is there again after a restart of the daemon and of the machine’s targets', async () => {
-  const drift = async () => (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['unit'] === 'iscsi');
-  assert.deepEqual(await drift(), { unit: 'iscsi', managed: true, degraded: null, drift: [], omissions: [], warnings: [] });
+  const drift = async () => (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi');
+  assert.deepEqual(await drift(), { subsystem: 'iscsi', managed: true, degraded: null, drift: [], omissions: [], warnings: [] });
   await using session = busy('other', 0, { port: 3261 });
   await pause(1000);
   await nas.machine.run('systemctl restart holdfast');
@@ -199,7 +199,7 @@ test('nothing is left to do after all that, and all is there again after a resta
 
 test('every row of the document about iSCSI, while targets are offered', async () => {
   await everyRow(nas.api);
-  assert.deepEqual((await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['unit'] === 'iscsi')?.['drift'], []);
+  assert.deepEqual((await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi')?.['drift'], []);
 });
 
 test('the test suite of libiscsi against the kernel', { timeout: 400_000 }, async (t) => {

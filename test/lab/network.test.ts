@@ -347,7 +347,7 @@ test('the machine is what the configuration says', async () => {
     await journal(nas.machine),
   );
   await nas.machine.run(`ip address delete ${fixed}/24 dev vec1`);
-  const drift = (await nas.api.list('/api/holdfast/v1/drift')).find((report) => report['unit'] === 'network');
+  const drift = (await nas.api.list('/api/holdfast/v1/drift')).find((report) => report['subsystem'] === 'network');
   assert.deepEqual(drift?.['drift'], ['configure vec1']);
   await nas.machine.run('systemctl restart holdfast');
   await eventually(30, async () => assert.equal((await nas.api.get('network/vlan/')).status, 200));

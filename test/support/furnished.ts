@@ -8,7 +8,7 @@ import { catalogue } from '../../src/areas/index.ts';
 import { type Engine, isKeptResource } from '../../src/engine/engine.ts';
 import type { Host } from '../../src/host/ports/index.ts';
 import { isObject } from '../../src/lib/json.ts';
-import { units } from '../../src/units/index.ts';
+import { subsystems } from '../../src/subsystems/index.ts';
 import type { Api } from './api.ts';
 import { type Appliance, type ApplianceOptions, appliance } from './appliance.ts';
 import { addressed, Maker, pathOf } from './catalogue.ts';
@@ -151,7 +151,7 @@ async function answersOf(api: Api): Promise<ReadonlyMap<string, string>> {
   return answers;
 }
 
-const services = [...new Set(units.flatMap((unit) => unit.services ?? []))];
+const services = [...new Set(subsystems.flatMap((subsystem) => subsystem.services ?? []))];
 
 /** Staged files are litter that no program reads, and are left out. */
 async function stateOf(machine: Host, folder: string): Promise<unknown> {

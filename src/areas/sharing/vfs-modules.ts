@@ -1,6 +1,6 @@
 /**
  * The Samba VFS modules a share may name: those of Debian's packages, and those of the BSD builds that existing
- * clients send. `units/samba` leaves out or replaces the latter.
+ * clients send. `subsystems/samba` leaves out or replaces the latter.
  */
 export const vfsModules = [
   'acl_tdb',

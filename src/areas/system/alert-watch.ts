@@ -35,7 +35,7 @@ export class AlertWatch {
     // What happens together is told in one letter.
     this.#stop = engine.events.listen(({ name, payload }) => {
       const isNotice = name === 'record.changed' && payload.resource === notice.path && payload.what === 'created';
-      if (!isNotice && name !== 'unit.degraded' && name !== 'job.ended' && name !== 'unit.recovered') return;
+      if (!isNotice && name !== 'subsystem.degraded' && name !== 'job.ended' && name !== 'subsystem.recovered') return;
       clearTimeout(this.#soon);
       this.#soon = setTimeout(() => this.#look(), 500);
       this.#soon.unref();

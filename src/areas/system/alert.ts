@@ -95,8 +95,8 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
       domain.ad_domainname,
       `The machine is not ${domain.ad_netbiosname_a} of the domain ${domain.ad_domainname}, as its settings say: send ad_enable true to directoryservice/activedirectory, with the password of the account where it is not kept, and it joins.`,
     );
-  for (const { unit, reason } of health.degraded) raise('CRIT', 'unit', unit, `The machine is not what the configuration says (${unit}): ${reason}`);
-  for (const unit of health.drifted) raise('WARN', 'drift', unit, `The machine was changed by other hands (${unit}); /api/holdfast/v1/drift tells how.`);
+  for (const { subsystem, reason } of health.degraded) raise('CRIT', 'subsystem', subsystem, `The machine is not what the configuration says (${subsystem}): ${reason}`);
+  for (const subsystem of health.drifted) raise('WARN', 'drift', subsystem, `The machine was changed by other hands (${subsystem}); /api/holdfast/v1/drift tells how.`);
   for (const { id, title, error } of health.failedJobs) raise('CRIT', 'job', String(id), `A task failed: ${title}. ${error ?? ''}`.trim());
   if (health.obstacle !== undefined) raise('CRIT', 'obstacle', 'state', health.obstacle);
   for (const { path, holds, free, total } of health.fileSystems) {

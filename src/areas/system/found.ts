@@ -1,8 +1,8 @@
 /** What was found on the machine when Holdfast was installed, as it is asked for beyond the document: `GET found`. */
 import type { Asker, Engine } from '../../engine/engine.ts';
 import { backupsFolder } from '../../engine/originals.ts';
-import { activeServices, unmanagedUnit } from '../../engine/takeover.ts';
-import type { Unit } from '../../engine/unit.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { activeServices, unmanagedSubsystem } from '../../engine/takeover.ts';
 import { group } from '../account/groups.ts';
 import { user } from '../account/users.ts';
 import { volumeRecord } from '../storage/volumes.ts';
@@ -11,12 +11,12 @@ import { volumeRecord } from '../storage/volumes.ts';
 const people = { first: 1000, last: 59_999 } as const;
 
 /** Subsystems that Holdfast leaves alone, and what else of the machine it does not show or change; each with what is to be done. */
-export async function listFound(engine: Engine, units: readonly Unit[]) {
+export async function listFound(engine: Engine, subsystems: readonly Subsystem[]) {
   const { view, facts } = engine.world;
   return {
-    subsystems: view.all(unmanagedUnit).map(({ unit: name, files, live }) => {
-      const unit = units.find((one) => one.name === name);
-      return { unit: name, description: unit?.says ?? '', files, live, services: activeServices(unit, facts), to_do: takeOverHint(name) };
+    subsystems: view.all(unmanagedSubsystem).map(({ subsystem: name, files, live }) => {
+      const subsystem = subsystems.find((one) => one.name === name);
+      return { subsystem: name, description: subsystem?.says ?? '', files, live, services: activeServices(subsystem, facts), to_do: takeOverHint(name) };
     }),
     pools: [...facts.storage.pools.values()]
       .filter(({ guid }) => view.find(volumeRecord, 'vol_guid', guid) === undefined)
@@ -32,16 +32,16 @@ export async function listFound(engine: Engine, units: readonly Unit[]) {
 }
 
 /** Lets Holdfast manage a subsystem that was configured by hand. */
-export async function takeFound(engine: Engine, unit: string, asker: Asker): Promise<{ readonly unit: string; readonly managed: true; readonly originals: string }> {
-  await engine.takeOver(unit, asker);
-  return { unit, managed: true, originals: backupsFolder };
+export async function takeFound(engine: Engine, subsystem: string, asker: Asker): Promise<{ readonly subsystem: string; readonly managed: true; readonly originals: string }> {
+  await engine.takeOver(subsystem, asker);
+  return { subsystem, managed: true, originals: backupsFolder };
 }
 
 const isPerson = (number: number) => number >= people.first && number <= people.last;
 
-function takeOverHint(unit: string): string {
+function takeOverHint(subsystem: string): string {
   return (
-    `Holdfast leaves it alone and refuses changes that it would have to bring to it. POST /api/holdfast/v1/found/${unit}/take makes it what the configuration says. ` +
+    `Holdfast leaves it alone and refuses changes that it would have to bring to it. POST /api/holdfast/v1/found/${subsystem}/take makes it what the configuration says. ` +
     `Each file that this replaces is kept under ${backupsFolder}; the other files stay.`
   );
 }

@@ -4,7 +4,7 @@ import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { readSent } from '../../../src/engine/record.ts';
 import type { SentOf } from '../../../src/engine/resource.ts';
-import { freshConfiguration } from '../../units/support/configuration.ts';
+import { freshConfiguration } from '../../subsystems/support/configuration.ts';
 import { ecPair, rsaPair } from './pairs.ts';
 
 function cifsIssues(sent: SentOf<typeof cifsSettings.fields>) {

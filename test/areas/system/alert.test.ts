@@ -8,7 +8,7 @@ import { notice } from '../../../src/areas/system/notice.ts';
 import { LayeredDraft } from '../../../src/engine/draft.ts';
 import type { Health } from '../../../src/engine/resource.ts';
 import { Tables } from '../../../src/engine/tables.ts';
-import { machine } from '../../units/support/configuration.ts';
+import { machine } from '../../subsystems/support/configuration.ts';
 
 const GiB = 1024 ** 3;
 const well: Health = { now: Date.UTC(2026, 0, 1), degraded: [], drifted: [], failedJobs: [], fileSystems: [], obstacle: undefined, loginAttack: undefined };
@@ -37,7 +37,7 @@ test('that changes cannot be kept is an alert with the reason', () => {
 
 test('a unit that could not be made true, one that was changed by others and a task that failed are told', () => {
   const alerts = told({
-    degraded: [{ unit: 'ftp', reason: 'proftpd ended' }],
+    degraded: [{ subsystem: 'ftp', reason: 'proftpd ended' }],
     drifted: ['samba'],
     failedJobs: [{ id: 7, title: 'run the rsync task 1', subject: 'tasks/rsync/1', error: 'no such host' }],
   });

@@ -1,0 +1,47 @@
+import { afpSettings } from '../../areas/services/afp.ts';
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { type AfpShare, afpShare } from '../../areas/sharing/afp.ts';
+import type { Facts } from '../../engine/facts.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { quote } from '../../lib/text.ts';
+import { renderedOnce } from '../groups.ts';
+import { absence, volumesOf } from '../volumes.ts';
+import { globalSection, shareSection } from './afp-conf.ts';
+
+export const afpSubsystem: Subsystem = {
+  name: 'afp',
+  says: 'netatalk serves the AFP shares.',
+  reads: [afpShare, afpSettings, serviceSwitch],
+  services: ['netatalk'],
+  uses: ['storage'],
+  after: ['accounts'],
+  render(view, facts) {
+    const settings = view.only(afpSettings);
+    const noDatabase = settings.afp_srv_dbpath === null ? undefined : absence(settings.afp_srv_dbpath, facts);
+    const head = globalSection(settings, { dbpath: noDatabase === undefined ? (settings.afp_srv_dbpath ?? undefined) : undefined });
+    const groups = groupsOf(view.groups(afpShare), facts, [volumesOf(facts.storage)]).map(([, group]) => group);
+    // Everybody may read it as long as it holds no password.
+    const isSecret = groups.some((group) => group.isSecret);
+    return {
+      files: [{ path: '/etc/netatalk/afp.conf', mode: isSecret ? 0o600 : 0o644, content: head + groups.map(({ sections }) => sections).join('') }],
+      services: [{ name: 'netatalk', running: isOn(view, 'afp'), onChange: 'reload', readAtStart: head }],
+      omissions: [...(noDatabase === undefined ? [] : [`AFP's database of file numbers: ${noDatabase}`]), ...groups.flatMap(({ omissions }) => omissions)],
+    };
+  },
+};
+
+/** Why a share cannot be served now. */
+function reason({ afp_name, afp_path }: AfpShare, facts: Facts): string | undefined {
+  const away = absence(afp_path, facts);
+  return away === undefined ? undefined : `AFP share ${quote(afp_name)}: ${away}`;
+}
+
+/** netatalk reads one file alone, so the groups are only joined; what they say is written when one of their shares changes. */
+const groupsOf = renderedOnce((shares: readonly AfpShare[], facts: Facts) => {
+  const served = shares.filter((share) => reason(share, facts) === undefined);
+  return {
+    sections: served.map(shareSection).join(''),
+    isSecret: served.some(({ afp_sharepw }) => afp_sharepw !== ''),
+    omissions: shares.flatMap((share) => reason(share, facts) ?? []),
+  };
+});

@@ -1,0 +1,63 @@
+import { domainSettings } from '../../areas/directoryservice/activedirectory.ts';
+import { isMember } from '../../areas/directoryservice/domain-access.ts';
+import { ldapSettings, serverOf } from '../../areas/directoryservice/ldap.ts';
+import { nisSettings } from '../../areas/directoryservice/nis.ts';
+import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
+import type { DesiredService, Subsystem } from '../../engine/subsystem.ts';
+import { isStandalone } from '../local.ts';
+import { authorityFile, nslcdConf } from './nslcd-conf.ts';
+import { nsswitchConf } from './nsswitch-conf.ts';
+import { ypbindDefaults, ypConf } from './yp-conf.ts';
+
+export const directorySubsystem: Subsystem = {
+  name: 'directory',
+  says: 'Accounts of LDAP directories, NIS domains and Active Directory domains.',
+  reads: [domainSettings, ldapSettings, nisSettings, certificateAuthority],
+  services: ['nslcd', 'ypbind'],
+  local: [
+    { path: '/etc/nslcd.conf', isDefault: isExample },
+    { path: '/etc/nsswitch.conf', isDefault: isPackaged },
+    // The accounts of a domain come by nsswitch.conf too.
+    { path: '/etc/samba/smb.conf', isDefault: isStandalone },
+  ],
+  uses: ['membership'],
+  after: ['accounts'],
+  render(view, facts) {
+    const ldap = view.only(ldapSettings);
+    const server = serverOf(ldap, view);
+    const nis = view.only(nisSettings);
+    // Files of a directory that is not used are not there: some hold a password.
+    const whileLdap = (content: string) => (ldap.ldap_enable ? content : undefined);
+    const whileNis = (content: string) => (nis.nis_enable ? content : undefined);
+    const sources = [...(ldap.ldap_enable ? ['ldap'] : []), ...(nis.nis_enable ? ['nis'] : []), ...(isMember(view.only(domainSettings), facts) ? ['winbind'] : [])];
+    const [nslcd, yp, ypbind] = [nslcdConf(ldap, server), ypConf(nis), ypbindDefaults(nis)];
+    return {
+      files: [
+        { path: authorityFile, content: server.authority === undefined ? undefined : whileLdap(server.authority) },
+        { path: '/etc/nslcd.conf', mode: 0o600, content: whileLdap(nslcd) },
+        { path: '/etc/defaultdomain', content: whileNis(`${nis.nis_domain}\n`) },
+        { path: '/etc/yp.conf', content: whileNis(yp) },
+        { path: '/etc/default/nis', content: whileNis(ypbind) },
+        { path: '/etc/nsswitch.conf', content: nsswitchConf(sources) },
+      ],
+      services: [serviceOf('nslcd', ldap.ldap_enable, [nslcd, server.authority ?? ''].join('\n')), serviceOf('ypbind', nis.nis_enable, [nis.nis_domain, yp, ypbind].join('\n'))],
+    };
+  },
+};
+
+/** The nslcd.conf that the installation of nslcd writes without answers. */
+export function isExample(nslcdConf: string): boolean {
+  return nslcdConf.split('\n').every((line) => !/^\s*(uri|base)\s/.test(line) || /^uri ldap:\/\/127\.0\.0\.1\/$|^base dc=example,dc=net$/.test(line.trim()));
+}
+
+/** Packages add themselves to the sources of accounts. Those whose configuration is a file of this unit are judged by that. */
+export function isPackaged(nsswitch: string): boolean {
+  const known = new Set(['files', 'compat', 'db', 'systemd', 'winbind', 'ldap', 'nis']);
+  const accounts = nsswitch.split('\n').flatMap((line) => /^\s*(?:passwd|group|shadow|gshadow):(.*)$/.exec(line)?.[1]?.trim().split(/\s+/) ?? []);
+  return accounts.every((source) => known.has(source));
+}
+
+/** Each restarts when its own files changed, and not when the other's did. */
+function serviceOf(name: string, running: boolean, readAtStart: string): DesiredService {
+  return running ? { name, running, onChange: 'nothing', readAtStart } : { name, running, onChange: 'nothing' };
+}

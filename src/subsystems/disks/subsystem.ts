@@ -1,0 +1,13 @@
+import { diskRecord, settingsFor } from '../../areas/storage/disks.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { hdparmConf } from './hdparm-conf.ts';
+
+export const disksSubsystem: Subsystem = {
+  name: 'disks',
+  says: 'What disks are told when they appear.',
+  reads: [diskRecord],
+  uses: ['disks'],
+  render: (view, { disks }) => ({
+    files: [{ path: '/etc/hdparm.conf', content: hdparmConf(disks.map((disk) => [disk, settingsFor(disk, view)])) }],
+  }),
+};

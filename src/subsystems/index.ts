@@ -1,0 +1,76 @@
+/** The contents page of the subsystems. Their order follows from what each comes after. */
+import type { Access } from '../engine/confirm.ts';
+import type { Subsystem } from '../engine/subsystem.ts';
+import { accountsSubsystem } from './accounts/subsystem.ts';
+import { afpSubsystem } from './afp/subsystem.ts';
+import { consoleSubsystem } from './console/subsystem.ts';
+import { cronSubsystem } from './cron/subsystem.ts';
+import { directorySubsystem } from './directory/subsystem.ts';
+import { disksSubsystem } from './disks/subsystem.ts';
+import { domainControllerSubsystem } from './domaincontroller/subsystem.ts';
+import { dynamicDnsSubsystem } from './dynamicdns/subsystem.ts';
+import { ftpSubsystem } from './ftp/subsystem.ts';
+import { iscsiSubsystem } from './iscsi/subsystem.ts';
+import { jailsSubsystem } from './jails/subsystem.ts';
+import { kerberosSubsystem } from './kerberos/subsystem.ts';
+import { autotuneSubsystem, kernelSubsystem } from './kernel/subsystem.ts';
+import { lldpSubsystem } from './lldp/subsystem.ts';
+import { keyboardSubsystem, logsSubsystem } from './logs/subsystem.ts';
+import { namesSubsystem } from './names/subsystem.ts';
+import { networkAccess } from './network/access.ts';
+import { networkSubsystem } from './network/subsystem.ts';
+import { nfsSubsystem } from './nfs/subsystem.ts';
+import { pluginsSubsystem } from './plugins/subsystem.ts';
+import { replicationSubsystem } from './replication/subsystem.ts';
+import { rsyncdSubsystem } from './rsyncd/subsystem.ts';
+import { sambaSubsystem } from './samba/subsystem.ts';
+import { scriptsSubsystem } from './scripts/subsystem.ts';
+import { switchSubsystem } from './services/subsystem.ts';
+import { smartSubsystem } from './smart/subsystem.ts';
+import { snmpSubsystem } from './snmp/subsystem.ts';
+import { sshSubsystem } from './ssh/subsystem.ts';
+import { tftpSubsystem } from './tftp/subsystem.ts';
+import { timeSubsystem } from './time/subsystem.ts';
+import { upsSubsystem } from './ups/subsystem.ts';
+import { doorAccess, webSubsystem } from './web/subsystem.ts';
+import { webdavSubsystem } from './webdav/subsystem.ts';
+
+export const subsystems: readonly Subsystem[] = [
+  networkSubsystem,
+  namesSubsystem,
+  accountsSubsystem,
+  directorySubsystem,
+  kerberosSubsystem,
+  sambaSubsystem,
+  afpSubsystem,
+  domainControllerSubsystem,
+  dynamicDnsSubsystem,
+  ftpSubsystem,
+  lldpSubsystem,
+  nfsSubsystem,
+  rsyncdSubsystem,
+  snmpSubsystem,
+  sshSubsystem,
+  tftpSubsystem,
+  upsSubsystem,
+  webdavSubsystem,
+  cronSubsystem,
+  scriptsSubsystem,
+  disksSubsystem,
+  smartSubsystem,
+  replicationSubsystem,
+  jailsSubsystem,
+  pluginsSubsystem,
+  iscsiSubsystem,
+  timeSubsystem,
+  kernelSubsystem,
+  autotuneSubsystem,
+  consoleSubsystem,
+  logsSubsystem,
+  keyboardSubsystem,
+  webSubsystem,
+  switchSubsystem,
+];
+
+/** What a caller's way in depends on: a change of it has to be confirmed. */
+export const accesses: readonly Access[] = [networkAccess, doorAccess];

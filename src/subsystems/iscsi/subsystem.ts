@@ -1,0 +1,38 @@
+import { iscsiCredential } from '../../areas/services/iscsi/authcredential.ts';
+import { iscsiInitiators } from '../../areas/services/iscsi/authorizedinitiator.ts';
+import { iscsiExtent } from '../../areas/services/iscsi/extent.ts';
+import { iscsiSettings } from '../../areas/services/iscsi/globalconfiguration.ts';
+import { iscsiPortal } from '../../areas/services/iscsi/portal.ts';
+import { iscsiTarget } from '../../areas/services/iscsi/target.ts';
+import { iscsiTargetGroup } from '../../areas/services/iscsi/targetgroup.ts';
+import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.ts';
+import { spaceWarnings } from '../../areas/services/iscsi/thresholds.ts';
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { saysNothing } from '../local.ts';
+import { targetModel } from './target-model.ts';
+
+export const iscsiSubsystem: Subsystem = {
+  name: 'iscsi',
+  says: 'The iSCSI targets.',
+  reads: [iscsiSettings, iscsiExtent, iscsiInitiators, iscsiCredential, iscsiTarget, iscsiTargetGroup, iscsiTargetToExtent, iscsiPortal, serviceSwitch],
+  services: ['tgt'],
+  local: [{ path: '/etc/tgt/conf.d/*', isDefault: saysNothing }, { path: '/etc/tgt/targets.conf' }, { path: '/etc/rtslib-fb-target/saveconfig.json', isDefault: hasNoTargets }],
+  uses: ['disks', 'storage', 'targets'],
+  render(view, facts) {
+    const isServed = isOn(view, 'iscsitarget');
+    const { model, omissions } = targetModel(view, facts, isServed);
+    return {
+      // Where the kernel serves, the daemon would only take its ports.
+      services: [{ name: 'tgt', running: isServed && facts.targets.engine === 'tgt', onChange: 'nothing' }],
+      targets: model,
+      omissions,
+    };
+  },
+  warnings: (view, { storage }) => spaceWarnings(view, storage),
+};
+
+/** What targetcli saves when nothing was made with it. */
+export function hasNoTargets(saved: string): boolean {
+  return /"storage_objects":\s*\[\s*\]/.test(saved) && /"targets":\s*\[\s*\]/.test(saved);
+}

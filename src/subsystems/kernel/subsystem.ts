@@ -1,0 +1,40 @@
+import { advancedSettings } from '../../areas/system/advanced.ts';
+import { tunable } from '../../areas/system/tunable.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { autotuneConf, autotuneFile, autotuneService, grubCfg, modprobeConf, sysctlConf } from './kernel-files.ts';
+
+/** What the kernel is told at its start. What the running kernel is told is a step of the change (`areas/system/tunable.ts`). */
+export const kernelSubsystem: Subsystem = {
+  name: 'kernel',
+  says: 'Parameters, modules and command line of the kernel.',
+  reads: [tunable, advancedSettings],
+  render(view) {
+    const tunables = view.all(tunable);
+    return {
+      files: [
+        { path: '/etc/sysctl.d/90-holdfast.conf', content: sysctlConf(tunables) },
+        { path: '/etc/modprobe.d/holdfast.conf', content: modprobeConf(tunables) },
+        { path: '/etc/default/grub.d/holdfast.cfg', content: grubCfg(tunables, view.only(advancedSettings)) },
+      ],
+    };
+  },
+};
+
+const autotune = 'holdfast-autotune';
+
+export const autotuneSubsystem: Subsystem = {
+  name: 'autotune',
+  says: 'Larger buffers of the network, when they are wanted.',
+  reads: [advancedSettings],
+  services: [autotune],
+  render(view) {
+    const { adv_autotune: wanted } = view.only(advancedSettings);
+    return {
+      files: [
+        { path: autotuneFile, content: wanted ? autotuneConf : undefined },
+        { path: `/etc/systemd/system/${autotune}.service`, content: autotuneService, forServiceManager: true },
+      ],
+      services: [{ name: autotune, running: wanted, onChange: 'restart' }],
+    };
+  },
+};

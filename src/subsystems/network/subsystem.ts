@@ -1,0 +1,75 @@
+import { networkSettings } from '../../areas/network/globalconfiguration.ts';
+import { networkInterface } from '../../areas/network/interface.ts';
+import { lagg } from '../../areas/network/lagg.ts';
+import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
+import { staticRoute } from '../../areas/network/staticroute.ts';
+import { vlan } from '../../areas/network/vlan.ts';
+import { daemonsOf, switchNames } from '../../areas/services/daemons.ts';
+import type { DesiredFile, DesiredLink, Subsystem } from '../../engine/subsystem.ts';
+import { type Network, showNetwork } from '../../lib/ip.ts';
+import { words } from '../../lib/text.ts';
+import { type LinkPlan, planLinks } from './links.ts';
+import { netwaitDropIn, netwaitUnit, waitOnlineDropIn } from './netwait.ts';
+import { beginning, netdevFile, netdevPath, networkFile, networkPath } from './networkd-files.ts';
+
+const services = switchNames.filter((name) => name !== 'ssh').flatMap((name) => daemonsOf[name]);
+
+export const networkSubsystem: Subsystem = {
+  name: 'network',
+  says: 'systemd-networkd configures the interfaces that have a record, and makes VLANs and aggregates.',
+  reads: [networkSettings, networkInterface, vlan, lagg, laggMember, staticRoute],
+  services: ['systemd-networkd'],
+  uses: ['network'],
+  render(view, facts) {
+    const { links, omissions } = planLinks(view);
+    const present = presentLinks(links, new Set(facts.network.links.map(({ name }) => name)));
+    const settings = view.only(networkSettings);
+    const gateways = [settings.gc_ipv4gateway, settings.gc_ipv6gateway].filter((gateway) => gateway !== '');
+    const awaited = settings.gc_netwait_ip === '' ? gateways : words(settings.gc_netwait_ip);
+    const waits = settings.gc_netwait_enabled && awaited.length > 0;
+    return {
+      files: [
+        ...links.flatMap(filesOf),
+        { path: '/etc/systemd/system/holdfast-netwait.service', content: waits ? netwaitUnit(awaited, services) : undefined, forServiceManager: true },
+        { path: '/etc/systemd/system/multi-user.target.d/holdfast-netwait.conf', content: waits ? netwaitDropIn : undefined, forServiceManager: true },
+        { path: '/etc/systemd/system/systemd-networkd-wait-online.service.d/holdfast.conf', content: waitOnlineDropIn, forServiceManager: true },
+      ],
+      owns: [beginning],
+      // It runs without records too, and leaves alone what it has no file for.
+      services: [{ name: 'systemd-networkd', running: true, onChange: 'nothing' }],
+      links: links.filter(({ name }) => present.has(name)).map(goalOf),
+      omissions: [...omissions, ...links.filter(({ name }) => !present.has(name)).map(({ name }) => `${name}: this machine has no such interface now`)],
+    };
+  },
+};
+
+function filesOf(plan: LinkPlan): readonly DesiredFile[] {
+  const device = netdevFile(plan);
+  return [...(device === undefined ? [] : [{ path: netdevPath(plan.name), content: device }]), { path: networkPath(plan.name), content: networkFile(plan) }];
+}
+
+function goalOf({ name, device, options, addresses, vlans, member, routes }: LinkPlan): DesiredLink {
+  const isUp = options.up !== false;
+  return {
+    name,
+    // A device that is made anew is taken up by those that are joined to it.
+    files: [networkPath(name), ...[...(device.kind === 'plugged' ? [] : [name]), ...vlans, ...(member === undefined ? [] : [member.of])].map(netdevPath)],
+    // One that is down has them when it is up again.
+    master: member?.carries ? member.of : undefined,
+    addresses: isUp ? addresses.map(showNetwork) : [],
+    routes: isUp ? routes.filter(({ within }) => within).map(({ destination, gateway }) => ({ destination: destinationText(destination, gateway), gateway })) : [],
+    ...(device.kind === 'plugged' ? { medium: options.medium ?? 'auto' } : {}),
+  };
+}
+
+function destinationText(destination: Network | undefined, gateway: string): string {
+  if (destination !== undefined) return showNetwork(destination);
+  return gateway.includes(':') ? '::/0' : '0.0.0.0/0';
+}
+
+/** The names of the links that can be there: plugged in, aggregates, and VLANs of those. */
+function presentLinks(links: readonly LinkPlan[], there: ReadonlySet<string>): ReadonlySet<string> {
+  const present = new Set(links.filter(({ name, device }) => device.kind === 'bond' || (device.kind === 'plugged' && there.has(name))).map(({ name }) => name));
+  for (const { name, vlans } of links) if (present.has(name)) for (const one of vlans) present.add(one);
+  return present;
+}

@@ -1,0 +1,22 @@
+import { plugin } from '../../areas/plugins/plugins.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { descriptionOf, pluginService, pluginsFolder } from '../../host/ports/plugins.ts';
+import { pluginDescription, pluginUnit } from './plugin-unit.ts';
+
+const folder = '/etc/systemd/system';
+
+export const pluginsSubsystem: Subsystem = {
+  name: 'plugins',
+  says: 'Each plugin is a unit of the service manager that belongs to the one of its jail.',
+  reads: [plugin],
+  after: ['jails'],
+  render(view) {
+    return {
+      files: view.all(plugin).flatMap((one) => [
+        { path: `${folder}/${pluginService(one.id)}.service`, content: pluginUnit(one), forServiceManager: true },
+        { path: descriptionOf(one.id), content: pluginDescription(one) },
+      ]),
+      owns: [`${folder}/${pluginService('*').slice(0, -1)}`, `${pluginsFolder}/`],
+    };
+  },
+};

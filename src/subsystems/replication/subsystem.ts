@@ -1,0 +1,21 @@
+import { replicationTask } from '../../areas/storage/replication.ts';
+import { keyFile, knownHostsFile } from '../../areas/storage/replication-files.ts';
+import { replicationKey } from '../../areas/storage/replication-keys.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { knownHosts } from './known-hosts.ts';
+
+export const replicationSubsystem: Subsystem = {
+  name: 'replication',
+  says: 'ssh has the key of this machine and those of the machines it replicates to.',
+  reads: [replicationTask, replicationKey],
+  render(view) {
+    const tasks = view.all(replicationTask);
+    const used = tasks.length > 0;
+    return {
+      files: [
+        { path: keyFile, content: used ? view.all(replicationKey)[0]?.key_private : undefined, mode: 0o600 },
+        { path: knownHostsFile, content: used ? knownHosts(tasks) : undefined, mode: 0o600 },
+      ],
+    };
+  },
+};

@@ -1,0 +1,27 @@
+import { rsyncdSettings } from '../../areas/services/rsyncd.ts';
+import { rsyncModule } from '../../areas/services/rsyncmod.ts';
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { quote } from '../../lib/text.ts';
+import { absence } from '../volumes.ts';
+import { globalLines, moduleLines } from './rsyncd-conf.ts';
+
+export const rsyncdSubsystem: Subsystem = {
+  name: 'rsyncd',
+  says: 'The rsync daemon serves its modules.',
+  reads: [rsyncdSettings, rsyncModule, serviceSwitch],
+  services: ['rsync'],
+  uses: ['storage'],
+  after: ['accounts'],
+  render(view, facts) {
+    const global = globalLines(view.only(rsyncdSettings));
+    const modules = view.all(rsyncModule).map((module) => ({ module, why: absence(module.rsyncmod_path, facts) }));
+    const served = modules.filter(({ why }) => why === undefined).map(({ module }) => moduleLines(module));
+    return {
+      files: [{ path: '/etc/rsyncd.conf', content: [global, ...served].join('') }],
+      // It reads the file at every connection, except for what it needs to listen.
+      services: [{ name: 'rsync', running: isOn(view, 'rsync'), onChange: 'nothing', readAtStart: global }],
+      omissions: modules.flatMap(({ module, why }) => (why === undefined ? [] : [`rsync module ${quote(module.rsyncmod_name)}: ${why}`])),
+    };
+  },
+};

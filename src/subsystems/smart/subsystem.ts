@@ -1,0 +1,41 @@
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { smartSettings } from '../../areas/services/smart.ts';
+import { diskRecord, identifierOf, settingsFor } from '../../areas/storage/disks.ts';
+import { smartTest } from '../../areas/tasks/smarttest.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { quote } from '../../lib/text.ts';
+import { smartdConf, smartdDefaults, smartdUnit } from './smartd-conf.ts';
+
+export const smartSubsystem: Subsystem = {
+  name: 'smart',
+  says: 'smartd watches the disks and starts their tests.',
+  reads: [smartTest, diskRecord, smartSettings, serviceSwitch],
+  services: ['smartmontools'],
+  uses: ['disks'],
+  render(view, { disks }) {
+    const settings = view.only(smartSettings);
+    const defaults = smartdDefaults(settings);
+    const running = isOn(view, 'smartd');
+    const tests = view.all(smartTest);
+    const known = new Set(disks.map(identifierOf));
+    return {
+      // There is no checker: smartd's own opens every disk to answer, and wakes those that sleep.
+      files: [
+        {
+          path: '/etc/smartd.conf',
+          content: smartdConf(
+            settings,
+            disks.map((disk) => [disk, settingsFor(disk, view)]),
+            tests,
+          ),
+        },
+        { path: '/etc/default/smartmontools', content: defaults },
+        { path: '/etc/systemd/system/smartmontools.service.d/holdfast.conf', content: running ? smartdUnit : undefined, forServiceManager: true },
+      ],
+      services: [{ name: 'smartmontools', running, onChange: 'reload', readAtStart: defaults }],
+      omissions: tests.flatMap(({ id, smarttest_disks }) =>
+        smarttest_disks.filter((one) => !known.has(one)).map((one) => `SMART test ${id}: no disk of this machine is ${quote(one)}`),
+      ),
+    };
+  },
+};

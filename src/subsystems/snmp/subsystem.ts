@@ -1,0 +1,25 @@
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { snmpSettings } from '../../areas/services/snmp.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { saysNothing } from '../local.ts';
+import { snmpdConf, snmpdUnit } from './snmpd-conf.ts';
+
+export const snmpSubsystem: Subsystem = {
+  name: 'snmp',
+  says: 'snmpd answers the questions of monitors.',
+  reads: [snmpSettings, serviceSwitch],
+  services: ['snmpd'],
+  local: [{ path: '/etc/snmp/snmpd.conf.d/*', isDefault: saysNothing }],
+  render(view) {
+    const settings = view.only(snmpSettings);
+    const running = isOn(view, 'snmp');
+    return {
+      files: [
+        // For root alone: it holds passwords. snmpd has given up root when it would read it again, so it starts anew.
+        { path: '/etc/snmp/snmpd.conf', mode: 0o600, content: snmpdConf(settings) },
+        { path: '/etc/systemd/system/snmpd.service.d/holdfast.conf', content: running ? snmpdUnit(settings) : undefined, forServiceManager: true },
+      ],
+      services: [{ name: 'snmpd', running, onChange: 'restart' }],
+    };
+  },
+};

@@ -1,0 +1,39 @@
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { upsSettings } from '../../areas/services/ups.ts';
+import type { Subsystem } from '../../engine/subsystem.ts';
+import { driverUnit, enumeratorUnit, folder, isServer, monitorUnit, nutConf, serverUnit, upsConf, upsdConf, upsdUsers, upsmonConf, upsschedConf } from './nut-conf.ts';
+
+const driver = 'holdfast-ups-driver';
+
+export const upsSubsystem: Subsystem = {
+  name: 'ups',
+  says: 'Network UPS Tools watch the power supply, and shut the machine down before it ends.',
+  reads: [upsSettings, serviceSwitch],
+  services: [driver, 'nut-server', 'nut-monitor'],
+  render(view) {
+    const settings = view.only(upsSettings);
+    const isOnNow = isOn(view, 'ups');
+    const serves = isOnNow && isServer(settings);
+    const systemd = (path: string, content: string | undefined) => ({ path: `/etc/systemd/system/${path}`, content, forServiceManager: true });
+    return {
+      files: [
+        systemd(`${driver}.service`, driverUnit),
+        systemd('nut-server.service.d/holdfast.conf', isOnNow ? serverUnit : undefined),
+        systemd('nut-driver-enumerator.service.d/holdfast.conf', isOnNow ? enumeratorUnit : undefined),
+        systemd('nut-monitor.service.d/holdfast.conf', isOnNow ? monitorUnit : undefined),
+        { path: `${folder}/nut.conf`, content: nutConf(settings) },
+        { path: `${folder}/ups.conf`, mode: 0o640, content: upsConf(settings) },
+        { path: `${folder}/upsd.conf`, mode: 0o640, content: upsdConf(settings) },
+        { path: `${folder}/upsd.users`, mode: 0o640, content: upsdUsers(settings) },
+        { path: `${folder}/upsmon.conf`, mode: 0o600, content: upsmonConf(settings) },
+        { path: `${folder}/upssched.conf`, content: upsschedConf(settings) },
+      ],
+      services: [
+        { name: driver, running: serves, onChange: 'restart' },
+        { name: 'nut-server', running: serves, onChange: 'restart' },
+        { name: 'nut-monitor', running: isOnNow, onChange: 'restart' },
+      ],
+      omissions: isOnNow && !serves && settings.ups_mode === 'master' ? ['UPS: no driver is set, so there is nothing to watch'] : [],
+    };
+  },
+};

@@ -1,0 +1,89 @@
+import { isOn, serviceSwitch } from '../../areas/services/services.ts';
+import { type WebdavSettings, webdavPair, webdavSettings } from '../../areas/services/webdav.ts';
+import { type WebdavShare, webdavShare } from '../../areas/sharing/webdav.ts';
+import { certificate } from '../../areas/system/certificate.ts';
+import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
+import type { Facts } from '../../engine/facts.ts';
+import type { Checker, Subsystem } from '../../engine/subsystem.ts';
+import { quote } from '../../lib/text.ts';
+import { absence } from '../volumes.ts';
+import { httpdFile, secretFiles, serverPart, sharePart, stagedWord, usersFile, webdavService, webdavServiceFile } from './httpd-conf.ts';
+
+export const webdavSubsystem: Subsystem = {
+  name: 'webdav',
+  says: 'An Apache of its own serves the WebDAV shares.',
+  reads: [webdavShare, webdavSettings, serviceSwitch, certificate, certificateAuthority],
+  services: [webdavService],
+  uses: ['storage'],
+  after: ['accounts'],
+  render(view, facts) {
+    const settings = view.only(webdavSettings);
+    const shares = view.all(webdavShare).toSorted((a, b) => a.id - b.id);
+    const addresses = addressesOf(shares);
+    const served = shares.filter((share) => reason(share, facts) === undefined);
+    const head = serverPart(settings);
+    const users = usersFile(settings);
+    const pair = webdavPair(view, settings);
+    const tls = typeof pair === 'object' ? pair : undefined;
+    const service = webdavServiceFile(settings);
+    return {
+      files: [
+        { path: secretFiles.users, mode: 0o600, content: users },
+        { path: secretFiles.certificate, mode: 0o600, content: tls?.chain },
+        { path: secretFiles.key, mode: 0o600, content: tls?.key },
+        { path: httpdFile, content: head + served.map((share) => partOf(share, addresses.get(share) ?? '', settings.webdav_htauth)).join(''), verify: apache },
+        { path: `/etc/systemd/system/${webdavService}.service`, content: service, forServiceManager: true },
+      ],
+      // It takes ports and credentials at its start alone.
+      services: [{ name: webdavService, running: isOn(view, 'webdav'), onChange: 'reload', readAtStart: [head, users, tls?.chain, tls?.key, service].join('') }],
+      omissions: shares.flatMap((share) => reason(share, facts) ?? []),
+    };
+  },
+};
+
+/**
+ * The first part of each share's path for clients: its name, and, for those that came after another of that name, its
+ * number behind a hyphen, which no name has.
+ */
+function addressesOf(shares: readonly WebdavShare[]): ReadonlyMap<WebdavShare, string> {
+  const taken = new Set<string>();
+  return new Map(
+    shares.map((share) => {
+      const { webdav_name: name, id } = share;
+      const address = taken.has(name) ? `${name}-${id}` : name;
+      taken.add(name);
+      return [share, address];
+    }),
+  );
+}
+
+/** Why a share cannot be served now. */
+function reason({ webdav_name, webdav_path }: WebdavShare, facts: Facts): string | undefined {
+  const away = absence(webdav_path, facts);
+  return away === undefined ? undefined : `WebDAV share ${quote(webdav_name)}: ${away}`;
+}
+
+/** One share's part depends on little, so it is written once, however often its neighbours change. */
+const parts = new WeakMap<WebdavShare, { readonly address: string; readonly login: WebdavSettings['webdav_htauth']; readonly text: string }>();
+
+function partOf(share: WebdavShare, address: string, login: WebdavSettings['webdav_htauth']): string {
+  const known = parts.get(share);
+  if (known?.address === address && known.login === login) return known.text;
+  const text = sharePart(share, address, login);
+  parts.set(share, { address, login, text });
+  return text;
+}
+
+const apache: Checker = {
+  words: (staged) => ['/usr/sbin/apache2', '-t', '-D', stagedWord, '-f', staged],
+  objection({ status, stderr }) {
+    if (status === 0) return undefined;
+    const said = stderr.split('\n').map((line) => line.replace(/^(?:\[[^\]]*\] )*(?:AH\d+: )?/, '').trim());
+    return `The WebDAV server refuses its configuration: ${
+      said
+        .filter((line) => line !== '')
+        .slice(0, 2)
+        .join(' ') || `apache2 ended with ${status}.`
+    }`;
+  },
+};
