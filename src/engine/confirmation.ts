@@ -1,11 +1,11 @@
 import { messageOf } from '../lib/text.ts';
+import type { ConfigurationStore } from './configuration-store.ts';
 import { type Access, confirmWithin, cutsOff, type Provisional, type Way } from './confirm.ts';
 import type { LayeredDraft } from './draft.ts';
 import type { Asker, Log } from './engine.ts';
 import { Fault, refused } from './errors.ts';
 import type { EventBus } from './events.ts';
 import type { Facts } from './facts.ts';
-import type { Keeper } from './keeper.ts';
 import type { Step } from './resource.ts';
 import type { RecordChange, Tables } from './tables.ts';
 
@@ -16,7 +16,7 @@ interface ConfirmationParts {
   readonly facts: () => Facts;
   /** Over what is kept now. */
   readonly draft: () => LayeredDraft;
-  readonly store: Keeper;
+  readonly store: ConfigurationStore;
   readonly log: Log;
   readonly events: EventBus;
   readonly now: () => number;

@@ -11,10 +11,10 @@ import type { Originals } from './originals.ts';
 import type { Checker, Desired, DesiredAccounts, DesiredCheck, DesiredLink, DesiredService } from './subsystem.ts';
 
 /** What converging did, or in a dry run would do, as sentences. */
-export type Deeds = readonly string[];
+export type Actions = readonly string[];
 
 export interface Outcome {
-  readonly deeds: Deeds;
+  readonly actions: Actions;
   /** The facts that are different afterwards. */
   readonly touched: ReadonlySet<Topic>;
 }
@@ -77,10 +77,10 @@ export const convergedTopics: readonly Topic[] = ['accounts', 'network', 'servic
  */
 export async function converge(host: Host, desired: Desired, applied: Desired | undefined, options: ConvergeOptions = {}): Promise<Outcome> {
   if (options.pretend !== true) await options.originals?.secure(desired, applied);
-  const deeds: string[] = [];
+  const actions: string[] = [];
   const touched = new Set<Topic>();
   const act: Act = async (title, deed, topic) => {
-    deeds.push(title);
+    actions.push(title);
     options.progress?.();
     if (topic !== undefined) touched.add(topic);
     if (options.pretend !== true) await deed();
@@ -112,7 +112,7 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
   if (entrances !== undefined && !isDeepStrictEqual(entrances, applied === undefined ? await host.web.served() : applied.entrances))
     await act('serve the interface where the settings say', () => host.web.serve(entrances));
   if (desired.targets !== undefined) await convergeTargets(host, desired.targets, applied?.targets, act);
-  return { deeds, touched };
+  return { actions, touched };
 }
 
 /**

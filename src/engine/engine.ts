@@ -1,18 +1,19 @@
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
+import { ChangeQueue, type Waiting } from './change-queue.ts';
+import type { Backup, ConfigurationStore, KeptRevision } from './configuration-store.ts';
 import type { Access, Provisional, Way } from './confirm.ts';
 import { Confirmation } from './confirmation.ts';
-import { converge, type Deeds, verify } from './converge.ts';
+import { type Actions, converge, verify } from './converge.ts';
 import { LayeredDraft, type Mark, type References } from './draft.ts';
 import { Fault, failed, missing, refused, unavailable } from './errors.ts';
 import { EventBus } from './events.ts';
 import { FactKeeper, promptTopics, slowTopics, type Topic, type Touched, topicOf, topics } from './facts.ts';
 import type { Fields } from './fields.ts';
 import { Jobs } from './jobs.ts';
-import type { Backup, Keeper, KeptRevision } from './keeper.ts';
-import { Lane, type Waiting } from './lane.ts';
 import { Originals } from './originals.ts';
 import type { Passwords } from './passwords.ts';
+import { Reconciler, type SubsystemReport, type SubsystemState } from './reconciler.ts';
 import type { Collection, Configuration, Draft, Due, Health, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './resource.ts';
 import type { Rule } from './rule.ts';
 import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './schedule.ts';
@@ -21,7 +22,6 @@ import { endsWithin, Startup } from './startup.ts';
 import type { Subsystem } from './subsystem.ts';
 import { type Kept, type RecordChange, Tables } from './tables.ts';
 import { lookForLocal, managedBy, refuseUnmanaged, unmanagedSubsystem } from './takeover.ts';
-import { type SubsystemReport, type SubsystemState, Upkeep } from './upkeep.ts';
 
 /** The lines an operator reads. `fields` never holds a secret. */
 export interface Log {
@@ -38,7 +38,7 @@ export interface EngineParts {
   /** What callers' ways in depend on. */
   readonly accesses?: readonly Access[];
   readonly host: Host;
-  readonly store: Keeper;
+  readonly store: ConfigurationStore;
   readonly log: Log;
   readonly now: () => number;
   readonly passwords: Passwords;
@@ -96,19 +96,19 @@ export class Engine {
   readonly jobs: Jobs;
   readonly resources: readonly Resource[];
   readonly #host: Host;
-  readonly #store: Keeper;
+  readonly #store: ConfigurationStore;
   readonly #log: Log;
   readonly #now: () => number;
   readonly #passwords: Passwords;
   readonly #tables: Tables;
   readonly #facts: FactKeeper;
   readonly #references: References;
-  readonly #upkeep: Upkeep;
+  readonly #reconciler: Reconciler;
   readonly #subsystems: readonly Subsystem[];
   readonly #originals: Originals;
   readonly #isManaged: ReturnType<typeof managedBy>;
   readonly #rules: readonly Rule[];
-  readonly #lane = new Lane<Change>((group) => this.#carryOutGroup(group));
+  readonly #queue = new ChangeQueue<Change>((group) => this.#carryOutGroup(group));
   readonly #stopWatching: (() => void)[] = [];
   readonly #zone: () => string;
   readonly version: string;
@@ -147,12 +147,12 @@ export class Engine {
       log,
       events: this.events,
       now,
-      takeBack: (title, asker, it) => this.#lane.enter({ title, asker, changes: [], provisional: 'none', make: (draft) => draft.revert(it.changes) }),
+      takeBack: (title, asker, it) => this.#queue.enter({ title, asker, changes: [], provisional: 'none', make: (draft) => draft.revert(it.changes) }),
     });
     this.#subsystems = subsystems;
     this.#originals = new Originals({ host, log, now });
     this.#isManaged = managedBy(resources);
-    this.#upkeep = new Upkeep({
+    this.#reconciler = new Reconciler({
       subsystems,
       host,
       log,
@@ -160,7 +160,7 @@ export class Engine {
       world: () => this.world,
       originals: this.#originals,
       isManaged: this.#isManaged,
-      inLane: (title, deed) => this.#inLane(title, deed),
+      inQueue: (title, deed) => this.#inQueue(title, deed),
     });
     this.#rules = rules;
     this.#zone = zone;
@@ -206,7 +206,7 @@ export class Engine {
 
   /** Whether the machine is somewhere not what the configuration says, and could not be made so. */
   get isDegraded(): boolean {
-    return this.#upkeep.degraded.length > 0;
+    return this.#reconciler.degraded.length > 0;
   }
 
   /** Why changes cannot be kept now, as a sentence for people; undefined when they can. */
@@ -236,7 +236,7 @@ export class Engine {
   get health(): Health {
     return {
       now: this.#now(),
-      degraded: this.#upkeep.degraded,
+      degraded: this.#reconciler.degraded,
       drifted: this.#drifted,
       // What a request waited for has been answered to it. What was started by a clock or in the background was not.
       failedJobs: this.jobs.lastEnded.filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject)),
@@ -288,7 +288,7 @@ export class Engine {
   /** One change through the lane. Resolves when the machine is what the configuration now says, and it is kept. */
   async change<T>(title: string, asker: Asker, make: (draft: Draft) => T): Promise<T> {
     const result: { value?: { readonly it: T } } = {};
-    await this.#lane.enter({
+    await this.#queue.enter({
       title,
       asker,
       changes: [],
@@ -311,7 +311,7 @@ export class Engine {
         draft.exchange(wanted(change.backup, this.freshConfiguration));
       },
     };
-    await this.#lane.enter(change);
+    await this.#queue.enter(change);
   }
 
   /** All records that a backup holds. */
@@ -343,22 +343,22 @@ export class Engine {
   }
 
   /** What a change would do to the machine, without doing it. */
-  async plan(make: (draft: Draft) => void): Promise<Deeds> {
+  async plan(make: (draft: Draft) => void): Promise<Actions> {
     const draft = this.#draft();
     const mark = draft.mark();
     make(draft);
     this.#judge(draft, mark);
-    const deeds: string[] = draft.firstSteps.map((step) => step.title);
-    for (const { state, desired } of this.#upkeep.affected(draft)) {
+    const actions: string[] = draft.firstSteps.map((step) => step.title);
+    for (const { state, desired } of this.#reconciler.affected(draft)) {
       await verify(this.#host, desired, state.applied);
-      deeds.push(...(await converge(this.#host, desired, state.applied, { pretend: true })).deeds);
+      actions.push(...(await converge(this.#host, desired, state.applied, { pretend: true })).actions);
     }
-    return [...deeds, ...draft.lastSteps.map((step) => step.title), ...draft.tasks.map((task) => task.title)];
+    return [...actions, ...draft.lastSteps.map((step) => step.title), ...draft.tasks.map((task) => task.title)];
   }
 
   /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
   report(): Promise<readonly SubsystemReport[]> {
-    return this.#upkeep.report();
+    return this.#reconciler.report();
   }
 
   revisions(limit: number, before?: number): readonly KeptRevision[] {
@@ -381,11 +381,11 @@ export class Engine {
     this.#closing = true;
     this.#scheduler.end();
     for (const stop of this.#stopWatching) stop();
-    this.#upkeep.close();
+    this.#reconciler.close();
     this.#confirmation.close();
-    await this.#lane.idle();
+    await this.#queue.idle();
     await this.jobs.close();
-    await this.#lane.idle();
+    await this.#queue.idle();
   }
 
   // Start ------------------------------------------------------------------------------------------------------------
@@ -413,15 +413,15 @@ export class Engine {
     const inTime = await endsWithin(this.#patience, resources);
     startup.enter('configuring');
     for (const topic of topics) await this.#followAll(topic);
-    await startup.during('keeping the originals of files', () => this.#upkeep.secureOriginals(isFresh));
+    await startup.during('keeping the originals of files', () => this.#reconciler.secureOriginals(isFresh));
     const before = this.#facts.facts;
     const touched = new Set<Topic>();
     // In the queue, since jobs that import pools may have records to write meanwhile.
-    await this.#lane.enter({
+    await this.#queue.enter({
       title: 'bring the machine to the configuration',
       asker: { actor: 'holdfast', request: 'start' },
       changes: [],
-      make: (draft) => draft.plan.last({ title: 'bring the machine to the configuration', perform: () => this.#upkeep.begin(startup, touched) }),
+      make: (draft) => draft.plan.last({ title: 'bring the machine to the configuration', perform: () => this.#reconciler.begin(startup, touched) }),
     });
     this.#started = true;
     if (touched.size > 0) await startup.each('looking again at', [...touched], topicTitle, (topic) => this.#facts.renew(topic));
@@ -587,8 +587,8 @@ export class Engine {
   }
 
   async #carryOut(draft: LayeredDraft, accepted: readonly Waiting<Change>[]): Promise<void> {
-    const concerned = this.#upkeep.concerned(draft);
-    const affected = this.#upkeep.affected(draft, concerned);
+    const concerned = this.#reconciler.concerned(draft);
+    const affected = this.#reconciler.affected(draft, concerned);
     const begun: SubsystemState[] = [];
     const done: Step[] = [];
     const touched = new Set<Touched>();
@@ -625,15 +625,15 @@ export class Engine {
     this.#tables.apply(draft.changes(), draft.sequences());
     for (const { item } of accepted) this.#announce(item);
     this.#confirmation.waitFor(accepted[0]?.item.provisional);
-    for (const { state } of affected) this.#upkeep.recovered(state);
-    for (const state of concerned) this.#upkeep.heed(state);
+    for (const { state } of affected) this.#reconciler.recovered(state);
+    for (const state of concerned) this.#reconciler.heed(state);
     for (const task of draft.tasks) void this.jobs.start(task, this.#host);
     await this.#renewQuietly(touched);
   }
 
   /** Two ways back: what is rendered is rendered again from what is kept, what was done is undone in reverse order. */
   async #takeBack(begun: readonly SubsystemState[], done: readonly Step[]): Promise<void> {
-    await this.#upkeep.takeBack(begun);
+    await this.#reconciler.takeBack(begun);
     for (const step of done.toReversed()) await this.#undo(step);
   }
 
@@ -792,10 +792,10 @@ export class Engine {
   #factsChanged(topic: Topic): void {
     this.startup.saw(topic);
     if (this.#closing || !this.#started) return;
-    this.#upkeep.heedAll(topic);
+    this.#reconciler.heedAll(topic);
     // What a job is making is the job's own to write down.
     if (this.#jobsAtWork === 0) void this.#followAll(topic);
-    this.#upkeep.follow(topic);
+    this.#reconciler.follow(topic);
   }
 
   async #followAll(topic: Topic): Promise<void> {
@@ -812,13 +812,13 @@ export class Engine {
     follows.keep(draft);
     if (draft.changes().length === 0) return;
     try {
-      await this.change(`follow the machine: ${resource.title}`, { actor: 'holdfast', request: '' }, (inLane) => follows.keep(inLane));
+      await this.change(`follow the machine: ${resource.title}`, { actor: 'holdfast', request: '' }, (inQueue) => follows.keep(inQueue));
     } catch (error) {
       this.#log.error({ error: messageOf(error) }, `could not follow the machine: ${resource.title}`);
     }
   }
 
-  async #inLane(title: string, deed: () => Promise<void>): Promise<void> {
+  async #inQueue(title: string, deed: () => Promise<void>): Promise<void> {
     try {
       await this.change(title, { actor: 'holdfast', request: '' }, (draft) => draft.plan.last({ title, perform: deed }));
     } catch (error) {

@@ -32,7 +32,7 @@ const recentJobs = 200;
 const mostUnkept = 1000;
 
 /** An unhappy end that leaves a result all the same, such as the output of a program that failed. */
-export class UnhappyEnd extends Error {
+export class JobFailure extends Error {
   override readonly name = 'UnhappyEnd';
   readonly result: JsonObject;
 
@@ -43,7 +43,7 @@ export class UnhappyEnd extends Error {
 }
 
 /** Where jobs are kept: the part of the store they need. */
-export interface JobShelf {
+export interface JobStore {
   addJob(subject: string, body: string): number;
   /** Writes a job that is there again, and one that is not there with its number. */
   putJob(id: number, subject: string, body: string): void;
@@ -58,7 +58,7 @@ export interface JobShelf {
  * something is wrong. It has the next number, is listed from memory, and is written down when that is possible again.
  */
 export class Jobs {
-  readonly #shelf: JobShelf;
+  readonly #store: JobStore;
   readonly #events: EventBus;
   readonly #now: () => number;
   readonly #running = new Map<number, { job: Job; readonly abort: AbortController; readonly done: Promise<Job> }>();
@@ -71,8 +71,8 @@ export class Jobs {
   #newest = 0;
   #closing = false;
 
-  constructor(shelf: JobShelf, events: EventBus, now: () => number, couldNotKeep: (error: unknown) => void = () => {}) {
-    this.#shelf = shelf;
+  constructor(store: JobStore, events: EventBus, now: () => number, couldNotKeep: (error: unknown) => void = () => {}) {
+    this.#store = store;
     this.#events = events;
     this.#now = now;
     this.#couldNotKeep = couldNotKeep;
@@ -91,7 +91,7 @@ export class Jobs {
 
   /** The newest jobs first; with `subject`, those that belong to it. */
   list(limit: number, subject?: string): readonly Job[] {
-    const kept = this.#shelf.jobs(limit, subject).filter(({ id }) => !this.#unkept.has(id));
+    const kept = this.#store.jobs(limit, subject).filter(({ id }) => !this.#unkept.has(id));
     const unkept = [...this.#unkept.values()].filter((job) => subject === undefined || job.subject === subject).map((job) => this.#running.get(job.id)?.job ?? job);
     const jobs = kept.flatMap(({ id, body }) => this.#running.get(id)?.job ?? readJob(id, body) ?? []);
     return unkept.length === 0 ? jobs : [...unkept, ...jobs].toSorted((a, b) => b.id - a.id).slice(0, limit);
@@ -170,7 +170,7 @@ export class Jobs {
       end = { state: signal.aborted ? cut() : 'finished', result, error: null };
     } catch (error) {
       const said = messageOf(error);
-      end = { state: signal.aborted ? cut() : 'failed', result: error instanceof UnhappyEnd ? error.result : null, error: said };
+      end = { state: signal.aborted ? cut() : 'failed', result: error instanceof JobFailure ? error.result : null, error: said };
     }
     const ended: Job = { ...job, progress, ended: this.#time(), ...end };
     this.#keep(ended);
@@ -183,7 +183,7 @@ export class Jobs {
   #add(begun: Omit<Job, 'id'>): number {
     try {
       this.#keepRest();
-      return this.#shelf.addJob(begun.subject, JSON.stringify(begun));
+      return this.#store.addJob(begun.subject, JSON.stringify(begun));
     } catch (error) {
       const id = this.#newest + 1;
       this.#setAside({ ...begun, id }, error);
@@ -208,7 +208,7 @@ export class Jobs {
 
   #put(job: Job): void {
     const { id, ...body } = job;
-    this.#shelf.putJob(id, job.subject, JSON.stringify(body));
+    this.#store.putJob(id, job.subject, JSON.stringify(body));
     this.#unkept.delete(id);
   }
 

@@ -1,8 +1,9 @@
 /** Backups of the configuration as they are asked for beyond the document: `config/backup`, `config/backups` and `config/restore`. */
+
+import type { Backup } from '../engine/configuration-store.ts';
 import type { Asker, Engine } from '../engine/engine.ts';
 import { invalid, missing } from '../engine/errors.ts';
 import { inputOnly, integer, secret, text, where } from '../engine/fields.ts';
-import type { Backup } from '../engine/keeper.ts';
 import { readSent } from '../engine/record.ts';
 import type { Configuration, SentOf } from '../engine/resource.ts';
 import { isObject } from '../lib/json.ts';

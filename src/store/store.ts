@@ -1,10 +1,10 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type Database from 'better-sqlite3';
+import type { Backup, ConfigurationStore, FileSystem, KeptRevision, Revision } from '../engine/configuration-store.ts';
 import type { Provisional } from '../engine/confirm.ts';
 import { unavailable } from '../engine/errors.ts';
 import type { Fields } from '../engine/fields.ts';
-import type { Backup, FileSystem, Keeper, KeptRevision, Revision } from '../engine/keeper.ts';
 import { isKept, isRecordOf } from '../engine/record.ts';
 import type { Configuration, RecordOf } from '../engine/resource.ts';
 import type { Kept, RecordChange } from '../engine/tables.ts';
@@ -42,7 +42,7 @@ interface Blocked {
  * refused as unavailable. A daemon that starts on such a disk, where even the database cannot be opened in place, reads
  * a copy in memory; the true file is opened as soon as it can be written to.
  */
-export class Store implements Keeper {
+export class Store implements ConfigurationStore {
   readonly #folder: string;
   readonly #options: StoreOptions;
   readonly #seal: Seal;

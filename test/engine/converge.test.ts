@@ -16,9 +16,9 @@ test('what lies in a place of the unit and is not wanted goes, known of or not',
   const host = await machineOf(t);
   for (const path of ['/etc/own/part-1', '/etc/own/part-2', '/etc/own/other']) await host.files.write(path, 'old');
   const one = files({ '/etc/own/part-1': 'new' });
-  const { deeds } = await converge(host, one, undefined);
-  assert.deepEqual(deeds, ['write /etc/own/part-1', 'remove /etc/own/part-2']);
-  assert.deepEqual((await converge(host, files({ '/etc/own/part-3': 'x' }), one)).deeds, ['write /etc/own/part-3', 'remove /etc/own/part-1']);
+  const { actions } = await converge(host, one, undefined);
+  assert.deepEqual(actions, ['write /etc/own/part-1', 'remove /etc/own/part-2']);
+  assert.deepEqual((await converge(host, files({ '/etc/own/part-3': 'x' }), one)).actions, ['write /etc/own/part-3', 'remove /etc/own/part-1']);
   assert.deepEqual(await host.files.beginning('/etc/own/'), ['/etc/own/other', '/etc/own/part-3']);
 });
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventBus } from '../../src/engine/events.ts';
-import { type JobShelf, Jobs } from '../../src/engine/jobs.ts';
+import { type JobStore, Jobs } from '../../src/engine/jobs.ts';
 import { virtualHost } from '../support/hosts.ts';
 
 /** Keeps jobs in memory and counts how often they are read. */
-class CountingShelf implements JobShelf {
+class CountingShelf implements JobStore {
   readonly bodies: { readonly id: number; readonly subject: string; body: string }[] = [];
   reads = 0;
 
@@ -35,10 +35,10 @@ const task = (subject: string, fails: boolean) => ({
 });
 
 test('how each task ended last is known without reading outputs again, also after a restart', async (t) => {
-  const shelf = new CountingShelf();
+  const store = new CountingShelf();
   const host = await virtualHost(t);
-  const jobs = new Jobs(shelf, new EventBus(Date.now), Date.now);
-  const atFirst = shelf.reads;
+  const jobs = new Jobs(store, new EventBus(Date.now), Date.now);
+  const atFirst = store.reads;
   await jobs.start(task('tasks/rsync/1', true), host).done;
   await jobs.start(task('tasks/rsync/2', true), host).done;
   await jobs.start(task('tasks/rsync/1', false), host).done;
@@ -47,8 +47,8 @@ test('how each task ended last is known without reading outputs again, also afte
     { id: 2, title: 'run tasks/rsync/2', subject: 'tasks/rsync/2', state: 'failed', error: 'no such host' },
   ];
   assert.deepEqual(jobs.lastEnded, ended);
-  assert.equal(shelf.reads, atFirst);
-  assert.deepEqual(new Jobs(shelf, new EventBus(Date.now), Date.now).lastEnded, ended);
+  assert.equal(store.reads, atFirst);
+  assert.deepEqual(new Jobs(store, new EventBus(Date.now), Date.now).lastEnded, ended);
 });
 
 test('a job that ended more than two hundred jobs ago is no longer among the last', async (t) => {
@@ -68,21 +68,21 @@ test('a job that ended more than two hundred jobs ago is no longer among the las
 });
 
 test('a job that cannot be written down runs, is listed by a number of its own, and is written down later', async (t) => {
-  const shelf = new CountingShelf();
+  const store = new CountingShelf();
   let isFull = false;
   const full = () => {
     if (isFull) throw new Error('database or disk is full');
   };
-  const failing: JobShelf = {
+  const failing: JobStore = {
     addJob(subject, body) {
       full();
-      return shelf.addJob(subject, body);
+      return store.addJob(subject, body);
     },
     putJob(id, subject, body) {
       full();
-      shelf.putJob(id, subject, body);
+      store.putJob(id, subject, body);
     },
-    jobs: (limit, subject) => shelf.jobs(limit).filter((one) => subject === undefined || JSON.parse(one.body).subject === subject),
+    jobs: (limit, subject) => store.jobs(limit).filter((one) => subject === undefined || JSON.parse(one.body).subject === subject),
   };
   const host = await virtualHost(t);
   const reported: unknown[] = [];

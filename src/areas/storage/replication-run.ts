@@ -1,4 +1,4 @@
-import { UnhappyEnd } from '../../engine/jobs.ts';
+import { JobFailure } from '../../engine/jobs.ts';
 import type { Compressor, Remote, Replication } from '../../host/ports/replication.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { showSize } from '../../lib/size.ts';
@@ -53,9 +53,9 @@ export async function replicate(run: Run): Promise<JsonObject> {
     }
   } catch (error) {
     // Programs write several lines; the status is one.
-    throw new UnhappyEnd(messageOf(error).replaceAll(/\s*\n\s*/g, ' '), result());
+    throw new JobFailure(messageOf(error).replaceAll(/\s*\n\s*/g, ' '), result());
   }
-  if (stuck.size > 0) throw new UnhappyEnd([...stuck.values()].join(' '), result());
+  if (stuck.size > 0) throw new JobFailure([...stuck.values()].join(' '), result());
   return result();
 }
 

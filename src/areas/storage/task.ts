@@ -1,6 +1,6 @@
 import { choice, field, flag, good, integer, onMachine, required, text, wrong } from '../../engine/fields.ts';
 import { timeOfDay } from '../../engine/formats.ts';
-import { UnhappyEnd } from '../../engine/jobs.ts';
+import { JobFailure } from '../../engine/jobs.ts';
 import { collection, type Due, type RecordOf, type Task } from '../../engine/resource.ts';
 import type { KnownSnapshot } from '../../engine/snapshot-index.ts';
 import { messageOf, quote, words } from '../../lib/text.ts';
@@ -119,7 +119,7 @@ function deleteExpired(record: SnapshotTask, { at, facts }: Due): Task | undefin
         }
       }
       const result = { deleted, kept };
-      if (kept.length > 0) throw new UnhappyEnd(kept[0] ?? '', result);
+      if (kept.length > 0) throw new JobFailure(kept[0] ?? '', result);
       return result;
     },
   };

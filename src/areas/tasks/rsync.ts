@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { invalid } from '../../engine/errors.ts';
 import { choice, flag, inputOnly, required, text, where } from '../../engine/fields.ts';
 import { port, schedule, userName, volumePath, volumesFolder } from '../../engine/formats.ts';
-import { keptOutput, UnhappyEnd } from '../../engine/jobs.ts';
+import { JobFailure, keptOutput } from '../../engine/jobs.ts';
 import { action, collection, type Operations, type SentOf, type Task } from '../../engine/resource.ts';
 import { scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
 import type { Host } from '../../host/ports/index.ts';
@@ -101,7 +101,7 @@ function copyTask(record: Copy & { readonly id: number; readonly rsync_user: str
       };
       const { status, stdout, stderr } = await host.commands.runProgram({ user: record.rsync_user, words: rsyncWords(record), signal, keep: keptOutput, heard });
       const result = { status, stdout: withoutProgress(stdout), stderr };
-      if (status !== 0 && !signal.aborted) throw new UnhappyEnd(stderr.trim().split('\n').at(-1) || `rsync ended with the status ${status}.`, result);
+      if (status !== 0 && !signal.aborted) throw new JobFailure(stderr.trim().split('\n').at(-1) || `rsync ended with the status ${status}.`, result);
       return result;
     },
   };

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../host/ports/index.ts';
 import type { ServiceState } from '../host/ports/services.ts';
 import { messageOf } from '../lib/text.ts';
-import { type ConvergeOptions, converge, convergedTopics, type Deeds, layServiceFiles, ServiceLook } from './converge.ts';
+import { type Actions, type ConvergeOptions, converge, convergedTopics, layServiceFiles, ServiceLook } from './converge.ts';
 import type { LayeredDraft } from './draft.ts';
 import type { Log } from './engine.ts';
 import { Fault } from './errors.ts';
@@ -37,14 +37,14 @@ export interface SubsystemReport {
   readonly managed: boolean;
   readonly degraded: string | null;
   /** What would have to be done to make the machine true. */
-  readonly drift: Deeds;
+  readonly drift: Actions;
   /** What cannot be served now, and why. */
   readonly omissions: readonly string[];
   /** What is going to be short. */
   readonly warnings: readonly string[];
 }
 
-interface UpkeepParts {
+interface ReconcilerParts {
   readonly subsystems: readonly Subsystem[];
   readonly host: Host;
   readonly log: Log;
@@ -53,7 +53,7 @@ interface UpkeepParts {
   readonly originals: Originals;
   readonly isManaged: (subsystem: Subsystem, view: View) => boolean;
   /** Does it when no change is under way, and tells of a failure itself. */
-  readonly inLane: (title: string, deed: () => Promise<void>) => Promise<void>;
+  readonly inQueue: (title: string, deed: () => Promise<void>) => Promise<void>;
 }
 
 interface RepairOptions extends ConvergeOptions {
@@ -65,23 +65,23 @@ interface RepairOptions extends ConvergeOptions {
 const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
 
 /** Keeps the machine true to what is kept, subsystem by subsystem, also when it changes by other hands. */
-export class Upkeep {
+export class Reconciler {
   readonly #host: Host;
   readonly #log: Log;
   readonly #events: EventBus;
   readonly #world: () => World;
-  readonly #inLane: UpkeepParts['inLane'];
+  readonly #inQueue: ReconcilerParts['inQueue'];
   readonly #originals: Originals;
-  readonly #isManaged: UpkeepParts['isManaged'];
+  readonly #isManaged: ReconcilerParts['isManaged'];
   readonly #states: readonly SubsystemState[];
   #closing = false;
 
-  constructor({ subsystems, host, log, events, world, inLane, originals, isManaged }: UpkeepParts) {
+  constructor({ subsystems, host, log, events, world, inQueue, originals, isManaged }: ReconcilerParts) {
     this.#host = host;
     this.#log = log;
     this.#events = events;
     this.#world = world;
-    this.#inLane = inLane;
+    this.#inQueue = inQueue;
     this.#originals = originals;
     this.#isManaged = isManaged;
     this.#states = inOrder(subsystems).map((subsystem) => ({ subsystem, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
@@ -139,12 +139,12 @@ export class Upkeep {
         continue;
       }
       const desired = subsystem.render(view, facts);
-      const { deeds } = await converge(this.#host, desired, undefined, { pretend: true, look });
+      const { actions } = await converge(this.#host, desired, undefined, { pretend: true, look });
       reports.push({
         subsystem: subsystem.name,
         managed: true,
         degraded: degraded ?? null,
-        drift: deeds,
+        drift: actions,
         omissions: desired.omissions ?? [],
         warnings: subsystem.warnings?.(view, facts) ?? [],
       });
@@ -207,7 +207,7 @@ export class Upkeep {
       if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
       else if (!(state.subsystem.uses ?? []).includes(topic)) continue;
       if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.subsystem.render(view, facts))) continue;
-      void this.#inLane(`follow the machine: ${state.subsystem.name}`, () => this.#repair(state, `after a change of ${topic}`));
+      void this.#inQueue(`follow the machine: ${state.subsystem.name}`, () => this.#repair(state, `after a change of ${topic}`));
     }
   }
 
@@ -224,10 +224,10 @@ export class Upkeep {
       const desired = subsystem.render(view, facts);
       if (!this.#isManaged(subsystem, view)) return await this.#leaveAlone(state, desired);
       const outcome = await converge(this.#host, desired, state.applied, { ...options, originals: this.#originals });
-      const { deeds } = outcome;
+      const { actions } = outcome;
       for (const topic of outcome.touched) touched.add(topic);
       state.applied = desired;
-      if (deeds.length > 0) this.#log.info({ subsystem: subsystem.name, deeds }, `brought the machine to the configuration ${when}`);
+      if (actions.length > 0) this.#log.info({ subsystem: subsystem.name, actions }, `brought the machine to the configuration ${when}`);
       this.recovered(state);
     } catch (error) {
       if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
@@ -261,7 +261,7 @@ export class Upkeep {
   #tryAgain(state: SubsystemState): void {
     if (this.#closing) return;
     clearTimeout(state.retry);
-    const again = () => this.#inLane(`repair ${state.subsystem.name}`, () => this.#repair(state, 'on another try'));
+    const again = () => this.#inQueue(`repair ${state.subsystem.name}`, () => this.#repair(state, 'on another try'));
     state.retry = setTimeout(() => void again(), retryAfter(state.attempts));
     state.retry.unref();
   }

@@ -1,6 +1,6 @@
 import type { Provisional } from './confirm.ts';
 import type { Fields } from './fields.ts';
-import type { JobShelf } from './jobs.ts';
+import type { JobStore } from './jobs.ts';
 import type { Configuration, RecordOf } from './resource.ts';
 import type { Kept, RecordChange } from './tables.ts';
 
@@ -44,7 +44,7 @@ export interface FileSystem {
 }
 
 /** What keeps the configuration between one start and the next. */
-export interface Keeper extends JobShelf {
+export interface ConfigurationStore extends JobStore {
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number };
   /** The first records of a fresh system, as they were noted when it was fresh. */
   loadFresh<F extends Fields>(resource: Kept<F>): readonly RecordOf<F>[];

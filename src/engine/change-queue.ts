@@ -14,7 +14,7 @@ const longestGathering = 2;
  * One after the other, and whatever waits meanwhile together. `carryOut` gets a group and answers what it leaves for
  * later; it settles everything else itself.
  */
-export class Lane<T> {
+export class ChangeQueue<T> {
   readonly #waiting: Waiting<T>[] = [];
   readonly #carryOut: (group: readonly Waiting<T>[]) => Promise<readonly Waiting<T>[]>;
   #running: Promise<void> | undefined;
