@@ -62,7 +62,7 @@ export interface Asker {
   readonly confirmWithin?: number;
 }
 
-/** One request's change on its way through the lane. */
+/** One request's change on its way through the queue. */
 interface Change {
   readonly title: string;
   readonly asker: Asker;
@@ -285,7 +285,7 @@ export class Engine {
     };
   }
 
-  /** One change through the lane. Resolves when the machine is what the configuration now says, and it is kept. */
+  /** One change through the queue. Resolves when the machine is what the configuration now says, and it is kept. */
   async change<T>(title: string, asker: Asker, make: (draft: Draft) => T): Promise<T> {
     const result: { value?: { readonly it: T } } = {};
     await this.#queue.enter({
@@ -296,7 +296,7 @@ export class Engine {
         result.value = { it: make(draft) };
       },
     });
-    if (result.value === undefined) throw new Error(`the lane lost the change ${title}`);
+    if (result.value === undefined) throw new Error(`the queue lost the change ${title}`);
     return result.value.it;
   }
 

@@ -257,7 +257,7 @@ export class Reconciler {
     return this.#states.filter(({ subsystem }) => this.#isManaged(subsystem, view));
   }
 
-  /** In the lane, so that it meets no change half way. */
+  /** In the queue, so that it meets no change half way. */
   #tryAgain(state: SubsystemState): void {
     if (this.#closing) return;
     clearTimeout(state.retry);

@@ -108,7 +108,7 @@ export interface Removing<F extends Fields> extends World {
   readonly sent: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What requests that take their time may do. Nothing here holds the lane except `change`. */
+/** What requests that take their time may do. Nothing here holds the queue except `change`. */
 export interface Operations {
   readonly world: World;
   /** Milliseconds since 1970. */
@@ -116,7 +116,7 @@ export interface Operations {
   hashPassword(password: string): Promise<PasswordHashes>;
   /** Whether the password is the one that this hash was made of. */
   verifyPassword(password: string, against: string): Promise<boolean>;
-  /** One change through the lane: checked, applied to the machine, kept. */
+  /** One change through the queue: checked, applied to the machine, kept. */
   change<T>(title: string, make: (draft: Draft) => T): Promise<T>;
   /**
    * A job that the caller waits for. `locks` name what it touches; jobs with a lock in common follow one another.
@@ -213,7 +213,7 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   /** Keeps the records in step with what the host has, whenever the facts of one of the topics were renewed. */
   readonly follows?: { readonly topics: readonly Topic[]; keep(draft: Draft): void };
   /**
-   * Slow work on what was sent that must not hold the lane, such as hashing or asking another machine: answers values
+   * Slow work on what was sent that must not hold the queue, such as hashing or asking another machine: answers values
    * for the service's fields. `before` is the record of an update.
    */
   beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F> | undefined): Promise<Partial<RecordOf<F>>>;
@@ -269,7 +269,7 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;
   present?(record: RecordOf<F>, world: World): LiveOf<F>;
-  /** As for a collection: slow work that must not hold the lane. */
+  /** As for a collection: slow work that must not hold the queue. */
   beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F>): Promise<Partial<RecordOf<F>>>;
   /** Carries out an update that is one part of more, all of which is kept or taken back, such as joining a domain. */
   around?(updating: Updating<F>): Promise<void>;

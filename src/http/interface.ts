@@ -83,7 +83,7 @@ export class Interface {
     return jsonText(of.quirks.created ?? 201, text, { ...told, location: `${this.#root}/${of.path}/${id}/` });
   }
 
-  /** The change a request asks for, for the lane or for a dry run. */
+  /** The change a request asks for, for the queue or for a dry run. */
   async #changeOf(call: Call, of: Kept, verb: string): Promise<RequestedChange> {
     if (verb === 'update') {
       const before = this.#find(call, of);

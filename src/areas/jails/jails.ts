@@ -313,7 +313,7 @@ function stopStep(name: string): Step {
   };
 }
 
-/** A job of its own: neither the lane nor another jail waits for it. */
+/** A job of its own: neither the queue nor another jail waits for it. */
 function switching(segment: 'start' | 'stop' | 'restart', title: string, answer: string) {
   return action<Fields, unknown, Jail>({
     segment,

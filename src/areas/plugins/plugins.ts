@@ -93,7 +93,7 @@ export function bundleMount({ plugin_dataset, plugin_path }: Plugin, jailsFolder
   return { source: `${jailsFolder}/${lastElement(plugin_dataset)}`, destination: plugin_path, readonly: true };
 }
 
-/** A job of its own: neither the lane nor another jail waits for it. */
+/** A job of its own: neither the queue nor another jail waits for it. */
 function switching(segment: 'start' | 'stop', title: string, answer: string) {
   return action<Fields, unknown, Plugin>({
     segment,
