@@ -20,11 +20,11 @@ import type { Profile, Resource } from './engine/resource.ts';
 import type { Subsystem } from './engine/subsystem.ts';
 import type { Host } from './host/ports/index.ts';
 import type { Handler } from './host/ports/web.ts';
-import { Gate } from './http/auth.ts';
-import type { Extra } from './http/beyond.ts';
+import { Authenticator } from './http/authenticator.ts';
 import { Connections } from './http/connections.ts';
 import { type Limits, limits } from './http/limits.ts';
 import { LoginBudget } from './http/login-budget.ts';
+import type { ManagementOperation } from './http/management-api.ts';
 import { buildServer } from './http/server.ts';
 import { backUp, listBackups, restore } from './store/backups.ts';
 import { PoolBackups } from './store/pool-backups.ts';
@@ -129,7 +129,7 @@ export async function openApp(parts: AppParts): Promise<App> {
   };
   const budget = new LoginBudget();
   engine.loginAttack = () => budget.attack;
-  const gate = new Gate(passwords, hashOf, {
+  const authenticator = new Authenticator(passwords, hashOf, {
     now,
     budget,
     refused: (login) => {
@@ -140,18 +140,18 @@ export async function openApp(parts: AppParts): Promise<App> {
   const notices = new NoticeDesk(engine, log, now);
   let watch: AlertWatch | undefined;
   let poolBackups: PoolBackups | undefined;
-  const extras = new Map<string, Extra>([
-    ['POST plugins', (body, asker) => installPlugin(engine.operations(asker), body)],
-    ['POST plugins/enable', (body, asker) => enablePlugin(engine.operations(asker), body)],
+  const management = new Map<string, ManagementOperation>([
+    ['POST plugins', (body, context) => installPlugin(engine.operations(context), body)],
+    ['POST plugins/enable', (body, context) => enablePlugin(engine.operations(context), body)],
     ['POST email/test', (body) => sendTestMail(engine, body)],
     ['POST config/backup', (body) => backUp(engine, body)],
     ['GET config/backups', () => listBackups(engine)],
     ['GET found', () => listFound(engine, parts.subsystems ?? subsystems)],
-    ...(parts.subsystems ?? subsystems).map(({ name }): [string, Extra] => [`POST found/${name}/take`, (_body, asker) => takeFound(engine, name, asker)]),
-    ['POST config/restore', (body, asker) => restore(engine, body, asker)],
+    ...(parts.subsystems ?? subsystems).map(({ name }): [string, ManagementOperation] => [`POST found/${name}/take`, (_body, context) => takeFound(engine, name, context)]),
+    ['POST config/restore', (body, context) => restore(engine, body, context)],
   ]);
   const names = { own: () => machineNames(engine.world), further: parts.names ?? [] };
-  const server = buildServer({ engine, gate, log, profile, version, extras, shown, connections, limits: bounds, names });
+  const server = buildServer({ engine, authenticator, log, profile, version, management, shown, connections, limits: bounds, names });
   await server.ready();
   answer = (request, response) => server.routing(request, response);
   return {

@@ -3,7 +3,7 @@ import type { View } from './resource.ts';
 import type { Kept, RecordChange } from './tables.ts';
 
 /** The two ends of the connection that a request came by: both addresses, and the port that was reached. */
-export interface Way {
+export interface ClientConnection {
   readonly local: string;
   readonly port: number;
   readonly remote: string;
@@ -15,7 +15,7 @@ export interface Access {
   /** The resources whose records can change it. */
   readonly reads: readonly Kept[];
   /** What carries this way: two configurations that give the same text leave whoever came by it connected. */
-  of(view: View, facts: Facts, way: Way): string;
+  of(view: View, facts: Facts, connection: ClientConnection): string;
 }
 
 /** Seconds in which a change that could cut its caller off is to be confirmed, where the request does not say. */
@@ -35,12 +35,12 @@ export interface Provisional {
 }
 
 /** Whether the change could cut off who comes this way. A way within the machine holds whatever becomes of the network. */
-export function cutsOff(accesses: readonly Access[], changed: readonly RecordChange[], way: Way, before: View, after: View, facts: Facts): boolean {
-  if (isWithinMachine(way)) return false;
+export function cutsOff(accesses: readonly Access[], changed: readonly RecordChange[], connection: ClientConnection, before: View, after: View, facts: Facts): boolean {
+  if (isWithinMachine(connection)) return false;
   const paths = new Set(changed.map(({ resource }) => resource.path));
-  return accesses.filter(({ reads }) => reads.some(({ path }) => paths.has(path))).some((access) => access.of(before, facts, way) !== access.of(after, facts, way));
+  return accesses.filter(({ reads }) => reads.some(({ path }) => paths.has(path))).some((access) => access.of(before, facts, connection) !== access.of(after, facts, connection));
 }
 
-function isWithinMachine({ local, remote }: Way): boolean {
+function isWithinMachine({ local, remote }: ClientConnection): boolean {
   return local === remote || /^(127\.|::1$)/.test(local);
 }

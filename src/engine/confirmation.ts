@@ -1,8 +1,8 @@
 import { messageOf } from '../lib/text.ts';
 import type { ConfigurationStore } from './configuration-store.ts';
-import { type Access, confirmWithin, cutsOff, type Provisional, type Way } from './confirm.ts';
+import { type Access, type ClientConnection, confirmWithin, cutsOff, type Provisional } from './confirm.ts';
 import type { LayeredDraft } from './draft.ts';
-import type { Asker, Log } from './engine.ts';
+import type { Log, RequestContext } from './engine.ts';
 import { Fault, refused } from './errors.ts';
 import type { EventBus } from './events.ts';
 import type { Facts } from './facts.ts';
@@ -21,7 +21,7 @@ interface ConfirmationParts {
   readonly events: EventBus;
   readonly now: () => number;
   /** Takes the change back by the way of every other: checked, applied, kept. */
-  readonly takeBack: (title: string, asker: Asker, it: Provisional) => Promise<void>;
+  readonly takeBack: (title: string, context: RequestContext, it: Provisional) => Promise<void>;
 }
 
 /** The one change that waits to be confirmed, if there is one, and its way back. */
@@ -44,17 +44,17 @@ export class Confirmation {
   }
 
   /** Whether a change has to be confirmed. What waits to be confirmed is not built upon. */
-  demand(title: string, asker: Asker, changes: readonly RecordChange[], draft: LayeredDraft, step: Step | undefined): Provisional | undefined {
+  demand(title: string, context: RequestContext, changes: readonly RecordChange[], draft: LayeredDraft, step: Step | undefined): Provisional | undefined {
     const { accesses, tables, facts, now } = this.#parts;
     const it = this.waiting;
     const paths = new Set(it?.changes.map(({ resource }) => resource.path));
     if (it !== undefined && changes.some(({ resource }) => paths.has(resource.path)))
       throw refused(`An earlier change waits to be confirmed until ${timeOf(it.until)}: ${it.title}. Until then nothing is built upon it.`);
-    const { way, confirmWithin: asked, request } = asker;
+    const { connection, confirmWithin: asked, request } = context;
     if (asked === 0 || changes.length === 0) return undefined;
     if (asked !== undefined && step !== undefined)
       throw refused(`Only a change of the configuration alone can go back by itself, and this one does more: ${step.title}. Leave out confirm_within.`);
-    const cuts = way !== undefined && cutsOff(accesses, changes, way, tables, draft, facts());
+    const cuts = connection !== undefined && cutsOff(accesses, changes, connection, tables, draft, facts());
     if (!cuts && asked === undefined) return undefined;
     if (it !== undefined) throw refused(`An earlier change waits to be confirmed until ${timeOf(it.until)}, and only one can: ${it.title}.`);
     return { title, request, until: now() + (asked ?? confirmWithin) * 1000, cuts, changes };
@@ -76,16 +76,16 @@ export class Confirmation {
    * A request with a right credential came. It confirms what waits when it shows that the changed way carries both
    * ways: `since` is when the connection was made or last answered, so that what was sent was also heard.
    */
-  heard(way: Way | undefined, since: number): void {
+  heard(connection: ClientConnection | undefined, since: number): void {
     const waiting = this.#waiting;
     if (waiting === undefined || since < waiting.since) return;
     const { it } = waiting;
     const { accesses, tables, facts, store, log, events } = this.#parts;
     if (it.cuts) {
-      if (way === undefined) return;
+      if (connection === undefined) return;
       const before = this.#parts.draft();
       before.restore(it.changes);
-      if (!cutsOff(accesses, it.changes, way, before, tables, facts())) return;
+      if (!cutsOff(accesses, it.changes, connection, before, tables, facts())) return;
     }
     try {
       store.commit([], [], new Map(), 'none');
@@ -133,12 +133,12 @@ export class Confirmation {
     // It is too late to confirm it.
     this.#waiting = { ...waiting, since: Number.POSITIVE_INFINITY };
     const { takeBack, log, events } = this.#parts;
-    const asker = { actor: 'holdfast', request: it.request };
+    const context = { actor: 'holdfast', request: it.request };
     try {
-      await takeBack(`take back, for nobody confirmed it: ${it.title}`, asker, it);
+      await takeBack(`take back, for nobody confirmed it: ${it.title}`, context, it);
       events.emit('change.reverted', { title: it.title, request: it.request, reason: 'nobody confirmed it in time' });
     } catch (error) {
-      log.error({ ...asker, error: messageOf(error) }, `could not be taken back: ${it.title}`);
+      log.error({ ...context, error: messageOf(error) }, `could not be taken back: ${it.title}`);
       events.emit('undo.failed', { title: it.title, reason: messageOf(error) });
       this.#rest(it, 5000);
     }

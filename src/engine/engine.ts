@@ -2,7 +2,7 @@ import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
 import { ChangeQueue, type Waiting } from './change-queue.ts';
 import type { Backup, ConfigurationStore, KeptRevision } from './configuration-store.ts';
-import type { Access, Provisional, Way } from './confirm.ts';
+import type { Access, ClientConnection, Provisional } from './confirm.ts';
 import { Confirmation } from './confirmation.ts';
 import { type Actions, converge, verify } from './converge.ts';
 import { LayeredDraft, type Mark, type References } from './draft.ts';
@@ -53,11 +53,11 @@ export interface EngineParts {
 }
 
 /** Who asked, for the log and the revisions. */
-export interface Asker {
+export interface RequestContext {
   readonly actor: string;
   readonly request: string;
   /** How the request came; undefined for what the daemon asks of itself. */
-  readonly way?: Way;
+  readonly connection?: ClientConnection;
   /** Seconds in which the change is to be confirmed if it is to stay; 0 keeps it at once. */
   readonly confirmWithin?: number;
 }
@@ -65,7 +65,7 @@ export interface Asker {
 /** One request's change on its way through the queue. */
 interface Change {
   readonly title: string;
-  readonly asker: Asker;
+  readonly context: RequestContext;
   readonly make: (draft: LayeredDraft) => void;
   /** The records it changed, told apart from those of its companions in the group. */
   changes: readonly RecordChange[];
@@ -147,7 +147,7 @@ export class Engine {
       log,
       events: this.events,
       now,
-      takeBack: (title, asker, it) => this.#queue.enter({ title, asker, changes: [], provisional: 'none', make: (draft) => draft.revert(it.changes) }),
+      takeBack: (title, context, it) => this.#queue.enter({ title, context, changes: [], provisional: 'none', make: (draft) => draft.revert(it.changes) }),
     });
     this.#subsystems = subsystems;
     this.#originals = new Originals({ host, log, now });
@@ -266,10 +266,10 @@ export class Engine {
     return this.#tables.table(of);
   }
 
-  operations(asker: Asker): Operations {
+  operations(context: RequestContext): Operations {
     const engine = this;
     // Records are a part of what is done there, and would go back alone.
-    const { confirmWithin: _, ...inWork } = asker;
+    const { confirmWithin: _, ...inWork } = context;
     return {
       get world() {
         return engine.world;
@@ -280,17 +280,17 @@ export class Engine {
       change: (title, make) => this.change(title, inWork, make),
       work: (title, locks, run) => this.#work(title, locks, inWork, run),
       background: (task) => this.#background(task),
-      perform: (step) => this.#perform(step, asker),
-      exchange: (title, wanted) => this.exchange(title, asker, wanted),
+      perform: (step) => this.#perform(step, context),
+      exchange: (title, wanted) => this.exchange(title, context, wanted),
     };
   }
 
   /** One change through the queue. Resolves when the machine is what the configuration now says, and it is kept. */
-  async change<T>(title: string, asker: Asker, make: (draft: Draft) => T): Promise<T> {
+  async change<T>(title: string, context: RequestContext, make: (draft: Draft) => T): Promise<T> {
     const result: { value?: { readonly it: T } } = {};
     await this.#queue.enter({
       title,
-      asker,
+      context,
       changes: [],
       make: (draft) => {
         result.value = { it: make(draft) };
@@ -301,10 +301,10 @@ export class Engine {
   }
 
   /** Exchanges the whole configuration, as one change like any other. What there was is kept with it. */
-  async exchange(title: string, asker: Asker, wanted: (current: Configuration, fresh: Configuration) => Configuration): Promise<void> {
+  async exchange(title: string, context: RequestContext, wanted: (current: Configuration, fresh: Configuration) => Configuration): Promise<void> {
     const change: Change = {
       title,
-      asker,
+      context,
       changes: [],
       make: (draft) => {
         change.backup = draft.configuration(this.#exchangeable);
@@ -419,7 +419,7 @@ export class Engine {
     // In the queue, since jobs that import pools may have records to write meanwhile.
     await this.#queue.enter({
       title: 'bring the machine to the configuration',
-      asker: { actor: 'holdfast', request: 'start' },
+      context: { actor: 'holdfast', request: 'start' },
       changes: [],
       make: (draft) => draft.plan.last({ title: 'bring the machine to the configuration', perform: () => this.#reconciler.begin(startup, touched) }),
     });
@@ -478,7 +478,7 @@ export class Engine {
 
   /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
   async #seed(looksForLocal: boolean): Promise<void> {
-    const asker = { actor: 'holdfast', request: 'start' };
+    const context = { actor: 'holdfast', request: 'start' };
     const kept = this.resources.filter(isKeptResource);
     const draft = this.#draft();
     const fresh = new LayeredDraft(new Tables(kept), this.#facts.facts, this.#references);
@@ -498,7 +498,7 @@ export class Engine {
     try {
       this.#store.noteFresh(fresh.changes());
       if (changes.length === 0) return;
-      this.#store.commit([{ at: this.#time(), ...asker, title: 'a fresh system', changes }], changes, draft.sequences());
+      this.#store.commit([{ at: this.#time(), ...context, title: 'a fresh system', changes }], changes, draft.sequences());
     } catch (error) {
       // Of a new version on a full disk: the next start writes them down.
       if (!(error instanceof Fault)) throw error;
@@ -518,8 +518,8 @@ export class Engine {
   }
 
   /** Lets Holdfast manage a subsystem that was configured by hand. What it replaces is kept. */
-  async takeOver(subsystem: string, asker: Asker): Promise<void> {
-    await this.change(`take over ${subsystem}`, asker, (draft) => {
+  async takeOver(subsystem: string, context: RequestContext): Promise<void> {
+    await this.change(`take over ${subsystem}`, context, (draft) => {
       const record = draft.find(unmanagedSubsystem, 'subsystem', subsystem);
       if (record === undefined) throw missing(`Expected an unmanaged subsystem, got ${subsystem}; GET /api/holdfast/v1/found lists them.`);
       draft.remove(unmanagedSubsystem, record.id);
@@ -539,7 +539,7 @@ export class Engine {
         waiting.item.make(draft);
         this.#judge(draft, mark);
         this.#guard(waiting.item, draft, mark);
-        if (waiting.item.changes.length > 0) this.#mustBeAbleToKeep(waiting.item.asker);
+        if (waiting.item.changes.length > 0) this.#mustBeAbleToKeep(waiting.item.context);
       } catch (error) {
         draft.rewind(mark);
         waiting.settle(error);
@@ -581,8 +581,8 @@ export class Engine {
   }
 
   /** What a client asks for leaves what room there is to the daemon's own notes, such as which alerts were mailed. */
-  #mustBeAbleToKeep({ way }: Asker): void {
-    const obstacle = way === undefined ? undefined : this.obstacle;
+  #mustBeAbleToKeep({ connection }: RequestContext): void {
+    const obstacle = connection === undefined ? undefined : this.obstacle;
     if (obstacle !== undefined) throw unavailable(obstacle);
   }
 
@@ -609,7 +609,7 @@ export class Engine {
         await this.#take(step, done);
       }
       const at = this.#time();
-      const revisions = accepted.map(({ item }) => ({ at, ...item.asker, title: item.title, changes: item.changes, ...(item.backup && { backup: item.backup }) }));
+      const revisions = accepted.map(({ item }) => ({ at, ...item.context, title: item.title, changes: item.changes, ...(item.backup && { backup: item.backup }) }));
       this.#store.commit(
         revisions.filter(({ changes }) => changes.length > 0),
         draft.changes(),
@@ -618,7 +618,7 @@ export class Engine {
       );
     } catch (error) {
       await this.#takeBack(begun, done);
-      this.#log.warn({ error: messageOf(error), requests: accepted.map(({ item }) => item.asker.request) }, `failed: ${accepted.map(({ item }) => item.title).join('; ')}`);
+      this.#log.warn({ error: messageOf(error), requests: accepted.map(({ item }) => item.context.request) }, `failed: ${accepted.map(({ item }) => item.title).join('; ')}`);
       await this.#renewQuietly(touched);
       throw asFault(error);
     }
@@ -667,11 +667,11 @@ export class Engine {
     }
   }
 
-  #announce({ title, asker, changes }: Change): void {
-    this.#log.info({ ...asker, records: changes.map(({ resource, id }) => `${resource.path}/${id}`) }, title);
+  #announce({ title, context, changes }: Change): void {
+    this.#log.info({ ...context, records: changes.map(({ resource, id }) => `${resource.path}/${id}`) }, title);
     for (const { resource, id, before, after } of changes) {
       const what = before === undefined ? 'created' : after === undefined ? 'removed' : 'updated';
-      this.events.emit('record.changed', { resource: resource.path, id, what, request: asker.request });
+      this.events.emit('record.changed', { resource: resource.path, id, what, request: context.request });
     }
   }
 
@@ -681,20 +681,20 @@ export class Engine {
   }
 
   /** A request with a right credential came this way, on a connection that was made or last answered at `since`. It may confirm what waits. */
-  heard(way: Way | undefined, since: number): void {
-    this.#confirmation.heard(way, since);
+  heard(connection: ClientConnection | undefined, since: number): void {
+    this.#confirmation.heard(connection, since);
   }
 
   /** Notes what the change did, and whether it has to be confirmed. */
   #guard(item: Change, draft: LayeredDraft, mark: Mark): void {
     item.changes = draft.changesSince(mark);
     if (item.provisional === 'none') return;
-    item.provisional = this.#confirmation.demand(item.title, item.asker, item.changes, draft, draft.firstSteps[mark.first] ?? draft.lastSteps[mark.last]);
+    item.provisional = this.#confirmation.demand(item.title, item.context, item.changes, draft, draft.firstSteps[mark.first] ?? draft.lastSteps[mark.last]);
   }
 
   // Work that takes its time -----------------------------------------------------------------------------------------
 
-  async #work<T>(title: string, locks: readonly string[], asker: Asker, run: (work: Work) => Promise<T>): Promise<T> {
+  async #work<T>(title: string, locks: readonly string[], context: RequestContext, run: (work: Work) => Promise<T>): Promise<T> {
     const result: { value?: { readonly it: T }; error?: unknown } = {};
     const task = {
       title,
@@ -713,7 +713,7 @@ export class Engine {
                   await this.#renewQuietly(new Set(step.touches ?? []));
                 },
                 progress,
-                change: (make) => this.change(title, asker, make),
+                change: (make) => this.change(title, context, make),
               }),
             };
             return {};
@@ -733,15 +733,15 @@ export class Engine {
     return result.value.it;
   }
 
-  async #perform(step: Step, asker: Asker): Promise<void> {
+  async #perform(step: Step, context: RequestContext): Promise<void> {
     try {
       await step.perform(this.#host);
     } catch (error) {
-      this.#log.warn({ ...asker, error: messageOf(error) }, `failed: ${step.title}`);
+      this.#log.warn({ ...context, error: messageOf(error) }, `failed: ${step.title}`);
       await this.#renewQuietly(new Set(step.touches ?? []));
       throw asFault(error);
     }
-    this.#log.info(asker, step.title);
+    this.#log.info(context, step.title);
     await this.#renewQuietly(new Set(step.touches ?? []));
   }
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
+import { connectionOf } from './client-connection.ts';
 import { sourceOf } from './login-budget.ts';
-import { connectionOf } from './way.ts';
 
 /**
  * Bounds the connections. When there are too many, the oldest goes by which nobody has shown a right credential: so those

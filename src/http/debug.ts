@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { Asker, Engine } from '../engine/engine.ts';
+import type { Engine, RequestContext } from '../engine/engine.ts';
 import { isKeptResource } from '../engine/engine.ts';
 import { tar } from '../lib/tar.ts';
 import { messageOf } from '../lib/text.ts';
@@ -28,7 +28,7 @@ const shortest = 4;
 const removed = '(removed)';
 
 /** A compressed archive of all that helps to find a fault. Whatever is secret in the configuration is taken out of every text. */
-export async function debugArchive(engine: Engine, asker: Asker, now: number): Promise<Buffer> {
+export async function debugArchive(engine: Engine, context: RequestContext, now: number): Promise<Buffer> {
   const kept = engine.resources.filter(isKeptResource);
   const secrets = new Set<string>();
   const configuration: Record<string, unknown> = {};
@@ -57,15 +57,15 @@ export async function debugArchive(engine: Engine, asker: Asker, now: number): P
     ['health.json', shown(engine.health)],
     ['drift.json', shown(await engine.report())],
   ]);
-  for (const [name, words] of Object.entries(questions)) files.set(`machine/${name}.txt`, await asked(engine, asker, words));
+  for (const [name, words] of Object.entries(questions)) files.set(`machine/${name}.txt`, await asked(engine, context, words));
   const clean = new Map([...files].map(([name, text]) => [name, without(text, secrets)]));
   return gzipSync(tar(clean, Math.floor(now / 1000)));
 }
 
-async function asked(engine: Engine, asker: Asker, words: readonly string[]): Promise<string> {
+async function asked(engine: Engine, context: RequestContext, words: readonly string[]): Promise<string> {
   const said: string[] = [];
   try {
-    await engine.operations(asker).perform({
+    await engine.operations(context).perform({
       title: `ask ${words[0]}`,
       async perform({ commands }) {
         const { stdout, stderr } = await commands.runProgram({ user: 'root', words, signal: AbortSignal.timeout(patience), keep: 1024 ** 2, timeout: patience });

@@ -11,30 +11,30 @@ import type { Profile } from '../engine/resource.ts';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
-import type { Caller, Gate, Refusal } from './auth.ts';
-import { BeyondDocument, type Extra } from './beyond.ts';
+import type { Authenticator, Principal, Refusal } from './authenticator.ts';
 import { Bodies } from './bodies.ts';
 import { AnswerError, bodyOf, refuseOtherTypes } from './body-of.ts';
+import { clientConnectionOf } from './client-connection.ts';
 import type { Connections } from './connections.ts';
 import { debugArchive } from './debug.ts';
 import { contentPolicy, documentationPage } from './documentation.ts';
-import { type Call, Interface } from './interface.ts';
 import { bodyLimit, type Limits } from './limits.ts';
 import { QueryError } from './lists.ts';
+import { ManagementApi, type ManagementOperation } from './management-api.ts';
 import { openApi } from './openapi.ts';
 import { crossSiteProblem, Hosts, type Names } from './origin.ts';
+import { type Call, ResourceController } from './resource-controller.ts';
 import { type Match, type Method, type Operation, plainPath, Router, routesOf } from './routes.ts';
 import { heldChange, heldRead, readiness } from './starting.ts';
-import { wayOf } from './way.ts';
 
 export interface ServerParts {
   readonly engine: Engine;
-  readonly gate: Gate;
+  readonly authenticator: Authenticator;
   readonly log: Log;
   readonly profile: Profile;
   readonly version: string;
   /** What is offered beyond the document and belongs to one area, by method and path: `POST email/test`. */
-  readonly extras?: ReadonlyMap<string, Extra>;
+  readonly management?: ReadonlyMap<string, ManagementOperation>;
   /** When each connection was made, or last answered: what comes by it later shows that both sides hear one another. */
   readonly shown: WeakMap<Socket, number>;
   readonly connections: Connections;
@@ -45,7 +45,7 @@ export interface ServerParts {
 declare module 'fastify' {
   interface FastifyRequest {
     /** Who it speaks for; no handler runs before it is known. */
-    caller: Caller;
+    principal: Principal;
   }
 }
 
@@ -55,11 +55,11 @@ const beyond = '/api/holdfast/v1';
 
 /** The HTTP face: routes made from the catalogue, one hook that all requests must pass, and one place that writes answers. */
 export function buildServer(parts: ServerParts): FastifyInstance {
-  const { engine, gate, log, profile, version, shown, connections, limits, names } = parts;
+  const { engine, authenticator, log, profile, version, shown, connections, limits, names } = parts;
   const routes = routesOf(engine.resources);
   const router = new Router(routes);
-  const face = new Interface(engine, { profile, root });
-  const extras = new BeyondDocument(engine, gate, beyond, parts.extras ?? new Map());
+  const controller = new ResourceController(engine, { profile, root });
+  const management = new ManagementApi(engine, authenticator, beyond, parts.management ?? new Map());
   // Made when it is first asked for: it takes a third of the processor time that the daemon's start needs.
   let description: string | undefined;
   const prefix = randomBytes(4).toString('hex');
@@ -106,15 +106,15 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     if (wrongHost !== undefined) return write(reply, json(421, { error: wrongHost }));
     const crossSite = isFromBrowser(request) && changes(request) ? crossSiteProblem(raw.headers, raw.socket instanceof TLSSocket, names.further) : undefined;
     if (crossSite !== undefined) return write(reply, json(403, { error: crossSite }));
-    const pass = (admitted: Caller | Refusal) => {
+    const pass = (admitted: Principal | Refusal) => {
       if (!('name' in admitted)) return write(reply, refusal(request, admitted));
-      request.caller = admitted;
+      request.principal = admitted;
       if (raw.headers['content-length'] !== undefined || raw.headers['transfer-encoding'] !== undefined) answers.set(raw, reply.raw);
       connections.proven(raw.socket);
-      engine.heard(wayOf(request), shown.get(raw.socket) ?? 0);
+      engine.heard(clientConnectionOf(request), shown.get(raw.socket) ?? 0);
       done();
     };
-    const admitted = gate.admit(raw);
+    const admitted = authenticator.admit(raw);
     if (admitted instanceof Promise) admitted.then(pass).catch(done);
     else pass(admitted);
   });
@@ -138,20 +138,20 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   };
   app.get('/docs', (_request, reply) => documentation('', reply));
   app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'], reply));
-  app.all(`${beyond}/*`, (request, reply) => answering(request, reply, () => heldBeyond(request) ?? extras.answer(request, reply, request.caller)));
+  app.all(`${beyond}/*`, (request, reply) => answering(request, reply, () => heldBeyond(request) ?? management.answer(request, reply, request.principal)));
 
   // The address that debug archives are fetched from, beside the interface (gaps 16).
   app.get('/system/debug/download/', async (request, reply) => {
     const held = heldChange(engine);
     if (held !== undefined) return write(reply, held);
     const now = Date.now();
-    const archive = await debugArchive(engine, { actor: request.caller.name, request: request.id }, now);
+    const archive = await debugArchive(engine, { actor: request.principal.name, request: request.id }, now);
     const name = `debug-${new Date(now).toISOString().slice(0, 10)}.tar.gz`;
     return reply.header('content-type', 'application/gzip').header('content-disposition', `attachment; filename="${name}"`).send(archive);
   });
 
   // A dry run: the body names the request that would be sent.
-  const planned = (request: FastifyRequest, reply: FastifyReply) => answering(request, reply, () => heldChange(engine) ?? face.plan(plannedCall(request, router)));
+  const planned = (request: FastifyRequest, reply: FastifyReply) => answering(request, reply, () => heldChange(engine) ?? controller.plan(plannedCall(request, router)));
   for (const path of [`${beyond}/plan`, `${beyond}/plan/`]) app.post(path, planned);
 
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
@@ -163,7 +163,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const method = methodOf(request);
     const operation = method && match.route.operations.get(method);
     if (operation === undefined) return write(reply, request.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
-    return answering(request, reply, () => held(match, operation) ?? face.perform(callOf(request, match, operation, query)), { match, operation });
+    return answering(request, reply, () => held(match, operation) ?? controller.perform(callOf(request, match, operation, query)), { match, operation });
   };
   app.all('/*', documented);
 
@@ -175,7 +175,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
   // A connection that was busy when the stop began would otherwise be kept for the client's next request.
   app.addHook('preClose', (done) => {
-    extras.close();
+    management.close();
     const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
     app.server.once('close', () => clearInterval(sweep));
     done();
@@ -252,7 +252,7 @@ function callOf(request: FastifyRequest, match: Match, operation: Operation, que
     query,
     range: request.headers.range,
     body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
-    asker: { actor: request.caller.name, request: request.id, way: wayOf(request), ...confirmIn(query) },
+    context: { actor: request.principal.name, request: request.id, connection: clientConnectionOf(request), ...confirmIn(query) },
   };
 }
 
@@ -271,7 +271,7 @@ function plannedCall(request: FastifyRequest, router: Router): Call {
   const match = typeof path === 'string' ? router.match(plainPath(path) ?? '') : undefined;
   const operation = [...(match?.route.operations ?? [])].find(([one]) => one === method)?.[1];
   if (match === undefined || operation === undefined || method === 'GET') throw refused('A plan needs the method and the path of a request that changes something, and its body.');
-  return { match, operation, query: '', range: undefined, body: () => body ?? {}, asker: { actor: request.caller.name, request: request.id } };
+  return { match, operation, query: '', range: undefined, body: () => body ?? {}, context: { actor: request.principal.name, request: request.id } };
 }
 
 /** Browsers send at least one of these with whatever a page makes them send, but for reading. */

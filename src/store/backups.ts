@@ -1,7 +1,7 @@
 /** Backups of the configuration as they are asked for beyond the document: `config/backup`, `config/backups` and `config/restore`. */
 
 import type { Backup } from '../engine/configuration-store.ts';
-import type { Asker, Engine } from '../engine/engine.ts';
+import type { Engine, RequestContext } from '../engine/engine.ts';
 import { invalid, missing } from '../engine/errors.ts';
 import { inputOnly, integer, secret, text, where } from '../engine/fields.ts';
 import { readSent } from '../engine/record.ts';
@@ -31,18 +31,18 @@ export async function listBackups(engine: Engine): Promise<readonly Backup[]> {
 }
 
 /** Exchanges the configuration for that of a file, or of a backup that was made by itself; answers the one made before. */
-export async function restore(engine: Engine, body: unknown, asker: Asker): Promise<unknown> {
+export async function restore(engine: Engine, body: unknown, context: RequestContext): Promise<unknown> {
   const sent = readBody(restoreFields, body);
   const file = isObject(body) ? body['file'] : undefined;
   if ((file === undefined) === (sent.backup === undefined)) throw invalid({ file: ['A backup is wanted: either its file, or as backup the number of one of config/backups.'] });
   if (sent.backup === undefined) {
     const reading = await readBackup(file, { resources: [...engine.configuration.keys()], passphrase: sent.passphrase });
     const made = isObject(file) ? quote(file['made']) : '';
-    await engine.exchange(`restore the configuration of ${made}`, asker, reading);
+    await engine.exchange(`restore the configuration of ${made}`, context, reading);
   } else {
     const { backup: number } = sent;
     const kept = engine.backup(number) ?? gone(number);
-    await engine.exchange(`restore the backup ${number}`, asker, (_current, fresh) => withLater(kept, fresh));
+    await engine.exchange(`restore the backup ${number}`, context, (_current, fresh) => withLater(kept, fresh));
   }
   return { before: engine.backups()[0] ?? null };
 }

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemSettings } from '../../src/areas/system/settings.ts';
-import { confirmWithin, type Way } from '../../src/engine/confirm.ts';
+import { type ClientConnection, confirmWithin } from '../../src/engine/confirm.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 
 const nic = { int_name: 'a', int_interface: 'em0', int_ipv4address: '192.0.2.1', int_v4netmaskbit: '24' };
@@ -91,10 +91,10 @@ test('after an end of the daemon in between, the change is gone before anything 
 /** Changes as they come from outside: the engine is told from where. */
 test('a caller whose address, interface or route changes must come again by the changed way', async () => {
   await using nas = await appliance();
-  const put = (path: string, id: number, sent: object, way: Way) => {
+  const put = (path: string, id: number, sent: object, connection: ClientConnection) => {
     const resource = nas.engine.resources.find((one) => one.path === path);
     if (resource === undefined || resource.kind === 'hosted') throw new Error(path);
-    return nas.engine.change(`change ${path}`, { actor: 'root', request: 'r', way }, (draft) => draft.update(resource, id, sent));
+    return nas.engine.change(`change ${path}`, { actor: 'root', request: 'r', connection }, (draft) => draft.update(resource, id, sent));
   };
   await nas.api.expect(201, 'POST', 'network/interface/', nic);
   await nas.api.expect(201, 'POST', 'network/interface/', { int_name: 'b', int_interface: 'em1', int_ipv4address: '198.51.100.1', int_v4netmaskbit: '24' });
@@ -102,15 +102,15 @@ test('a caller whose address, interface or route changes must come again by the 
   const near = { local: '192.0.2.1', port: 80, remote: '192.0.2.50' };
   const far = { local: '192.0.2.1', port: 80, remote: '203.0.113.9' };
   const other = { local: '198.51.100.1', port: 80, remote: '198.51.100.2' };
-  const guarded = async (path: string, id: number, sent: object, way: typeof near) => {
+  const guarded = async (path: string, id: number, sent: object, connection: typeof near) => {
     const before = performance.now();
-    await put(path, id, sent, way);
+    await put(path, id, sent, connection);
     const cuts = nas.engine.provisional?.cuts === true;
     if (nas.engine.provisional !== undefined) {
       assert.ok(nas.engine.provisional.until - Date.now() <= confirmWithin * 1000);
       // Not by another way, not by a connection that is older, but by this one.
       nas.engine.heard(other, performance.now());
-      nas.engine.heard(way, before);
+      nas.engine.heard(connection, before);
       assert.notEqual(nas.engine.provisional, undefined);
     }
     return cuts;
@@ -132,12 +132,12 @@ test('a caller whose address, interface or route changes must come again by the 
 
 test('a caller whose door is closed must come again by one that was opened, and else it opens again', async () => {
   await using nas = await appliance();
-  const settings = (sent: object, way: Way, seconds?: number) =>
-    nas.engine.change('change the settings', { actor: 'root', request: 'r', way, ...(seconds === undefined ? {} : { confirmWithin: seconds }) }, (draft) =>
+  const settings = (sent: object, connection: ClientConnection, seconds?: number) =>
+    nas.engine.change('change the settings', { actor: 'root', request: 'r', connection, ...(seconds === undefined ? {} : { confirmWithin: seconds }) }, (draft) =>
       draft.update(systemSettings, 1, sent),
     );
-  const own: Way = { local: '192.0.2.7', port: 8080, remote: '192.0.2.50' };
-  const http: Way = { ...own, port: 80 };
+  const own: ClientConnection = { local: '192.0.2.7', port: 8080, remote: '192.0.2.50' };
+  const http: ClientConnection = { ...own, port: 80 };
   const cutting = () => nas.engine.provisional?.cuts;
   const open = async () => new Set((await nas.host.web.served()).map(({ port }) => port));
   await settings({ stg_guiport: 80 }, own);

@@ -223,7 +223,7 @@ test('a template that jails were made of stays as it is, and so does the place o
 });
 
 test('while jails start, other changes go their way', async (t) => {
-  const gate = Promise.withResolvers<void>();
+  const authenticator = Promise.withResolvers<void>();
   let holding = false;
   const { api } = await withJails(t, {
     around: (host) => ({
@@ -235,7 +235,7 @@ test('while jails start, other changes go their way', async (t) => {
         detach: (name, destination) => host.jails.detach(name, destination),
         furnish: (folder, source, watch) => host.jails.furnish(folder, source, watch),
         async start(name) {
-          if (holding) await gate.promise;
+          if (holding) await authenticator.promise;
           await host.jails.start(name);
         },
       },
@@ -250,7 +250,7 @@ test('while jails start, other changes go their way', async (t) => {
   holding = true;
   const starts = ids.map((id) => api.post(`jails/jails/${id}/start/`));
   await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_name: 'media' });
-  gate.resolve();
+  authenticator.resolve();
   assert.deepEqual(new Set((await Promise.all(starts)).map(({ status }) => status)), new Set([202]));
   assert.deepEqual(new Set((await api.list('jails/jails/')).map((jail) => jail['jail_status'])), new Set(['Running']));
 });

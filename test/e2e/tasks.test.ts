@@ -103,7 +103,7 @@ test('a volume that is not there is never copied over', async (t) => {
 });
 
 test('one run at a time, and what the end of the daemon ended is reported so', async () => {
-  const gate = Promise.withResolvers<void>();
+  const authenticator = Promise.withResolvers<void>();
   const one = await appliance({
     around: (host) => ({
       ...host,
@@ -112,7 +112,7 @@ test('one run at a time, and what the end of the daemon ended is reported so', a
         run: (command) => host.commands.run(command),
         async runProgram({ signal }) {
           const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-          await Promise.race([gate.promise, aborted]);
+          await Promise.race([authenticator.promise, aborted]);
           return { status: signal.aborted ? 143 : 0, stdout: '', stderr: '' };
         },
       },

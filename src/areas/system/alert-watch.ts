@@ -13,7 +13,7 @@ const looksPerInspection = 10;
 /** Milliseconds after which a notice that somebody has dismissed is forgotten. */
 const forgotten = 7 * 86_400_000;
 
-const asker = { actor: 'holdfast', request: '' };
+const context = { actor: 'holdfast', request: '' };
 
 /** Looks for alerts, mails each that is new once, and forgets the notes of those whose cause has gone. */
 export class AlertWatch {
@@ -69,7 +69,7 @@ export class AlertWatch {
     // A full disk must not become a mail every minute.
     const mailed = alerts.map(({ id }) => id).filter((id) => this.#unnoted.has(id));
     if (gone.length === 0 && seen.length === 0 && mailed.length === 0) return;
-    await engine.change('note what was told of alerts', asker, (draft) => {
+    await engine.change('note what was told of alerts', context, (draft) => {
       for (const { id } of gone) if (draft.get(alertNote, id) !== undefined) draft.remove(alertNote, id);
       for (const { id } of seen) if (draft.get(notice, id) !== undefined) draft.remove(notice, id);
       for (const id of mailed) {

@@ -1,5 +1,5 @@
 /** What was found on the machine when Holdfast was installed, as it is asked for beyond the document: `GET found`. */
-import type { Asker, Engine } from '../../engine/engine.ts';
+import type { Engine, RequestContext } from '../../engine/engine.ts';
 import { backupsFolder } from '../../engine/originals.ts';
 import type { Subsystem } from '../../engine/subsystem.ts';
 import { activeServices, unmanagedSubsystem } from '../../engine/takeover.ts';
@@ -32,8 +32,12 @@ export async function listFound(engine: Engine, subsystems: readonly Subsystem[]
 }
 
 /** Lets Holdfast manage a subsystem that was configured by hand. */
-export async function takeFound(engine: Engine, subsystem: string, asker: Asker): Promise<{ readonly subsystem: string; readonly managed: true; readonly originals: string }> {
-  await engine.takeOver(subsystem, asker);
+export async function takeFound(
+  engine: Engine,
+  subsystem: string,
+  context: RequestContext,
+): Promise<{ readonly subsystem: string; readonly managed: true; readonly originals: string }> {
+  await engine.takeOver(subsystem, context);
   return { subsystem, managed: true, originals: backupsFolder };
 }
 

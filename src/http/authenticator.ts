@@ -2,12 +2,12 @@ import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ChecksBusy, longestPassword, type Passwords } from '../engine/passwords.ts';
+import { connectionOf } from './client-connection.ts';
 import { LoginBudget, type Source, sourceOf } from './login-budget.ts';
 import { type RefusedLogin, RefusedLogins } from './refused-logins.ts';
-import { connectionOf } from './way.ts';
 
 /** Who a request speaks for. */
-export interface Caller {
+export interface Principal {
   readonly name: string;
 }
 
@@ -32,12 +32,12 @@ export interface GateOptions {
  * keyed digest of the header is enough, as long as the account still has the hash it was checked against. So a caller
  * whose credential is known never waits for the checks of others, and is never refused because of them.
  */
-export class Gate {
+export class Authenticator {
   readonly #passwords: Passwords;
   readonly #hashOf: HashOf;
   /** Made anew at each start, so that the digests in memory are of no use elsewhere. */
   readonly #key = randomBytes(16).toString('hex');
-  readonly #known = new Map<string, { readonly caller: Caller; readonly against: string }>();
+  readonly #known = new Map<string, { readonly principal: Principal; readonly against: string }>();
   /** Wrong credentials by their digest, with the hash that they do not fit: to send one again is no further guess. */
   readonly #wrong = new Map<string, string>();
   readonly #checking = new Map<string, Check>();
@@ -65,13 +65,13 @@ export class Gate {
   }
 
   /** The caller at once when the header is known, a promise while it is being checked. */
-  admit(message: IncomingMessage): Caller | Refusal | Promise<Caller | Refusal> {
+  admit(message: IncomingMessage): Principal | Refusal | Promise<Principal | Refusal> {
     const header = message.headers.authorization;
     if (header === undefined) return notRight;
     const digest = hash('sha256', this.#key + header);
     const known = this.#known.get(digest);
     if (known !== undefined) {
-      if (known.against === this.#hashOf(known.caller.name)) return known.caller;
+      if (known.against === this.#hashOf(known.principal.name)) return known.principal;
       this.#known.delete(digest);
     }
     const [, token] = /^Token +([\w-]+)\s*$/i.exec(header) ?? [];
@@ -81,7 +81,7 @@ export class Gate {
   }
 
   /** Who comes with a token instead of a password. It is used up, whatever is asked for, and is good for one request. */
-  #admitToken(token: string, { method, url = '', socket }: IncomingMessage): Caller | Refusal {
+  #admitToken(token: string, { method, url = '', socket }: IncomingMessage): Principal | Refusal {
     const digest = hash('sha256', this.#key + token);
     const until = this.#tokens.get(digest) ?? 0;
     this.#tokens.delete(digest);
@@ -91,7 +91,7 @@ export class Gate {
     return notRight;
   }
 
-  #admitUnknown(digest: string, credentials: Credentials, socket: Socket): Refusal | Promise<Caller | Refusal> {
+  #admitUnknown(digest: string, credentials: Credentials, socket: Socket): Refusal | Promise<Principal | Refusal> {
     const connection = connectionOf(socket);
     const source = sourceOf(connection);
     const login = { account: credentials.name.slice(0, longestShown), address: connection.remote, source };
@@ -116,7 +116,7 @@ export class Gate {
     return result;
   }
 
-  async #check(digest: string, { name, password }: Credentials, against: string | undefined, login: Login, callers: readonly Socket[]): Promise<Caller | Refusal> {
+  async #check(digest: string, { name, password }: Credentials, against: string | undefined, login: Login, callers: readonly Socket[]): Promise<Principal | Refusal> {
     const waiting = { rank: () => this.#budget.rank(login.source), isWanted: () => callers.some(({ destroyed }) => !destroyed) };
     try {
       // A name that may not enter costs the same time as a wrong password.
@@ -130,9 +130,9 @@ export class Gate {
       throw error;
     }
     this.#budget.succeeded(login.source);
-    const caller = Object.freeze({ name });
-    remember(this.#known, digest, { caller, against });
-    return caller;
+    const principal = Object.freeze({ name });
+    remember(this.#known, digest, { principal, against });
+    return principal;
   }
 
   /** A wrong credential that was not sent before. */
@@ -150,7 +150,7 @@ export class Gate {
 /** A check that is under way, and whose answer is waited for by these connections. */
 interface Check {
   readonly callers: Socket[];
-  readonly result: Promise<Caller | Refusal>;
+  readonly result: Promise<Principal | Refusal>;
 }
 
 interface Login {

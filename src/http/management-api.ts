@@ -1,39 +1,39 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Asker, Engine } from '../engine/engine.ts';
+import type { Engine, RequestContext } from '../engine/engine.ts';
 import { missing } from '../engine/errors.ts';
 import type { AnyEvent } from '../engine/events.ts';
 import { type Answer, json, nothing, sentence } from './answer.ts';
-import type { Caller, Gate } from './auth.ts';
+import type { Authenticator, Principal } from './authenticator.ts';
 import { bodyOf } from './body-of.ts';
-import { wayOf } from './way.ts';
+import { clientConnectionOf } from './client-connection.ts';
 
 /** Something beyond the document that one area offers. It answers JSON. */
-export type Extra = (body: unknown, asker: Asker) => Promise<unknown>;
+export type ManagementOperation = (body: unknown, context: RequestContext) => Promise<unknown>;
 
 /** What Holdfast offers beyond the document: jobs, schedules, events, what waits to be confirmed, drift, revisions, and tokens for machines that pair. */
-export class BeyondDocument {
+export class ManagementApi {
   readonly #engine: Engine;
-  readonly #gate: Gate;
+  readonly #authenticator: Authenticator;
   readonly #root: string;
-  readonly #extras: ReadonlyMap<string, Extra>;
+  readonly #management: ReadonlyMap<string, ManagementOperation>;
   /** Answers that go on until someone ends them. */
   readonly #listeners = new Set<FastifyReply['raw']>();
 
-  constructor(engine: Engine, gate: Gate, root: string, extras: ReadonlyMap<string, Extra>) {
+  constructor(engine: Engine, authenticator: Authenticator, root: string, management: ReadonlyMap<string, ManagementOperation>) {
     this.#engine = engine;
-    this.#gate = gate;
-    this.#extras = extras;
+    this.#authenticator = authenticator;
+    this.#management = management;
     this.#root = root;
   }
 
-  async answer(request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<Answer> {
+  async answer(request: FastifyRequest, reply: FastifyReply, principal: Principal): Promise<Answer> {
     const { pathname, searchParams } = new URL(request.url, 'http://localhost');
     const [subject = '', id = '', action = ''] = pathname
       .slice(this.#root.length + 1)
       .split('/')
       .filter((part) => part !== '');
-    const extra = this.#extras.get(`${request.method} ${[subject, id, action].filter((part) => part !== '').join('/')}`);
-    if (extra !== undefined) return json(200, await extra(bodyOf(request, false), { actor: caller.name, request: request.id, way: wayOf(request) }));
+    const extra = this.#management.get(`${request.method} ${[subject, id, action].filter((part) => part !== '').join('/')}`);
+    if (extra !== undefined) return json(200, await extra(bodyOf(request, false), { actor: principal.name, request: request.id, connection: clientConnectionOf(request) }));
     const limit = Math.min(Number(searchParams.get('limit')) || 20, 1000);
     switch (`${request.method} ${subject}${id === '' ? '' : '/{id}'}${action === '' ? '' : `/${action}`}`) {
       case 'GET jobs':
@@ -49,7 +49,7 @@ export class BeyondDocument {
       case 'GET confirmation':
         return json(200, this.#confirmation());
       case 'POST tokens':
-        return json(201, this.#gate.issueToken());
+        return json(201, this.#authenticator.issueToken());
       case 'GET drift':
         return json(200, await this.#engine.report());
       case 'GET revisions':

@@ -1,4 +1,4 @@
-import type { Asker, Engine } from '../engine/engine.ts';
+import type { Engine, RequestContext } from '../engine/engine.ts';
 import { invalid, missing, refused } from '../engine/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/fields.ts';
 import { answered, readSent } from '../engine/record.ts';
@@ -18,7 +18,7 @@ export interface Call {
   readonly range: string | undefined;
   /** Reads the body when the operation looks at it; `{}` when there is none and none is needed. */
   body(options: { readonly needed: boolean }): unknown;
-  readonly asker: Asker;
+  readonly context: RequestContext;
 }
 
 interface RequestedChange {
@@ -30,7 +30,7 @@ interface RequestedChange {
 }
 
 /** Carries out requests: what every verb means for each kind of resource, once. */
-export class Interface {
+export class ResourceController {
   readonly #engine: Engine;
   readonly #profile: Profile;
   readonly #root: string;
@@ -74,9 +74,9 @@ export class Interface {
 
   async #changeKept(call: Call, of: Kept, verb: string): Promise<Answer> {
     const { title, make, around } = await this.#changeOf(call, of, verb);
-    const id = await (around?.() ?? this.#engine.change(title, call.asker, make));
+    const id = await (around?.() ?? this.#engine.change(title, call.context, make));
     const waits = this.#engine.provisional;
-    const told: Readonly<Record<string, string>> = waits?.request === call.asker.request ? { 'x-holdfast-confirm-until': new Date(waits.until).toISOString() } : {};
+    const told: Readonly<Record<string, string>> = waits?.request === call.context.request ? { 'x-holdfast-confirm-until': new Date(waits.until).toISOString() } : {};
     if (id === undefined) return nothing(204, told);
     const text = this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id)));
     if (verb === 'update') return jsonText(of.quirks.updated ?? 200, text, told);
@@ -96,7 +96,7 @@ export class Interface {
       };
       if (of.kind !== 'singleton' || of.around === undefined || Object.keys(issues).length > 0) return { title, make };
       const around = of.around.bind(of);
-      const operations = this.#engine.operations(call.asker);
+      const operations = this.#engine.operations(call.context);
       return { title, make, around: () => around({ title, sent, before, operations, make: (draft, more) => void make(draft, more) }).then(() => id) };
     }
     if (of.kind !== 'collection') throw new Error(`${of.path} has no verb ${verb}`);
@@ -131,7 +131,7 @@ export class Interface {
   }
 
   #beforehand(call: Call, of: Kept, sent: SentOf<Fields>, before: RecordOf<Fields> | undefined) {
-    const operations = this.#engine.operations(call.asker);
+    const operations = this.#engine.operations(call.context);
     if (of.kind === 'collection') return of.beforehand?.(sent, operations, before);
     return before === undefined ? undefined : of.beforehand?.(sent, operations, before);
   }
@@ -196,7 +196,7 @@ export class Interface {
     if (of.create === undefined) throw new Error(`${of.path} cannot be created`);
     const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'create');
     throwIssues(issues, of.fields, sent);
-    const item = await of.create(sent, this.#scope(call, of), this.#engine.operations(call.asker));
+    const item = await of.create(sent, this.#scope(call, of), this.#engine.operations(call.context));
     const answer = of.present(item, this.#scope(call, of));
     const key = fieldValue(answer, of.key.name);
     return json(of.quirks.created ?? 201, answer, typeof key === 'number' ? { location: `${this.#root}/${of.path}/${key}/` } : {});
@@ -207,7 +207,7 @@ export class Interface {
     const before = this.#item(call, of);
     const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'update');
     throwIssues(issues);
-    const item = await of.update(before, sent, this.#scope(call, of), this.#engine.operations(call.asker));
+    const item = await of.update(before, sent, this.#scope(call, of), this.#engine.operations(call.context));
     return json(of.quirks.updated ?? 200, of.present(item, this.#scope(call, of)));
   }
 
@@ -216,7 +216,7 @@ export class Interface {
     const item = of.findToRemove === undefined ? this.#item(call, of) : (of.findToRemove(this.#scope(call, of), keyOf(call)) ?? gone(of, keyOf(call)));
     const { sent, issues } = readSent(of.removal ?? {}, of.removal ? call.body({ needed: false }) : {}, 'update');
     throwIssues(issues);
-    await of.remove(item, sent, this.#scope(call, of), this.#engine.operations(call.asker));
+    await of.remove(item, sent, this.#scope(call, of), this.#engine.operations(call.context));
     return nothing(204);
   }
 
@@ -247,7 +247,7 @@ export class Interface {
     const { sent, issues } = action.fields ? readSent(action.fields, call.body({ needed: Object.values(action.fields).some((field) => field.required) }), 'create') : noBody;
     throwIssues(issues, action.fields ?? {}, sent);
     const items = action.items === undefined ? [] : action.bare ? readBare(action.items, call.body({ needed: false })) : readItems(action.items, call.body({ needed: true }));
-    const result = await action.perform({ target, sent, items, scope: this.#scope(call, resource), operations: this.#engine.operations(call.asker) });
+    const result = await action.perform({ target, sent, items, scope: this.#scope(call, resource), operations: this.#engine.operations(call.context) });
     if (result instanceof ActionAnswer) return json(result.status, result.value);
     if (action.answers === 'nothing') return nothing(action.status);
     return action.answers === 'text' ? sentence(action.status, String(result)) : json(action.status, result);

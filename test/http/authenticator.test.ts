@@ -3,7 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { Passwords } from '../../src/engine/passwords.ts';
-import { type Caller, Gate, type Refusal } from '../../src/http/auth.ts';
+import { Authenticator, type Principal, type Refusal } from '../../src/http/authenticator.ts';
 import type { RefusedLogin } from '../../src/http/refused-logins.ts';
 
 const passwords = new Passwords();
@@ -15,10 +15,10 @@ function connectionFrom(address: string): Socket {
   return Object.defineProperty(new Socket(), 'remoteAddress', { value: address });
 }
 
-function gate() {
+function authenticator() {
   const lines: RefusedLogin[] = [];
-  const of = new Gate(passwords, (name) => (name === 'root' ? unix : undefined), { refused: (line) => lines.push(line) });
-  const ask = async (authorization: string, address: string, { method = 'GET', url = '/api/v1.0/services/ftp/' } = {}): Promise<Caller | Refusal> => {
+  const of = new Authenticator(passwords, (name) => (name === 'root' ? unix : undefined), { refused: (line) => lines.push(line) });
+  const ask = async (authorization: string, address: string, { method = 'GET', url = '/api/v1.0/services/ftp/' } = {}): Promise<Principal | Refusal> => {
     const message = new IncomingMessage(connectionFrom(address));
     return of.admit(Object.assign(message, { method, url, headers: { authorization } }));
   };
@@ -29,7 +29,7 @@ const root = { name: 'root' };
 const wrong = { retryAfter: undefined };
 
 test('after five guesses an address waits, without a password being checked; others do not', async () => {
-  const { login, lines } = gate();
+  const { login, lines } = authenticator();
   const answers = [];
   for (let count = 0; count < 20; count += 1) answers.push(await login(`guess ${count}`, '198.51.100.1'));
   assert.deepEqual(answers.slice(0, 5), Array<Refusal>(5).fill(wrong));
@@ -40,26 +40,26 @@ test('after five guesses an address waits, without a password being checked; oth
 });
 
 test('many guesses at once from one address are no way around', async () => {
-  const { login } = gate();
+  const { login } = authenticator();
   const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => login(`guess ${index}`, '198.51.100.1')));
   assert.equal(answers.filter((answer) => 'retryAfter' in answer && answer.retryAfter === undefined).length, 5);
 });
 
 test('a credential that was right once is let in from any address, whatever that address did', async () => {
-  const { login } = gate();
+  const { login } = authenticator();
   assert.deepEqual(await login('right', '203.0.113.1'), root);
   for (let count = 0; count < 20; count += 1) await login(`guess ${count}`, '198.51.100.1');
   assert.deepEqual(await login('right', '198.51.100.1'), root);
 });
 
 test('a program that goes on with an old password locks nobody out of its address', async () => {
-  const { login } = gate();
+  const { login } = authenticator();
   for (let count = 0; count < 100; count += 1) assert.deepEqual(await login('an old one', '198.51.100.1'), wrong);
   assert.deepEqual(await login('right', '198.51.100.1'), root);
 });
 
 test('an attack from a thousand addresses, each of which waits, keeps no new address out', async () => {
-  const { login } = gate();
+  const { login } = authenticator();
   const storm = Array.from({ length: 1000 }, (_, index) => login(`guess ${index}`, `198.51.${100 + (index % 4)}.${index % 250}`));
   const start = performance.now();
   assert.deepEqual(await login('right', '203.0.113.1'), root);
@@ -68,19 +68,19 @@ test('an attack from a thousand addresses, each of which waits, keeps no new add
 });
 
 test('a flood is logged with its number, not line by line', async () => {
-  const { login, lines } = gate();
+  const { login, lines } = authenticator();
   for (let count = 0; count < 1000; count += 1) await login('the same', '198.51.100.1');
   assert.ok(lines.length >= 5 && lines.length < 100, `${lines.length} lines`);
 });
 
 test('a name is logged in at most 64 characters', async () => {
-  const { login, lines } = gate();
+  const { login, lines } = authenticator();
   await login('x', '198.51.100.1', 'n'.repeat(5000));
   assert.equal(lines[0]?.account.length, 64);
 });
 
 test('a pairing token is used up by any request that carries it', async () => {
-  const { of, ask } = gate();
+  const { of, ask } = authenticator();
   const pairing = { method: 'POST', url: '/api/v1.0/storage/replication/pair/' };
   const token = () => `Token ${of.issueToken().token}`;
   const good = token();

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import type { Way } from '../engine/confirm.ts';
+import type { ClientConnection } from '../engine/confirm.ts';
 
 /** The two ends of the connection that a request came by. */
-export function wayOf({ raw: { socket } }: FastifyRequest): Way {
+export function clientConnectionOf({ raw: { socket } }: FastifyRequest): ClientConnection {
   return connectionOf(socket);
 }
 
-export function connectionOf(socket: Socket): Way {
+export function connectionOf(socket: Socket): ClientConnection {
   // A socket that listens for both families writes IPv4 addresses in IPv6 form.
   const plain = (address: string | undefined) => (address ?? '').replace(/^::ffff:/i, '');
   return { local: plain(socket.localAddress), port: socket.localPort ?? 0, remote: plain(socket.remoteAddress) };
