@@ -12,7 +12,7 @@ import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { listFound, takeFound } from './areas/system/found.ts';
 import { machineNames } from './areas/system/machine-names.ts';
-import { NoticeDesk } from './areas/system/notice-desk.ts';
+import { NotificationIntake } from './areas/system/notification-intake.ts';
 import { sendTestMail } from './areas/system/test-mail.ts';
 import { Engine, type Log } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
@@ -64,7 +64,7 @@ export interface App {
   /** The password that was made up, to be shown once. */
   readonly newPassword: string | undefined;
   /** Takes what other programs of the machine have to say. */
-  readonly notices: NoticeDesk;
+  readonly notices: NotificationIntake;
   /** Brings the machine to the configuration; changes can be made when it resolves. Call it once. */
   begin(): Promise<void>;
   /** Finishes what is in hand and lets go of host and store. */
@@ -137,7 +137,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       engine.events.emit('login.refused', login);
     },
   });
-  const notices = new NoticeDesk(engine, log, now);
+  const notices = new NotificationIntake(engine, log, now);
   let watch: AlertWatch | undefined;
   let poolBackups: PoolBackups | undefined;
   const management = new Map<string, ManagementOperation>([

@@ -8,7 +8,7 @@ import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 
 /** Where the daemon is, and who asks it. */
-export interface Door {
+export interface Server {
   readonly url: string;
   readonly user: string;
   readonly password: string;
@@ -29,15 +29,15 @@ export class PluginError extends Error {
 }
 
 /** Installs a plugin by the daemon, and answers a line for the person who asked. */
-export async function installPlugin(bundle: string, { jail, enable = false, start }: Installing, door: Door): Promise<string> {
+export async function installPlugin(bundle: string, { jail, enable = false, start }: Installing, server: Server): Promise<string> {
   // The daemon runs elsewhere on the machine, so it needs the whole path.
   const place = existsSync(bundle) ? resolve(bundle) : bundle;
-  const record = await ask(door, '/api/holdfast/v1/plugins', { bundle: place, enabled: enable, ...(jail === undefined ? {} : { jail }) });
+  const record = await ask(server, '/api/holdfast/v1/plugins', { bundle: place, enabled: enable, ...(jail === undefined ? {} : { jail }) });
   const { id, plugin_name, plugin_version, plugin_jail, plugin_ip, plugin_port } = isObject(record) ? record : {};
   const told = `The plugin ${String(plugin_name)} ${String(plugin_version)} is in the jail ${String(plugin_jail)}, number ${String(id)}.`;
   if (!start) return told;
   try {
-    await ask(door, `/api/v1.0/plugins/plugins/${String(id)}/start/`, {});
+    await ask(server, `/api/v1.0/plugins/plugins/${String(id)}/start/`, {});
   } catch (error) {
     throw new PluginError(`${told} It did not start: ${messageOf(error)}`);
   }
@@ -45,17 +45,17 @@ export async function installPlugin(bundle: string, { jail, enable = false, star
   return `${told} Its page: http://${address.includes(':') ? `[${address}]` : address}:${String(plugin_port)}/`;
 }
 
-async function ask(door: Door, path: string, body: object): Promise<unknown> {
-  const { status, isJson, text } = await post(door, path, JSON.stringify(body)).catch((error: unknown) => {
-    throw new PluginError(`nothing answers at ${door.url}: ${messageOf(error)}`);
+async function ask(server: Server, path: string, body: object): Promise<unknown> {
+  const { status, isJson, text } = await post(server, path, JSON.stringify(body)).catch((error: unknown) => {
+    throw new PluginError(`nothing answers at ${server.url}: ${messageOf(error)}`);
   });
-  if (status === 401) throw new PluginError(`${door.user} may not do this; is HOLDFAST_PASSWORD the password?`);
+  if (status === 401) throw new PluginError(`${server.user} may not do this; is HOLDFAST_PASSWORD the password?`);
   if (status >= 400) throw new PluginError(objection(text));
   return isJson ? JSON.parse(text) : text;
 }
 
 /** Waits as long as it takes: a jail may have to be made of a template that is fetched first. */
-async function post({ url, user, password }: Door, path: string, body: string): Promise<{ readonly status: number; readonly isJson: boolean; readonly text: string }> {
+async function post({ url, user, password }: Server, path: string, body: string): Promise<{ readonly status: number; readonly isJson: boolean; readonly text: string }> {
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
   const sending = (url.startsWith('https:') ? https : http).request(`${url}${path}`, { method: 'POST', headers: { authorization, 'content-type': 'application/json' } });
   sending.end(body);

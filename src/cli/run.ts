@@ -5,7 +5,7 @@ import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 import { StoreError } from '../store/open.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
-import { type Door, type Installing, installPlugin, PluginError } from './plugin.ts';
+import { type Installing, installPlugin, PluginError, type Server } from './plugin.ts';
 import { acceptState, beginAgain, describeState, restoreState, showRecoveryKey } from './recover.ts';
 import { release } from './release.ts';
 import { serve } from './serve.ts';
@@ -70,7 +70,7 @@ export async function run(words: readonly string[]): Promise<void> {
     .option('--url <url>', 'where the daemon is (default: where the settings say that it listens)')
     .option('--user <name>', 'account', 'root')
     .addHelpText('after', '\nThe password is that of HOLDFAST_PASSWORD in the environment, else HOLDFAST_ROOT_PASSWORD as for serve.')
-    .action(async (bundle: string, options: Installing & Partial<Door>) => {
+    .action(async (bundle: string, options: Installing & Partial<Server>) => {
       process.stdout.write(`${await installPlugin(bundle, options, doorOf(options))}\n`);
     });
   try {
@@ -142,7 +142,7 @@ async function releaseMachine(): Promise<void> {
 }
 
 /** Where a daemon of this machine is that has the same settings. */
-function doorOf({ url, user = 'root' }: Partial<Door>): Door {
+function doorOf({ url, user = 'root' }: Partial<Server>): Server {
   const { listen, rootPassword = '' } = readSettings({}, process.env, process.getuid?.() === 0);
   const { address, port } = listen;
   const near = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '[::1]' : address.includes(':') ? `[${address}]` : address;

@@ -108,9 +108,9 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
   const { hostname } = desired;
   if (hostname !== undefined && hostname !== (applied === undefined ? (options.network ?? (await host.network.look())).hostname : applied.hostname))
     await act(`give the machine the name ${hostname}`, () => host.network.rename(hostname), 'network');
-  const { entrances } = desired;
-  if (entrances !== undefined && !isDeepStrictEqual(entrances, applied === undefined ? await host.web.served() : applied.entrances))
-    await act('serve the interface where the settings say', () => host.web.serve(entrances));
+  const { endpoints } = desired;
+  if (endpoints !== undefined && !isDeepStrictEqual(endpoints, applied === undefined ? await host.web.served() : applied.endpoints))
+    await act('serve the interface where the settings say', () => host.web.serve(endpoints));
   if (desired.targets !== undefined) await convergeTargets(host, desired.targets, applied?.targets, act);
   return { actions, touched };
 }

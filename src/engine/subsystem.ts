@@ -3,7 +3,7 @@ import type { Outcome } from '../host/ports/commands.ts';
 import type { Encoding } from '../host/ports/files.ts';
 import type { LinkGoal, Medium } from '../host/ports/network.ts';
 import type { TargetModel } from '../host/ports/targets.ts';
-import type { Entrance } from '../host/ports/web.ts';
+import type { Endpoint } from '../host/ports/web.ts';
 import type { Facts, Topic } from './facts.ts';
 import type { View } from './resource.ts';
 import type { Kept } from './tables.ts';
@@ -54,7 +54,7 @@ export interface Desired {
   /** The iSCSI targets, all of them. */
   readonly targets?: TargetModel;
   /** Where the interface is served besides the door that the daemon was started with, all of it. */
-  readonly entrances?: readonly Entrance[];
+  readonly endpoints?: readonly Endpoint[];
   /** What was left out because it cannot be served now, in words, each with what it belongs to. */
   readonly omissions?: readonly string[];
 }

@@ -2,7 +2,7 @@ import { createTransport } from 'nodemailer';
 import type { RecordOf } from '../../engine/resource.ts';
 import type { emailSettings } from './email.ts';
 
-export interface Letter {
+export interface MailMessage {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
@@ -12,7 +12,7 @@ export interface Letter {
 const patience = 20_000;
 
 /** Sends one letter. What the mail server objects to is the error's message. */
-export async function sendMail(settings: RecordOf<typeof emailSettings.fields>, letter: Letter): Promise<void> {
+export async function sendMail(settings: RecordOf<typeof emailSettings.fields>, mail: MailMessage): Promise<void> {
   const { em_outgoingserver: host, em_port: port, em_security: security, em_smtp, em_user, em_pass, em_fromemail: from } = settings;
   if (host === '' || from === '') throw new Error('There is no mail server yet: em_outgoingserver and em_fromemail say which, and who writes.');
   const transport = createTransport({
@@ -30,7 +30,7 @@ export async function sendMail(settings: RecordOf<typeof emailSettings.fields>, 
     ...(em_smtp ? { auth: { user: em_user ?? '', pass: em_pass ?? '' } } : {}),
   });
   try {
-    await transport.sendMail({ from, to: letter.to, subject: letter.subject, text: letter.text });
+    await transport.sendMail({ from, to: mail.to, subject: mail.subject, text: mail.text });
   } finally {
     transport.close();
   }

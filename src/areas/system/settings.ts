@@ -3,7 +3,7 @@ import { choice, field, flag, good, hidden, nullable, reference, text, where, wr
 import { port } from '../../engine/formats.ts';
 import { action, type RecordOf, singleton, type View } from '../../engine/resource.ts';
 import { machineZone } from '../../engine/schedule.ts';
-import type { Entrance } from '../../host/ports/web.ts';
+import type { Endpoint } from '../../host/ports/web.ts';
 import { quote } from '../../lib/text.ts';
 import { certificate, type Pair, pairOf } from './certificate.ts';
 import { tlsProblem } from './x509.ts';
@@ -135,7 +135,7 @@ function tlsPair(view: View, { stg_guicertificate: id }: Settings): Pair | strin
 }
 
 /** The doors that these settings ask for. */
-export function entrancesOf(view: View, settings: Settings): readonly Entrance[] {
+export function entrancesOf(view: View, settings: Settings): readonly Endpoint[] {
   const { doors_open, stg_guiprotocol: protocol, stg_guiport, stg_guihttpsport, stg_guihttpsredirect } = settings;
   if (!doors_open) return [];
   const addresses = [settings.stg_guiaddress, settings.stg_guiv6address];

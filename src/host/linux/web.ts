@@ -3,61 +3,61 @@ import { createServer as createHttps } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
 import { messageOf } from '../../lib/text.ts';
 import { HostError } from '../ports/index.ts';
-import type { Entrance, Handler, Web } from '../ports/web.ts';
+import type { Endpoint, Handler, Web } from '../ports/web.ts';
 import { http } from './node-http.ts';
 
-interface Door {
-  readonly entrance: Entrance;
+interface Listener {
+  readonly endpoint: Endpoint;
   readonly server: Server;
 }
 
 export class LinuxWeb implements Web {
   #handler: Handler | undefined;
   #connected: (socket: Socket) => void = () => {};
-  #doors: readonly Door[] = [];
-  #served: readonly Entrance[] = [];
+  #listeners: readonly Listener[] = [];
+  #served: readonly Endpoint[] = [];
 
   attach(handler: Handler, connected: (socket: Socket) => void): void {
     this.#handler = handler;
     this.#connected = connected;
   }
 
-  async serve(entrances: readonly Entrance[]): Promise<void> {
-    const staying = this.#doors.filter((door) => entrances.some((one) => isSame(one, door.entrance)));
-    const leaving = this.#doors.filter((door) => !staying.includes(door));
-    const coming = entrances.filter((one) => !staying.some((door) => isSame(one, door.entrance)));
+  async serve(endpoints: readonly Endpoint[]): Promise<void> {
+    const staying = this.#listeners.filter((listener) => endpoints.some((one) => isSame(one, listener.endpoint)));
+    const leaving = this.#listeners.filter((listener) => !staying.includes(listener));
+    const coming = endpoints.filter((one) => !staying.some((listener) => isSame(one, listener.endpoint)));
     // One that is to be opened may need the port of one that is to be closed.
-    const shut = leaving.filter(({ entrance }) => coming.some(({ port }) => port === entrance.port));
-    for (const door of shut) close(door);
-    const opened: Door[] = [];
+    const shut = leaving.filter(({ endpoint }) => coming.some(({ port }) => port === endpoint.port));
+    for (const listener of shut) close(listener);
+    const opened: Listener[] = [];
     try {
-      for (const entrance of coming) {
-        const door = await this.#open(entrance);
-        if (door !== undefined) opened.push(door);
+      for (const endpoint of coming) {
+        const listener = await this.#open(endpoint);
+        if (listener !== undefined) opened.push(listener);
       }
     } catch (error) {
-      for (const door of opened) close(door);
-      const again = await Promise.all(shut.map(({ entrance }) => this.#open(entrance)));
-      this.#doors = [...this.#doors.filter((door) => !shut.includes(door)), ...again.filter((door) => door !== undefined)];
+      for (const listener of opened) close(listener);
+      const again = await Promise.all(shut.map(({ endpoint }) => this.#open(endpoint)));
+      this.#listeners = [...this.#listeners.filter((listener) => !shut.includes(listener)), ...again.filter((listener) => listener !== undefined)];
       throw error;
     }
-    for (const door of leaving) if (!shut.includes(door)) close(door);
-    this.#doors = [...staying, ...opened];
-    this.#served = entrances;
+    for (const listener of leaving) if (!shut.includes(listener)) close(listener);
+    this.#listeners = [...staying, ...opened];
+    this.#served = endpoints;
   }
 
-  async served(): Promise<readonly Entrance[]> {
+  async served(): Promise<readonly Endpoint[]> {
     return this.#served;
   }
 
   close(): void {
-    for (const door of this.#doors) close(door);
-    this.#doors = [];
+    for (const listener of this.#listeners) close(listener);
+    this.#listeners = [];
   }
 
   /** Undefined for the whole of an address family that this machine does not have. */
-  async #open(entrance: Entrance): Promise<Door | undefined> {
-    const { address, port, tls, redirectTo } = entrance;
+  async #open(endpoint: Endpoint): Promise<Listener | undefined> {
+    const { address, port, tls, redirectTo } = endpoint;
     const handler = redirectTo === undefined ? this.#handler : redirecting(redirectTo);
     if (handler === undefined) throw new Error('nobody answers at the doors yet');
     const shown = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
@@ -71,7 +71,7 @@ export class LinuxWeb implements Web {
           resolve();
         });
       });
-      return { entrance, server };
+      return { endpoint, server };
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
       if (address === '::' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL')) return undefined;
@@ -86,12 +86,12 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'the daemon may not use this port.',
 };
 
-function isSame(a: Entrance, b: Entrance): boolean {
+function isSame(a: Endpoint, b: Endpoint): boolean {
   return a.address === b.address && a.port === b.port && a.tls?.chain === b.tls?.chain && a.tls?.key === b.tls?.key && a.redirectTo === b.redirectTo;
 }
 
 /** It takes nobody any more; who is being answered is answered to the end. */
-function close({ server }: Door): void {
+function close({ server }: Listener): void {
   server.close();
   server.closeIdleConnections();
 }

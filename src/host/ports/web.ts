@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** One door of the interface besides the one that the daemon was started with. */
-export interface Entrance {
+export interface Endpoint {
   readonly address: string;
   readonly port: number;
   /** In PEM; without it the door is plain HTTP. */
@@ -22,8 +22,8 @@ export interface Web {
    * Opens these doors and closes all others. What is being answered is answered to its end. When one cannot be opened,
    * all is as before, and the failure says which and why.
    */
-  serve(entrances: readonly Entrance[]): Promise<void>;
+  serve(endpoints: readonly Endpoint[]): Promise<void>;
 
   /** The doors that `serve` opened last. */
-  served(): Promise<readonly Entrance[]>;
+  served(): Promise<readonly Endpoint[]>;
 }

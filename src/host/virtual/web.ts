@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { HostError } from '../ports/index.ts';
-import type { Entrance, Web } from '../ports/web.ts';
+import type { Endpoint, Web } from '../ports/web.ts';
 import { isNumber, isText, listOf, Memory, optional, shapeOf } from './state.ts';
 
 /** Ports that other programs of the machine have. */
@@ -9,7 +9,7 @@ const taken: ReadonlySet<number> = new Set([21, 22, 139, 445]);
 /** The machine's own addresses. */
 const own: ReadonlySet<string> = new Set(['0.0.0.0', '::', '127.0.0.1', '::1', '192.0.2.7', '2001:db8::7']);
 
-const isEntrance = shapeOf<Entrance>({
+const isEntrance = shapeOf<Endpoint>({
   address: isText,
   port: isNumber,
   tls: optional(shapeOf<{ chain: string; key: string }>({ chain: isText, key: isText })),
@@ -18,24 +18,24 @@ const isEntrance = shapeOf<Entrance>({
 
 /** Opens nothing: who runs the virtual host is reached where it was started. It knows what a machine would refuse. */
 export class VirtualWeb implements Web {
-  readonly #memory: Memory<readonly Entrance[]>;
+  readonly #memory: Memory<readonly Endpoint[]>;
 
   constructor(path: string) {
-    this.#memory = new Memory<readonly Entrance[]>(path, listOf(isEntrance), Object.freeze([]));
+    this.#memory = new Memory<readonly Endpoint[]>(path, listOf(isEntrance), Object.freeze([]));
   }
 
   attach(): void {}
 
-  async serve(entrances: readonly Entrance[]): Promise<void> {
-    for (const { address, port } of entrances) {
+  async serve(endpoints: readonly Endpoint[]): Promise<void> {
+    for (const { address, port } of endpoints) {
       const shown = `${isIPv4(address) ? address : `[${address}]`}:${port}`;
       if (!own.has(address)) throw new HostError(`cannot listen on ${shown}: this machine does not have the address.`);
       if (taken.has(port)) throw new HostError(`cannot listen on ${shown}: another program has this port.`);
     }
-    this.#memory.keep(Object.freeze(entrances.map((one) => Object.freeze({ ...one }))));
+    this.#memory.keep(Object.freeze(endpoints.map((one) => Object.freeze({ ...one }))));
   }
 
-  async served(): Promise<readonly Entrance[]> {
+  async served(): Promise<readonly Endpoint[]> {
     return this.#memory.value;
   }
 }

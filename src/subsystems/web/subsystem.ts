@@ -9,7 +9,7 @@ export const webSubsystem: Subsystem = {
   says: 'The interface itself, where the system settings say.',
   reads: [systemSettings, certificate],
   after: ['network'],
-  render: (view) => ({ entrances: entrancesOf(view, view.only(systemSettings)) }),
+  render: (view) => ({ endpoints: entrancesOf(view, view.only(systemSettings)) }),
 };
 
 /** The door that a caller came in by. The one that the daemon was started with is none of them: nothing takes it away. */

@@ -6,14 +6,14 @@ import { smartSettings } from '../services/smart.ts';
 import { upsSettings } from '../services/ups.ts';
 import { alertNote, noticeAlertId } from './alert.ts';
 import { emailSettings } from './email.ts';
-import { type Letter, sendMail } from './mail.ts';
+import { type MailMessage, sendMail } from './mail.ts';
 import { type Meaning, meaningOf, notice, readTold, type Told } from './notice.ts';
 
 /**
  * Takes what smartd and upsmon have to say: it becomes an alert, and a letter to those whom their settings name. When
  * they name nobody, or the letter cannot be sent, whoever is told of alerts is told of this one.
  */
-export class NoticeDesk {
+export class NotificationIntake {
   readonly #engine: Engine;
   readonly #log: Log;
   readonly #now: () => number;
@@ -32,7 +32,7 @@ export class NoticeDesk {
     if (told === undefined || meaning === undefined) return 'This is no event of smartd or upsmon.';
     const { source, subject } = told;
     const { view } = this.#engine.world;
-    const letter = view.only(emailSettings).em_outgoingserver === '' ? undefined : letterOf(view, told, meaning, new Date(this.#now()));
+    const mail = view.only(emailSettings).em_outgoingserver === '' ? undefined : letterOf(view, told, meaning, new Date(this.#now()));
     const alert = noticeAlertId({ source, subject, kind: meaning.kind });
     await this.#engine.change(`note that ${source} said ${told.event} of ${subject}`, { actor: source, request: '' }, (draft) => {
       for (const one of draft.all(notice)) if (one.source === source && one.subject === subject && one.kind === meaning.kind) draft.remove(notice, one.id);
@@ -42,9 +42,9 @@ export class NoticeDesk {
       if (meaning.level === 'ends') return;
       draft.create(notice, { source, subject, kind: meaning.kind, level: meaning.level, message: meaning.message, at: this.#now() });
       // The letter is on its way, so that nobody else writes one.
-      if (letter !== undefined) draft.create(alertNote, { alert, mailed: true });
+      if (mail !== undefined) draft.create(alertNote, { alert, mailed: true });
     });
-    if (letter !== undefined) this.#writing = this.#writing.then(() => this.#write(letter, alert));
+    if (mail !== undefined) this.#writing = this.#writing.then(() => this.#write(mail, alert));
     return undefined;
   }
 
@@ -62,9 +62,9 @@ export class NoticeDesk {
     });
   }
 
-  async #write(letter: Letter, alert: string): Promise<void> {
+  async #write(mail: MailMessage, alert: string): Promise<void> {
     try {
-      await sendMail(this.#engine.world.view.only(emailSettings), letter);
+      await sendMail(this.#engine.world.view.only(emailSettings), mail);
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, 'could not mail what a program said');
       // Whoever is told of alerts is told of it instead.
@@ -79,7 +79,7 @@ export class NoticeDesk {
 }
 
 /** Whom the settings of the program name, and what they are written. */
-export function letterOf(view: View, { source, subject }: Told, { message }: Meaning, at: Date): Letter | undefined {
+export function letterOf(view: View, { source, subject }: Told, { message }: Meaning, at: Date): MailMessage | undefined {
   const { gc_hostname: host } = view.only(networkSettings);
   if (source === 'smartd') {
     const { smart_email } = view.only(smartSettings);
