@@ -54,7 +54,7 @@ export function recordIn(value: unknown, shape: Shape, told: string): Body {
   ensure(isObject(value), `${told} does not answer an object`);
   const problems = Object.entries(shape).flatMap(([name, kind]) => {
     if (!Object.hasOwn(value, name)) return [`${name} is missing`];
-    return kind.fits(value[name]) ? [] : [`${name} is ${shown(value[name])}, not ${kind.says}`];
+    return kind.fits(value[name]) ? [] : [`${name} is ${shown(value[name])}, not ${kind.description}`];
   });
   ensure(problems.length === 0, `${told}: ${problems.join('; ')}`);
   return value;

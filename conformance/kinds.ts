@@ -1,6 +1,6 @@
 /** What the document says a value is. */
 export interface Kind {
-  readonly says: string;
+  readonly description: string;
   fits(value: unknown): boolean;
   /** The members of a closed list, which the document names one by one. */
   readonly members?: readonly (string | number)[];
@@ -9,8 +9,8 @@ export interface Kind {
 /** The fields of a record, as the document names them. */
 export type Shape = Readonly<Record<string, Kind>>;
 
-function kind(says: string, fits: (value: unknown) => boolean): Kind {
-  return Object.freeze({ says, fits });
+function kind(description: string, fits: (value: unknown) => boolean): Kind {
+  return Object.freeze({ description, fits });
 }
 
 export const text = kind('a string', (value) => typeof value === 'string');
@@ -22,16 +22,16 @@ export const object = kind('an object', (value) => typeof value === 'object' && 
 
 /** Null when it is unset. */
 export function maybe(of: Kind): Kind {
-  return Object.freeze({ ...of, says: `${of.says} or null`, fits: (value: unknown) => value === null || of.fits(value) });
+  return Object.freeze({ ...of, description: `${of.description} or null`, fits: (value: unknown) => value === null || of.fits(value) });
 }
 
 export function either(one: Kind, other: Kind): Kind {
-  return kind(`${one.says} or ${other.says}`, (value) => one.fits(value) || other.fits(value));
+  return kind(`${one.description} or ${other.description}`, (value) => one.fits(value) || other.fits(value));
 }
 
 /** One of a closed list. */
 export function oneOf(...members: readonly (string | number)[]): Kind {
-  return Object.freeze({ says: `one of ${members.join(', ')}`, fits: (value: unknown) => members.some((member) => member === value), members });
+  return Object.freeze({ description: `one of ${members.join(', ')}`, fits: (value: unknown) => members.some((member) => member === value), members });
 }
 
 /** One of a closed list, or unset. */

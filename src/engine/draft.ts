@@ -265,14 +265,14 @@ export class LayeredDraft implements Draft {
     for (const [name, field] of Object.entries(of.fields)) {
       const value = record[name];
       if (value === undefined || value === null || value === before?.[name] || this.issues.has(name)) continue;
-      const sentence = field.agrees?.(value, this.facts);
+      const sentence = field.checkOnHost?.(value, this.facts);
       if (sentence !== undefined) this.issues.add(name, sentence);
       if (field.refers !== undefined && typeof value === 'number' && !this.#exists(field.refers.to, value)) {
         this.issues.add(name, `Nothing with the id ${value} is at ${field.refers.to}.`);
       }
     }
     if (of.kind !== 'collection') return;
-    for (const { fields, caseless, says } of of.unique) {
+    for (const { fields, caseless, description } of of.unique) {
       const names = fields.map((name) => (caseless === true ? `${name}~` : name));
       const [field] = fields;
       if (field === undefined || (record[field] ?? null) === null) continue;
@@ -282,7 +282,7 @@ export class LayeredDraft implements Draft {
           .like(record, names)
           .some((other) => other.id !== record['id'])
       )
-        this.issues.add(field, says);
+        this.issues.add(field, description);
     }
   }
 

@@ -15,7 +15,7 @@ export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly o
 /** One value of a record: what it means, how it is written in JSON, and how a sent value becomes it. */
 export interface Field<out T = unknown, out U extends Use = Use> {
   /** A sentence for the reader of the interface's description. */
-  readonly says: string;
+  readonly description: string;
   readonly use: U;
   /** Must be sent on create; an update may leave it as it is. */
   readonly required: boolean;
@@ -37,7 +37,7 @@ export interface Field<out T = unknown, out U extends Use = Use> {
   readonly refers: Reference | undefined;
   read(sent: unknown): Reading<T>;
   /** What is wrong with the value on this machine, if anything: a path on no volume, an account that does not exist. */
-  agrees?(value: T, facts: Facts): string | undefined;
+  checkOnHost?(value: T, facts: Facts): string | undefined;
 }
 
 export interface Reference {
@@ -56,18 +56,18 @@ export const wrong = (sentence: string): { readonly ok: false; readonly wrong: s
 
 /** What the maker of a field must say. The rest has an ordinary value. */
 interface Making<T> {
-  readonly says: string;
+  readonly description: string;
   readonly schema: JsonObject;
   readonly accepts?: JsonObject;
   readonly initial?: T | undefined;
   readonly blank?: T | undefined;
   readonly read: (sent: unknown) => Reading<T>;
-  readonly agrees?: (value: T, facts: Facts) => string | undefined;
+  readonly checkOnHost?: (value: T, facts: Facts) => string | undefined;
 }
 
 export function field<T>(making: Making<T>): Field<T, 'plain'> {
   return Object.freeze({
-    says: making.says,
+    description: making.description,
     use: 'plain' as const,
     required: false,
     createOnly: false,
@@ -78,7 +78,7 @@ export function field<T>(making: Making<T>): Field<T, 'plain'> {
     accepts: making.accepts ?? making.schema,
     refers: undefined,
     read: making.read,
-    ...(making.agrees === undefined ? {} : { agrees: making.agrees }),
+    ...(making.checkOnHost === undefined ? {} : { checkOnHost: making.checkOnHost }),
   });
 }
 
@@ -130,12 +130,12 @@ export function nullable<T>(of: Field<T, 'plain'>): Field<T | null, 'plain'> {
     schema: { anyOf: [of.schema, { type: 'null' }] },
     accepts: { anyOf: [of.accepts, { type: 'null' }] },
     read: (sent: unknown): Reading<T | null> => (typeof sent === 'string' && sent.trim() === '' ? good(null) : of.read(sent)),
-    agrees: (value: T | null, facts: Facts) => (value === null ? undefined : of.agrees?.(value, facts)),
+    checkOnHost: (value: T | null, facts: Facts) => (value === null ? undefined : of.checkOnHost?.(value, facts)),
   });
 }
 
 /** The same field with further conditions on its value. `problem` answers what is wrong, or nothing. */
-export function where<T, U extends Use>(of: Field<T, U>, problem: (value: T) => string | undefined): Field<T, U> {
+export function refine<T, U extends Use>(of: Field<T, U>, problem: (value: T) => string | undefined): Field<T, U> {
   const read = (sent: unknown): Reading<T> => {
     const reading = of.read(sent);
     if (!reading.ok) return reading;
@@ -146,14 +146,14 @@ export function where<T, U extends Use>(of: Field<T, U>, problem: (value: T) => 
 }
 
 /** The same field with a condition that only the machine can answer. An unset text is not asked about. */
-export function onMachine<T, U extends Use>(of: Field<T, U>, agrees: (value: T, facts: Facts) => string | undefined): Field<T, U> {
-  return Object.freeze({ ...of, agrees: (value: T, facts: Facts) => (value === '' ? undefined : (of.agrees?.(value, facts) ?? agrees(value, facts))) });
+export function onMachine<T, U extends Use>(of: Field<T, U>, checkOnHost: (value: T, facts: Facts) => string | undefined): Field<T, U> {
+  return Object.freeze({ ...of, checkOnHost: (value: T, facts: Facts) => (value === '' ? undefined : (of.checkOnHost?.(value, facts) ?? checkOnHost(value, facts))) });
 }
 
 // Kinds of values --------------------------------------------------------------------------------------------------
 
 interface TextOptions {
-  readonly says: string;
+  readonly description: string;
   /** Characters, 255 unless told. */
   readonly max?: number;
   readonly initial?: string;
@@ -170,7 +170,7 @@ interface TextOptions {
 export function text(options: TextOptions): Field<string, 'plain'> {
   const max = options.max ?? 255;
   return field({
-    says: options.says,
+    description: options.description,
     initial: options.initial ?? '',
     blank: options.initial === undefined || options.initial === '' ? '' : options.initial,
     schema: { type: 'string', maxLength: max, ...(options.pattern ? { pattern: `^$|${options.pattern.source}` } : {}) },
@@ -191,7 +191,7 @@ export function text(options: TextOptions): Field<string, 'plain'> {
 }
 
 interface IntegerOptions {
-  readonly says: string;
+  readonly description: string;
   readonly min?: number;
   readonly max?: number;
   readonly initial?: number;
@@ -203,7 +203,7 @@ export function integer(options: IntegerOptions): Field<number, 'plain'> {
   const max = options.max ?? Number.MAX_SAFE_INTEGER;
   const bounds = { ...(options.min === undefined ? {} : { minimum: min }), ...(options.max === undefined ? {} : { maximum: max }) };
   return field({
-    says: options.says,
+    description: options.description,
     initial: options.initial,
     schema: { type: 'integer', ...bounds },
     accepts: {
@@ -225,9 +225,9 @@ export function integer(options: IntegerOptions): Field<number, 'plain'> {
 }
 
 /** Yes or no, also as 0, 1 or the words in any letter case. `null` means no (gaps 1.5). */
-export function flag(initial: boolean, options: { readonly says: string }): Field<boolean, 'plain'> {
+export function flag(initial: boolean, options: { readonly description: string }): Field<boolean, 'plain'> {
   return field({
-    says: options.says,
+    description: options.description,
     initial,
     blank: false,
     schema: { type: 'boolean' },
@@ -243,7 +243,7 @@ export function flag(initial: boolean, options: { readonly says: string }): Fiel
 }
 
 interface ChoiceOptions<V extends string> {
-  readonly says: string;
+  readonly description: string;
   readonly initial?: NoInfer<V>;
   /** Other spellings that clients send, and what they mean. */
   readonly also?: Readonly<Record<string, NoInfer<V>>>;
@@ -252,7 +252,7 @@ interface ChoiceOptions<V extends string> {
 /** One of a closed list of words. */
 export function choice<const V extends string>(values: readonly V[], options: ChoiceOptions<V>): Field<V, 'plain'> {
   return field<V>({
-    says: options.says,
+    description: options.description,
     initial: options.initial,
     schema: { enum: [...values] },
     accepts: { enum: [...values, ...Object.keys(options.also ?? {})] },
@@ -267,10 +267,10 @@ export function choice<const V extends string>(values: readonly V[], options: Ch
 }
 
 /** A list; a single value is taken as a list of one (gaps 1.5), an unset one is empty. */
-export function list<T>(of: Field<T>, options: { readonly says: string; readonly initial?: readonly T[]; readonly max?: number }): Field<readonly T[], 'plain'> {
+export function list<T>(of: Field<T>, options: { readonly description: string; readonly initial?: readonly T[]; readonly max?: number }): Field<readonly T[], 'plain'> {
   const max = options.max ?? 1000;
   return field<readonly T[]>({
-    says: options.says,
+    description: options.description,
     initial: options.initial ?? [],
     blank: [],
     schema: { type: 'array', items: of.schema, maxItems: max },
@@ -286,14 +286,14 @@ export function list<T>(of: Field<T>, options: { readonly says: string; readonly
       }
       return good(Object.freeze(values));
     },
-    agrees: (values, facts) => values.map((value) => of.agrees?.(value, facts)).find((sentence) => sentence !== undefined),
+    checkOnHost: (values, facts) => values.map((value) => of.checkOnHost?.(value, facts)).find((sentence) => sentence !== undefined),
   });
 }
 
 /** A JSON object that clients keep for themselves. It is answered as it was sent. */
-export function freeObject(options: { readonly says: string; readonly maxBytes: number }): Field<Readonly<Record<string, unknown>>, 'plain'> {
+export function freeObject(options: { readonly description: string; readonly maxBytes: number }): Field<Readonly<Record<string, unknown>>, 'plain'> {
   return field<Readonly<Record<string, unknown>>>({
-    says: options.says,
+    description: options.description,
     initial: Object.freeze({}),
     blank: Object.freeze({}),
     schema: { type: 'object' },
@@ -306,7 +306,7 @@ export function freeObject(options: { readonly says: string; readonly maxBytes: 
 }
 
 interface ReferenceOptions {
-  readonly says: string;
+  readonly description: string;
   readonly onRemove: Reference['onRemove'];
   readonly holds?: NonNullable<Reference['holds']>;
 }
@@ -314,7 +314,7 @@ interface ReferenceOptions {
 /** The id of a record of another collection, named by its path. That the record exists is checked by the engine. */
 export function reference(to: string, options: ReferenceOptions): Field<number, 'plain'> {
   return Object.freeze({
-    ...integer({ says: options.says, min: 1 }),
+    ...integer({ description: options.description, min: 1 }),
     refers: { to, onRemove: options.onRemove, ...(options.holds === undefined ? {} : { holds: options.holds }) },
   });
 }

@@ -5,12 +5,12 @@ import { isWithin, normalPath } from '../lib/path.ts';
 import { parseSize } from '../lib/size.ts';
 import { quote, words } from '../lib/text.ts';
 import type { Facts } from './facts.ts';
-import { type Field, field, good, integer, onMachine, text, where, wrong } from './fields.ts';
+import { type Field, field, good, integer, onMachine, refine, text, wrong } from './fields.ts';
 
 /** The formats of values that more than one resource has. Each is described and tested once, and used by name. */
 
 interface Says {
-  readonly says: string;
+  readonly description: string;
 }
 
 /** Where every volume is mounted. */
@@ -25,8 +25,8 @@ export function volumeOf(path: string, facts: Facts): string | undefined {
  * An absolute path at or below a volume, kept without `..`, repeated and trailing slashes; with `asSent` in the spelling
  * it was sent in (gaps 1.11).
  */
-export function volumePath({ says, asSent = false }: Says & { readonly asSent?: boolean }): Field<string, 'plain'> {
-  const plain = text({ says, max: 255 });
+export function volumePath({ description, asSent = false }: Says & { readonly asSent?: boolean }): Field<string, 'plain'> {
+  const plain = text({ description, max: 255 });
   const normal = field({
     ...plain,
     schema: { type: 'string', maxLength: 255, pattern: '^(/mnt/.*)?$' },
@@ -43,19 +43,21 @@ export function volumePath({ says, asSent = false }: Says & { readonly asSent?: 
 }
 
 /** The name of a user that the machine knows. */
-export function userName({ says, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
-  return onMachine(accountText(says, max, initial), (name, facts) => (facts.accounts.users.some((user) => user.name === name) ? undefined : `No user is called ${quote(name)}.`));
+export function userName({ description, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+  return onMachine(accountText(description, max, initial), (name, facts) =>
+    facts.accounts.users.some((user) => user.name === name) ? undefined : `No user is called ${quote(name)}.`,
+  );
 }
 
 /** The name of a group that the machine knows. */
-export function groupName({ says, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
-  return onMachine(accountText(says, max, initial), (name, facts) =>
+export function groupName({ description, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+  return onMachine(accountText(description, max, initial), (name, facts) =>
     facts.accounts.groups.some((group) => group.name === name) ? undefined : `No group is called ${quote(name)}.`,
   );
 }
 
-function accountText(says: string, max: number, initial = ''): Field<string, 'plain'> {
-  return text({ says, max, initial, pattern: /^[^\s:,]+$/, rule: 'An account name has no blanks, commas or colons.' });
+function accountText(description: string, max: number, initial = ''): Field<string, 'plain'> {
+  return text({ description, max, initial, pattern: /^[^\s:,]+$/, rule: 'An account name has no blanks, commas or colons.' });
 }
 
 /** Shells that clients of the interface name from habit; a machine without one of them gives its users its own. */
@@ -73,33 +75,33 @@ export const foreignShells: readonly string[] = [
 export const noShell = '/usr/sbin/nologin';
 
 /** A login shell of the machine, or one that clients name from habit. */
-export function loginShell({ says, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
-  return onMachine(text({ says, initial, max: 255, pattern: /^\/[\w./+-]+$/, rule: 'A shell is an absolute path.' }), (path, { accounts }) =>
+export function loginShell({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+  return onMachine(text({ description, initial, max: 255, pattern: /^\/[\w./+-]+$/, rule: 'A shell is an absolute path.' }), (path, { accounts }) =>
     path === noShell || accounts.shells.includes(path) || foreignShells.includes(path) ? undefined : `${quote(path)} is no shell of this machine: ${accounts.shells.join(', ')}.`,
   );
 }
 
 /** Octal digits in a text, as permissions and masks are written. Empty means unset. */
-export function octal({ says, max, initial = '' }: Says & { readonly max: number; readonly initial?: string }): Field<string, 'plain'> {
+export function octal({ description, max, initial = '' }: Says & { readonly max: number; readonly initial?: string }): Field<string, 'plain'> {
   const top = max.toString(8);
-  return where(text({ says, initial, max: top.length, pattern: /^[0-7]+$/, rule: `Octal digits are wanted, up to ${top}.` }), (value) =>
+  return refine(text({ description, initial, max: top.length, pattern: /^[0-7]+$/, rule: `Octal digits are wanted, up to ${top}.` }), (value) =>
     value !== '' && Number.parseInt(value, 8) > max ? `${value} is above ${top}.` : undefined,
   );
 }
 
 /** Permission bits that something new does not get: three octal digits. */
-export function umask({ says, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
-  return text({ says: `${says} Three octal digits.`, initial, max: 3, pattern: /^[0-7]{3}$/, rule: 'Three octal digits are wanted.' });
+export function umask({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+  return text({ description: `${description} Three octal digits.`, initial, max: 3, pattern: /^[0-7]{3}$/, rule: 'Three octal digits are wanted.' });
 }
 
 /** A TCP or UDP port. */
-export function port({ says, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
-  return integer({ says, min: 1, max: 65535, ...(initial === undefined ? {} : { initial }) });
+export function port({ description, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
+  return integer({ description, min: 1, max: 65535, ...(initial === undefined ? {} : { initial }) });
 }
 
 /** An IPv4 or IPv6 address. */
-export function ipAddress({ says, initial }: Says & { readonly initial?: string }): Field<string, 'plain'> {
-  return where(text({ says, max: 45, ...(initial === undefined ? {} : { initial }) }), (value) =>
+export function ipAddress({ description, initial }: Says & { readonly initial?: string }): Field<string, 'plain'> {
+  return refine(text({ description, max: 45, ...(initial === undefined ? {} : { initial }) }), (value) =>
     value === '' || isIPv4(value) || isIPv6(value) ? undefined : `${quote(value)} is no IP address.`,
   );
 }
@@ -108,8 +110,8 @@ export function ipAddress({ says, initial }: Says & { readonly initial?: string 
  * E-mail addresses, sent separated by blanks, commas or semicolons, and kept with `between` between them. What is before
  * and behind the @ is left to the mail system.
  */
-export function mailAddresses({ says, between, max = 255 }: Says & { readonly between: ',' | ';'; readonly max?: number }): Field<string, 'plain'> {
-  const plain = text({ says, max });
+export function mailAddresses({ description, between, max = 255 }: Says & { readonly between: ',' | ';'; readonly max?: number }): Field<string, 'plain'> {
+  const plain = text({ description, max });
   return field({
     ...plain,
     read(sent) {
@@ -123,8 +125,8 @@ export function mailAddresses({ says, between, max = 255 }: Says & { readonly be
 }
 
 /** An address of one family. `zone` lets an IPv6 address name the link it holds on, as `fe80::1%em0`. */
-export function addressOf(family: 4 | 6, { says, zone = false }: Says & { readonly zone?: boolean }): Field<string, 'plain'> {
-  return where(text({ says, max: zone ? 61 : 45 }), (value) => {
+export function addressOf(family: 4 | 6, { description, zone = false }: Says & { readonly zone?: boolean }): Field<string, 'plain'> {
+  return refine(text({ description, max: zone ? 61 : 45 }), (value) => {
     const plain = zone ? value.replace(/%[\w.-]{1,15}$/, '') : value;
     return value === '' || parseIp(plain)?.family === family ? undefined : `${quote(value)} is no IPv${family} address.`;
   });
@@ -134,8 +136,8 @@ export function addressOf(family: 4 | 6, { says, zone = false }: Says & { readon
  * Hosts as the daemons' own lists take them: names, addresses, networks, `.domain` suffixes, wildcards, separated by
  * blanks or commas. What a name means is left to the daemon (gaps 6.1: not checked), what characters it has is not.
  */
-export function hostList({ says, max = 2048 }: Says & { readonly max?: number }): Field<string, 'plain'> {
-  return where(text({ says, max, multiline: true }), (value) => {
+export function hostList({ description, max = 2048 }: Says & { readonly max?: number }): Field<string, 'plain'> {
+  return refine(text({ description, max, multiline: true }), (value) => {
     const stranger = words(value).find((word) => !/^[A-Za-z0-9.:/_%*?@[\]-]+$/.test(word));
     return stranger === undefined ? undefined : `${quote(stranger)} is no host, address or network.`;
   });
@@ -145,8 +147,8 @@ export function hostList({ says, max = 2048 }: Says & { readonly max?: number })
  * Lines that a person adds to a daemon's file. They go into a section that is open, so they may neither open another
  * nor end in a backslash that would swallow what follows. What they mean is left to the daemon's checker.
  */
-export function configLines({ says, max = 16_384 }: Says & { readonly max?: number }): Field<string, 'plain'> {
-  return where(text({ says, max, multiline: true }), (value) => {
+export function configLines({ description, max = 16_384 }: Says & { readonly max?: number }): Field<string, 'plain'> {
+  return refine(text({ description, max, multiline: true }), (value) => {
     const header = value.split('\n').find((line) => /^\s*(\[|<\/?(?:global|virtualhost)\b)/i.test(line));
     if (header !== undefined) return `${quote(header.trim())} would begin another section of the file.`;
     return /\\\s*$/.test(value) ? 'The last line must not end in a backslash.' : undefined;
@@ -154,9 +156,9 @@ export function configLines({ says, max = 16_384 }: Says & { readonly max?: numb
 }
 
 /** Bytes, as a number or as people write sizes: `10G`, `1.5 TiB`, `64m` (clients-need V2). */
-export function size({ says, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
+export function size({ description, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
   return field({
-    says,
+    description,
     initial,
     blank: initial,
     schema: { type: 'integer', minimum: 0 },
@@ -169,8 +171,8 @@ export function size({ says, initial }: Says & { readonly initial?: number }): F
 }
 
 /** A time of the day, kept as `09:00:00`; seconds, and a leading zero, may be left out. */
-export function timeOfDay({ says, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
-  const plain = text({ says, initial, max: 8 });
+export function timeOfDay({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+  const plain = text({ description, initial, max: 8 });
   return field({
     ...plain,
     schema: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$' },
@@ -212,8 +214,8 @@ const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
  * One field of a cron schedule: a star, steps, lists and ranges, kept as sent; a list that names every month or every
  * day of the week is kept as a star (gaps 1.11).
  */
-export function cronField(part: CronPart, { says, initial = '*' }: Says & { readonly initial?: string }): Field<string, 'plain'> {
-  const plain = text({ says, max: 100, initial });
+export function cronField(part: CronPart, { description, initial = '*' }: Says & { readonly initial?: string }): Field<string, 'plain'> {
+  const plain = text({ description, max: 100, initial });
   return field({
     ...plain,
     accepts: { anyOf: [plain.accepts, { type: 'array', items: { type: ['string', 'integer'] } }] },
@@ -269,7 +271,7 @@ function namesAll(part: CronPart, value: string): boolean {
   return named.size === (part === 'month' ? 12 : 7) && value.split(',').every((item) => cronNumber(part, item) !== undefined);
 }
 
-const at = (part: CronPart, initial: string, what: string) => cronField(part, { says: `${what} in cron's notation.`, initial });
+const at = (part: CronPart, initial: string, what: string) => cronField(part, { description: `${what} in cron's notation.`, initial });
 
 const minuteField = { minute: at('minute', '00', 'Minutes') };
 

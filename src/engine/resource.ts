@@ -181,7 +181,7 @@ interface Common<F extends Fields, Target> {
   readonly path: string;
   /** What one of them is called, as in `no CIFS share has the id 7`. */
   readonly title: string;
-  readonly says: string;
+  readonly description: string;
   readonly fields: F;
   readonly verbs: readonly Verb[];
   readonly quirks: Quirks;
@@ -254,7 +254,7 @@ export interface Unique<Name extends string = string> {
   readonly fields: readonly Name[];
   /** Texts that differ only in letter case count as the same. */
   readonly caseless?: boolean;
-  readonly says: string;
+  readonly description: string;
 }
 
 export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf<F>> {

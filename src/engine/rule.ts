@@ -3,7 +3,7 @@ import type { Kept, RecordChange } from './tables.ts';
 
 /** What must hold between resources that need not know of one another. */
 export interface Rule {
-  readonly says: string;
+  readonly description: string;
   /** Only changes of these are looked at. */
   readonly reads: readonly Kept[];
   /** Adds an issue to the draft for each thing that `changed` records would break. */

@@ -14,7 +14,7 @@ import type { Kept } from './tables.ts';
  */
 export interface Subsystem {
   readonly name: string;
-  readonly says: string;
+  readonly description: string;
   /** The resources whose records it renders. */
   readonly reads: readonly Kept[];
   /** Programs it starts and stops, by the service manager's names. */

@@ -20,13 +20,13 @@ import type { RecordChange } from './tables.ts';
 /** One record for each subsystem that is unmanaged. A subsystem without one is managed. It has no address of its own. */
 export const unmanagedSubsystem = collection('holdfast/unmanaged', {
   title: 'unmanaged subsystem',
-  says: 'Subsystems that were configured by hand when Holdfast was installed, and that it leaves alone.',
+  description: 'Subsystems that were configured by hand when Holdfast was installed, and that it leaves alone.',
   verbs: [],
   ofMachine: true,
   fields: {
-    subsystem: required(text({ says: 'Name of the subsystem.' })),
-    files: list(text({ says: 'Path of a file.', max: 4096 }), { says: 'Files that a person made or changed.', max: 1000 }),
-    live: list(text({ says: 'A sentence.', max: 1000 }), { says: 'What was configured in the running system.', max: 1000 }),
+    subsystem: required(text({ description: 'Name of the subsystem.' })),
+    files: list(text({ description: 'Path of a file.', max: 4096 }), { description: 'Files that a person made or changed.', max: 1000 }),
+    live: list(text({ description: 'A sentence.', max: 1000 }), { description: 'What was configured in the running system.', max: 1000 }),
   },
 });
 

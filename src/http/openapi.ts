@@ -18,7 +18,7 @@ export function openApi(routes: readonly Route[], options: { readonly version: s
     },
     servers: [{ url: options.root }],
     security: [{ basic: [] }],
-    tags: resources.map((resource) => ({ name: resource.path, description: resource.says })),
+    tags: resources.map((resource) => ({ name: resource.path, description: resource.description })),
     paths: Object.fromEntries(routes.map((route) => [`/${route.pattern.replaceAll('*}', '}')}/`, pathItem(route)])),
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
@@ -74,7 +74,7 @@ function described(field: Field, plainSchema: JsonObject, sample: Json): JsonObj
   const plain = initial === null || typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean';
   return {
     ...schema,
-    description: field.says,
+    description: field.description,
     examples: [sample],
     ...(plain && !field.secret ? { default: initial } : {}),
     ...(field.use === 'readOnly' || field.use === 'live' ? { readOnly: true } : {}),

@@ -3,7 +3,7 @@
 import type { Backup } from '../engine/configuration-store.ts';
 import type { Engine, RequestContext } from '../engine/engine.ts';
 import { invalid, missing } from '../engine/errors.ts';
-import { inputOnly, integer, secret, text, where } from '../engine/fields.ts';
+import { inputOnly, integer, refine, secret, text } from '../engine/fields.ts';
 import { readSent } from '../engine/record.ts';
 import type { Configuration, SentOf } from '../engine/resource.ts';
 import { isObject } from '../lib/json.ts';
@@ -11,12 +11,14 @@ import { quote } from '../lib/text.ts';
 import { newBackupSeal, readBackup, writeBackup } from './backup-file.ts';
 
 const passphrase = inputOnly(
-  secret(where(text({ says: 'What seals the secrets of the file.', max: 256, untrimmed: true }), (value) => (value.length < 8 ? 'It has at least 8 characters.' : undefined))),
+  secret(
+    refine(text({ description: 'What seals the secrets of the file.', max: 256, untrimmed: true }), (value) => (value.length < 8 ? 'It has at least 8 characters.' : undefined)),
+  ),
 );
 
 const backupFields = { passphrase };
 
-const restoreFields = { passphrase, backup: inputOnly(integer({ says: 'Number of a backup that was made by itself, in place of a file.', min: 1 })) };
+const restoreFields = { passphrase, backup: inputOnly(integer({ description: 'Number of a backup that was made by itself, in place of a file.', min: 1 })) };
 
 /** The configuration as one file; with its secrets when there is a passphrase to seal them by. */
 export async function backUp(engine: Engine, body: unknown): Promise<unknown> {

@@ -27,5 +27,5 @@ for (const profile of ['document', 'clients'] satisfies readonly Profile[])
       await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
     });
     after(() => box[Symbol.asyncDispose]());
-    for (const { id, says, holds } of rows) test(`${id}: ${says}`, () => holds({ box, api: box.api, profile }));
+    for (const { id, description, holds } of rows) test(`${id}: ${description}`, () => holds({ box, api: box.api, profile }));
   });

@@ -13,12 +13,12 @@ export interface Nas {
 /** Something that programs rely on: a row of the table of them, by its id. */
 export interface Row {
   readonly id: string;
-  readonly says: string;
+  readonly description: string;
   readonly holds: (nas: Nas) => Promise<void>;
 }
 
-export function row(id: string, says: string, holds: Row['holds']): Row {
-  return Object.freeze({ id, says, holds });
+export function row(id: string, description: string, holds: Row['holds']): Row {
+  return Object.freeze({ id, description, holds });
 }
 
 export type Record_ = Readonly<Record<string, unknown>>;

@@ -13,16 +13,16 @@ import { examples } from '../support/examples.ts';
 
 test('every field of every resource is described by a sentence', () => {
   const wrong: string[] = [];
-  const look = (place: string, says: string) => {
-    if (!/^[A-Z0-9].*[.]$/s.test(says)) wrong.push(`${place}: ${JSON.stringify(says)}`);
+  const look = (place: string, description: string) => {
+    if (!/^[A-Z0-9].*[.]$/s.test(description)) wrong.push(`${place}: ${JSON.stringify(description)}`);
   };
-  for (const { path, says, title, fields, actions } of catalogue) {
-    look(path, says);
+  for (const { path, description, title, fields, actions } of catalogue) {
+    look(path, description);
     assert.notEqual(title, '', path);
-    for (const [name, field] of Object.entries(fields)) look(`${path} ${name}`, field.says);
+    for (const [name, field] of Object.entries(fields)) look(`${path} ${name}`, field.description);
     for (const action of actions) {
       look(`${path} ${action.method} ${action.segment}`, action.title);
-      for (const [name, field] of Object.entries(action.fields ?? {})) look(`${path} ${action.segment} ${name}`, field.says);
+      for (const [name, field] of Object.entries(action.fields ?? {})) look(`${path} ${action.segment} ${name}`, field.description);
     }
   }
   assert.deepEqual(wrong, []);

@@ -24,7 +24,7 @@ async function boxWith(layout: unknown, options: ApplianceOptions & { readonly e
 const tank = (api: Api) => api.expect(200, 'GET', 'storage/volume/tank/');
 const act = (api: Api, action: string, body?: unknown, method = 'POST') => api.send(method, `storage/volume/tank/${action}/`, body);
 
-function says(answer: ApiAnswer, status: number, text: string): void {
+function description(answer: ApiAnswer, status: number, text: string): void {
   assert.deepEqual([answer.status, answer.text], [status, text]);
 }
 
@@ -156,7 +156,7 @@ describe('create and extend (gaps 11.2)', () => {
 describe('status values and transitions (gaps 11.3)', () => {
   test('offline: the device is OFFLINE, the volume DEGRADED; online: both are back', async () => {
     await using box = await boxWith(mirror);
-    says(await act(box.api, 'offline', { label: 'ada0' }), 202, "Disk offline'd.");
+    description(await act(box.api, 'offline', { label: 'ada0' }), 202, "Disk offline'd.");
     assert.deepEqual(
       [(await tank(box.api))['status'], await devicesOf(box.api)],
       [
@@ -168,7 +168,7 @@ describe('status values and transitions (gaps 11.3)', () => {
       ],
     );
     failed(await act(box.api, 'offline', { label: 'ada1' }), /no valid replicas/);
-    says(await act(box.api, 'online', { label: 'ada0' }), 202, "Disk online'd.");
+    description(await act(box.api, 'online', { label: 'ada0' }), 202, "Disk online'd.");
     assert.equal((await tank(box.api))['status'], 'HEALTHY');
     failed(await act(box.api, 'offline', { label: 'gptid/none' }), /no device "gptid\/none"/);
     wrongField(await act(box.api, 'offline', {}), 'label', /required/);
@@ -196,12 +196,12 @@ describe('status values and transitions (gaps 11.3)', () => {
     wrongField(await act(api, 'replace', { label, replace_disk: 'ada0' }), 'replace_disk', /in use/);
     wrongField(await act(api, 'replace', { label, replace_disk: 'ada2' }), 'force', /not empty/);
     wrongField(await act(api, 'replace', { replace_disk: 'ada2' }), 'label', /required/);
-    says(await act(api, 'replace', { label, replace_disk: 'ada2', force: true }), 202, 'Disk replacement started.');
+    description(await act(api, 'replace', { label, replace_disk: 'ada2', force: true }), 202, 'Disk replacement started.');
     const during = await api.expect(200, 'GET', 'storage/volume/tank/status/');
     assert.deepEqual(during['scan'], { kind: 'resilver', state: 'running', percent: 0, errors: 0 });
     failed(await act(api, 'scrub'), /currently resilvering/);
     clock.advance(60_000);
-    says(await act(api, 'scrub'), 202, 'Volume scrub started.');
+    description(await act(api, 'scrub'), 202, 'Volume scrub started.');
     assert.deepEqual(
       [(await tank(api))['status'], await devicesOf(api)],
       [
@@ -221,7 +221,7 @@ describe('status values and transitions (gaps 11.3)', () => {
 
   test('detach: a device leaves its mirror; from what is none it does not', async () => {
     await using box = await boxWith(mirror);
-    says(await act(box.api, 'detach', { label: 'ada0' }), 202, 'Disk detached.');
+    description(await act(box.api, 'detach', { label: 'ada0' }), 202, 'Disk detached.');
     assert.deepEqual(await devicesOf(box.api), [['ada1', 'ONLINE']]);
     failed(await act(box.api, 'detach', { label: 'ada1' }), /only applicable to mirror/);
     assert.equal((await box.api.list('storage/disk/')).length, 8);
@@ -236,7 +236,7 @@ describe('status values and transitions (gaps 11.3)', () => {
       { vdevtype: 'log', disks: ['ada4', 'ada5'] },
     ]);
     failed(await act(box.api, 'remove', { label: 'ada4' }), /part of the log mirror-2/);
-    for (const label of ['ada2', 'ada3', 'mirror-2']) says(await act(box.api, 'remove', { label }), 202, 'Disk removed.');
+    for (const label of ['ada2', 'ada3', 'mirror-2']) description(await act(box.api, 'remove', { label }), 202, 'Disk removed.');
     failed(await act(box.api, 'remove', { label: 'ada0' }), /holds data/);
     assert.deepEqual(await devicesOf(box.api), [
       ['ada0', 'ONLINE'],
@@ -250,7 +250,7 @@ describe('status values and transitions (gaps 11.3)', () => {
     box.machine.zfs.outdate('tank');
     await using again = await box.restart();
     assert.equal((await tank(again.api))['is_upgraded'], false);
-    says(await act(again.api, 'upgrade'), 202, 'Volume has been upgraded.');
+    description(await act(again.api, 'upgrade'), 202, 'Volume has been upgraded.');
     assert.equal((await tank(again.api))['is_upgraded'], true);
   });
 
@@ -258,16 +258,16 @@ describe('status values and transitions (gaps 11.3)', () => {
     const clock = standingClock();
     await using box = await boxWith(stripe, { now: clock.now });
     failed(await act(box.api, 'scrub', undefined, 'DELETE'), /no active scrub/);
-    says(await act(box.api, 'scrub'), 202, 'Volume scrub started.');
+    description(await act(box.api, 'scrub'), 202, 'Volume scrub started.');
     failed(await act(box.api, 'scrub'), /currently scrubbing/);
     assert.equal((await tank(box.api))['status'], 'HEALTHY');
-    says(await act(box.api, 'scrub', undefined, 'DELETE'), 202, 'Volume scrub stopped.');
+    description(await act(box.api, 'scrub', undefined, 'DELETE'), 202, 'Volume scrub stopped.');
   });
 
   test('a volume that is not there is 404 with nothing in it', async () => {
     await using box = await appliance();
     for (const action of ['scrub', 'upgrade', 'replace', 'offline', 'online', 'detach', 'remove', 'unlock', 'lock', 'rekey', 'recoverykey', 'keypassphrase'])
-      says(await act(box.api, action, {}), 404, '');
+      description(await act(box.api, action, {}), 404, '');
   });
 
   test('UNKNOWN: the pool is not there', async () => {
@@ -291,7 +291,7 @@ describe('delete (gaps 11.4)', () => {
     assert.deepEqual([(await box.api.list('sharing/cifs/')).length, (await box.api.list('sharing/nfs/')).length], [1, 1]);
     assert.equal((await box.api.list('storage/volume_import/')).length, 1);
     const [found] = await box.api.list('storage/volume_import/');
-    says(await box.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+    description(await box.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
     assert.equal(await box.host.files.read('/mnt/tank/file'), 'content');
     const { id } = await tank(box.api);
     assert.equal((await box.api.delete(`storage/volume/${String(id)}/`)).status, 204);
@@ -324,7 +324,7 @@ describe('import (gaps 11.6)', () => {
     ]);
     wrongField(await box.api.post('storage/volume_import/', { volume_id: 'tank' }), 'volume_id', /no importable volume/);
     wrongField(await box.api.post('storage/volume_import/', {}), 'volume_id', /required/);
-    says(await box.api.post('storage/volume_import/', { volume_id: `tank|${String(vol_guid)}` }), 202, '"Volume imported."');
+    description(await box.api.post('storage/volume_import/', { volume_id: `tank|${String(vol_guid)}` }), 202, '"Volume imported."');
     assert.deepEqual([(await tank(box.api))['vol_guid'], await box.api.list('storage/volume_import/')], [vol_guid, []]);
   });
 
@@ -369,9 +369,9 @@ describe('encrypted volumes (gaps 11.3)', () => {
   test('lock: LOCKED and undecrypted, used is Locked; unlock by passphrase: HEALTHY, with what was in it', async () => {
     await using box = await boxWith(stripe, { encryption: true });
     await box.host.files.write('/mnt/tank/file', 'content');
-    says(await act(box.api, 'keypassphrase', pass), 201, 'Volume passphrase has been set');
+    description(await act(box.api, 'keypassphrase', pass), 201, 'Volume passphrase has been set');
     assert.deepEqual(await level(box.api), [2, true, 'HEALTHY']);
-    says(await act(box.api, 'lock'), 202, 'Volume has been locked.');
+    description(await act(box.api, 'lock'), 202, 'Volume has been locked.');
     assert.deepEqual(await level(box.api), [2, false, 'LOCKED']);
     const { used, avail } = await tank(box.api);
     assert.deepEqual([used, avail], ['Locked', 'Locked']);
@@ -381,7 +381,7 @@ describe('encrypted volumes (gaps 11.3)', () => {
     wrongField(await act(box.api, 'unlock', {}), '__all__', /passphrase or the recovery key/);
     failed(await act(box.api, 'unlock', { passphrase: 'open barley' }), /does not open/);
     assert.deepEqual(await level(box.api), [2, false, 'LOCKED']);
-    says(await act(box.api, 'unlock', { passphrase: 'open sesame', services: ['cifs', 'jails'] }), 202, 'Volume has been unlocked.');
+    description(await act(box.api, 'unlock', { passphrase: 'open sesame', services: ['cifs', 'jails'] }), 202, 'Volume has been unlocked.');
     assert.equal(await box.host.files.read('/mnt/tank/file'), 'content');
     forbidden(await act(box.api, 'unlock', { passphrase: 'open sesame' }), /not locked/);
   });
@@ -396,11 +396,11 @@ describe('encrypted volumes (gaps 11.3)', () => {
     wrongField(await put({ passphrase: 'x' }), 'adminpw', /required/);
     wrongField(await put({ adminpw: rootPassword }), 'passphrase', /required/);
     wrongField(await put({ adminpw: rootPassword, passphrase: 'x', passphrase2: 'y' }), 'passphrase2', /differ/);
-    says(await put({ adminpw: rootPassword, passphrase: 'new words' }), 201, 'Volume passphrase has been set');
+    description(await put({ adminpw: rootPassword, passphrase: 'new words' }), 201, 'Volume passphrase has been set');
     await act(box.api, 'lock');
     failed(await act(box.api, 'unlock', { passphrase: 'open sesame' }), /does not open/);
-    says(await act(box.api, 'unlock', { passphrase: 'new words' }), 202, 'Volume has been unlocked.');
-    says(await put({ adminpw: rootPassword, remove: true }), 201, 'Volume passphrase has been removed');
+    description(await act(box.api, 'unlock', { passphrase: 'new words' }), 202, 'Volume has been unlocked.');
+    description(await put({ adminpw: rootPassword, remove: true }), 201, 'Volume passphrase has been removed');
     assert.deepEqual(await level(box.api), [1, true, 'HEALTHY']);
   });
 
@@ -417,10 +417,10 @@ describe('encrypted volumes (gaps 11.3)', () => {
     failed(await act(box.api, 'unlock', { recovery_key: first }), /does not open/);
     wrongField(await act(box.api, 'unlock', { recovery_key: 'short' }), 'recovery_key', /32 bytes/);
     failed(await act(box.api, 'recoverykey'), /is locked/);
-    says(await act(box.api, 'unlock', { recovery_key: second }), 202, 'Volume has been unlocked.');
+    description(await act(box.api, 'unlock', { recovery_key: second }), 202, 'Volume has been unlocked.');
     await act(box.api, 'keypassphrase', pass);
-    says(await act(box.api, 'recoverykey', undefined, 'DELETE'), 204, '');
-    says(await act(box.api, 'recoverykey', undefined, 'DELETE'), 204, '');
+    description(await act(box.api, 'recoverykey', undefined, 'DELETE'), 204, '');
+    description(await act(box.api, 'recoverykey', undefined, 'DELETE'), 204, '');
     await act(box.api, 'lock');
     failed(await act(box.api, 'unlock', { recovery_key: second }), /does not open/);
   });
@@ -430,7 +430,7 @@ describe('encrypted volumes (gaps 11.3)', () => {
     await act(box.api, 'keypassphrase', pass);
     const { content } = await box.api.expect(202, 'POST', 'storage/volume/tank/recoverykey/');
     const before = (await tank(box.api))['vol_encryptkey'];
-    says(await act(box.api, 'rekey', {}), 202, 'Volume has been rekeyed.');
+    description(await act(box.api, 'rekey', {}), 202, 'Volume has been rekeyed.');
     assert.deepEqual(await level(box.api), [1, true, 'HEALTHY']);
     assert.notEqual((await tank(box.api))['vol_encryptkey'], before);
     await act(box.api, 'lock');
@@ -439,7 +439,7 @@ describe('encrypted volumes (gaps 11.3)', () => {
 
   test('a device goes offline, and does not come back online', async () => {
     await using box = await boxWith(mirror, { encryption: true });
-    says(await act(box.api, 'offline', { label: 'ada0' }), 202, "Disk offline'd.");
+    description(await act(box.api, 'offline', { label: 'ada0' }), 202, "Disk offline'd.");
     failed(await act(box.api, 'online', { label: 'ada0' }), /encrypted/);
   });
 
@@ -464,7 +464,7 @@ describe('encrypted volumes (gaps 11.3)', () => {
     again.machine.zfs.losePower();
     await using third = await again.restart();
     assert.deepEqual(await level(third.api), [2, false, 'LOCKED']);
-    says(await act(third.api, 'unlock', { passphrase: 'open sesame' }), 202, 'Volume has been unlocked.');
+    description(await act(third.api, 'unlock', { passphrase: 'open sesame' }), 202, 'Volume has been unlocked.');
   });
 
   test('one that was locked by hand stays so when the daemon starts anew, and opens when it is imported', async () => {
@@ -474,7 +474,7 @@ describe('encrypted volumes (gaps 11.3)', () => {
     assert.deepEqual(await level(again.api), [1, false, 'LOCKED']);
     await again.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
     const [found] = await again.api.list('storage/volume_import/');
-    says(await again.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+    description(await again.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
     assert.deepEqual(await level(again.api), [1, true, 'HEALTHY']);
   });
 
@@ -485,9 +485,9 @@ describe('encrypted volumes (gaps 11.3)', () => {
     await box.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
     await using other = await elsewhere(box);
     const [found] = await other.api.list('storage/volume_import/');
-    says(await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+    description(await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
     assert.deepEqual(await level(other.api), [2, false, 'LOCKED']);
-    says(await act(other.api, 'unlock', { passphrase: 'open sesame' }), 202, 'Volume has been unlocked.');
+    description(await act(other.api, 'unlock', { passphrase: 'open sesame' }), 202, 'Volume has been unlocked.');
     assert.equal(await other.host.files.read('/mnt/tank/file'), 'content');
     await other.api.expect(202, 'POST', 'storage/volume/tank/recoverykey/');
   });
@@ -542,7 +542,7 @@ describe('a power cut between any two steps never loses the data of an encrypted
     const power = { left: Number.POSITIVE_INFINITY };
     const box = await boxWith(stripe, { encryption: true, now: standingClock().now, around: (host) => powered(host, power) });
     await box.host.files.write('/mnt/tank/file', 'content');
-    says(await act(box.api, 'keypassphrase', { passphrase: 'first', passphrase2: 'first' }), 201, 'Volume passphrase has been set');
+    description(await act(box.api, 'keypassphrase', { passphrase: 'first', passphrase2: 'first' }), 201, 'Volume passphrase has been set');
     power.left = n;
     const { status } = await send(box.api);
     box.machine.zfs.losePower();
@@ -562,7 +562,7 @@ describe('a power cut between any two steps never loses the data of an encrypted
     assert.equal((await tank(api))['status'], 'HEALTHY', told);
     assert.equal(await host.files.read('/mnt/tank/file'), 'content', told);
     // And all of it goes on from there.
-    says(await act(api, 'rekey'), 202, 'Volume has been rekeyed.');
+    description(await act(api, 'rekey'), 202, 'Volume has been rekeyed.');
   }
 
   for (const [place, { title, send }] of trials.entries()) {
@@ -589,7 +589,7 @@ describe('a power cut between any two steps never loses the data of an encrypted
         await box.machine.zfs.exportPool('tank');
         await using other = await elsewhere(box);
         const [found] = await other.api.list('storage/volume_import/');
-        says(await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+        description(await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
         await mustOpen(other, `${title}, cut after ${n} changes`);
         if (cut.done) return;
         assert.ok(n < 20, 'it never got through');

@@ -45,8 +45,8 @@ test('every field has a description, and examples that its own schema takes', ()
   let count = 0;
   for (const [place, field] of fieldsOf(description, '#')) {
     count += 1;
-    const { description: says, examples } = field;
-    if (typeof says !== 'string' || says === '') wrong.push(`${place} is not described`);
+    const { description, examples } = field;
+    if (typeof description !== 'string' || description === '') wrong.push(`${place} is not described`);
     if (!Array.isArray(examples) || examples.length === 0) wrong.push(`${place} has no example`);
     else for (const one of examples) if (!Schema.Compile(field).Check(one)) wrong.push(`${place}: ${JSON.stringify(one)} is no ${JSON.stringify(field)}`);
   }

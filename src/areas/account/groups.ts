@@ -1,23 +1,23 @@
 import { failed } from '../../engine/errors.ts';
-import { createOnly, flag, hidden, inputOnly, integer, nullable, readOnly, required, text, where } from '../../engine/fields.ts';
+import { createOnly, flag, hidden, inputOnly, integer, nullable, readOnly, refine, required, text } from '../../engine/fields.ts';
 import { collection, type View } from '../../engine/resource.ts';
 import { builtinGroups, madeWhenMissing } from './builtin.ts';
 import { accountNameProblem, nextFreeNumber } from './names.ts';
 
 export const group = collection('account/groups', {
   title: 'group',
-  says: 'A group of users.',
+  description: 'A group of users.',
   order: ['bsdgrp_builtin', 'bsdgrp_gid'],
   // Gaps 1.5: the flag that programs send along is not acted upon, but it must be JSON.
   quirks: { readsRemoval: true },
-  unique: [{ fields: ['bsdgrp_group'], says: 'A group of this name exists already.' }],
+  unique: [{ fields: ['bsdgrp_group'], description: 'A group of this name exists already.' }],
   fields: {
-    bsdgrp_gid: createOnly(nullable(integer({ says: 'Number of the group; the next free one from 1000 on unless sent. It never changes.', min: 0, max: 4_294_967_294 }))),
-    bsdgrp_group: required(where(text({ says: 'Name of the group.', max: 32 }), accountNameProblem)),
-    bsdgrp_sudo: flag(false, { says: 'Whether its members may become root with sudo.' }),
-    bsdgrp_builtin: readOnly(flag(false, { says: 'Whether the group belongs to the system: it keeps its name and cannot be removed.' })),
-    allow: inputOnly(flag(false, { says: 'On create: the number may be one that another group has.' })),
-    bsdgrp_owned: hidden(flag(true, { says: 'Whether Holdfast makes the group on the machine.' })),
+    bsdgrp_gid: createOnly(nullable(integer({ description: 'Number of the group; the next free one from 1000 on unless sent. It never changes.', min: 0, max: 4_294_967_294 }))),
+    bsdgrp_group: required(refine(text({ description: 'Name of the group.', max: 32 }), accountNameProblem)),
+    bsdgrp_sudo: flag(false, { description: 'Whether its members may become root with sudo.' }),
+    bsdgrp_builtin: readOnly(flag(false, { description: 'Whether the group belongs to the system: it keeps its name and cannot be removed.' })),
+    allow: inputOnly(flag(false, { description: 'On create: the number may be one that another group has.' })),
+    bsdgrp_owned: hidden(flag(true, { description: 'Whether Holdfast makes the group on the machine.' })),
   },
   seed: ({ accounts }) =>
     builtinGroups.map(([gid, name]) => {

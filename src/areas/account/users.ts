@@ -1,6 +1,6 @@
 import { failed } from '../../engine/errors.ts';
 import type { Facts } from '../../engine/facts.ts';
-import { createOnly, flag, freeObject, hidden, inputOnly, integer, list, nullable, readOnly, reference, required, secret, text, where } from '../../engine/fields.ts';
+import { createOnly, flag, freeObject, hidden, inputOnly, integer, list, nullable, readOnly, reference, refine, required, secret, text } from '../../engine/fields.ts';
 import { loginShell, octal, volumeOf, volumesFolder } from '../../engine/formats.ts';
 import { answered } from '../../engine/record.ts';
 import { action, collection, type Draft, type Operations, type RecordOf, type View } from '../../engine/resource.ts';
@@ -21,52 +21,57 @@ export const noHome = '/nonexistent';
 const nobodyGroup = 29;
 
 const password = secret(
-  where(text({ says: 'The password, in clear. Kept only as hashes.', max: 256, untrimmed: true }), (value) =>
+  refine(text({ description: 'The password, in clear. Kept only as hashes.', max: 256, untrimmed: true }), (value) =>
     value.includes('?') ? 'The character "?" has no place in a password.' : undefined,
   ),
 );
 
 const fields = {
-  bsdusr_username: required(where(text({ says: 'Login name.', max: 16 }), accountNameProblem)),
-  bsdusr_uid: nullable(integer({ says: 'Number of the user; the next free one from 1000 on unless sent.', min: 0, max: 4_294_967_294 })),
+  bsdusr_username: required(refine(text({ description: 'Login name.', max: 16 }), accountNameProblem)),
+  bsdusr_uid: nullable(integer({ description: 'Number of the user; the next free one from 1000 on unless sent.', min: 0, max: 4_294_967_294 })),
   bsdusr_full_name: required(
-    where(text({ says: 'Name of the person.', max: 120 }), (value) => (/[:,]/.test(value) ? 'Colons and commas have no place in a name here.' : undefined)),
+    refine(text({ description: 'Name of the person.', max: 120 }), (value) => (/[:,]/.test(value) ? 'Colons and commas have no place in a name here.' : undefined)),
   ),
   bsdusr_password: inputOnly(password),
-  bsdusr_password_disabled: flag(false, { says: 'Whether no password opens the account.' }),
-  bsdusr_locked: flag(false, { says: 'Whether nobody may log in as this user, on no protocol.' }),
-  bsdusr_group: nullable(reference('account/groups', { says: 'Id of the primary group.', onRemove: { becomes: nobodyGroup } })),
-  bsdusr_creategroup: createOnly(inputOnly(flag(false, { says: 'Make a primary group named like the user, or take the one there is.' }))),
-  bsdusr_home: where(text({ says: `Home folder: ${noHome}, or below a volume. It is made when it does not exist.`, max: 255, initial: noHome }), homeProblem),
-  bsdusr_mode: inputOnly(octal({ says: 'Permissions of the home folder.', max: 0o777, initial: '755' })),
-  bsdusr_shell: loginShell({ says: 'Login shell.', initial: '/bin/csh' }),
-  bsdusr_email: where(text({ says: 'Where mail for the user goes.', max: 254 }), (value) =>
+  bsdusr_password_disabled: flag(false, { description: 'Whether no password opens the account.' }),
+  bsdusr_locked: flag(false, { description: 'Whether nobody may log in as this user, on no protocol.' }),
+  bsdusr_group: nullable(reference('account/groups', { description: 'Id of the primary group.', onRemove: { becomes: nobodyGroup } })),
+  bsdusr_creategroup: createOnly(inputOnly(flag(false, { description: 'Make a primary group named like the user, or take the one there is.' }))),
+  bsdusr_home: refine(text({ description: `Home folder: ${noHome}, or below a volume. It is made when it does not exist.`, max: 255, initial: noHome }), homeProblem),
+  bsdusr_mode: inputOnly(octal({ description: 'Permissions of the home folder.', max: 0o777, initial: '755' })),
+  bsdusr_shell: loginShell({ description: 'Login shell.', initial: '/bin/csh' }),
+  bsdusr_email: refine(text({ description: 'Where mail for the user goes.', max: 254 }), (value) =>
     value === '' || /^[^\s@]+@[^\s@]+$/.test(value) ? undefined : `${quote(value)} is no mail address.`,
   ),
-  bsdusr_sudo: flag(false, { says: 'Whether the user may become root with sudo.' }),
-  bsdusr_sshpubkey: where(
-    text({ says: 'Public keys that open the account over SSH, one a line: the file .ssh/authorized_keys in the home folder.', max: 65_536, multiline: true, untrimmed: true }),
+  bsdusr_sudo: flag(false, { description: 'Whether the user may become root with sudo.' }),
+  bsdusr_sshpubkey: refine(
+    text({
+      description: 'Public keys that open the account over SSH, one a line: the file .ssh/authorized_keys in the home folder.',
+      max: 65_536,
+      multiline: true,
+      untrimmed: true,
+    }),
     publicKeysProblem,
   ),
-  bsdusr_attributes: freeObject({ says: 'What clients keep with the user for themselves.', maxBytes: 65_536 }),
-  bsdusr_microsoft_account: flag(false, { says: 'Whether the account belongs to a Microsoft account; kept for clients, without effect.' }),
-  bsdusr_builtin: readOnly(flag(false, { says: 'Whether the user belongs to the system.' })),
-  bsdusr_unixhash: readOnly(secret(text({ says: 'SHA-512 crypt text of the password, * when there is none.', initial: '*' }))),
-  bsdusr_smbhash: readOnly(secret(text({ says: 'The line of the Samba password file, * when there is no password.', initial: '*', max: 512 }))),
-  bsdusr_to_group: inputOnly(list(integer({ says: 'Id of a group.', min: 1 }), { says: 'Ids of the auxiliary groups; kept as they are when not sent.', max: 64 })),
-  bsdusr_groups: hidden(list(integer({ says: 'Id of a group.' }), { says: 'Ids of the auxiliary groups in the order of joining.' })),
-  bsdusr_owned: hidden(flag(true, { says: 'Whether Holdfast makes the user on the machine.' })),
+  bsdusr_attributes: freeObject({ description: 'What clients keep with the user for themselves.', maxBytes: 65_536 }),
+  bsdusr_microsoft_account: flag(false, { description: 'Whether the account belongs to a Microsoft account; kept for clients, without effect.' }),
+  bsdusr_builtin: readOnly(flag(false, { description: 'Whether the user belongs to the system.' })),
+  bsdusr_unixhash: readOnly(secret(text({ description: 'SHA-512 crypt text of the password, * when there is none.', initial: '*' }))),
+  bsdusr_smbhash: readOnly(secret(text({ description: 'The line of the Samba password file, * when there is no password.', initial: '*', max: 512 }))),
+  bsdusr_to_group: inputOnly(list(integer({ description: 'Id of a group.', min: 1 }), { description: 'Ids of the auxiliary groups; kept as they are when not sent.', max: 64 })),
+  bsdusr_groups: hidden(list(integer({ description: 'Id of a group.' }), { description: 'Ids of the auxiliary groups in the order of joining.' })),
+  bsdusr_owned: hidden(flag(true, { description: 'Whether Holdfast makes the user on the machine.' })),
 };
 
 export const user = collection(
   'account/users',
   {
     title: 'user',
-    says: 'An account of a person or a service.',
+    description: 'An account of a person or a service.',
     order: ['bsdusr_builtin', 'bsdusr_uid'],
     // Gaps 1.5, as with groups.
     quirks: { readsRemoval: true },
-    unique: [{ fields: ['bsdusr_username'], says: 'A user of this name exists already.' }],
+    unique: [{ fields: ['bsdusr_username'], description: 'A user of this name exists already.' }],
     fields,
     seed: ({ accounts }) =>
       builtinUsers.map(([uid, name, groupId, home, shell]) => {
@@ -160,7 +165,7 @@ export const user = collection(
       title: 'Replaces the auxiliary groups by those named; names that do not exist are left out.',
       status: 202,
       answers: { type: 'array', items: { type: 'string' } },
-      items: text({ says: 'Name of a group.' }),
+      items: text({ description: 'Name of a group.' }),
       perform: ({ target, items, operations }) => setGroups(target, items, operations),
     }),
   ],

@@ -11,7 +11,7 @@ import { mustAnswer, probesOf } from './domain-servers.ts';
 
 export const domainSettings = singleton('directoryservice/activedirectory', {
   title: 'Active Directory settings',
-  says: 'The Active Directory domain that this machine is a member of.',
+  description: 'The Active Directory domain that this machine is a member of.',
   fields: domainFields,
   seed: () => ({ ad_netbiosname_a: 'holdfast' }),
   around,

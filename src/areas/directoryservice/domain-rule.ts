@@ -9,7 +9,7 @@ import { ldapSettings, sambaDomainOf, servesSamba } from './ldap.ts';
 
 /** The domain knows the machine by its name, and its accounts by the numbers of the maps in use. */
 export const domainRule: Rule = {
-  says: 'What the membership in a domain stands on does not change beneath it.',
+  description: 'What the membership in a domain stands on does not change beneath it.',
   reads: [cifsSettings, ldapSettings, ...Object.values(idmapCollections)],
   check(draft, changed) {
     const domain = draft.only(domainSettings);
@@ -35,7 +35,7 @@ const mapsByPath = Object.fromEntries(Object.values(idmapCollections).map((of) =
 
 /** The directory holds an entry of the server's Samba domain, by its name; smbd does not start without. */
 export const sambaDomainRule: Rule = {
-  says: 'The Samba domain whose accounts an LDAP directory keeps is called as it is there.',
+  description: 'The Samba domain whose accounts an LDAP directory keeps is called as it is there.',
   reads: [cifsSettings, ldapSettings],
   check(draft, changed) {
     // The settings of the directory bring names of their own, which it was asked about.

@@ -1,4 +1,4 @@
-import { choice, type Field, type Fields, flag, inputOnly, integer, nullable, required, secret, text, where } from '../../engine/fields.ts';
+import { choice, type Field, type Fields, flag, inputOnly, integer, nullable, refine, required, secret, text } from '../../engine/fields.ts';
 import { isRecordOf } from '../../engine/record.ts';
 import { type Collection, collection, type RecordOf, type View } from '../../engine/resource.ts';
 import { fieldValue } from '../../engine/tables.ts';
@@ -14,36 +14,36 @@ export const servedBy = { activeDirectory: 1, cifs: 5 } as const;
 const mostNumber = 2 ** 32 - 2;
 
 const common = {
-  idmap_ds_type: nullable(integer({ says: 'Whom the map is for: 1 Active Directory, 2 LDAP, 3 NIS, 5 accounts of no domain; nobody in particular when null.' })),
-  idmap_ds_id: nullable(integer({ says: "Id of that service's settings." })),
+  idmap_ds_type: nullable(integer({ description: 'Whom the map is for: 1 Active Directory, 2 LDAP, 3 NIS, 5 accounts of no domain; nobody in particular when null.' })),
+  idmap_ds_id: nullable(integer({ description: "Id of that service's settings." })),
 };
 
-function limit(says: string, initial: number): Field<number, 'plain'> {
-  return integer({ says, min: 0, max: mostNumber, initial });
+function limit(description: string, initial: number): Field<number, 'plain'> {
+  return integer({ description, min: 0, max: mostNumber, initial });
 }
 
 const low = (initial: number) => limit('The lowest number that the map gives.', initial);
 const high = (initial: number) => limit('The highest number that the map gives.', initial);
 
 /** Values of smb.conf, which has macros and no escapes. */
-function confText(says: string, max: number) {
-  return text({ says, max, pattern: /^[^%$"\\;]*$/, rule: 'The characters % $ " \\ and ; have no place here.' });
+function confText(description: string, max: number) {
+  return text({ description, max, pattern: /^[^%$"\\;]*$/, rule: 'The characters % $ " \\ and ; have no place here.' });
 }
 
-function scriptPath(says: string) {
-  return text({ says, max: 1024, pattern: /^\/[\w./ -]*[\w./-]$/, rule: 'An absolute path of letters, digits, blanks and . _ - is wanted.' });
+function scriptPath(description: string) {
+  return text({ description, max: 1024, pattern: /^\/[\w./ -]*[\w./-]$/, rule: 'An absolute path of letters, digits, blanks and . _ - is wanted.' });
 }
 
-function ldapAddress(says: string) {
-  return text({ says, max: 255, pattern: /^ldaps?:\/\/[\w.:[\]-]+\/?$/, rule: 'ldap://SERVER or ldaps://SERVER is wanted, with :PORT where it is not the usual one.' });
+function ldapAddress(description: string) {
+  return text({ description, max: 255, pattern: /^ldaps?:\/\/[\w.:[\]-]+\/?$/, rule: 'ldap://SERVER or ldaps://SERVER is wanted, with :PORT where it is not the usual one.' });
 }
 
-const connection = (says: string) => choice(['off', 'on', 'start_tls'], { says, initial: 'off' });
+const connection = (description: string) => choice(['off', 'on', 'start_tls'], { description, initial: 'off' });
 
 const certificateNotYet = () =>
   nullable(
-    where(
-      integer({ says: "Id of the authority that signed the server's certificate. Only null is taken: the machine's own authorities are asked.", min: 1 }),
+    refine(
+      integer({ description: "Id of the authority that signed the server's certificate. Only null is taken: the machine's own authorities are asked.", min: 1 }),
       () => 'The authorities that this machine knows by itself are asked; another cannot be chosen.',
     ),
   );
@@ -69,10 +69,10 @@ function checkRange(prefix: string, { record, issues }: Ranged): void {
   if (from >= to) issues.add('__all__', `The range ends at ${to}, which is not above its beginning, ${from}.`);
 }
 
-function mapsOf<F extends Fields>(kind: string, says: string, fields: F) {
+function mapsOf<F extends Fields>(kind: string, description: string, fields: F) {
   return collection(`directoryservice/idmap/${kind}`, {
     title: `${kind} id map`,
-    says,
+    description,
     fields: { ...common, ...fields },
     check: (checking) => checkRange(`idmap_${kind}`, checking),
   });
@@ -81,9 +81,9 @@ function mapsOf<F extends Fields>(kind: string, says: string, fields: F) {
 export const idmapAd = mapsOf('ad', 'Numbers that the accounts have in the directory itself.', {
   idmap_ad_range_low: low(10_000),
   idmap_ad_range_high: high(90_000_000),
-  idmap_ad_schema_mode: choice(['rfc2307', 'sfu', 'sfu20'], { says: 'By which schema the directory has them.', initial: 'rfc2307' }),
-  idmap_ad_unix_primary_group: flag(false, { says: "Whether an account's first group is the one of its Unix attributes." }),
-  idmap_ad_unix_nss_info: flag(false, { says: 'Whether home and shell are those of its Unix attributes.' }),
+  idmap_ad_schema_mode: choice(['rfc2307', 'sfu', 'sfu20'], { description: 'By which schema the directory has them.', initial: 'rfc2307' }),
+  idmap_ad_unix_primary_group: flag(false, { description: "Whether an account's first group is the one of its Unix attributes." }),
+  idmap_ad_unix_nss_info: flag(false, { description: 'Whether home and shell are those of its Unix attributes.' }),
 });
 
 export const idmapAdex = mapsOf('adex', 'Numbers of a module that Samba no longer has. Kept for clients.', {
@@ -94,9 +94,9 @@ export const idmapAdex = mapsOf('adex', 'Numbers of a module that Samba no longe
 export const idmapAutorid = mapsOf('autorid', 'Numbers from the relative identifiers, each domain in a part of the range.', {
   idmap_autorid_range_low: low(10_000),
   idmap_autorid_range_high: high(90_000_000),
-  idmap_autorid_rangesize: integer({ says: 'How many numbers each domain gets.', min: 2000, max: mostNumber, initial: 100_000 }),
-  idmap_autorid_readonly: flag(false, { says: 'Whether no domain gets a part that has none yet.' }),
-  idmap_autorid_ignore_builtin: flag(false, { says: 'Whether the groups that every domain has get no numbers.' }),
+  idmap_autorid_rangesize: integer({ description: 'How many numbers each domain gets.', min: 2000, max: mostNumber, initial: 100_000 }),
+  idmap_autorid_readonly: flag(false, { description: 'Whether no domain gets a part that has none yet.' }),
+  idmap_autorid_ignore_builtin: flag(false, { description: 'Whether the groups that every domain has get no numbers.' }),
 });
 
 export const idmapFruit = mapsOf('fruit', 'Numbers as Apple computers make them, of a module that Samba does not have. Kept for clients.', {
@@ -123,7 +123,7 @@ export const idmapLdap = mapsOf('ldap', 'Numbers that an LDAP directory keeps.',
 /** Part A gives it the names of `ad`; the sources have its own (gaps 3.4), which are taken too. */
 export const idmapNss = collection('directoryservice/idmap/nss', {
   title: 'nss id map',
-  says: 'Numbers that accounts of the same name have on this machine.',
+  description: 'Numbers that accounts of the same name have on this machine.',
   fields: {
     ...common,
     idmap_ad_range_low: low(10_000),
@@ -141,16 +141,16 @@ export const idmapNss = collection('directoryservice/idmap/nss', {
 export const idmapRfc2307 = mapsOf('rfc2307', 'Numbers that accounts have in a directory by RFC 2307, in the domain or beside it.', {
   idmap_rfc2307_range_low: low(10_000),
   idmap_rfc2307_range_high: high(90_000_000),
-  idmap_rfc2307_ldap_server: choice(['ad', 'stand-alone'], { says: "Whether the directory is the domain's own or another.", initial: 'ad' }),
+  idmap_rfc2307_ldap_server: choice(['ad', 'stand-alone'], { description: "Whether the directory is the domain's own or another.", initial: 'ad' }),
   idmap_rfc2307_bind_path_user: required(confText('Where users are, as ou=people,dc=example,dc=com.', 120)),
   idmap_rfc2307_bind_path_group: required(confText('Where groups are.', 120)),
-  idmap_rfc2307_user_cn: flag(false, { says: 'Whether users are looked for by cn, and not by uid.' }),
-  idmap_rfc2307_cn_realm: flag(false, { says: 'Whether @REALM belongs to the cn of groups.' }),
+  idmap_rfc2307_user_cn: flag(false, { description: 'Whether users are looked for by cn, and not by uid.' }),
+  idmap_rfc2307_cn_realm: flag(false, { description: 'Whether @REALM belongs to the cn of groups.' }),
   idmap_rfc2307_ldap_domain: confText("The domain to ask, with the domain's own directory.", 120),
   idmap_rfc2307_ldap_url: ldapAddress('The other directory, as ldap://SERVER.'),
   idmap_rfc2307_ldap_user_dn: confText('The account that asks there; nobody when empty.', 120),
   idmap_rfc2307_ldap_user_dn_password: secret(
-    where(text({ says: 'Its password. Only an empty one is taken: Samba would be told it on a command line.', max: 120 }), (value) =>
+    refine(text({ description: 'Its password. Only an empty one is taken: Samba would be told it on a command line.', max: 120 }), (value) =>
       value === '' ? undefined : 'A password cannot be handed to Samba without showing it to everybody on the machine.',
     ),
   ),

@@ -1,4 +1,4 @@
-import { required, secret, text, where } from '../../engine/fields.ts';
+import { refine, required, secret, text } from '../../engine/fields.ts';
 import { collection } from '../../engine/resource.ts';
 import { readKeytab } from '../../lib/keytab.ts';
 import { kerberosPrincipal } from './kerberosprincipal.ts';
@@ -8,13 +8,13 @@ const mostBytes = 96 * 1024;
 
 export const kerberosKeytab = collection('directoryservice/kerberoskeytab', {
   title: 'Kerberos keytab',
-  says: 'Keys by which programs of this machine show who they are, without a password.',
-  unique: [{ fields: ['keytab_name'], says: 'A keytab of this name exists already.' }],
+  description: 'Keys by which programs of this machine show who they are, without a password.',
+  unique: [{ fields: ['keytab_name'], description: 'A keytab of this name exists already.' }],
   fields: {
-    keytab_name: required(text({ says: 'What it is called.', max: 120, pattern: /^[A-Za-z0-9][\w.-]*$/, rule: 'Letters, digits and . _ - make such a name.' })),
+    keytab_name: required(text({ description: 'What it is called.', max: 120, pattern: /^[A-Za-z0-9][\w.-]*$/, rule: 'Letters, digits and . _ - make such a name.' })),
     keytab_file: required(
       secret(
-        where(text({ says: 'The file, in base64.', max: Math.ceil(mostBytes / 3) * 4, multiline: true }), (value) =>
+        refine(text({ description: 'The file, in base64.', max: Math.ceil(mostBytes / 3) * 4, multiline: true }), (value) =>
           (readKeytab(bytesOf(value)) ?? []).length > 0 ? undefined : 'This is no keytab in base64, or one without a key.',
         ),
       ),

@@ -3,11 +3,11 @@ import { collection } from '../../engine/resource.ts';
 
 export const kerberosPrincipal = collection('directoryservice/kerberosprincipal', {
   title: 'Kerberos principal',
-  says: 'Whom a keytab has keys of. They come and go with the keytabs.',
+  description: 'Whom a keytab has keys of. They come and go with the keytabs.',
   verbs: ['list', 'read'],
   filters: ['principal_keytab', 'principal_name'],
   fields: {
-    principal_keytab: readOnly(reference('directoryservice/kerberoskeytab', { says: 'Id of the keytab.', onRemove: 'remove' })),
-    principal_name: readOnly(text({ says: 'As host/nas.example.com@EXAMPLE.COM.', max: 1024 })),
+    principal_keytab: readOnly(reference('directoryservice/kerberoskeytab', { description: 'Id of the keytab.', onRemove: 'remove' })),
+    principal_name: readOnly(text({ description: 'As host/nas.example.com@EXAMPLE.COM.', max: 1024 })),
   },
 });

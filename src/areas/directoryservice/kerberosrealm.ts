@@ -1,16 +1,16 @@
-import { required, text, where } from '../../engine/fields.ts';
+import { refine, required, text } from '../../engine/fields.ts';
 import { collection } from '../../engine/resource.ts';
 import { quote, words } from '../../lib/text.ts';
 
 export const kerberosRealm = collection('directoryservice/kerberosrealm', {
   title: 'Kerberos realm',
-  says: 'A realm of Kerberos and its servers. The first of them is the one that names without a realm belong to.',
+  description: 'A realm of Kerberos and its servers. The first of them is the one that names without a realm belong to.',
   // Realms that differ in letter case only are different ones (RFC 4120), and nobody means that.
-  unique: [{ fields: ['krb_realm'], caseless: true, says: 'A realm of this name exists already.' }],
+  unique: [{ fields: ['krb_realm'], caseless: true, description: 'A realm of this name exists already.' }],
   fields: {
     krb_realm: required(
       text({
-        says: 'Name of the realm, as EXAMPLE.COM.',
+        description: 'Name of the realm, as EXAMPLE.COM.',
         max: 120,
         pattern: /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/,
         rule: 'A realm has letters, digits, dots and dashes in its name.',
@@ -22,8 +22,8 @@ export const kerberosRealm = collection('directoryservice/kerberosrealm', {
   },
 });
 
-function servers(says: string) {
-  return where(text({ says, max: 120 }), (value) => {
+function servers(description: string) {
+  return refine(text({ description, max: 120 }), (value) => {
     const stranger = words(value).find((one) => !/^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?$/.test(one));
     return stranger === undefined ? undefined : `${quote(stranger)} is no server: NAME or NAME:PORT is wanted.`;
   });

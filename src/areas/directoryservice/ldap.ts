@@ -1,5 +1,5 @@
 import { invalid } from '../../engine/errors.ts';
-import { choice, flag, integer, nullable, reference, secret, text, where } from '../../engine/fields.ts';
+import { choice, flag, integer, nullable, reference, refine, secret, text } from '../../engine/fields.ts';
 import { configLines } from '../../engine/formats.ts';
 import { type RecordOf, singleton, type View } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
@@ -8,12 +8,12 @@ import { certificateAuthority } from '../system/certificateauthority.ts';
 import { type LdapServer, tryBind, trySamba } from './ldap-bind.ts';
 
 const fields = {
-  ldap_enable: flag(false, { says: 'Whether accounts of the directory are accounts of this machine. The directory is asked before that is kept.' }),
-  ldap_hostname: where(text({ says: 'The LDAP server: a name or an address, with :PORT where it is not the usual one.', max: 120 }), serverProblem),
+  ldap_enable: flag(false, { description: 'Whether accounts of the directory are accounts of this machine. The directory is asked before that is kept.' }),
+  ldap_hostname: refine(text({ description: 'The LDAP server: a name or an address, with :PORT where it is not the usual one.', max: 120 }), serverProblem),
   ldap_basedn: distinguishedName('Where the directory begins, as dc=example,dc=com.', 120),
   ldap_binddn: distinguishedName('The account the machine asks as, as cn=reader,dc=example,dc=com.', 256),
-  ldap_bindpw: secret(text({ says: 'Its password. Kept as it is when sent empty.', max: 120 })),
-  ldap_anonbind: flag(false, { says: 'Whether the machine asks without an account.' }),
+  ldap_bindpw: secret(text({ description: 'Its password. Kept as it is when sent empty.', max: 120 })),
+  ldap_anonbind: flag(false, { description: 'Whether the machine asks without an account.' }),
   ldap_usersuffix: distinguishedName('Where users are, relative to the base: ou=people. Everywhere when empty.', 120),
   ldap_groupsuffix: distinguishedName('Where groups are, relative to the base.', 120),
   ldap_passwordsuffix: distinguishedName('Where what is secret of users (shadow accounts) is, relative to the base.', 120),
@@ -21,34 +21,34 @@ const fields = {
   ldap_sudosuffix: distinguishedName('Where rules of sudo are, relative to the base. Kept for clients.', 120),
   ldap_netbiosname_a: netbiosName('Name of this machine in the Windows network: what is sent becomes that of the CIFS settings (gaps 3.1).'),
   ldap_netbiosalias: nullable(netbiosName('A second such name.')),
-  ldap_ssl: choice(['off', 'on', 'start_tls'], { says: 'Whether the connection is encrypted: from its beginning (on), or by StartTLS.', initial: 'off' }),
+  ldap_ssl: choice(['off', 'on', 'start_tls'], { description: 'Whether the connection is encrypted: from its beginning (on), or by StartTLS.', initial: 'off' }),
   ldap_certificate: nullable(
     reference('system/certificateauthority', {
-      says: "Id of the authority that signed the server's certificate.",
+      description: "Id of the authority that signed the server's certificate.",
       onRemove: { becomes: null },
       holds: ({ ldap_ssl }) => (ldap_ssl === 'off' ? undefined : 'By this authority the LDAP server proves who it is: choose another, or set ldap_ssl off, before this one goes.'),
     }),
   ),
-  ldap_schema: choice(['rfc2307', 'rfc2307bis'], { says: 'How groups name their members: by login name, or by distinguished name.', initial: 'rfc2307' }),
-  ldap_timeout: integer({ says: 'Seconds to wait for an answer of the server.', min: 1, max: 600, initial: 10 }),
-  ldap_dns_timeout: integer({ says: 'Seconds more to wait for its name to be found, when the directory is tried.', min: 0, max: 600, initial: 10 }),
+  ldap_schema: choice(['rfc2307', 'rfc2307bis'], { description: 'How groups name their members: by login name, or by distinguished name.', initial: 'rfc2307' }),
+  ldap_timeout: integer({ description: 'Seconds to wait for an answer of the server.', min: 1, max: 600, initial: 10 }),
+  ldap_dns_timeout: integer({ description: 'Seconds more to wait for its name to be found, when the directory is tried.', min: 0, max: 600, initial: 10 }),
   ldap_has_samba_schema: flag(false, {
-    says: 'Whether accounts there have passwords for Samba. Then they log in to shares, and the accounts of this machine do not: Samba asks one store.',
+    description: 'Whether accounts there have passwords for Samba. Then they log in to shares, and the accounts of this machine do not: Samba asks one store.',
   }),
   ldap_idmap_backend: choice(['ad', 'adex', 'autorid', 'fruit', 'hash', 'ldap', 'nss', 'rfc2307', 'rid', 'script', 'tdb', 'tdb2'], {
-    says: 'Kind of id map. Kept for clients: accounts come with the numbers that the directory gives them.',
+    description: 'Kind of id map. Kept for clients: accounts come with the numbers that the directory gives them.',
     initial: 'ldap',
   }),
   ldap_kerberos_realm: notYet('Id of a Kerberos realm. Not taken yet: only null is.'),
   ldap_kerberos_principal: notYet('Id of a Kerberos principal. Not taken yet: only null is.'),
-  ldap_auxiliary_parameters: where(configLines({ says: 'Further lines of nslcd.conf.' }), foreignLines),
+  ldap_auxiliary_parameters: refine(configLines({ description: 'Further lines of nslcd.conf.' }), foreignLines),
 };
 
 export type LdapSettings = RecordOf<typeof fields>;
 
 export const ldapSettings = singleton('directoryservice/ldap', {
   title: 'LDAP settings',
-  says: 'An LDAP directory whose users and groups this machine knows.',
+  description: 'An LDAP directory whose users and groups this machine knows.',
   fields,
   seed: () => ({ ldap_netbiosname_a: 'holdfast' }),
   /** Gaps 3.2: a bind is tried first, and what the server says to it is the answer. */
@@ -154,8 +154,8 @@ function serverProblem(value: string): string | undefined {
     : `${quote(value)} is no server: NAME or NAME:PORT is wanted.`;
 }
 
-function distinguishedName(says: string, max: number) {
-  return where(text({ says, max }), (value) =>
+function distinguishedName(description: string, max: number) {
+  return refine(text({ description, max }), (value) =>
     value === '' || /^[A-Za-z][\w.-]*=[^=]+(,\s*[A-Za-z][\w.-]*=[^=]+)*$/.test(value.replaceAll(/\\./g, '.'))
       ? undefined
       : `${quote(value)} is no distinguished name, as in "ou=people,dc=example,dc=com".`,
@@ -174,6 +174,6 @@ function foreignLines(value: string): string | undefined {
   return line === undefined ? undefined : `${quote(line.trim())} is no setting of nslcd that can be given here.`;
 }
 
-function notYet(says: string) {
-  return nullable(where(integer({ says, min: 1 }), () => 'Kerberos cannot be used with LDAP yet.'));
+function notYet(description: string) {
+  return nullable(refine(integer({ description, min: 1 }), () => 'Kerberos cannot be used with LDAP yet.'));
 }

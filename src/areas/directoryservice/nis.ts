@@ -1,24 +1,24 @@
-import { flag, text, where } from '../../engine/fields.ts';
+import { flag, refine, text } from '../../engine/fields.ts';
 import { singleton } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 export const nisSettings = singleton('directoryservice/nis', {
   title: 'NIS settings',
-  says: 'A NIS domain whose users and groups this machine knows.',
+  description: 'A NIS domain whose users and groups this machine knows.',
   fields: {
-    nis_enable: flag(false, { says: 'Whether accounts of the domain are accounts of this machine.' }),
+    nis_enable: flag(false, { description: 'Whether accounts of the domain are accounts of this machine.' }),
     nis_domain: text({
-      says: 'Name of the domain.',
+      description: 'Name of the domain.',
       max: 64,
       pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
       rule: 'A domain has letters, digits and . _ - in its name, and begins with a letter or digit.',
     }),
-    nis_servers: where(text({ says: 'Its servers, separated by commas; any that answers a call on the network when empty.', max: 8192 }), (value) => {
+    nis_servers: refine(text({ description: 'Its servers, separated by commas; any that answers a call on the network when empty.', max: 8192 }), (value) => {
       const stranger = serversOf(value).find((one) => !/^[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9])?$/.test(one));
       return stranger === undefined ? undefined : `${quote(stranger)} is no name or address of a server.`;
     }),
-    nis_secure_mode: flag(false, { says: 'Whether answers must come from a port that only root of the server may use.' }),
-    nis_manycast: flag(false, { says: 'Whether the fastest of several servers is taken.' }),
+    nis_secure_mode: flag(false, { description: 'Whether answers must come from a port that only root of the server may use.' }),
+    nis_manycast: flag(false, { description: 'Whether the fastest of several servers is taken.' }),
   },
   check({ record, issues }) {
     if (record.nis_enable && record.nis_domain === '') issues.add('nis_domain', 'Say which domain.');

@@ -1,13 +1,13 @@
 import { invalid } from '../../engine/errors.ts';
-import { flag, nullable, text, where } from '../../engine/fields.ts';
+import { flag, nullable, refine, text } from '../../engine/fields.ts';
 import { volumePath, volumesFolder } from '../../engine/formats.ts';
 import { type RecordOf, type SentOf, singleton, type View } from '../../engine/resource.ts';
 import { contains, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
 
-const range = (family: 4 | 6, says: string) =>
+const range = (family: 4 | 6, description: string) =>
   nullable(
-    where(text({ says, max: 49 }), (value) => {
+    refine(text({ description, max: 49 }), (value) => {
       const ip = parseIp(value) ?? parseNetwork(value);
       return ip?.family === family ? undefined : `${quote(value)} is no IPv${family} address, with or without the bits of its network behind a slash.`;
     }),
@@ -17,8 +17,8 @@ const range = (family: 4 | 6, says: string) =>
 export const noBroadcasts = (what: string) => `${what} does not reach a jail: what jails broadcast stays in the machine. Give a range of addresses, or each jail its own.`;
 
 const fields = {
-  jc_path: volumePath({ says: 'Where a dataset is mounted; jails and templates become datasets in it.' }),
-  jc_collectionurl: where(text({ says: 'Address or folder of an index of ready-made jails. Kept; templates name their archives themselves.', max: 255 }), (value) =>
+  jc_path: volumePath({ description: 'Where a dataset is mounted; jails and templates become datasets in it.' }),
+  jc_collectionurl: refine(text({ description: 'Address or folder of an index of ready-made jails. Kept; templates name their archives themselves.', max: 255 }), (value) =>
     value === '' || /^(https?|ftp):\/\/[^\s/]+/.test(value) || value.startsWith('/')
       ? undefined
       : `${quote(value)} is neither an address by http, https or ftp nor an absolute path.`,
@@ -30,8 +30,8 @@ const fields = {
   jc_ipv6_network_start: range(6, 'First of these addresses.'),
   jc_ipv6_network_end: range(6, 'Last of these addresses.'),
   // Beyond the document's list (gaps 2.1).
-  jc_ipv4_dhcp: where(flag(false, { says: 'Whether new jails ask for their IPv4 address by DHCP, which cannot be.' }), (on) => (on ? noBroadcasts('DHCP') : undefined)),
-  jc_ipv6_autoconf: where(flag(false, { says: 'Whether new jails make up their IPv6 address from what routers say, which cannot be.' }), (on) =>
+  jc_ipv4_dhcp: refine(flag(false, { description: 'Whether new jails ask for their IPv4 address by DHCP, which cannot be.' }), (on) => (on ? noBroadcasts('DHCP') : undefined)),
+  jc_ipv6_autoconf: refine(flag(false, { description: 'Whether new jails make up their IPv6 address from what routers say, which cannot be.' }), (on) =>
     on ? noBroadcasts('A router') : undefined,
   ),
 };
@@ -40,7 +40,7 @@ export type JailSettings = RecordOf<typeof fields>;
 
 export const jailSettings = singleton('jails/configuration', {
   title: 'jail configuration',
-  says: 'Where jails are kept, and which addresses they get.',
+  description: 'Where jails are kept, and which addresses they get.',
   ofMachine: true,
   fields,
   async beforehand(sent: SentOf<typeof fields>, operations) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { failed, missing } from '../../engine/errors.ts';
-import { choice, createOnly, type Field, type Fields, field, flag, inputOnly, live, nullable, onMachine, required, text, where } from '../../engine/fields.ts';
+import { choice, createOnly, type Field, type Fields, field, flag, inputOnly, live, nullable, onMachine, refine, required, text } from '../../engine/fields.ts';
 import { addressOf } from '../../engine/formats.ts';
 import { action, type Checking, collection, type RecordOf, type Step, type View, type World } from '../../engine/resource.ts';
 import type { Rule } from '../../engine/rule.ts';
@@ -15,15 +15,15 @@ import { jailSettings, jailsPlace, noBroadcasts } from './configuration.ts';
 import { flagWords, readFlags } from './flags.ts';
 import { jailTemplate, keepTemplate, templateDataset, templateSnapshot } from './templates.ts';
 
-const address = (family: 4 | 6, says: string) => nullable(addressOf(family, { says }));
+const address = (family: 4 | 6, description: string) => nullable(addressOf(family, { description }));
 
 /** The bits of a network in digits, as the document writes them; empty means unset. */
-const bits = (most: 32 | 128, says: string): Field<string, 'plain'> =>
-  where(text({ says, max: 3, pattern: /^[0-9]+$/, rule: `A number from 1 to ${most} is wanted.` }), (value) =>
+const bits = (most: 32 | 128, description: string): Field<string, 'plain'> =>
+  refine(text({ description, max: 3, pattern: /^[0-9]+$/, rule: `A number from 1 to ${most} is wanted.` }), (value) =>
     value !== '' && (Number(value) < 1 || Number(value) > most) ? `${value} does not lie between 1 and ${most}.` : undefined,
   );
 
-const macAddress = where(text({ says: 'Hardware address of its interface; one that nobody has unless sent.', max: 17 }), (value) =>
+const macAddress = refine(text({ description: 'Hardware address of its interface; one that nobody has unless sent.', max: 17 }), (value) =>
   value === '' || /^[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i.test(value) ? undefined : `${quote(value)} is no hardware address of one card, as 02:00:00:00:00:01.`,
 );
 
@@ -31,7 +31,7 @@ const fields = {
   jail_host: required(
     createOnly(
       text({
-        says: 'Name of the jail, and its host name.',
+        description: 'Name of the jail, and its host name.',
         // The most that Linux takes for a machine's name.
         max: 64,
         pattern: /^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?$/,
@@ -39,12 +39,12 @@ const fields = {
       }),
     ),
   ),
-  jail_type: createOnly(text({ says: 'Name of the template that it begins with.', max: 120, initial: 'standard' })),
-  jail_status: live(choice(['Running', 'Stopped'], { says: 'Whether it runs.' })),
-  jail_autostart: flag(true, { says: 'Whether it starts with the machine.' }),
-  jail_nat: flag(false, { says: 'Whether what it sends elsewhere leaves by an address of the machine.' }),
-  jail_vnet: flag(true, { says: "Whether it has a network of its own; otherwise it shares the machine's, with its addresses on a card." }),
-  jail_flags: where(text({ says: `Its limits: ${flagWords}, with commas between them.`, max: 255 }), (value) => {
+  jail_type: createOnly(text({ description: 'Name of the template that it begins with.', max: 120, initial: 'standard' })),
+  jail_status: live(choice(['Running', 'Stopped'], { description: 'Whether it runs.' })),
+  jail_autostart: flag(true, { description: 'Whether it starts with the machine.' }),
+  jail_nat: flag(false, { description: 'Whether what it sends elsewhere leaves by an address of the machine.' }),
+  jail_vnet: flag(true, { description: "Whether it has a network of its own; otherwise it shares the machine's, with its addresses on a card." }),
+  jail_flags: refine(text({ description: `Its limits: ${flagWords}, with commas between them.`, max: 255 }), (value) => {
     const reading = readFlags(value);
     return 'wrong' in reading ? reading.wrong : undefined;
   }),
@@ -64,12 +64,12 @@ const fields = {
   jail_defaultrouter_ipv4: address(4, 'Where it sends what is for elsewhere; the machine itself unless sent.'),
   jail_defaultrouter_ipv6: address(6, 'Where it sends what is for elsewhere; the address on the bridge unless sent.'),
   // Beyond the document's list (gaps 2.2).
-  jail_iface: onMachine(text({ says: 'Card by which others know it; the one in whose network its address lies unless sent.', max: 15 }), (name, facts) =>
+  jail_iface: onMachine(text({ description: 'Card by which others know it; the one in whose network its address lies unless sent.', max: 15 }), (name, facts) =>
     plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name),
   ),
-  jail_ipv4_dhcp: inputOnly(where(flag(false, { says: 'Whether it asks for its address by DHCP, which cannot be.' }), (on) => (on ? noBroadcasts('DHCP') : undefined))),
+  jail_ipv4_dhcp: inputOnly(refine(flag(false, { description: 'Whether it asks for its address by DHCP, which cannot be.' }), (on) => (on ? noBroadcasts('DHCP') : undefined))),
   jail_ipv6_autoconf: inputOnly(
-    where(flag(false, { says: 'Whether it makes up its address from what routers say, which cannot be.' }), (on) => (on ? noBroadcasts('A router') : undefined)),
+    refine(flag(false, { description: 'Whether it makes up its address from what routers say, which cannot be.' }), (on) => (on ? noBroadcasts('A router') : undefined)),
   ),
 };
 
@@ -79,7 +79,7 @@ export const jail = collection(
   'jails/jails',
   {
     title: 'jail',
-    says: 'A system container: a Linux of its own on the kernel of the machine.',
+    description: 'A system container: a Linux of its own on the kernel of the machine.',
     ofMachine: true,
     // Part A: jails have no update endpoint.
     verbs: ['list', 'read', 'create', 'remove'],
@@ -87,8 +87,8 @@ export const jail = collection(
     filters: ['jail_host'],
     shows: ['jails'],
     unique: [
-      { fields: ['jail_host'], caseless: true, says: 'A jail with this name already exists.' },
-      { fields: ['jail_mac'], says: 'Another jail has this hardware address.' },
+      { fields: ['jail_host'], caseless: true, description: 'A jail with this name already exists.' },
+      { fields: ['jail_mac'], description: 'Another jail has this hardware address.' },
     ],
     fields,
     async beforehand(sent, operations) {
@@ -134,7 +134,7 @@ export const jail = collection(
 
 /** The jails lie where the configuration says, so that stays as long as there are any. */
 export const jailsStay: Rule = {
-  says: 'The place of the jails stays while there are jails.',
+  description: 'The place of the jails stays while there are jails.',
   reads: [jailSettings],
   check(draft, changed) {
     const [first] = draft.all(jail);
@@ -146,7 +146,7 @@ export const jailsStay: Rule = {
 
 /** An interface does not take what a jail has. The other way round the jail is asked about the machine's addresses. */
 export const jailsKeepAddresses: Rule = {
-  says: 'No interface has the address of a jail.',
+  description: 'No interface has the address of a jail.',
   reads: [networkInterface],
   check(draft, changed) {
     const jails = draft.all(jail);

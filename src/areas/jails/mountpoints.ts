@@ -1,5 +1,5 @@
 import { invalid } from '../../engine/errors.ts';
-import { createOnly, flag, hidden, inputOnly, reference, required, text, where } from '../../engine/fields.ts';
+import { createOnly, flag, hidden, inputOnly, reference, refine, required, text } from '../../engine/fields.ts';
 import { volumePath } from '../../engine/formats.ts';
 import { collection, type Operations, type RecordOf, type SentOf, type Step } from '../../engine/resource.ts';
 import type { JailMount, RunningJail } from '../../host/ports/jails.ts';
@@ -16,38 +16,38 @@ const longest = 88;
 const ordinary = ['proc', 'sys', 'dev', 'run'];
 
 const destinationText = text({
-  says: 'Folder of the jail at which it is shown.',
+  description: 'Folder of the jail at which it is shown.',
   max: longest,
   pattern: /^\/[a-zA-Z0-9][a-zA-Z0-9_/\-:. ]*$/,
   rule: 'It begins with / and a letter or digit; letters, digits, blanks and _ / - : . may follow.',
 });
 
 const fields = {
-  jail: required(text({ says: 'Name of the jail.', max: 64 })),
-  source: required(volumePath({ says: 'Folder of a volume.' })),
+  jail: required(text({ description: 'Name of the jail.', max: 64 })),
+  source: required(volumePath({ description: 'Folder of a volume.' })),
   destination: required({
-    ...where(destinationText, (value) => {
+    ...refine(destinationText, (value) => {
       const top = normalPath(value).split('/')[1] ?? '';
       return ordinary.includes(top) ? `Every jail has a /${top} of its own, made anew at each start.` : undefined;
     }),
   }),
-  mounted: flag(true, { says: 'Whether it is mounted; of a jail that does not run, whether it will be.' }),
-  readonly: flag(false, { says: 'Whether the jail may only read.' }),
+  mounted: flag(true, { description: 'Whether it is mounted; of a jail that does not run, whether it will be.' }),
+  readonly: flag(false, { description: 'Whether the jail may only read.' }),
   // gaps 2.3
-  create: createOnly(inputOnly(flag(true, { says: 'Whether the folder of the jail is made when it is not there.' }))),
-  jail_id: hidden(reference('jails/jails', { says: 'The id of the jail.', onRemove: 'remove' })),
+  create: createOnly(inputOnly(flag(true, { description: 'Whether the folder of the jail is made when it is not there.' }))),
+  jail_id: hidden(reference('jails/jails', { description: 'The id of the jail.', onRemove: 'remove' })),
 };
 
 export type JailMountPoint = RecordOf<typeof fields>;
 
 export const jailMountPoint = collection('jails/mountpoints', {
   title: 'jail mount point',
-  says: 'A folder of a volume that a jail sees.',
+  description: 'A folder of a volume that a jail sees.',
   ofMachine: true,
   order: ['jail', 'destination'],
   filters: ['jail'],
   shows: ['jails'],
-  unique: [{ fields: ['destination', 'jail'], says: 'Something is shown at this folder of the jail already.' }],
+  unique: [{ fields: ['destination', 'jail'], description: 'Something is shown at this folder of the jail already.' }],
   fields,
   async beforehand(sent, operations, before) {
     await lookAtFolders(sent, operations, before);

@@ -1,5 +1,5 @@
 import { failed } from '../../engine/errors.ts';
-import { choice, flag, integer, readOnly, required, text, where } from '../../engine/fields.ts';
+import { choice, flag, integer, readOnly, refine, required, text } from '../../engine/fields.ts';
 import { collection, type Draft, type Operations, type RecordOf, type Step, type View } from '../../engine/resource.ts';
 import { mostUnpacked } from '../../host/ports/jails.ts';
 import { quote } from '../../lib/text.ts';
@@ -9,33 +9,35 @@ import { jailsPlace } from './configuration.ts';
 const madeHere = /^debootstrap:[a-z]+$/;
 
 const fields = {
-  jt_name: required(text({ says: 'Name of the template, by which jails choose it.', max: 120 })),
-  jt_os: required(choice(['FreeBSD', 'Linux'], { says: 'Its operating system. Jails are made of those of Linux.' })),
-  jt_arch: required(choice(['x64', 'x86'], { says: 'Whether its programs are for 64 or for 32 bits.' })),
+  jt_name: required(text({ description: 'Name of the template, by which jails choose it.', max: 120 })),
+  jt_os: required(choice(['FreeBSD', 'Linux'], { description: 'Its operating system. Jails are made of those of Linux.' })),
+  jt_arch: required(choice(['x64', 'x86'], { description: 'Whether its programs are for 64 or for 32 bits.' })),
   jt_url: required(
-    where(text({ says: 'Address of its archive by http, https, ftp or file, or debootstrap: and the name of a release of Debian, which is then made here.', max: 255 }), (url) =>
-      madeHere.test(url) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(url) || /^file:\/\/\/\S+$/.test(url)
-        ? undefined
-        : `${quote(url)} is neither an address by http, https, ftp or file nor a release of Debian, as debootstrap:trixie.`,
+    refine(
+      text({ description: 'Address of its archive by http, https, ftp or file, or debootstrap: and the name of a release of Debian, which is then made here.', max: 255 }),
+      (url) =>
+        madeHere.test(url) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(url) || /^file:\/\/\/\S+$/.test(url)
+          ? undefined
+          : `${quote(url)} is neither an address by http, https, ftp or file nor a release of Debian, as debootstrap:trixie.`,
     ),
   ),
-  jt_instances: readOnly(integer({ says: 'How many jails were made of it.', min: 0, initial: 0 })),
+  jt_instances: readOnly(integer({ description: 'How many jails were made of it.', min: 0, initial: 0 })),
   // Beyond the document's list (gaps 2.4).
-  jt_mtree: text({ says: 'Address of a list of its files. Kept; the archive has a checksum beside it.', max: 255 }),
-  jt_readonly: flag(false, { says: 'Whether it cannot be changed, but by a request that sends this as false.' }),
-  jt_system: { ...readOnly(flag(false, { says: 'Whether it is hidden from lists; none is.' })), initial: false },
+  jt_mtree: text({ description: 'Address of a list of its files. Kept; the archive has a checksum beside it.', max: 255 }),
+  jt_readonly: flag(false, { description: 'Whether it cannot be changed, but by a request that sends this as false.' }),
+  jt_system: { ...readOnly(flag(false, { description: 'Whether it is hidden from lists; none is.' })), initial: false },
 };
 
 export type JailTemplate = RecordOf<typeof fields>;
 
 export const jailTemplate = collection('jails/templates', {
   title: 'jail template',
-  says: 'What jails begin with: a root file system, fetched when the first jail is made of it and kept as a snapshot.',
+  description: 'What jails begin with: a root file system, fetched when the first jail is made of it and kept as a snapshot.',
   ofMachine: true,
   // All at once would be refused as soon as one has a jail.
   verbs: ['list', 'read', 'create', 'update', 'remove'],
   order: ['jt_name'],
-  unique: [{ fields: ['jt_name'], says: 'A template with this name already exists.' }],
+  unique: [{ fields: ['jt_name'], description: 'A template with this name already exists.' }],
   fields,
   // `standard` is what a jail is made of unless it says otherwise, `pluginjail` what the document's sample names.
   seed: () =>

@@ -1,5 +1,5 @@
 import type { Facts } from '../../engine/facts.ts';
-import { flag, nullable, readOnly, required, text, where } from '../../engine/fields.ts';
+import { flag, nullable, readOnly, refine, required, text } from '../../engine/fields.ts';
 import { addressOf, ipAddress } from '../../engine/formats.ts';
 import { singleton, type View } from '../../engine/resource.ts';
 import { contains, isLinkLocal, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
@@ -12,13 +12,13 @@ const hostName = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
 export const networkSettings = singleton('network/globalconfiguration', {
   title: 'global network configuration',
-  says: 'Names, gateways and name servers of the machine.',
+  description: 'Names, gateways and name servers of the machine.',
   shows: ['network'],
   fields: {
     gc_hostname: required(
-      where(
+      refine(
         text({
-          says: 'Name of the machine.',
+          description: 'Name of the machine.',
           max: 120,
           pattern: hostName,
           rule: 'A host name has letters, digits, dots and hyphens, and begins and ends with a letter or a digit.',
@@ -26,26 +26,26 @@ export const networkSettings = singleton('network/globalconfiguration', {
         (name) => (name.length > 64 ? 'Linux names a machine by at most 64 characters.' : undefined),
       ),
     ),
-    gc_domain: required(text({ says: 'Domain of the machine.', max: 120, pattern: domainName, rule: 'A domain has letters, digits and . - _ only.' })),
-    gc_domains: where(text({ says: 'Up to five further domains in which names are looked for, separated by blanks.', max: 600 }), (value) => {
+    gc_domain: required(text({ description: 'Domain of the machine.', max: 120, pattern: domainName, rule: 'A domain has letters, digits and . - _ only.' })),
+    gc_domains: refine(text({ description: 'Up to five further domains in which names are looked for, separated by blanks.', max: 600 }), (value) => {
       const stranger = words(value).find((word) => !domainName.test(word));
       if (stranger !== undefined) return `${quote(stranger)} is no domain.`;
       return words(value).length > 5 ? 'At most five further domains are looked through.' : undefined;
     }),
-    gc_hostname_virtual: readOnly(nullable(text({ says: 'Name of a pair of machines. This is a single one, so it is always null.' }))),
-    gc_ipv4gateway: addressOf(4, { says: 'Machine through which everything else is reached by IPv4.' }),
-    gc_ipv6gateway: addressOf(6, { says: 'Machine through which everything else is reached by IPv6; fe80 addresses name the interface, as fe80::1%em0.', zone: true }),
+    gc_hostname_virtual: readOnly(nullable(text({ description: 'Name of a pair of machines. This is a single one, so it is always null.' }))),
+    gc_ipv4gateway: addressOf(4, { description: 'Machine through which everything else is reached by IPv4.' }),
+    gc_ipv6gateway: addressOf(6, { description: 'Machine through which everything else is reached by IPv6; fe80 addresses name the interface, as fe80::1%em0.', zone: true }),
     gc_nameserver1: nameServer('First name server.'),
     gc_nameserver2: nameServer('Second name server.'),
     gc_nameserver3: nameServer('Third name server.'),
-    gc_netwait_enabled: flag(false, { says: 'Whether services start only after one of gc_netwait_ip answers, or after a minute.' }),
-    gc_netwait_ip: where(text({ says: 'Addresses of which one has to answer, separated by blanks; the gateways when empty.', max: 300 }), (value) => {
+    gc_netwait_enabled: flag(false, { description: 'Whether services start only after one of gc_netwait_ip answers, or after a minute.' }),
+    gc_netwait_ip: refine(text({ description: 'Addresses of which one has to answer, separated by blanks; the gateways when empty.', max: 300 }), (value) => {
       const stranger = words(value).find((word) => parseIp(word) === undefined);
       return stranger === undefined ? undefined : `${quote(stranger)} is no IP address.`;
     }),
-    gc_hosts: text({ says: 'Lines that are added to the table of hosts: an address, then names.', max: 65_536, multiline: true }),
+    gc_hosts: text({ description: 'Lines that are added to the table of hosts: an address, then names.', max: 65_536, multiline: true }),
     gc_httpproxy: text({
-      says: 'HTTP proxy as host:port.',
+      description: 'HTTP proxy as host:port.',
       max: 255,
       pattern: /^(https?:\/\/)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(:\d{1,5})?\/?$/,
       rule: 'A proxy is written host:port, perhaps after http://. A name and a password have no place in it: every program of the machine could read them.',
@@ -79,8 +79,8 @@ export const networkSettings = singleton('network/globalconfiguration', {
   },
 });
 
-function nameServer(says: string) {
-  return where(ipAddress({ says }), (value) => {
+function nameServer(description: string) {
+  return refine(ipAddress({ description }), (value) => {
     const ip = parseIp(value);
     if (ip === undefined) return undefined;
     const text = showIp(ip);

@@ -1,4 +1,4 @@
-import { choice, createOnly, flag, list, live, required, text, where } from '../../engine/fields.ts';
+import { choice, createOnly, flag, list, live, refine, required, text } from '../../engine/fields.ts';
 import { addressOf } from '../../engine/formats.ts';
 import { collection, type RecordOf, type Saving, type View } from '../../engine/resource.ts';
 import { contains, isLinkLocal, isSameIp, type Network, networkOf, overlap, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
@@ -13,31 +13,33 @@ const masks6 = ['', ...Array.from({ length: 33 }, (_, place) => String(4 * place
 
 export const networkInterface = collection('network/interface', {
   title: 'network interface',
-  says: 'How a network interface is configured. One without a record stays as it is.',
+  description: 'How a network interface is configured. One without a record stays as it is.',
   order: ['int_interface'],
   shows: ['network'],
   fields: {
-    int_name: required(text({ says: 'What people call it.', max: 120 })),
-    int_interface: createOnly(required(text({ says: "The machine's name of the interface.", max: 15 }))),
-    int_ipv4address: addressOf(4, { says: 'Its IPv4 address.' }),
-    int_v4netmaskbit: choice(masks4, { says: 'How many bits of the IPv4 address name its network.', initial: '' }),
-    int_ipv6address: addressOf(6, { says: 'Its IPv6 address.' }),
-    int_v6netmaskbit: choice(masks6, { says: 'How many bits of the IPv6 address name its network.', initial: '' }),
-    int_dhcp: flag(false, { says: 'Whether a DHCP server is asked for the IPv4 address. One interface may.' }),
-    int_ipv6auto: flag(false, { says: 'Whether IPv6 addresses follow from what routers announce. One interface may.' }),
-    int_options: where(text({ says: `Words of ifconfig: ${optionWords}.`, max: 120 }), (value) => {
+    int_name: required(text({ description: 'What people call it.', max: 120 })),
+    int_interface: createOnly(required(text({ description: "The machine's name of the interface.", max: 15 }))),
+    int_ipv4address: addressOf(4, { description: 'Its IPv4 address.' }),
+    int_v4netmaskbit: choice(masks4, { description: 'How many bits of the IPv4 address name its network.', initial: '' }),
+    int_ipv6address: addressOf(6, { description: 'Its IPv6 address.' }),
+    int_v6netmaskbit: choice(masks6, { description: 'How many bits of the IPv6 address name its network.', initial: '' }),
+    int_dhcp: flag(false, { description: 'Whether a DHCP server is asked for the IPv4 address. One interface may.' }),
+    int_ipv6auto: flag(false, { description: 'Whether IPv6 addresses follow from what routers announce. One interface may.' }),
+    int_options: refine(text({ description: `Words of ifconfig: ${optionWords}.`, max: 120 }), (value) => {
       const reading = readOptions(value);
       return 'wrong' in reading ? reading.wrong : undefined;
     }),
-    int_aliases: list(text({ says: 'An address with its bits, as 192.0.2.7/32.', max: 49 }), {
-      says: 'Further addresses, of either family. An update that does not send them removes them.',
+    int_aliases: list(text({ description: 'An address with its bits, as 192.0.2.7/32.', max: 49 }), {
+      description: 'Further addresses, of either family. An update that does not send them removes them.',
       max: 256,
     }),
-    int_media_status: live(text({ says: 'Active, No carrier, or Unknown when the machine does not tell.' })),
-    ipv4_addresses: live(list(text({ says: 'An address with its bits.' }), { says: 'The IPv4 addresses that it has now.' })),
-    ipv6_addresses: live(list(text({ says: 'An address with its bits.' }), { says: 'The IPv6 addresses that it has now, without those that hold on the link alone.' })),
+    int_media_status: live(text({ description: 'Active, No carrier, or Unknown when the machine does not tell.' })),
+    ipv4_addresses: live(list(text({ description: 'An address with its bits.' }), { description: 'The IPv4 addresses that it has now.' })),
+    ipv6_addresses: live(
+      list(text({ description: 'An address with its bits.' }), { description: 'The IPv6 addresses that it has now, without those that hold on the link alone.' }),
+    ),
   },
-  unique: [{ fields: ['int_interface'], says: 'This interface has a record already.' }],
+  unique: [{ fields: ['int_interface'], description: 'This interface has a record already.' }],
   complete({ record, before, sent }) {
     const aliases = aliasesAfter(before?.int_aliases ?? [], sent.int_aliases ?? []);
     return { int_aliases: aliases, ...(record.int_dhcp ? { int_ipv4address: '', int_v4netmaskbit: '' } : {}) };

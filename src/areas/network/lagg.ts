@@ -9,14 +9,14 @@ export const laggProtocols = ['failover', 'fec', 'lacp', 'loadbalance', 'roundro
 
 export const lagg = collection('network/lagg', {
   title: 'link aggregate',
-  says: 'Several network interfaces that work as one.',
+  description: 'Several network interfaces that work as one.',
   verbs: ['list', 'read', 'create', 'remove', 'clear'],
   order: ['lagg_interface'],
   fields: {
-    lagg_interface: readOnly(text({ says: 'Name of the device: the first lagg and number that is free.' })),
-    lagg_protocol: required(choice(laggProtocols, { says: 'How the members share the traffic; with none it is up and carries nothing.' })),
-    lagg_interfaces: inputOnly(required(list(text({ says: 'Name of a network interface.', max: 15 }), { says: 'Its members, in their order.', max: 64 }))),
-    lagg_row: hidden(nullable(reference('network/interface', { says: 'Id of the record of its interface, which goes with it and it with that.', onRemove: 'remove' }))),
+    lagg_interface: readOnly(text({ description: 'Name of the device: the first lagg and number that is free.' })),
+    lagg_protocol: required(choice(laggProtocols, { description: 'How the members share the traffic; with none it is up and carries nothing.' })),
+    lagg_interfaces: inputOnly(required(list(text({ description: 'Name of a network interface.', max: 15 }), { description: 'Its members, in their order.', max: 64 }))),
+    lagg_row: hidden(nullable(reference('network/interface', { description: 'Id of the record of its interface, which goes with it and it with that.', onRemove: 'remove' }))),
   },
   complete({ draft, facts, before }) {
     if (before !== undefined) return {};

@@ -1,4 +1,4 @@
-import { integer, onMachine, reference, required, text, where } from '../../engine/fields.ts';
+import { integer, onMachine, reference, refine, required, text } from '../../engine/fields.ts';
 import { collection } from '../../engine/resource.ts';
 import { planMedium } from './media.ts';
 import { noSuchNic, plugged } from './nics.ts';
@@ -6,18 +6,24 @@ import { readOptions } from './options.ts';
 
 export const laggMember = collection('network/lagginterfacemembers', {
   title: 'member of a link aggregate',
-  says: 'A network interface that carries a share of an aggregate.',
+  description: 'A network interface that carries a share of an aggregate.',
   order: ['lagg_interfacegroup', 'lagg_ordernum'],
   filters: ['lagg_interfacegroup__id'],
   shows: ['network'],
   fields: {
-    lagg_interfacegroup: required(reference('network/lagg', { says: 'Id of the aggregate.', onRemove: 'remove' })),
-    lagg_ordernum: required(integer({ says: 'Place among the members. With failover, the lowest one that has a link carries the traffic.', min: 0, max: 2 ** 31 - 1 })),
+    lagg_interfacegroup: required(reference('network/lagg', { description: 'Id of the aggregate.', onRemove: 'remove' })),
+    lagg_ordernum: required(integer({ description: 'Place among the members. With failover, the lowest one that has a link carries the traffic.', min: 0, max: 2 ** 31 - 1 })),
     lagg_physnic: required(
-      onMachine(text({ says: 'Name of the network interface.', max: 120 }), (name, facts) => (plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name))),
+      onMachine(text({ description: 'Name of the network interface.', max: 120 }), (name, facts) =>
+        plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name),
+      ),
     ),
-    lagg_deviceoptions: where(
-      text({ says: 'Words of ifconfig for this member: up, promisc, -promisc, media and mediaopt, and mtu N, which holds for the whole aggregate.', max: 120, initial: 'up' }),
+    lagg_deviceoptions: refine(
+      text({
+        description: 'Words of ifconfig for this member: up, promisc, -promisc, media and mediaopt, and mtu N, which holds for the whole aggregate.',
+        max: 120,
+        initial: 'up',
+      }),
       (value) => {
         const reading = readOptions(value);
         if ('wrong' in reading) return reading.wrong;
@@ -35,5 +41,5 @@ export const laggMember = collection('network/lagginterfacemembers', {
   onRemove({ draft, record, facts }) {
     planMedium(draft.plan, facts, record.lagg_physnic, record.lagg_deviceoptions, undefined);
   },
-  unique: [{ fields: ['lagg_physnic'], says: 'This interface is a member of an aggregate already.' }],
+  unique: [{ fields: ['lagg_physnic'], description: 'This interface is a member of an aggregate already.' }],
 });

@@ -1,4 +1,4 @@
-import { required, text, where } from '../../engine/fields.ts';
+import { refine, required, text } from '../../engine/fields.ts';
 import { ipAddress } from '../../engine/formats.ts';
 import { collection } from '../../engine/resource.ts';
 import { parseIp, parseNetwork } from '../../lib/ip.ts';
@@ -7,16 +7,16 @@ import { networkInterface } from './interface.ts';
 
 export const staticRoute = collection('network/staticroute', {
   title: 'static route',
-  says: 'A network that is reached by way of another machine.',
+  description: 'A network that is reached by way of another machine.',
   order: ['sr_destination', 'sr_gateway'],
   fields: {
     sr_destination: required(
-      where(text({ says: 'The network, as 192.0.2.0/24 or 2001:db8::/32.', max: 120 }), (value) =>
+      refine(text({ description: 'The network, as 192.0.2.0/24 or 2001:db8::/32.', max: 120 }), (value) =>
         parseNetwork(value) === undefined ? `${quote(value)} is no network with its bits, as 192.0.2.0/24.` : undefined,
       ),
     ),
-    sr_gateway: required(ipAddress({ says: 'Address of the machine that knows the way.' })),
-    sr_description: text({ says: 'What it is for.', max: 120 }),
+    sr_gateway: required(ipAddress({ description: 'Address of the machine that knows the way.' })),
+    sr_description: text({ description: 'What it is for.', max: 120 }),
   },
   check({ record, view, issues }) {
     const [destination, gateway] = [parseNetwork(record.sr_destination), parseIp(record.sr_gateway)];

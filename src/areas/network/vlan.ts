@@ -1,11 +1,11 @@
-import { field, good, hidden, integer, nullable, onMachine, reference, required, text, where, wrong } from '../../engine/fields.ts';
+import { field, good, hidden, integer, nullable, onMachine, reference, refine, required, text, wrong } from '../../engine/fields.ts';
 import { collection, type Draft } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { networkInterface } from './interface.ts';
 import { laggMember } from './lagginterfacemembers.ts';
 import { noSuchNic, vlanName } from './nics.ts';
 
-const plainName = text({ says: 'Name of the device, as vlan7.', max: 15 });
+const plainName = text({ description: 'Name of the device, as vlan7.', max: 15 });
 
 const name = field({
   ...plainName,
@@ -20,28 +20,28 @@ const name = field({
 
 export const vlan = collection('network/vlan', {
   title: 'VLAN',
-  says: 'A network that shares a cable with others, told apart by its tag.',
+  description: 'A network that shares a cable with others, told apart by its tag.',
   order: ['vlan_vint'],
   fields: {
     vlan_vint: required(name),
     vlan_pint: required(
-      onMachine(text({ says: 'The interface that its frames go through.', max: 15 }), (name, { network }) =>
+      onMachine(text({ description: 'The interface that its frames go through.', max: 15 }), (name, { network }) =>
         network.links.some((link) => link.name === name) ? undefined : noSuchNic(name),
       ),
     ),
     vlan_tag: required(
-      where(integer({ says: 'Number that its frames carry.' }), (tag) => {
+      refine(integer({ description: 'Number that its frames carry.' }), (tag) => {
         if (tag < 1 || tag > 4095) return 'A VLAN tag lies between 1 and 4095.';
         return tag === 4095 ? 'The tag 4095 is kept for other uses by IEEE 802.1Q, and Linux makes no VLAN of it: the highest is 4094.' : undefined;
       }),
     ),
-    vlan_description: text({ says: 'What it is for.', max: 120 }),
-    vlan_pcp: nullable(integer({ says: 'Priority that the frames it sends carry.', min: 0, max: 7 })),
-    vlan_row: hidden(nullable(reference('network/interface', { says: 'Id of the record of its interface, which goes with it and it with that.', onRemove: 'remove' }))),
+    vlan_description: text({ description: 'What it is for.', max: 120 }),
+    vlan_pcp: nullable(integer({ description: 'Priority that the frames it sends carry.', min: 0, max: 7 })),
+    vlan_row: hidden(nullable(reference('network/interface', { description: 'Id of the record of its interface, which goes with it and it with that.', onRemove: 'remove' }))),
   },
   unique: [
-    { fields: ['vlan_vint'], says: 'There is a VLAN of this name already.' },
-    { fields: ['vlan_tag'], says: 'Another VLAN has this tag.' },
+    { fields: ['vlan_vint'], description: 'There is a VLAN of this name already.' },
+    { fields: ['vlan_tag'], description: 'Another VLAN has this tag.' },
   ],
   complete({ draft, record, before }) {
     const row = before?.vlan_row === undefined || before.vlan_row === null ? undefined : draft.get(networkInterface, before.vlan_row);

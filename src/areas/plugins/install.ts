@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { failed, invalid } from '../../engine/errors.ts';
-import { flag, integer, isRequired, required, text, where } from '../../engine/fields.ts';
+import { flag, integer, isRequired, refine, required, text } from '../../engine/fields.ts';
 import { answered, readSent } from '../../engine/record.ts';
 import type { Operations, Step, View, Work } from '../../engine/resource.ts';
 import { mostBundle } from '../../host/ports/plugins.ts';
@@ -15,12 +15,12 @@ import { addPackagesStep, clearStep, type Plugin, plugin, statusOf } from './plu
 /** What is sent to install a plugin. */
 const fields = {
   bundle: required(
-    where(text({ says: 'A bundle on the machine by its path, or the address of an archive by http, https or ftp.', max: 1000 }), (value) =>
+    refine(text({ description: 'A bundle on the machine by its path, or the address of an archive by http, https or ftp.', max: 1000 }), (value) =>
       /^\/[^/]/.test(value) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(value) ? undefined : `${quote(value)} is neither a path nor an address by http, https or ftp.`,
     ),
   ),
-  jail: text({ says: 'Name of the jail; one is made for the plugin unless sent.', max: 64 }),
-  enabled: flag(false, { says: 'Whether the plugin starts with its jail.' }),
+  jail: text({ description: 'Name of the jail; one is made for the plugin unless sent.', max: 64 }),
+  enabled: flag(false, { description: 'Whether the plugin starts with its jail.' }),
 };
 
 /** What the folders of plugins in jails are below. */
@@ -46,8 +46,8 @@ export async function installPlugin(operations: Operations, body: unknown): Prom
 }
 
 const enabling = {
-  id: required(integer({ says: 'The id of the plugin.', min: 1 })),
-  enabled: required(flag(false, { says: 'Whether it starts with its jail.' })),
+  id: required(integer({ description: 'The id of the plugin.', min: 1 })),
+  enabled: required(flag(false, { description: 'Whether it starts with its jail.' })),
 };
 
 /** Lets a plugin start with its jail from now on, or no more. Whether it runs stays as it is. */

@@ -1,5 +1,5 @@
 import { failed } from '../../engine/errors.ts';
-import { choice, type Field, type Fields, field, good, integer, isRequired, list, required, text, where, wrong } from '../../engine/fields.ts';
+import { choice, type Field, type Fields, field, good, integer, isRequired, list, refine, required, text, wrong } from '../../engine/fields.ts';
 import { port } from '../../engine/formats.ts';
 import { readSent } from '../../engine/record.ts';
 import type { SentOf } from '../../engine/resource.ts';
@@ -15,11 +15,11 @@ export const longestManifest = 16_384;
 /** How the manifest says that one learns whether the plugin works. */
 export type Health = { readonly by: 'tcp' } | { readonly by: 'http'; readonly path: string } | { readonly by: 'command'; readonly words: readonly string[] };
 
-const word = text({ says: 'One word of the command.', max: 1000, untrimmed: true });
+const word = text({ description: 'One word of the command.', max: 1000, untrimmed: true });
 
 /** A program with its words. No shell reads them. */
-const command = (says: string): Field<readonly string[], 'plain'> => {
-  const words = list(word, { says, max: 100 });
+const command = (description: string): Field<readonly string[], 'plain'> => {
+  const words = list(word, { description, max: 100 });
   return required(
     field({
       ...words,
@@ -28,11 +28,11 @@ const command = (says: string): Field<readonly string[], 'plain'> => {
   );
 };
 
-const pagePath = text({ says: 'Path of a page.', max: 500, pattern: /^\/[\x21-\x7e]*$/, rule: 'A path of a page begins with / and has no blanks.' });
+const pagePath = text({ description: 'Path of a page.', max: 500, pattern: /^\/[\x21-\x7e]*$/, rule: 'A path of a page begins with / and has no blanks.' });
 const checkCommand = command('Command.');
 
 const health = field<Health>({
-  says: 'Health check: "tcp", {"http": "/path"} or {"command": ["word", …]}.',
+  description: 'Health check: "tcp", {"http": "/path"} or {"command": ["word", …]}.',
   initial: { by: 'tcp' },
   schema: {},
   read(sent) {
@@ -51,25 +51,25 @@ const health = field<Health>({
 });
 
 export const manifestFields = {
-  format: required(where(integer({ says: 'Version of the format of bundles, which is 1.' }), (value) => (value === 1 ? undefined : 'This Holdfast knows the format 1.'))),
+  format: required(refine(integer({ description: 'Version of the format of bundles, which is 1.' }), (value) => (value === 1 ? undefined : 'This Holdfast knows the format 1.'))),
   name: required(
     text({
-      says: 'Name of the plugin, after which its folder is called.',
+      description: 'Name of the plugin, after which its folder is called.',
       max: 40,
       pattern: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
       rule: 'Small letters, digits and - only, and no - at either end.',
     }),
   ),
-  version: required(text({ says: 'Its version.', max: 40, pattern: /^[A-Za-z0-9][A-Za-z0-9.+~_-]*$/, rule: 'Letters, digits and . + ~ _ - only.' })),
-  arch: choice(['any', 'x64', 'x86'], { says: 'What its programs are for.', initial: 'any' }),
-  template: text({ says: 'Template of the jail that is made for it.', max: 120, initial: 'pluginjail' }),
-  packages: list(text({ says: 'Name of a package.', max: 100, pattern: /^[a-z0-9][a-z0-9.+-]+$/, rule: 'A package of Debian is wanted, by its name.' }), {
-    says: 'Packages of Debian that it needs.',
+  version: required(text({ description: 'Its version.', max: 40, pattern: /^[A-Za-z0-9][A-Za-z0-9.+~_-]*$/, rule: 'Letters, digits and . + ~ _ - only.' })),
+  arch: choice(['any', 'x64', 'x86'], { description: 'What its programs are for.', initial: 'any' }),
+  template: text({ description: 'Template of the jail that is made for it.', max: 120, initial: 'pluginjail' }),
+  packages: list(text({ description: 'Name of a package.', max: 100, pattern: /^[a-z0-9][a-z0-9.+-]+$/, rule: 'A package of Debian is wanted, by its name.' }), {
+    description: 'Packages of Debian that it needs.',
     max: 100,
   }),
   start: command('Command that starts it, and ends once it is on its way.'),
   stop: command('Command that stops it.'),
-  port: required(port({ says: 'TCP port of its page.' })),
+  port: required(port({ description: 'TCP port of its page.' })),
   health,
 };
 

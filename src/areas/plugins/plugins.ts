@@ -12,23 +12,23 @@ import { attachStep, detachStep, placeIn } from '../jails/mountpoints.ts';
 import { longestManifest, readManifest } from './manifest.ts';
 
 const fields = {
-  plugin_name: readOnly(text({ says: 'Name of the plugin.' })),
-  plugin_version: readOnly(text({ says: 'Its version.' })),
-  plugin_arch: readOnly(text({ says: 'What its programs are for: x64, x86 or any.' })),
-  plugin_pbiname: readOnly(text({ says: 'Name, version and architecture, with - between them.' })),
-  plugin_path: readOnly(text({ says: 'Folder of the jail at which its bundle is shown.' })),
-  plugin_ip: readOnly(text({ says: 'Address at which its page is found: that of its jail.' })),
-  plugin_port: readOnly(integer({ says: 'TCP port of its page.' })),
-  plugin_jail: readOnly(text({ says: 'Name of its jail.' })),
-  plugin_api_version: { ...readOnly(text({ says: 'Version of the interface between plugins and the system.' })), initial: '1' },
-  plugin_enabled: { ...readOnly(flag(false, { says: 'Whether it starts with its jail.' })), initial: false },
+  plugin_name: readOnly(text({ description: 'Name of the plugin.' })),
+  plugin_version: readOnly(text({ description: 'Its version.' })),
+  plugin_arch: readOnly(text({ description: 'What its programs are for: x64, x86 or any.' })),
+  plugin_pbiname: readOnly(text({ description: 'Name, version and architecture, with - between them.' })),
+  plugin_path: readOnly(text({ description: 'Folder of the jail at which its bundle is shown.' })),
+  plugin_ip: readOnly(text({ description: 'Address at which its page is found: that of its jail.' })),
+  plugin_port: readOnly(integer({ description: 'TCP port of its page.' })),
+  plugin_jail: readOnly(text({ description: 'Name of its jail.' })),
+  plugin_api_version: { ...readOnly(text({ description: 'Version of the interface between plugins and the system.' })), initial: '1' },
+  plugin_enabled: { ...readOnly(flag(false, { description: 'Whether it starts with its jail.' })), initial: false },
   // Beyond the document's list (gaps 9).
-  plugin_status: live(choice(pluginStatuses, { says: 'Whether it runs, by its health check; UNKNOWN when it was started and does not answer.' })),
-  plugin_jail_id: hidden(reference('jails/jails', { says: 'The id of its jail.', onRemove: 'remove' })),
-  plugin_manifest: hidden(text({ says: 'The manifest of its bundle.', max: longestManifest, multiline: true })),
-  plugin_dataset: hidden(text({ says: 'The dataset that holds its bundle.' })),
-  plugin_brought: hidden(list(text({ says: 'Name of a package.' }), { says: 'Packages that its jail did not have before.' })),
-  plugin_owns_jail: hidden(flag(false, { says: 'Whether the jail was made for plugins, and goes with the last of them.' })),
+  plugin_status: live(choice(pluginStatuses, { description: 'Whether it runs, by its health check; UNKNOWN when it was started and does not answer.' })),
+  plugin_jail_id: hidden(reference('jails/jails', { description: 'The id of its jail.', onRemove: 'remove' })),
+  plugin_manifest: hidden(text({ description: 'The manifest of its bundle.', max: longestManifest, multiline: true })),
+  plugin_dataset: hidden(text({ description: 'The dataset that holds its bundle.' })),
+  plugin_brought: hidden(list(text({ description: 'Name of a package.' }), { description: 'Packages that its jail did not have before.' })),
+  plugin_owns_jail: hidden(flag(false, { description: 'Whether the jail was made for plugins, and goes with the last of them.' })),
 };
 
 export type Plugin = RecordOf<typeof fields>;
@@ -37,14 +37,14 @@ export const plugin = collection(
   'plugins/plugins',
   {
     title: 'plugin',
-    says: 'A program with a page of its own that was installed into a jail.',
+    description: 'A program with a page of its own that was installed into a jail.',
     ofMachine: true,
     // Part B: plugins have no create or update endpoint.
     verbs: ['list', 'read'],
     order: ['plugin_name', 'plugin_jail'],
     filters: ['plugin_name', 'plugin_jail'],
     shows: ['plugins'],
-    unique: [{ fields: ['plugin_name', 'plugin_jail'], says: 'The jail has a plugin of this name already.' }],
+    unique: [{ fields: ['plugin_name', 'plugin_jail'], description: 'The jail has a plugin of this name already.' }],
     fields,
     check({ record, view, issues }) {
       const twin = view.having(plugin, 'plugin_jail_id', record.plugin_jail_id).find((other) => other.id !== record.id && other.plugin_port === record.plugin_port);

@@ -1,4 +1,4 @@
-import { choice, flag, integer, list, nullable, required, where } from '../../engine/fields.ts';
+import { choice, flag, integer, list, nullable, refine, required } from '../../engine/fields.ts';
 import { configLines, ipAddress, userName, volumePath } from '../../engine/formats.ts';
 import { singleton } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
@@ -6,23 +6,26 @@ import { globalParameters } from './afp-parameters.ts';
 
 export const afpSettings = singleton('services/afp', {
   title: 'AFP settings',
-  says: 'How netatalk serves all AFP shares.',
+  description: 'How netatalk serves all AFP shares.',
   fields: {
-    afp_srv_guest: flag(false, { says: 'Whether clients may connect without an account.' }),
-    afp_srv_guest_user: where(userName({ says: 'Account that clients without one work as.', initial: 'nobody' }), (name) =>
+    afp_srv_guest: flag(false, { description: 'Whether clients may connect without an account.' }),
+    afp_srv_guest_user: refine(userName({ description: 'Account that clients without one work as.', initial: 'nobody' }), (name) =>
       name === 'root' ? 'Guests must not work as root.' : undefined,
     ),
-    afp_srv_bindip: list(required(ipAddress({ says: 'An address of the machine.' })), { says: 'Addresses the server listens on and announces; all when empty.', max: 16 }),
-    afp_srv_connections_limit: integer({ says: 'Clients that may be connected at once.', min: 1, max: 1000, initial: 50 }),
-    afp_srv_dbpath: nullable(where(volumePath({ says: "Folder of the database of file numbers; the system's own when unset." }), wordProblem)),
-    afp_srv_global_aux: afpLines({ says: 'Further lines of the section [Global] of afp.conf.', known: globalParameters }),
+    afp_srv_bindip: list(required(ipAddress({ description: 'An address of the machine.' })), {
+      description: 'Addresses the server listens on and announces; all when empty.',
+      max: 16,
+    }),
+    afp_srv_connections_limit: integer({ description: 'Clients that may be connected at once.', min: 1, max: 1000, initial: 50 }),
+    afp_srv_dbpath: nullable(refine(volumePath({ description: "Folder of the database of file numbers; the system's own when unset." }), wordProblem)),
+    afp_srv_global_aux: afpLines({ description: 'Further lines of the section [Global] of afp.conf.', known: globalParameters }),
     // Beyond the document's list (gaps 8.2).
     afp_srv_map_acls: choice(['rights', 'mode', 'none'], {
-      says: 'What clients see of access lists: the rights that follow from them, also the Unix mode, or nothing.',
+      description: 'What clients see of access lists: the rights that follow from them, also the Unix mode, or nothing.',
       initial: 'rights',
     }),
     afp_srv_chmod_request: choice(['preserve', 'simple', 'ignore'], {
-      says: "What a client's change of permissions does to access lists: they stay, they may be lost, or nothing changes.",
+      description: "What a client's change of permissions does to access lists: they stay, they may be lost, or nothing changes.",
       initial: 'preserve',
     }),
   },
@@ -35,8 +38,8 @@ const longestLine = 1000;
  * Lines that a person adds to afp.conf. Nothing checks that file but netatalk itself, which ends at a line it cannot
  * read and is started over and over, so each must be a comment or a setting that netatalk knows.
  */
-export function afpLines({ says, known }: { readonly says: string; readonly known: ReadonlySet<string> }) {
-  return where(configLines({ says }), (value) => {
+export function afpLines({ description, known }: { readonly description: string; readonly known: ReadonlySet<string> }) {
+  return refine(configLines({ description }), (value) => {
     for (const line of value.split('\n').map((one) => one.trim())) {
       if (line === '' || /^[#;]/.test(line)) continue;
       const name = /^([a-z0-9][a-z0-9 ]*)=/i.exec(line)?.[1]?.trim().toLowerCase();

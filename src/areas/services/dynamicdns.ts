@@ -1,4 +1,4 @@
-import { choice, flag, integer, secret, text, where } from '../../engine/fields.ts';
+import { choice, flag, integer, refine, secret, text } from '../../engine/fields.ts';
 import { singleton } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
 
@@ -43,24 +43,24 @@ export const endedProviders: readonly string[] = ['default@dtdns.com', 'default@
 
 export const dynamicDnsSettings = singleton('services/dynamicdns', {
   title: 'dynamic DNS settings',
-  says: 'Which provider is told the address of the machine whenever it changes.',
+  description: 'Which provider is told the address of the machine whenever it changes.',
   fields: {
-    ddns_provider: choice(providers, { says: 'The provider; custom is the one that ddns_custom_ddns_server names.', initial: 'dyndns@3322.org' }),
-    ddns_checkip_ssl: flag(false, { says: 'Whether the service that tells the own address is asked by HTTPS.' }),
+    ddns_provider: choice(providers, { description: 'The provider; custom is the one that ddns_custom_ddns_server names.', initial: 'dyndns@3322.org' }),
+    ddns_checkip_ssl: flag(false, { description: 'Whether the service that tells the own address is asked by HTTPS.' }),
     ddns_checkip_server: server('Host that tells who asks his own address, with a port if it is not the usual one; that of the provider when empty.'),
     ddns_checkip_path: path('Path at which it tells it.'),
-    ddns_ssl: flag(false, { says: 'Whether the provider is told by HTTPS.' }),
+    ddns_ssl: flag(false, { description: 'Whether the provider is told by HTTPS.' }),
     ddns_custom_ddns_server: server('Host of a provider that is not in the list, with a port if it is not the usual one.'),
     ddns_custom_ddns_path: path('Path and query by which it is told; %h becomes the domain, %i the address, %u the user name, %p the password.'),
     ddns_domain: text({
-      says: 'Domains whose address it is, separated by commas, semicolons or blanks.',
+      description: 'Domains whose address it is, separated by commas, semicolons or blanks.',
       max: 120,
       pattern: /^[A-Za-z0-9._,; @*-]+$/,
       rule: 'Names of domains are wanted, separated by commas, semicolons or blanks.',
     }),
-    ddns_username: text({ says: 'User name at the provider.', max: 120 }),
-    ddns_password: secret(text({ says: 'Password at the provider.', max: 120, untrimmed: true })),
-    ddns_period: integer({ says: 'Seconds between two looks at the own address.', min: 30, max: 864_000, initial: 300 }),
+    ddns_username: text({ description: 'User name at the provider.', max: 120 }),
+    ddns_password: secret(text({ description: 'Password at the provider.', max: 120, untrimmed: true })),
+    ddns_period: integer({ description: 'Seconds between two looks at the own address.', min: 30, max: 864_000, initial: 300 }),
   },
   check({ record, before, issues }) {
     if (record.ddns_provider !== before?.ddns_provider && endedProviders.includes(record.ddns_provider))
@@ -74,10 +74,15 @@ export const dynamicDnsSettings = singleton('services/dynamicdns', {
   },
 });
 
-function server(says: string) {
-  return text({ says, max: 150, pattern: /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?$/, rule: 'A host, or a host and a port, is wanted, like ddns.example.com:8080.' });
+function server(description: string) {
+  return text({
+    description,
+    max: 150,
+    pattern: /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?$/,
+    rule: 'A host, or a host and a port, is wanted, like ddns.example.com:8080.',
+  });
 }
 
-function path(says: string) {
-  return where(text({ says, max: 150 }), (value) => (value === '' || /^\/\S*$/.test(value) ? undefined : 'A path begins with a slash and has no blanks.'));
+function path(description: string) {
+  return refine(text({ description, max: 150 }), (value) => (value === '' || /^\/\S*$/.test(value) ? undefined : 'A path begins with a slash and has no blanks.'));
 }

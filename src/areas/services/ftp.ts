@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { choice, flag, integer, nullable, reference, secret, text, where } from '../../engine/fields.ts';
+import { choice, flag, integer, nullable, reference, refine, secret, text } from '../../engine/fields.ts';
 import { configLines, port, umask, volumePath } from '../../engine/formats.ts';
 import { type RecordOf, singleton, type View } from '../../engine/resource.ts';
 import { pairOf } from '../system/certificate.ts';
@@ -12,27 +12,27 @@ const lenientPolicies: readonly string[] = ['off', 'data', '!data'];
 
 export const ftpSettings = singleton('services/ftp', {
   title: 'FTP settings',
-  says: 'How the FTP server serves the volumes.',
+  description: 'How the FTP server serves the volumes.',
   fields: {
-    ftp_port: port({ says: 'TCP port the server listens on.', initial: 21 }),
-    ftp_clients: integer({ says: 'Clients that may be logged in at once.', min: 1, max: 10_000, initial: 32 }),
-    ftp_ipconnections: integer({ says: 'Connections one address may have at once; 0 sets no limit.', min: 0, max: 1000, initial: 0 }),
-    ftp_loginattempt: integer({ says: 'Wrong passwords after which a connection ends; 0 sets no limit.', min: 0, max: 1000, initial: 3 }),
-    ftp_timeout: integer({ says: 'Seconds without a command or transfer after which a connection ends; 0 sets no limit.', min: 0, max: 10_000, initial: 120 }),
-    ftp_rootlogin: flag(false, { says: 'Whether root may log in.' }),
-    ftp_onlyanonymous: flag(false, { says: 'Whether anonymous clients may log in, to ftp_anonpath. Then accounts may not, unless ftp_onlylocal says so.' }),
-    ftp_anonpath: nullable(volumePath({ says: 'Folder that anonymous clients are served.' })),
-    ftp_onlylocal: flag(false, { says: 'Whether accounts may log in even when anonymous clients may.' }),
-    ftp_banner: text({ says: 'What the server says to a client that connects.', max: 120 }),
-    ftp_filemask: umask({ says: 'Permission bits that a new file does not get.', initial: '077' }),
-    ftp_dirmask: umask({ says: 'Permission bits that a new folder does not get.', initial: '077' }),
-    ftp_fxp: flag(false, { says: 'Whether files may be sent between this server and another without passing the client.' }),
-    ftp_resume: flag(false, { says: 'Whether a broken transfer may go on where it ended.' }),
-    ftp_defaultroot: flag(false, { says: 'Whether an account sees nothing but its home folder.' }),
-    ftp_ident: flag(false, { says: 'Whether the client is asked by the ident protocol who it is.' }),
-    ftp_reversedns: flag(false, { says: 'Whether the name of a client is looked up.' }),
+    ftp_port: port({ description: 'TCP port the server listens on.', initial: 21 }),
+    ftp_clients: integer({ description: 'Clients that may be logged in at once.', min: 1, max: 10_000, initial: 32 }),
+    ftp_ipconnections: integer({ description: 'Connections one address may have at once; 0 sets no limit.', min: 0, max: 1000, initial: 0 }),
+    ftp_loginattempt: integer({ description: 'Wrong passwords after which a connection ends; 0 sets no limit.', min: 0, max: 1000, initial: 3 }),
+    ftp_timeout: integer({ description: 'Seconds without a command or transfer after which a connection ends; 0 sets no limit.', min: 0, max: 10_000, initial: 120 }),
+    ftp_rootlogin: flag(false, { description: 'Whether root may log in.' }),
+    ftp_onlyanonymous: flag(false, { description: 'Whether anonymous clients may log in, to ftp_anonpath. Then accounts may not, unless ftp_onlylocal says so.' }),
+    ftp_anonpath: nullable(volumePath({ description: 'Folder that anonymous clients are served.' })),
+    ftp_onlylocal: flag(false, { description: 'Whether accounts may log in even when anonymous clients may.' }),
+    ftp_banner: text({ description: 'What the server says to a client that connects.', max: 120 }),
+    ftp_filemask: umask({ description: 'Permission bits that a new file does not get.', initial: '077' }),
+    ftp_dirmask: umask({ description: 'Permission bits that a new folder does not get.', initial: '077' }),
+    ftp_fxp: flag(false, { description: 'Whether files may be sent between this server and another without passing the client.' }),
+    ftp_resume: flag(false, { description: 'Whether a broken transfer may go on where it ended.' }),
+    ftp_defaultroot: flag(false, { description: 'Whether an account sees nothing but its home folder.' }),
+    ftp_ident: flag(false, { description: 'Whether the client is asked by the ident protocol who it is.' }),
+    ftp_reversedns: flag(false, { description: 'Whether the name of a client is looked up.' }),
     ftp_masqaddress: text({
-      says: 'Address or name that clients are told for passive transfers, for servers behind address translation.',
+      description: 'Address or name that clients are told for passive transfers, for servers behind address translation.',
       max: 120,
       pattern: /^[A-Za-z0-9.:_-]+$/,
       rule: 'An address or a host name is wanted.',
@@ -43,13 +43,13 @@ export const ftpSettings = singleton('services/ftp', {
     ftp_localuserdlbw: bandwidth('What an account may fetch'),
     ftp_anonuserbw: bandwidth('What an anonymous client may send'),
     ftp_anonuserdlbw: bandwidth('What an anonymous client may fetch'),
-    ftp_tls: flag(false, { says: 'Whether the server speaks TLS. It needs ftp_ssltls_certificate or ftp_ssltls_certfile.' }),
-    ftp_tls_policy: choice(tlsPolicies, { says: 'What must be protected: on is everything, off nothing, else the named channels.', initial: 'on' }),
-    ftp_ssltls_certfile: secret(text({ says: 'A certificate and its private key, both in PEM.', multiline: true, max: 65_536 })),
+    ftp_tls: flag(false, { description: 'Whether the server speaks TLS. It needs ftp_ssltls_certificate or ftp_ssltls_certfile.' }),
+    ftp_tls_policy: choice(tlsPolicies, { description: 'What must be protected: on is everything, off nothing, else the named channels.', initial: 'on' }),
+    ftp_ssltls_certfile: secret(text({ description: 'A certificate and its private key, both in PEM.', multiline: true, max: 65_536 })),
     // The public sources' way to name the certificate (gaps 8.6).
     ftp_ssltls_certificate: nullable(
       reference('system/certificate', {
-        says: 'A certificate of the appliance, with its key. It goes before ftp_ssltls_certfile.',
+        description: 'A certificate of the appliance, with its key. It goes before ftp_ssltls_certfile.',
         onRemove: { becomes: null },
         holds: ({ ftp_tls, ftp_ssltls_certfile }) =>
           ftp_tls === true && ftp_ssltls_certfile === ''
@@ -57,20 +57,20 @@ export const ftpSettings = singleton('services/ftp', {
             : undefined,
       }),
     ),
-    ftp_tls_opt_allow_client_renegotiations: flag(false, { says: 'Whether a client may renegotiate the session.' }),
-    ftp_tls_opt_allow_dot_login: flag(false, { says: "Whether a client certificate listed in the account's .tlslogin logs in without a password." }),
-    ftp_tls_opt_allow_per_user: flag(false, { says: 'Whether the policy is asked again once the account is known. It goes with the policies off, data and !data.' }),
-    ftp_tls_opt_common_name_required: flag(false, { says: "Whether the common name of a client's certificate must be its host name." }),
-    ftp_tls_opt_dns_name_required: flag(false, { says: "Whether a DNS name in a client's certificate must be its host name." }),
-    ftp_tls_opt_enable_diags: flag(false, { says: 'Whether the log holds every step of the handshake.' }),
-    ftp_tls_opt_export_cert_data: flag(false, { says: "Whether the certificates of both sides are in the session's environment." }),
-    ftp_tls_opt_ip_address_required: flag(false, { says: "Whether an IP address in a client's certificate must be its own." }),
-    ftp_tls_opt_no_cert_request: flag(false, { says: 'Whether clients are never asked for a certificate; otherwise they are when an option looks at one.' }),
-    ftp_tls_opt_no_empty_fragments: flag(false, { says: 'Whether an old protection that some clients stumble over is left out.' }),
-    ftp_tls_opt_no_session_reuse_required: flag(false, { says: 'Whether data connections may have a TLS session of their own.' }),
-    ftp_tls_opt_stdenvvars: flag(false, { says: "Whether what is known of the TLS session is in the session's environment." }),
-    ftp_tls_opt_use_implicit_ssl: flag(false, { says: 'Whether TLS begins with the connection, without being asked for.' }),
-    ftp_options: configLines({ says: "Further lines of the server's part of proftpd.conf." }),
+    ftp_tls_opt_allow_client_renegotiations: flag(false, { description: 'Whether a client may renegotiate the session.' }),
+    ftp_tls_opt_allow_dot_login: flag(false, { description: "Whether a client certificate listed in the account's .tlslogin logs in without a password." }),
+    ftp_tls_opt_allow_per_user: flag(false, { description: 'Whether the policy is asked again once the account is known. It goes with the policies off, data and !data.' }),
+    ftp_tls_opt_common_name_required: flag(false, { description: "Whether the common name of a client's certificate must be its host name." }),
+    ftp_tls_opt_dns_name_required: flag(false, { description: "Whether a DNS name in a client's certificate must be its host name." }),
+    ftp_tls_opt_enable_diags: flag(false, { description: 'Whether the log holds every step of the handshake.' }),
+    ftp_tls_opt_export_cert_data: flag(false, { description: "Whether the certificates of both sides are in the session's environment." }),
+    ftp_tls_opt_ip_address_required: flag(false, { description: "Whether an IP address in a client's certificate must be its own." }),
+    ftp_tls_opt_no_cert_request: flag(false, { description: 'Whether clients are never asked for a certificate; otherwise they are when an option looks at one.' }),
+    ftp_tls_opt_no_empty_fragments: flag(false, { description: 'Whether an old protection that some clients stumble over is left out.' }),
+    ftp_tls_opt_no_session_reuse_required: flag(false, { description: 'Whether data connections may have a TLS session of their own.' }),
+    ftp_tls_opt_stdenvvars: flag(false, { description: "Whether what is known of the TLS session is in the session's environment." }),
+    ftp_tls_opt_use_implicit_ssl: flag(false, { description: 'Whether TLS begins with the connection, without being asked for.' }),
+    ftp_options: configLines({ description: "Further lines of the server's part of proftpd.conf." }),
   },
   check({ record, view, issues }) {
     if (record.ftp_onlyanonymous && record.ftp_anonpath === null) issues.add('ftp_anonpath', 'Anonymous clients need a folder.');
@@ -131,10 +131,10 @@ function attempt<T>(make: () => T): T | undefined {
   }
 }
 
-function passivePort(says: string) {
-  return where(integer({ says, min: 0, max: 65_535, initial: 0 }), (value) => (value > 0 && value < 1024 ? 'It is 0, or lies between 1024 and 65535.' : undefined));
+function passivePort(description: string) {
+  return refine(integer({ description, min: 0, max: 65_535, initial: 0 }), (value) => (value > 0 && value < 1024 ? 'It is 0, or lies between 1024 and 65535.' : undefined));
 }
 
 function bandwidth(what: string) {
-  return integer({ says: `${what}, in KB a second; 0 sets no limit.`, min: 0, max: 2 ** 31 - 1, initial: 0 });
+  return integer({ description: `${what}, in KB a second; 0 sets no limit.`, min: 0, max: 2 ** 31 - 1, initial: 0 });
 }

@@ -87,7 +87,7 @@ const listening: Partial<Readonly<Record<SwitchName, Listening>>> = {
 export function portRule(own: { readonly address: string; readonly port: number } | undefined): Rule {
   const ownPlace = own === undefined || own.port === 0 ? undefined : { ...tcp(own.port), address: specific(own.address) };
   return {
-    says: 'No two programs listen on one port.',
+    description: 'No two programs listen on one port.',
     reads: [serviceSwitch, ...Object.values(listening).flatMap(({ settings }) => settings ?? [])],
     check(draft, changed) {
       const switched = changed.filter(({ resource }) => resource.path === serviceSwitch.path).map(({ id }) => draft.get(serviceSwitch, id)?.srv_service);

@@ -1,4 +1,4 @@
-import { where } from '../../engine/fields.ts';
+import { refine } from '../../engine/fields.ts';
 import { configLines } from '../../engine/formats.ts';
 import { quote } from '../../lib/text.ts';
 
@@ -29,8 +29,8 @@ const flags = /^(yes|no|true|false|1|0)$/i;
  * Further lines of rsyncd.conf. The daemon has no checker: it passes over what it does not know, and refuses every
  * connection when a value is not of its kind. So both are looked at here.
  */
-export function rsyncLines({ says, within }: { readonly says: string; readonly within: 'all' | 'module' }) {
-  return where(configLines({ says }), (value) =>
+export function rsyncLines({ description, within }: { readonly description: string; readonly within: 'all' | 'module' }) {
+  return refine(configLines({ description }), (value) =>
     logicalLines(value)
       .map((line) => lineProblem(line, within))
       .find((problem) => problem !== undefined),

@@ -4,9 +4,9 @@ import { rsyncLines } from './rsync-parameters.ts';
 
 export const rsyncdSettings = singleton('services/rsyncd', {
   title: 'rsync daemon settings',
-  says: 'Settings of the rsync daemon as a whole.',
+  description: 'Settings of the rsync daemon as a whole.',
   fields: {
-    rsyncd_port: port({ says: 'TCP port the daemon listens on.', initial: 873 }),
-    rsyncd_auxiliary: rsyncLines({ says: 'Further lines of rsyncd.conf before all modules.', within: 'all' }),
+    rsyncd_port: port({ description: 'TCP port the daemon listens on.', initial: 873 }),
+    rsyncd_auxiliary: rsyncLines({ description: 'Further lines of rsyncd.conf before all modules.', within: 'all' }),
   },
 });

@@ -1,4 +1,4 @@
-import { choice, integer, required, text, where } from '../../engine/fields.ts';
+import { choice, integer, refine, required, text } from '../../engine/fields.ts';
 import { groupName, hostList, userName, volumePath } from '../../engine/formats.ts';
 import { collection } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
@@ -6,25 +6,25 @@ import { rsyncLines } from './rsync-parameters.ts';
 
 export const rsyncModule = collection('services/rsyncmod', {
   title: 'rsync module',
-  says: 'A folder of a volume that the rsync daemon serves.',
+  description: 'A folder of a volume that the rsync daemon serves.',
   order: ['rsyncmod_name'],
-  unique: [{ fields: ['rsyncmod_name'], caseless: true, says: 'A module with this name already exists.' }],
+  unique: [{ fields: ['rsyncmod_name'], caseless: true, description: 'A module with this name already exists.' }],
   fields: {
-    rsyncmod_name: required(where(text({ says: 'Name that clients see.', max: 120 }), nameProblem)),
-    rsyncmod_comment: text({ says: 'Comment that clients see beside the name.', max: 120 }),
+    rsyncmod_name: required(refine(text({ description: 'Name that clients see.', max: 120 }), nameProblem)),
+    rsyncmod_comment: text({ description: 'Comment that clients see beside the name.', max: 120 }),
     rsyncmod_path: required(
-      where(volumePath({ says: 'The folder.' }), (path) => {
+      refine(volumePath({ description: 'The folder.' }), (path) => {
         const variable = /%\w+%/.exec(path)?.[0];
         return variable === undefined ? undefined : `The rsync daemon cannot serve this path: it would read ${quote(variable)} in it as a variable.`;
       }),
     ),
-    rsyncmod_mode: choice(['ro', 'wo', 'rw'], { says: 'What clients may do: read (ro), write (wo) or both (rw).', initial: 'rw' }),
-    rsyncmod_maxconn: integer({ says: 'Clients that the module has at once; 0 sets no limit.', min: 0, max: 1_000_000, initial: 0 }),
-    rsyncmod_user: userName({ says: 'Account that reads and writes the files.', initial: 'nobody' }),
-    rsyncmod_group: groupName({ says: 'Group that reads and writes the files; that of the account when empty.', initial: 'nobody' }),
-    rsyncmod_hostsallow: hostList({ says: 'Hosts, addresses and networks that may connect; all when empty.' }),
-    rsyncmod_hostsdeny: hostList({ says: 'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.' }),
-    rsyncmod_auxiliary: rsyncLines({ says: "Further lines of the module's section of rsyncd.conf.", within: 'module' }),
+    rsyncmod_mode: choice(['ro', 'wo', 'rw'], { description: 'What clients may do: read (ro), write (wo) or both (rw).', initial: 'rw' }),
+    rsyncmod_maxconn: integer({ description: 'Clients that the module has at once; 0 sets no limit.', min: 0, max: 1_000_000, initial: 0 }),
+    rsyncmod_user: userName({ description: 'Account that reads and writes the files.', initial: 'nobody' }),
+    rsyncmod_group: groupName({ description: 'Group that reads and writes the files; that of the account when empty.', initial: 'nobody' }),
+    rsyncmod_hostsallow: hostList({ description: 'Hosts, addresses and networks that may connect; all when empty.' }),
+    rsyncmod_hostsdeny: hostList({ description: 'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.' }),
+    rsyncmod_auxiliary: rsyncLines({ description: "Further lines of the module's section of rsyncd.conf.", within: 'module' }),
   },
 });
 

@@ -4,15 +4,15 @@ import { daemonsBehind, type SwitchName, switchNames } from './daemons.ts';
 
 export const serviceSwitch = collection('services/services', {
   title: 'service',
-  says: 'Whether a service runs, now and after every start of the machine.',
+  description: 'Whether a service runs, now and after every start of the machine.',
   verbs: ['list', 'read', 'update'],
   alias: 'srv_service',
   filters: ['srv_service'],
   shows: ['services', 'targets'],
   fields: {
-    srv_service: readOnly(text({ says: 'Name of the service.' })),
-    srv_enable: flag(false, { says: 'Whether the service runs. Switching it starts or stops its programs at once.' }),
-    srv_state: live(text({ says: 'RUNNING, STOPPED, or UNKNOWN when the machine does not tell.' })),
+    srv_service: readOnly(text({ description: 'Name of the service.' })),
+    srv_enable: flag(false, { description: 'Whether the service runs. Switching it starts or stops its programs at once.' }),
+    srv_state: live(text({ description: 'RUNNING, STOPPED, or UNKNOWN when the machine does not tell.' })),
   },
   // What runs when Holdfast comes goes on running: SSH above all, which may be how its owner got in.
   seed: ({ services, targets }) =>

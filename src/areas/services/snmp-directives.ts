@@ -1,4 +1,4 @@
-import { where } from '../../engine/fields.ts';
+import { refine } from '../../engine/fields.ts';
 import { configLines } from '../../engine/formats.ts';
 import { quote } from '../../lib/text.ts';
 
@@ -19,8 +19,8 @@ const directives: ReadonlySet<string> = new Set(
 );
 
 /** Further lines of snmpd.conf. The daemon passes over what it does not know, with a line in its log; so it is looked at here. */
-export function snmpLines({ says }: { readonly says: string }) {
-  return where(configLines({ says }), (value) => {
+export function snmpLines({ description }: { readonly description: string }) {
+  return refine(configLines({ description }), (value) => {
     const stranger = value.split('\n').find((line) => {
       const [word = ''] = line.trim().split(/\s/);
       return word !== '' && !word.startsWith('#') && !directives.has(word.toLowerCase());

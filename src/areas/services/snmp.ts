@@ -1,4 +1,4 @@
-import { choice, flag, integer, nullable, secret, text, where } from '../../engine/fields.ts';
+import { choice, flag, integer, nullable, refine, secret, text } from '../../engine/fields.ts';
 import { singleton } from '../../engine/resource.ts';
 import { snmpLines } from './snmp-directives.ts';
 
@@ -7,35 +7,35 @@ const shortest = 8;
 
 export const snmpSettings = singleton('services/snmp', {
   title: 'SNMP settings',
-  says: 'What monitors may ask of the machine.',
+  description: 'What monitors may ask of the machine.',
   fields: {
-    snmp_location: text({ says: 'Where the machine is.' }),
+    snmp_location: text({ description: 'Where the machine is.' }),
     snmp_contact: text({
-      says: 'Who looks after it.',
+      description: 'Who looks after it.',
       max: 120,
       pattern: /^([\w .-]+|[^\s@"\\]+@[^\s@"\\]+)$/,
       rule: 'An e-mail address is wanted, or letters, digits, blanks, hyphens and underscores.',
     }),
-    snmp_traps: flag(false, { says: 'Whether the server tells who asked wrongly to the hosts that snmp_options names for that.' }),
+    snmp_traps: flag(false, { description: 'Whether the server tells who asked wrongly to the hosts that snmp_options names for that.' }),
     snmp_community: secret(
       text({
-        says: 'Word by which monitors of version 1 and 2c may read; none may when it is empty.',
+        description: 'Word by which monitors of version 1 and 2c may read; none may when it is empty.',
         initial: 'public',
         max: 120,
         pattern: /^[\w .-]+$/,
         rule: 'Letters, digits, blanks, hyphens, underscores and dots are wanted.',
       }),
     ),
-    snmp_options: snmpLines({ says: 'Further lines of snmpd.conf.' }),
+    snmp_options: snmpLines({ description: 'Further lines of snmpd.conf.' }),
     // Beyond the document's list, from here on (gaps 8.11).
-    snmp_v3: flag(false, { says: 'Whether an account of version 3 may read.' }),
-    snmp_v3_username: text({ says: 'Name of that account.', max: 20, pattern: /^[^\s"\\]+$/, rule: 'A name has no blanks, quotes or backslashes.' }),
-    snmp_v3_authtype: choice(['SHA', 'MD5', ''], { says: 'How it proves its password; without, nobody is asked for one.', initial: 'SHA' }),
+    snmp_v3: flag(false, { description: 'Whether an account of version 3 may read.' }),
+    snmp_v3_username: text({ description: 'Name of that account.', max: 20, pattern: /^[^\s"\\]+$/, rule: 'A name has no blanks, quotes or backslashes.' }),
+    snmp_v3_authtype: choice(['SHA', 'MD5', ''], { description: 'How it proves its password; without, nobody is asked for one.', initial: 'SHA' }),
     snmp_v3_password: secret(passPhrase('Its password.', 50)),
-    snmp_v3_privproto: nullable(choice(['AES', 'DES'], { says: 'How its questions and answers are encrypted; they are not when unset.' })),
+    snmp_v3_privproto: nullable(choice(['AES', 'DES'], { description: 'How its questions and answers are encrypted; they are not when unset.' })),
     snmp_v3_privpassphrase: secret(nullable(passPhrase('Pass phrase of the encryption.', 100))),
-    snmp_loglevel: integer({ says: 'How much is logged: 0 for emergencies only, 7 for everything.', min: 0, max: 7, initial: 3 }),
-    snmp_zilstat: flag(false, { says: 'Whether the counters of the intent log of ZFS may be asked for.' }),
+    snmp_loglevel: integer({ description: 'How much is logged: 0 for emergencies only, 7 for everything.', min: 0, max: 7, initial: 3 }),
+    snmp_zilstat: flag(false, { description: 'Whether the counters of the intent log of ZFS may be asked for.' }),
   },
   check({ record, issues }) {
     if (!record.snmp_v3) {
@@ -50,6 +50,6 @@ export const snmpSettings = singleton('services/snmp', {
   },
 });
 
-function passPhrase(says: string, max: number) {
-  return where(text({ says, max, untrimmed: true }), (value) => (value !== '' && value.length < shortest ? `At least ${shortest} characters are wanted.` : undefined));
+function passPhrase(description: string, max: number) {
+  return refine(text({ description, max, untrimmed: true }), (value) => (value !== '' && value.length < shortest ? `At least ${shortest} characters are wanted.` : undefined));
 }

@@ -1,4 +1,4 @@
-import { choice, type Field, flag, hidden, list, nullable, onMachine, readOnly, secret, text, where } from '../../engine/fields.ts';
+import { choice, type Field, flag, hidden, list, nullable, onMachine, readOnly, refine, secret, text } from '../../engine/fields.ts';
 import { configLines, port } from '../../engine/formats.ts';
 import { singleton } from '../../engine/resource.ts';
 import type { Files } from '../../host/ports/files.ts';
@@ -7,36 +7,36 @@ import { newKeyFiles } from './openssh.ts';
 
 export const sshSettings = singleton('services/ssh', {
   title: 'SSH settings',
-  says: 'How the SSH server lets people in. A server that ran before Holdfast came goes on with its own file until these are first changed.',
+  description: 'How the SSH server lets people in. A server that ran before Holdfast came goes on with its own file until these are first changed.',
   fields: {
     ssh_bindiface: list(
       onMachine(
-        where(text({ says: 'Name of an interface.', max: 15 }), (name) => (name === '' ? 'The name of an interface is wanted.' : undefined)),
+        refine(text({ description: 'Name of an interface.', max: 15 }), (name) => (name === '' ? 'The name of an interface is wanted.' : undefined)),
         (name, { network }) => (network.links.some((link) => link.name === name) ? undefined : `No interface is called ${quote(name)}.`),
       ),
-      { says: 'Interfaces whose addresses the server listens on; all addresses when empty.', max: 64 },
+      { description: 'Interfaces whose addresses the server listens on; all addresses when empty.', max: 64 },
     ),
-    ssh_tcpport: port({ says: 'TCP port the server listens on.', initial: 22 }),
-    ssh_rootlogin: flag(false, { says: 'Whether root may log in with a password, where passwords are taken. With a key it may in any case.' }),
-    ssh_passwordauth: flag(false, { says: 'Whether accounts may log in with a password.' }),
+    ssh_tcpport: port({ description: 'TCP port the server listens on.', initial: 22 }),
+    ssh_rootlogin: flag(false, { description: 'Whether root may log in with a password, where passwords are taken. With a key it may in any case.' }),
+    ssh_passwordauth: flag(false, { description: 'Whether accounts may log in with a password.' }),
     // Beyond the document's list (gaps 8.12).
-    ssh_kerberosauth: flag(false, { says: 'Whether accounts may log in with a Kerberos ticket.' }),
-    ssh_tcpfwd: flag(false, { says: 'Whether clients may forward connections.' }),
-    ssh_compression: flag(false, { says: 'Whether data may be compressed.' }),
+    ssh_kerberosauth: flag(false, { description: 'Whether accounts may log in with a Kerberos ticket.' }),
+    ssh_tcpfwd: flag(false, { description: 'Whether clients may forward connections.' }),
+    ssh_compression: flag(false, { description: 'Whether data may be compressed.' }),
     ssh_privatekey: secret(
-      where(text({ says: 'A private key in PEM that the server shows clients before its own of the same kind.', multiline: true, max: 16_384 }), (value) =>
+      refine(text({ description: 'A private key in PEM that the server shows clients before its own of the same kind.', multiline: true, max: 16_384 }), (value) =>
         value === '' || /^-----BEGIN (\w+ )*PRIVATE KEY-----\n[\s\S]+\n-----END (\w+ )*PRIVATE KEY-----$/.test(value) ? undefined : 'It is no private key in PEM.',
       ),
     ),
     ssh_sftp_log_level: choice(['', 'QUIET', 'FATAL', 'ERROR', 'INFO', 'VERBOSE', 'DEBUG', 'DEBUG2', 'DEBUG3'], {
-      says: "How much of file transfers is logged; the server's own choice, ERROR, when empty.",
+      description: "How much of file transfers is logged; the server's own choice, ERROR, when empty.",
       initial: '',
     }),
     ssh_sftp_log_facility: choice(['', 'DAEMON', 'USER', 'AUTH', 'LOCAL0', 'LOCAL1', 'LOCAL2', 'LOCAL3', 'LOCAL4', 'LOCAL5', 'LOCAL6', 'LOCAL7'], {
-      says: "Under which name file transfers are in the system log; the server's own choice, AUTH, when empty.",
+      description: "Under which name file transfers are in the system log; the server's own choice, AUTH, when empty.",
       initial: '',
     }),
-    ssh_options: configLines({ says: 'Further lines of sshd_config.' }),
+    ssh_options: configLines({ description: 'Further lines of sshd_config.' }),
     ssh_host_key: privateKey('of the first version of the protocol, which no server speaks any more: always null'),
     ssh_host_key_pub: publicKey('of the first version of the protocol: always null'),
     ssh_host_dsa_key: privateKey('by DSA, when the machine had one. No server takes these any more'),
@@ -51,7 +51,7 @@ export const sshSettings = singleton('services/ssh', {
     ssh_host_rsa_key: privateKey('by RSA, when the machine had one'),
     ssh_host_rsa_key_pub: publicKey('by RSA, when the machine had one'),
     ssh_host_rsa_key_cert_pub: certificate('by RSA'),
-    ssh_untouched: hidden(flag(false, { says: 'Whether the server goes on with the file it ran with when Holdfast came.' })),
+    ssh_untouched: hidden(flag(false, { description: 'Whether the server goes on with the file it ran with when Holdfast came.' })),
   },
   // It may be how the machine's owner got in.
   seed: ({ services }) => ({ ssh_untouched: services.get('ssh')?.running === true }),
@@ -105,6 +105,6 @@ function certificate(which: string): Field<string | null, 'readOnly'> {
   return keyFile(`Certificate of the host key ${which}, when the machine had one; base64 of its file.`);
 }
 
-function keyFile(says: string): Field<string | null, 'readOnly'> {
-  return readOnly(nullable(text({ says, max: 65_536 })));
+function keyFile(description: string): Field<string | null, 'readOnly'> {
+  return readOnly(nullable(text({ description, max: 65_536 })));
 }

@@ -1,4 +1,4 @@
-import { flag, text, where } from '../../engine/fields.ts';
+import { flag, refine, text } from '../../engine/fields.ts';
 import { ipAddress, port, umask, userName, volumePath } from '../../engine/formats.ts';
 import { singleton } from '../../engine/resource.ts';
 import { quote, sentenceList, words } from '../../lib/text.ts';
@@ -23,15 +23,15 @@ const knownOptions = [
 
 export const tftpSettings = singleton('services/tftp', {
   title: 'TFTP settings',
-  says: 'How the TFTP server serves a folder to whoever asks.',
+  description: 'How the TFTP server serves a folder to whoever asks.',
   fields: {
-    tftp_directory: volumePath({ says: 'Folder that is served; an empty one of the system until it is set.' }),
-    tftp_newfiles: flag(false, { says: 'Whether clients may send files that do not exist yet.' }),
-    tftp_port: port({ says: 'UDP port the server listens on.', initial: 69 }),
-    tftp_username: userName({ says: 'Account the server works as.', initial: 'nobody' }),
-    tftp_umask: umask({ says: 'Permission bits that a new file does not get.', initial: '022' }),
-    tftp_options: where(
-      text({ says: 'Further arguments of the server.', max: 120, pattern: /^[\w ./:=-]+$/, rule: 'Arguments have letters, digits, blanks and _ . / : = - only.' }),
+    tftp_directory: volumePath({ description: 'Folder that is served; an empty one of the system until it is set.' }),
+    tftp_newfiles: flag(false, { description: 'Whether clients may send files that do not exist yet.' }),
+    tftp_port: port({ description: 'UDP port the server listens on.', initial: 69 }),
+    tftp_username: userName({ description: 'Account the server works as.', initial: 'nobody' }),
+    tftp_umask: umask({ description: 'Permission bits that a new file does not get.', initial: '022' }),
+    tftp_options: refine(
+      text({ description: 'Further arguments of the server.', max: 120, pattern: /^[\w ./:=-]+$/, rule: 'Arguments have letters, digits, blanks and _ . / : = - only.' }),
       (value) => {
         // The server itself passes over what it does not know.
         const stranger = words(value).find((word) => word.startsWith('-') && !knownOptions.includes(word.split('=')[0] ?? ''));
@@ -39,7 +39,7 @@ export const tftpSettings = singleton('services/tftp', {
       },
     ),
     // Beyond the document's list (gaps 8.13).
-    tftp_host: ipAddress({ says: 'Address the server listens on; 0.0.0.0 is every IPv4 address, :: every address.', initial: '0.0.0.0' }),
+    tftp_host: ipAddress({ description: 'Address the server listens on; 0.0.0.0 is every IPv4 address, :: every address.', initial: '0.0.0.0' }),
   },
   check({ record, issues }) {
     if (record.tftp_newfiles && record.tftp_directory === '') issues.add('tftp_newfiles', 'There is no folder that clients could send files to.');

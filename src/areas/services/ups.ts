@@ -1,4 +1,4 @@
-import { choice, flag, integer, nullable, required, secret, text, where } from '../../engine/fields.ts';
+import { choice, flag, integer, nullable, refine, required, secret, text } from '../../engine/fields.ts';
 import { configLines, mailAddresses, port } from '../../engine/formats.ts';
 import { singleton } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
@@ -14,46 +14,46 @@ const drivers: ReadonlySet<string> = new Set(
 
 export const upsSettings = singleton('services/ups', {
   title: 'UPS settings',
-  says: 'Which uninterruptible power supply feeds the machine, and what happens when its battery does.',
+  description: 'Which uninterruptible power supply feeds the machine, and what happens when its battery does.',
   fields: {
-    ups_mode: choice(['master', 'slave'], { says: 'Whether the UPS is connected to this machine (master) or another one tells of it (slave).', initial: 'master' }),
+    ups_mode: choice(['master', 'slave'], { description: 'Whether the UPS is connected to this machine (master) or another one tells of it (slave).', initial: 'master' }),
     ups_identifier: name('Name of the UPS.', 'ups', /^[A-Za-z0-9._-]+$/, 'A name has letters, digits, dots, hyphens and underscores.'),
-    ups_driver: where(
+    ups_driver: refine(
       text({
-        says: 'Driver, its settings if it needs some, and after a dollar sign the model: usbhid-ups$Back-UPS, genericups upstype=3$model.',
+        description: 'Driver, its settings if it needs some, and after a dollar sign the model: usbhid-ups$Back-UPS, genericups upstype=3$model.',
         max: 120,
         pattern: /^[\w-]+(?: \w+=[\w.-]+)*(?:\$.+)?$/,
         rule: 'A driver is wanted, like usbhid-ups$Back-UPS.',
       }),
       (value) => (value === '' || drivers.has(driverOf(value).driver) ? undefined : `${quote(driverOf(value).driver)} is no driver of Network UPS Tools.`),
     ),
-    ups_port: text({ says: 'Where the UPS is connected: auto for USB, else a serial port, a host or what the driver wants.', max: 120 }),
+    ups_port: text({ description: 'Where the UPS is connected: auto for USB, else a serial port, a host or what the driver wants.', max: 120 }),
     ups_remotehost: text({
-      says: 'Host that the UPS is connected to, for a slave.',
+      description: 'Host that the UPS is connected to, for a slave.',
       max: 50,
       pattern: /^[A-Za-z0-9._:-]+$/,
       rule: 'A host name or an address is wanted.',
     }),
-    ups_remoteport: port({ says: 'Port of the server that tells of the UPS, here or there.', initial: 3493 }),
-    ups_options: configLines({ says: "Further lines of the UPS's section of ups.conf." }),
+    ups_remoteport: port({ description: 'Port of the server that tells of the UPS, here or there.', initial: 3493 }),
+    ups_options: configLines({ description: "Further lines of the UPS's section of ups.conf." }),
     // Beyond the document's list (gaps 8.14), as are ups_shutdowncmd and ups_powerdown.
-    ups_optionsupsd: configLines({ says: 'Further lines of upsd.conf.' }),
-    ups_description: text({ says: 'What the UPS is.', max: 120 }),
+    ups_optionsupsd: configLines({ description: 'Further lines of upsd.conf.' }),
+    ups_description: text({ description: 'What the UPS is.', max: 120 }),
     ups_shutdown: choice(['batt', 'lowbatt'], {
-      says: 'When the machine is shut down: ups_shutdowntimer seconds after the UPS went on battery (batt), or when that is low (lowbatt), which ends both.',
+      description: 'When the machine is shut down: ups_shutdowntimer seconds after the UPS went on battery (batt), or when that is low (lowbatt), which ends both.',
       initial: 'batt',
     }),
-    ups_shutdowntimer: integer({ says: 'Seconds on battery after which the machine is shut down.', min: 1, max: 86_400, initial: 30 }),
-    ups_shutdowncmd: required(text({ says: 'Command line that shuts the machine down, as root.' })),
-    ups_nocommwarntime: nullable(integer({ says: 'Seconds between two warnings that the UPS does not answer; 300 when unset.', min: 1, max: 86_400 })),
+    ups_shutdowntimer: integer({ description: 'Seconds on battery after which the machine is shut down.', min: 1, max: 86_400, initial: 30 }),
+    ups_shutdowncmd: required(text({ description: 'Command line that shuts the machine down, as root.' })),
+    ups_nocommwarntime: nullable(integer({ description: 'Seconds between two warnings that the UPS does not answer; 300 when unset.', min: 1, max: 86_400 })),
     ups_monuser: name('Account of the server by which this machine and others ask it.', 'upsmon', /^[^\s#"\\[\]]+$/, 'A name has no blanks and none of # " \\ [ ].'),
     ups_monpwd: secret(name('Password of that account.', 'fixmepass', /^[^\s#"\\]+$/, 'A password has no blanks and none of # " \\.', 30)),
-    ups_extrausers: secret(text({ says: 'Further accounts: sections of upsd.users.', multiline: true, max: 16_384 })),
-    ups_rmonitor: flag(false, { says: 'Whether other machines may ask the server.' }),
-    ups_emailnotify: flag(false, { says: 'Whether ups_toemail is told of what happens to the UPS.' }),
-    ups_toemail: mailAddresses({ says: 'Who is told.', between: ';', max: 120 }),
-    ups_subject: text({ says: 'Subject of such mail; %h is the name of the machine, %d the date.', max: 120, initial: 'UPS report generated by %h' }),
-    ups_powerdown: flag(true, { says: 'Whether the UPS cuts the power when the machine has been shut down.' }),
+    ups_extrausers: secret(text({ description: 'Further accounts: sections of upsd.users.', multiline: true, max: 16_384 })),
+    ups_rmonitor: flag(false, { description: 'Whether other machines may ask the server.' }),
+    ups_emailnotify: flag(false, { description: 'Whether ups_toemail is told of what happens to the UPS.' }),
+    ups_toemail: mailAddresses({ description: 'Who is told.', between: ';', max: 120 }),
+    ups_subject: text({ description: 'Subject of such mail; %h is the name of the machine, %d the date.', max: 120, initial: 'UPS report generated by %h' }),
+    ups_powerdown: flag(true, { description: 'Whether the UPS cuts the power when the machine has been shut down.' }),
   },
   seed: () => ({ ups_shutdowncmd: '/sbin/shutdown -p now' }),
   check({ record, issues }) {
@@ -71,6 +71,6 @@ export function driverOf(value: string): { readonly driver: string; readonly lin
   return { driver, lines: settings.map((setting) => setting.replace('=', ' = ')) };
 }
 
-function name(says: string, initial: string, pattern: RegExp, rule: string, max = 255) {
-  return where(text({ says, initial, pattern, rule, max }), (value) => (value === '' ? 'It cannot be empty.' : undefined));
+function name(description: string, initial: string, pattern: RegExp, rule: string, max = 255) {
+  return refine(text({ description, initial, pattern, rule, max }), (value) => (value === '' ? 'It cannot be empty.' : undefined));
 }

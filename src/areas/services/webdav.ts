@@ -7,19 +7,19 @@ import { tlsProblem } from '../system/x509.ts';
 /** Beyond the document (gaps 18). */
 export const webdavSettings = singleton('services/webdav', {
   title: 'WebDAV settings',
-  says: 'How the WebDAV server serves the WebDAV shares.',
+  description: 'How the WebDAV server serves the WebDAV shares.',
   fields: {
-    webdav_protocol: choice(['http', 'https', 'httphttps'], { says: 'Whether clients come by HTTP, by HTTPS, or by either.', initial: 'http' }),
-    webdav_tcpport: port({ says: 'TCP port for HTTP.', initial: 8080 }),
-    webdav_tcpportssl: port({ says: 'TCP port for HTTPS.', initial: 8081 }),
-    webdav_password: secret(text({ says: 'Password of the user webdav, whom clients log in as.', max: 120, initial: 'davtest' })),
+    webdav_protocol: choice(['http', 'https', 'httphttps'], { description: 'Whether clients come by HTTP, by HTTPS, or by either.', initial: 'http' }),
+    webdav_tcpport: port({ description: 'TCP port for HTTP.', initial: 8080 }),
+    webdav_tcpportssl: port({ description: 'TCP port for HTTPS.', initial: 8081 }),
+    webdav_password: secret(text({ description: 'Password of the user webdav, whom clients log in as.', max: 120, initial: 'davtest' })),
     webdav_htauth: choice(['none', 'basic', 'digest'], {
-      says: 'How clients log in: basic sends the password itself, digest proves that it is known, none lets everybody in.',
+      description: 'How clients log in: basic sends the password itself, digest proves that it is known, none lets everybody in.',
       initial: 'digest',
     }),
     webdav_certssl: nullable(
       reference('system/certificate', {
-        says: 'A certificate of the appliance, with its key, for HTTPS.',
+        description: 'A certificate of the appliance, with its key, for HTTPS.',
         onRemove: { becomes: null },
         holds: ({ webdav_protocol }) =>
           webdav_protocol === 'http' ? undefined : 'The WebDAV server speaks HTTPS with this certificate: give it another, or set webdav_protocol to http, before this one goes.',

@@ -1,4 +1,4 @@
-import { flag, integer, required, secret, text, where } from '../../engine/fields.ts';
+import { flag, integer, refine, required, secret, text } from '../../engine/fields.ts';
 import { hostList, octal, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
 import { collection, type RecordOf } from '../../engine/resource.ts';
 import { lastElement } from '../../lib/path.ts';
@@ -9,34 +9,34 @@ import { makeShareFolder } from './folder.ts';
 
 export const afpShare = collection('sharing/afp', {
   title: 'AFP share',
-  says: 'A folder of a volume that netatalk serves to Macs.',
+  description: 'A folder of a volume that netatalk serves to Macs.',
   order: ['afp_name'],
   unique: [
-    { fields: ['afp_name'], caseless: true, says: 'A share with this name already exists.' },
-    { fields: ['afp_path'], says: 'Another AFP share already serves this path.' },
+    { fields: ['afp_name'], caseless: true, description: 'A share with this name already exists.' },
+    { fields: ['afp_path'], description: 'Another AFP share already serves this path.' },
   ],
   fields: {
-    afp_path: required(where(volumePath({ says: 'The folder. It is made when it does not exist.' }), pathProblem)),
-    afp_name: where(text({ says: 'Name that clients see; the last element of the path unless sent, and Homes for the home share.', max: 120 }), nameProblem),
-    afp_comment: text({ says: 'What the share is for.', max: 120 }),
+    afp_path: required(refine(volumePath({ description: 'The folder. It is made when it does not exist.' }), pathProblem)),
+    afp_name: refine(text({ description: 'Name that clients see; the last element of the path unless sent, and Homes for the home share.', max: 120 }), nameProblem),
+    afp_comment: text({ description: 'What the share is for.', max: 120 }),
     afp_allow: accountList('Who may connect; everybody when empty.'),
     afp_deny: accountList('Who may not connect.'),
     afp_ro: accountList('Who may only read.'),
     afp_rw: accountList('Who may write; everybody who is not in afp_ro when empty.'),
-    afp_sharepw: secret(text({ says: 'Password that the share asks for besides that of the account.', max: 8, pattern: /^[\w.,:!?*+=@%/-]+$/, rule: passwordRule() })),
+    afp_sharepw: secret(text({ description: 'Password that the share asks for besides that of the account.', max: 8, pattern: /^[\w.,:!?*+=@%/-]+$/, rule: passwordRule() })),
     afp_fperm: permissions('Permission bits that a file has at least, whatever a client asks for.', '644'),
     afp_dperm: permissions('Permission bits that a folder has at least, whatever a client asks for.', '755'),
     afp_umask: permissions('Permission bits that no file or folder gets.', '000'),
-    afp_upriv: flag(true, { says: 'Whether clients see and set Unix permissions. Without it the permissions above count for nothing.' }),
-    afp_nostat: flag(false, { says: 'Whether the share is listed without a look at its folder.' }),
-    afp_nodev: flag(false, { says: 'Whether files are told apart without the number of their file system, which may change at a start.' }),
-    afp_timemachine: flag(false, { says: 'Whether Macs may back up here with Time Machine.' }),
+    afp_upriv: flag(true, { description: 'Whether clients see and set Unix permissions. Without it the permissions above count for nothing.' }),
+    afp_nostat: flag(false, { description: 'Whether the share is listed without a look at its folder.' }),
+    afp_nodev: flag(false, { description: 'Whether files are told apart without the number of their file system, which may change at a start.' }),
+    afp_timemachine: flag(false, { description: 'Whether Macs may back up here with Time Machine.' }),
     afp_hostsallow: addressList('Addresses and networks that may connect; all when empty.'),
     afp_hostsdeny: addressList('Addresses and networks that may not connect.'),
     // Beyond the document's list (gaps 6.3).
-    afp_home: flag(false, { says: "Whether every account whose home folder lies in here finds it as a share called after it, as mary's home. One share at most." }),
-    afp_timemachine_quota: integer({ says: 'MiB that Time Machine is told the share has; 0 tells what is there.', min: 0, max: 2 ** 31 - 1, initial: 0 }),
-    afp_auxparams: afpLines({ says: "Further lines of the share's section of afp.conf.", known: volumeParameters }),
+    afp_home: flag(false, { description: "Whether every account whose home folder lies in here finds it as a share called after it, as mary's home. One share at most." }),
+    afp_timemachine_quota: integer({ description: 'MiB that Time Machine is told the share has; 0 tells what is there.', min: 0, max: 2 ** 31 - 1, initial: 0 }),
+    afp_auxparams: afpLines({ description: "Further lines of the share's section of afp.conf.", known: volumeParameters }),
   },
   complete: ({ record }) => ({ afp_name: record.afp_name === '' ? (record.afp_home ? 'Homes' : lastElement(record.afp_path)) : record.afp_name }),
   check({ record, view, issues }) {
@@ -74,21 +74,21 @@ function passwordRule(): string {
 }
 
 /** Accounts, and groups with an @ before their names, separated by blanks or commas. Who they are is left to netatalk (gaps 6.3). */
-function accountList(says: string) {
-  return where(text({ says: `${says} Accounts and @groups, separated by blanks or commas.`, max: 120 }), (value) => {
+function accountList(description: string) {
+  return refine(text({ description: `${description} Accounts and @groups, separated by blanks or commas.`, max: 120 }), (value) => {
     const stranger = words(value).find((word) => !/^@?[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$/.test(word));
     return stranger === undefined ? undefined : `${quote(stranger)} is no account or @group.`;
   });
 }
 
 /** netatalk compares addresses only, and a line of its file has room for about as many. */
-function addressList(says: string) {
-  return where(hostList({ says, max: 900 }), (value) => {
+function addressList(description: string) {
+  return refine(hostList({ description, max: 900 }), (value) => {
     const stranger = words(value).find((word) => !/^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)(?:\/\d{1,3})?$/.test(word));
     return stranger === undefined ? undefined : `${quote(stranger)} is no address or network: write 192.0.2.7 or 192.0.2.0/24.`;
   });
 }
 
-function permissions(says: string, initial: string) {
-  return octal({ says, max: 0o777, initial });
+function permissions(description: string, initial: string) {
+  return octal({ description, max: 0o777, initial });
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { choice, flag, list, nullable, readOnly, reference, required, text, where } from '../../engine/fields.ts';
+import { choice, flag, list, nullable, readOnly, reference, refine, required, text } from '../../engine/fields.ts';
 import { configLines, hostList, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
 import { collection } from '../../engine/resource.ts';
 import { isWithin, lastElement } from '../../lib/path.ts';
@@ -13,40 +13,43 @@ const reserved = ['global', 'printers', 'print$', 'ipc$', 'admin$'];
 
 export const cifsShare = collection('sharing/cifs', {
   title: 'CIFS share',
-  says: 'A folder of a volume that Samba serves.',
+  description: 'A folder of a volume that Samba serves.',
   order: ['cifs_name'],
-  unique: [{ fields: ['cifs_name'], caseless: true, says: 'A share with this name already exists.' }],
+  unique: [{ fields: ['cifs_name'], caseless: true, description: 'A share with this name already exists.' }],
   fields: {
     cifs_path: required(
-      where(volumePath({ says: 'The folder. It is made when it does not exist.' }), (path) => {
+      refine(volumePath({ description: 'The folder. It is made when it does not exist.' }), (path) => {
         const unsayable = unsayableInPath(path);
         return unsayable === undefined ? undefined : `Samba cannot serve this path: it would read ${quote(unsayable)} in it as something else.`;
       }),
     ),
-    cifs_name: where(text({ says: 'Name that clients see; the last element of the path unless sent.', max: 120 }), shareNameProblem),
-    cifs_comment: text({ says: 'Comment that clients see beside the name.', max: 120 }),
-    cifs_home: flag(false, { says: 'Whether every account finds a folder of its own name in here as its home share. One share at most.' }),
+    cifs_name: refine(text({ description: 'Name that clients see; the last element of the path unless sent.', max: 120 }), shareNameProblem),
+    cifs_comment: text({ description: 'Comment that clients see beside the name.', max: 120 }),
+    cifs_home: flag(false, { description: 'Whether every account finds a folder of its own name in here as its home share. One share at most.' }),
     cifs_default_permissions: flag(true, {
-      says: 'Sent as true, it gives the folder and all in it the default permissions: owner and group may do everything, others may read. Without it only a folder that is made gets them.',
+      description:
+        'Sent as true, it gives the folder and all in it the default permissions: owner and group may do everything, others may read. Without it only a folder that is made gets them.',
     }),
-    cifs_ro: flag(false, { says: 'Whether nobody may write.' }),
-    cifs_browsable: flag(true, { says: 'Whether the share is shown in lists.' }),
-    cifs_recyclebin: flag(false, { says: 'Whether deleted files move to the folder .recycle of the share.' }),
-    cifs_showhiddenfiles: flag(false, { says: 'Whether names that begin with a dot are shown like all others.' }),
-    cifs_guestok: flag(false, { says: 'Whether clients may connect without an account.' }),
-    cifs_guestonly: flag(false, { says: 'Whether every client works as the guest account, whoever it is.' }),
-    cifs_hostsallow: hostList({ says: 'Hosts, addresses and networks that may connect; all when empty.' }),
-    cifs_hostsdeny: hostList({ says: 'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.' }),
-    cifs_vfsobjects: list(choice(vfsModules, { says: 'A Samba VFS module.' }), {
-      says: 'Samba VFS modules the share is served through, in this order.',
+    cifs_ro: flag(false, { description: 'Whether nobody may write.' }),
+    cifs_browsable: flag(true, { description: 'Whether the share is shown in lists.' }),
+    cifs_recyclebin: flag(false, { description: 'Whether deleted files move to the folder .recycle of the share.' }),
+    cifs_showhiddenfiles: flag(false, { description: 'Whether names that begin with a dot are shown like all others.' }),
+    cifs_guestok: flag(false, { description: 'Whether clients may connect without an account.' }),
+    cifs_guestonly: flag(false, { description: 'Whether every client works as the guest account, whoever it is.' }),
+    cifs_hostsallow: hostList({ description: 'Hosts, addresses and networks that may connect; all when empty.' }),
+    cifs_hostsdeny: hostList({ description: 'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.' }),
+    cifs_vfsobjects: list(choice(vfsModules, { description: 'A Samba VFS module.' }), {
+      description: 'Samba VFS modules the share is served through, in this order.',
       initial: ['streams_xattr', 'aio_pthread'],
       max: 16,
     }),
-    cifs_storage_task: nullable(reference('storage/task', { says: 'Periodic snapshot task whose snapshots clients see as previous versions.', onRemove: { becomes: null } })),
-    cifs_timemachine: flag(false, { says: 'Whether macOS may back up here with Time Machine.' }),
-    cifs_abe: flag(false, { says: 'Whether a client sees only what it may read.' }),
-    cifs_vuid: readOnly(text({ says: 'Identifier of the Time Machine volume, made when cifs_timemachine is first true.' })),
-    cifs_auxsmbconf: configLines({ says: "Further lines of the share's section of smb.conf." }),
+    cifs_storage_task: nullable(
+      reference('storage/task', { description: 'Periodic snapshot task whose snapshots clients see as previous versions.', onRemove: { becomes: null } }),
+    ),
+    cifs_timemachine: flag(false, { description: 'Whether macOS may back up here with Time Machine.' }),
+    cifs_abe: flag(false, { description: 'Whether a client sees only what it may read.' }),
+    cifs_vuid: readOnly(text({ description: 'Identifier of the Time Machine volume, made when cifs_timemachine is first true.' })),
+    cifs_auxsmbconf: configLines({ description: "Further lines of the share's section of smb.conf." }),
   },
   complete({ record }) {
     return {

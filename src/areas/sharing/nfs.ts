@@ -1,4 +1,4 @@
-import { choice, flag, list, required, text, where } from '../../engine/fields.ts';
+import { choice, flag, list, refine, required, text } from '../../engine/fields.ts';
 import { groupName, userName, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
 import { type Checking, collection, type RecordOf, type World } from '../../engine/resource.ts';
 import type { Storage } from '../../engine/storage-facts.ts';
@@ -11,28 +11,29 @@ import { makeShareFolder } from './folder.ts';
 
 export const nfsShare = collection('sharing/nfs', {
   title: 'NFS share',
-  says: 'Folders of one dataset that NFS clients may mount.',
+  description: 'Folders of one dataset that NFS clients may mount.',
   fields: {
     nfs_paths: required(
-      where(list(where(volumePath({ says: 'A folder. It is made when it does not exist.' }), blankProblem), { says: 'The folders, all of one dataset.', max: 64 }), (paths) =>
-        paths.length === 0 ? 'At least one path is wanted.' : undefined,
+      refine(
+        list(refine(volumePath({ description: 'A folder. It is made when it does not exist.' }), blankProblem), { description: 'The folders, all of one dataset.', max: 64 }),
+        (paths) => (paths.length === 0 ? 'At least one path is wanted.' : undefined),
       ),
     ),
-    nfs_comment: text({ says: 'What the share is for.', max: 120 }),
-    nfs_network: where(text({ says: 'Networks that may mount it, as 192.0.2.0/24, separated by blanks.', max: 4096, multiline: true }), networkProblem),
-    nfs_hosts: where(
-      text({ says: 'Hosts that may mount it, by name or address, separated by blanks. All may, when neither networks nor hosts are given.', max: 4096, multiline: true }),
+    nfs_comment: text({ description: 'What the share is for.', max: 120 }),
+    nfs_network: refine(text({ description: 'Networks that may mount it, as 192.0.2.0/24, separated by blanks.', max: 4096, multiline: true }), networkProblem),
+    nfs_hosts: refine(
+      text({ description: 'Hosts that may mount it, by name or address, separated by blanks. All may, when neither networks nor hosts are given.', max: 4096, multiline: true }),
       hostProblem,
     ),
-    nfs_alldirs: flag(false, { says: 'Whether clients may mount folders below the path as well. Wanted of a share with one path only.' }),
-    nfs_ro: flag(false, { says: 'Whether nobody may write.' }),
-    nfs_quiet: flag(false, { says: 'Whether some messages of the server are left out.' }),
-    nfs_maproot_user: userName({ says: "User that a client's root works as; nobody when empty." }),
-    nfs_maproot_group: groupName({ says: "Group that a client's root works as; the group of the user when empty." }),
-    nfs_mapall_user: userName({ says: 'User that everybody works as.' }),
-    nfs_mapall_group: groupName({ says: 'Group that everybody works as; the group of the user when empty.' }),
-    nfs_security: list(choice(['sys', 'krb5', 'krb5i', 'krb5p'], { says: 'A way to tell who a user is.' }), {
-      says: 'Ways to tell who a user is, the preferred first. Without NFSv4 it stays empty.',
+    nfs_alldirs: flag(false, { description: 'Whether clients may mount folders below the path as well. Wanted of a share with one path only.' }),
+    nfs_ro: flag(false, { description: 'Whether nobody may write.' }),
+    nfs_quiet: flag(false, { description: 'Whether some messages of the server are left out.' }),
+    nfs_maproot_user: userName({ description: "User that a client's root works as; nobody when empty." }),
+    nfs_maproot_group: groupName({ description: "Group that a client's root works as; the group of the user when empty." }),
+    nfs_mapall_user: userName({ description: 'User that everybody works as.' }),
+    nfs_mapall_group: groupName({ description: 'Group that everybody works as; the group of the user when empty.' }),
+    nfs_security: list(choice(['sys', 'krb5', 'krb5i', 'krb5p'], { description: 'A way to tell who a user is.' }), {
+      description: 'Ways to tell who a user is, the preferred first. Without NFSv4 it stays empty.',
       max: 4,
     }),
   },

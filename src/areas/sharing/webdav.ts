@@ -1,5 +1,5 @@
 import type { Facts } from '../../engine/facts.ts';
-import { flag, required, text, where } from '../../engine/fields.ts';
+import { flag, refine, required, text } from '../../engine/fields.ts';
 import { volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
 import { collection, type RecordOf } from '../../engine/resource.ts';
 import { makeShareFolder } from './folder.ts';
@@ -10,19 +10,20 @@ export const webdavAccount = 'webdav';
 /** Beyond the document (gaps 18). Several may have one name: clients count on it. */
 export const webdavShare = collection('sharing/webdav', {
   title: 'WebDAV share',
-  says: 'A folder of a volume that WebDAV clients find under its name.',
+  description: 'A folder of a volume that WebDAV clients find under its name.',
   order: ['webdav_name'],
   fields: {
-    webdav_name: required(text({ says: 'Name in the address that clients use.', max: 120, pattern: /^[A-Za-z0-9]+$/, rule: 'A name has letters and digits only.' })),
-    webdav_comment: text({ says: 'What the share is for.', max: 120 }),
+    webdav_name: required(text({ description: 'Name in the address that clients use.', max: 120, pattern: /^[A-Za-z0-9]+$/, rule: 'A name has letters and digits only.' })),
+    webdav_comment: text({ description: 'What the share is for.', max: 120 }),
     webdav_path: required(
-      where(volumePath({ says: 'The folder. It is made when it does not exist.' }), (path) =>
+      refine(volumePath({ description: 'The folder. It is made when it does not exist.' }), (path) =>
         path.includes('${') ? 'The WebDAV server cannot serve this path: it would read ${ in it as the beginning of a variable.' : undefined,
       ),
     ),
-    webdav_ro: flag(false, { says: 'Whether nobody may write.' }),
+    webdav_ro: flag(false, { description: 'Whether nobody may write.' }),
     webdav_perm: flag(true, {
-      says: 'Whether the folder and all in it are handed to the account webdav, as which the server works: at once, and again when it is sent as true. Otherwise the permissions that are there decide what it may do.',
+      description:
+        'Whether the folder and all in it are handed to the account webdav, as which the server works: at once, and again when it is sent as true. Otherwise the permissions that are there decide what it may do.',
     }),
   },
   check({ record, facts, issues }) {

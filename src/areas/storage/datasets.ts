@@ -13,15 +13,15 @@ import { poolNameOf } from './volumes.ts';
 
 const recordSizes = ['inherit', '512', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K', '256K', '512K', '1M'] as const;
 
-const limit = (says: string) => size({ says: `${says}, in bytes or as 10G; 0 is none.` });
+const limit = (description: string) => size({ description: `${description}, in bytes or as 10G; 0 is none.` });
 
 /** Chosen as a word, answered as bytes. */
 const recordSize = field<number | 'inherit'>({
-  says: 'Largest block of a file. Chosen as a word, answered in bytes.',
+  description: 'Largest block of a file. Chosen as a word, answered in bytes.',
   schema: { type: 'integer' },
   accepts: { enum: [...recordSizes, '8k', '1024K'] },
   read(sent) {
-    const reading = choice(recordSizes, { says: '', also: { '8k': '8K', '1024K': '1M' } }).read(sent);
+    const reading = choice(recordSizes, { description: '', also: { '8k': '8K', '1024K': '1M' } }).read(sent);
     if (!reading.ok) return reading;
     return reading.value === 'inherit' ? good('inherit') : good(parseSize(reading.value) ?? 0);
   },
@@ -31,7 +31,7 @@ const fields = {
   name: required(
     createOnly({
       ...text({
-        says: 'Name of the dataset: one element of its path when it is made, the path when it is shown.',
+        description: 'Name of the dataset: one element of its path when it is made, the path when it is shown.',
         max: 128,
         pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:. ]*$/,
         rule: 'A name begins with a letter or digit; letters, digits, blanks and _ - : . may follow.',
@@ -39,32 +39,32 @@ const fields = {
       schema: { type: 'string' },
     }),
   ),
-  comments: nullable(text({ says: 'What the dataset is for. It is kept in the pool.', max: 1024 })),
-  sync: open(choice(syncs, { says: 'How synchronous writes are treated.' })),
-  compression: open(choice(compressions, { says: 'How blocks are compressed.' })),
-  atime: open(choice(onOff, { says: 'Whether reading a file notes the time.' })),
-  readonly: open(choice(onOff, { says: 'Whether nothing may be changed.' })),
-  exec: open(choice(onOff, { says: 'Whether programs in it may be run.' })),
-  dedup: open(choice(dedups, { says: 'Whether equal blocks are kept once.' })),
+  comments: nullable(text({ description: 'What the dataset is for. It is kept in the pool.', max: 1024 })),
+  sync: open(choice(syncs, { description: 'How synchronous writes are treated.' })),
+  compression: open(choice(compressions, { description: 'How blocks are compressed.' })),
+  atime: open(choice(onOff, { description: 'Whether reading a file notes the time.' })),
+  readonly: open(choice(onOff, { description: 'Whether nothing may be changed.' })),
+  exec: open(choice(onOff, { description: 'Whether programs in it may be run.' })),
+  dedup: open(choice(dedups, { description: 'Whether equal blocks are kept once.' })),
   recordsize: recordSize,
-  case_sensitivity: createOnly(inputOnly(choice(['sensitive', 'insensitive', 'mixed'], { says: 'Whether names that differ only in letter case differ.' }))),
+  case_sensitivity: createOnly(inputOnly(choice(['sensitive', 'insensitive', 'mixed'], { description: 'Whether names that differ only in letter case differ.' }))),
   quota: limit('Most that it and all below it may use'),
   refquota: limit('Most that it alone may use'),
   reservation: limit('Space kept for it and all below it'),
   refreservation: limit('Space kept for it alone'),
-  pool: live(text({ says: 'Name of the volume.' })),
-  mountpoint: live(text({ says: 'Folder it is mounted at.' })),
-  used: live(integer({ says: 'Bytes used, with all below it.' })),
-  avail: live(integer({ says: 'Bytes that may still be written.' })),
-  refer: live(integer({ says: 'Bytes it refers to.' })),
-  inherit_props: live(list(text({ says: 'Name of a property.' }), { says: 'Properties that come from the parent or a default.' })),
+  pool: live(text({ description: 'Name of the volume.' })),
+  mountpoint: live(text({ description: 'Folder it is mounted at.' })),
+  used: live(integer({ description: 'Bytes used, with all below it.' })),
+  avail: live(integer({ description: 'Bytes that may still be written.' })),
+  refer: live(integer({ description: 'Bytes it refers to.' })),
+  inherit_props: live(list(text({ description: 'Name of a property.' }), { description: 'Properties that come from the parent or a default.' })),
 };
 
 type Sent = SentOf<typeof fields>;
 
 const common = {
   title: 'dataset',
-  says: 'A file system in a volume.',
+  description: 'A file system in a volume.',
   key: { name: 'name', slashes: true },
   shows: ['storage'] as const,
   fields,

@@ -6,21 +6,21 @@ import { quote } from '../../lib/text.ts';
 import { diskRecord, diskSettings, identifierOf, settingsFor } from './disks.ts';
 
 const fields = {
-  disk_identifier: live(text({ says: 'What names the disk wherever it is plugged in: {serial_lunid}, {serial} or {devicename} and the value.' })),
-  disk_name: live(text({ says: 'Device name.' })),
-  disk_serial: live(text({ says: 'Serial number, empty when the disk tells none.' })),
-  disk_size: live(text({ says: 'Bytes, as text.' })),
-  disk_multipath_name: live(text({ says: 'Multipath device it is part of; none is ever made.' })),
-  disk_multipath_member: live(text({ says: 'Role in the multipath device; none is ever made.' })),
-  disk_transfermode: live(text({ says: 'Transfer mode; the kernel chooses it.' })),
+  disk_identifier: live(text({ description: 'What names the disk wherever it is plugged in: {serial_lunid}, {serial} or {devicename} and the value.' })),
+  disk_name: live(text({ description: 'Device name.' })),
+  disk_serial: live(text({ description: 'Serial number, empty when the disk tells none.' })),
+  disk_size: live(text({ description: 'Bytes, as text.' })),
+  disk_multipath_name: live(text({ description: 'Multipath device it is part of; none is ever made.' })),
+  disk_multipath_member: live(text({ description: 'Role in the multipath device; none is ever made.' })),
+  disk_transfermode: live(text({ description: 'Transfer mode; the kernel chooses it.' })),
   ...diskSettings,
-  disk_expiretime: live(nullable(text({ says: 'When a disk that is gone is forgotten.' }))),
-  disk_enclosure_slot: live(nullable(integer({ says: 'Slot in its enclosure.' }))),
+  disk_expiretime: live(nullable(text({ description: 'When a disk that is gone is forgotten.' }))),
+  disk_enclosure_slot: live(nullable(integer({ description: 'Slot in its enclosure.' }))),
 };
 
 export const disk = hosted('storage/disk', {
   title: 'disk',
-  says: 'A whole disk of the machine.',
+  description: 'A whole disk of the machine.',
   key: { name: 'disk_identifier', slashes: false },
   shows: ['disks'],
   fields,

@@ -10,13 +10,13 @@ const acousticLevels = { Disabled: 0, Minimum: 128, Medium: 192, Maximum: 254 } 
 
 /** What people decide about a disk. */
 export const diskSettings = {
-  disk_description: text({ says: 'What people say of it.', max: 120 }),
-  disk_hddstandby: choice(standbys, { says: 'Minutes without use after which the disk stands still.', initial: 'Always On' }),
-  disk_advpowermgmt: choice(powerLevels, { says: 'Level of advanced power management: 1 saves most, 254 least.', initial: 'Disabled' }),
-  disk_acousticlevel: choice(['Disabled', 'Minimum', 'Medium', 'Maximum'], { says: 'How loud, and fast, the disk may be.', initial: 'Disabled' }),
-  disk_togglesmart: flag(true, { says: 'Whether the disk watches itself by SMART.' }),
+  disk_description: text({ description: 'What people say of it.', max: 120 }),
+  disk_hddstandby: choice(standbys, { description: 'Minutes without use after which the disk stands still.', initial: 'Always On' }),
+  disk_advpowermgmt: choice(powerLevels, { description: 'Level of advanced power management: 1 saves most, 254 least.', initial: 'Disabled' }),
+  disk_acousticlevel: choice(['Disabled', 'Minimum', 'Medium', 'Maximum'], { description: 'How loud, and fast, the disk may be.', initial: 'Disabled' }),
+  disk_togglesmart: flag(true, { description: 'Whether the disk watches itself by SMART.' }),
   disk_smartoptions: text({
-    says: 'Further arguments for the programs of SMART, as -d sat.',
+    description: 'Further arguments for the programs of SMART, as -d sat.',
     max: 120,
     pattern: /^[\w ,.:/=+-]+$/,
     rule: 'Arguments have letters, digits, blanks and , . : / = + - _ only.',
@@ -26,10 +26,10 @@ export const diskSettings = {
 /** The disks that people have decided something about. It has no address of its own. */
 export const diskRecord = collection('holdfast/disks', {
   title: 'disk',
-  says: 'What was decided about disks.',
+  description: 'What was decided about disks.',
   verbs: [],
   order: ['disk_identifier'],
-  fields: { disk_identifier: readOnly(text({ says: 'What names the disk wherever it is plugged in.' })), ...diskSettings },
+  fields: { disk_identifier: readOnly(text({ description: 'What names the disk wherever it is plugged in.' })), ...diskSettings },
   check({ record, before = undecided, facts, issues }) {
     const disk = diskOf(record, facts);
     if (disk === undefined) return;

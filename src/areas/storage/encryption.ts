@@ -11,12 +11,12 @@ import { findVolume, type Volume } from './volumes.ts';
 
 const recoveryKeySize = 32;
 
-const passphrase = (says: string) => inputOnly(secret(text({ says, max: 1024 })));
+const passphrase = (description: string) => inputOnly(secret(text({ description, max: 1024 })));
 
 const recoveryKey = inputOnly(
   secret(
     field<Buffer>({
-      says: 'The recovery key, as it was answered when it was added.',
+      description: 'The recovery key, as it was answered when it was added.',
       schema: { type: 'string', contentEncoding: 'base64' },
       read(sent) {
         const bytes = typeof sent === 'string' && /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(sent) ? Buffer.from(sent, 'base64') : undefined;
@@ -43,7 +43,7 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
     fields: {
       passphrase: passphrase('The passphrase.'),
       recovery_key: recoveryKey,
-      services: inputOnly(list(choice(restartable, { says: 'Name of a service.' }), { says: 'Services that are restarted then, where they run.', initial: [] })),
+      services: inputOnly(list(choice(restartable, { description: 'Name of a service.' }), { description: 'Services that are restarted then, where they run.', initial: [] })),
     },
     perform: ({ target, sent, operations }) => unlock(target, sent, operations),
   }),
@@ -68,10 +68,10 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
     title: 'Changes the passphrase, or removes it so that the machine opens the volume by itself.',
     status: 201,
     fields: {
-      adminpw: inputOnly(secret(text({ says: 'Password of root.', max: 1024 }))),
+      adminpw: inputOnly(secret(text({ description: 'Password of root.', max: 1024 }))),
       passphrase: passphrase('The new passphrase.'),
       passphrase2: passphrase('The same once more, where it is sent.'),
-      remove: inputOnly(flag(false, { says: 'Whether the passphrase is removed.' })),
+      remove: inputOnly(flag(false, { description: 'Whether the passphrase is removed.' })),
     },
     perform: async ({ target, sent, operations }) => {
       mustBeEncrypted(target);

@@ -11,10 +11,10 @@ import { findVolume, importPool, type Volume, volumeRecord } from './volumes.ts'
 /** The machine's own key, which opens volumes without a passphrase. It is sealed at rest and never leaves the machine. */
 export const machineKey = collection('holdfast/machinekey', {
   title: 'machine key',
-  says: 'The key that opens the volumes of this machine.',
+  description: 'The key that opens the volumes of this machine.',
   verbs: [],
   ofMachine: true,
-  fields: { key: hidden(secret(text({ says: '256 random bits.', max: 64 }))) },
+  fields: { key: hidden(secret(text({ description: '256 random bits.', max: 64 }))) },
   seed: () => [{ key: randomBytes(32).toString('base64url') }],
   atStart: takeUpVolumes,
 });

@@ -9,7 +9,7 @@ import { quote } from '../../lib/text.ts';
 import { isData } from './layout.ts';
 import { findVolume, type Volume } from './volumes.ts';
 
-const label = required(inputOnly(text({ says: 'Label or guid of the device, as the status tree shows it, or its name in `zpool status`.', max: 255 })));
+const label = required(inputOnly(text({ description: 'Label or guid of the device, as the status tree shows it, or its name in `zpool status`.', max: 255 })));
 
 export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   action({
@@ -33,8 +33,8 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
     title: 'Begins to copy what a device holds to a disk that takes its place.',
     fields: {
       label,
-      replace_disk: required(inputOnly(text({ says: 'Name of the disk that takes the place, as in storage/disk.', max: 64 }))),
-      force: inputOnly(flag(false, { says: 'Whether what is on that disk is given up.' })),
+      replace_disk: required(inputOnly(text({ description: 'Name of the disk that takes the place, as in storage/disk.', max: 64 }))),
+      force: inputOnly(flag(false, { description: 'Whether what is on that disk is given up.' })),
     },
     perform: ({ target, sent, operations }) => replace(target, { label: '', replace_disk: '', force: false, ...sent }, operations),
   }),

@@ -5,25 +5,26 @@ import { action, collection, type SentOf, type World } from '../../engine/resour
 import type { Permissions } from '../../host/ports/files.ts';
 
 const fields = {
-  mp_path: required(volumePath({ says: 'The folder or file, on a volume.' })),
+  mp_path: required(volumePath({ description: 'The folder or file, on a volume.' })),
   mp_acl: required(
     choice(['unix', 'mac', 'windows'], {
-      says: 'What is given: unix and mac give all the permissions of mp_mode, windows lets owner and group do everything and others read, in folders whose new files belong to the group of the folder.',
+      description:
+        'What is given: unix and mac give all the permissions of mp_mode, windows lets owner and group do everything and others read, in folders whose new files belong to the group of the folder.',
     }),
   ),
-  mp_mode: octal({ says: 'Permissions in octal digits, as 755. Needed for unix and mac.', max: 0o777 }),
-  mp_user: userName({ says: 'The new owner. Needed, unless mp_user_en is false.' }),
-  mp_group: groupName({ says: 'The new group. Needed, unless mp_group_en is false.' }),
-  mp_recursive: flag(false, { says: 'Whether all below the folder is changed too, as far as the dataset goes.' }),
-  mp_user_en: flag(true, { says: 'Whether the owner is changed.' }),
-  mp_group_en: flag(true, { says: 'Whether the group is changed.' }),
-  mp_mode_en: flag(true, { says: 'Whether the permissions are changed.' }),
+  mp_mode: octal({ description: 'Permissions in octal digits, as 755. Needed for unix and mac.', max: 0o777 }),
+  mp_user: userName({ description: 'The new owner. Needed, unless mp_user_en is false.' }),
+  mp_group: groupName({ description: 'The new group. Needed, unless mp_group_en is false.' }),
+  mp_recursive: flag(false, { description: 'Whether all below the folder is changed too, as far as the dataset goes.' }),
+  mp_user_en: flag(true, { description: 'Whether the owner is changed.' }),
+  mp_group_en: flag(true, { description: 'Whether the group is changed.' }),
+  mp_mode_en: flag(true, { description: 'Whether the permissions are changed.' }),
 };
 
 type Sent = SentOf<typeof fields>;
 
 /** It keeps nothing: the folder itself tells whose it is. */
-export const permission = collection('storage/permission', { title: 'permission', says: 'Owner and permissions of what lies on a volume.', verbs: [], fields: {} }, [
+export const permission = collection('storage/permission', { title: 'permission', description: 'Owner and permissions of what lies on a volume.', verbs: [], fields: {} }, [
   action({
     on: 'resource',
     method: 'PUT',
@@ -50,7 +51,7 @@ export const permission = collection('storage/permission', { title: 'permission'
 function throwProblems(sent: Sent, { facts }: World): void {
   const issues = new IssueList<keyof Sent>();
   const agree = <T>(name: keyof Sent, of: Field<T>, value: T | undefined) => {
-    const problem = value === undefined ? undefined : of.agrees?.(value, facts);
+    const problem = value === undefined ? undefined : of.checkOnHost?.(value, facts);
     if (problem !== undefined) issues.add(name, problem);
   };
   agree('mp_path', fields.mp_path, sent.mp_path);

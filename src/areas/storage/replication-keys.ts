@@ -6,12 +6,12 @@ import { newKeyFiles } from '../services/openssh.ts';
 /** The key by which this machine shows other machines who it is. It has no address of its own. */
 export const replicationKey = collection('holdfast/replicationkey', {
   title: 'replication key',
-  says: 'The key that other machines let in for replication.',
+  description: 'The key that other machines let in for replication.',
   verbs: [],
   ofMachine: true,
   fields: {
-    key_public: hidden(text({ says: 'The line for authorized_keys.', max: 200 })),
-    key_private: hidden(secret(text({ says: 'The private key, as OpenSSH keeps it.', max: 1000, multiline: true }))),
+    key_public: hidden(text({ description: 'The line for authorized_keys.', max: 200 })),
+    key_private: hidden(secret(text({ description: 'The private key, as OpenSSH keeps it.', max: 1000, multiline: true }))),
   },
   seed: () => [newKey()],
 });

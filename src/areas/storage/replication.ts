@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { invalid } from '../../engine/errors.ts';
-import { choice, createOnly, flag, inputOnly, integer, live, nullable, required, secret, text, where } from '../../engine/fields.ts';
+import { choice, createOnly, flag, inputOnly, integer, live, nullable, refine, required, secret, text } from '../../engine/fields.ts';
 import { minutesOf, port, timeOfDay, userName } from '../../engine/formats.ts';
 import type { Job } from '../../engine/jobs.ts';
 import { action, collection, type Due, type Operations, type RecordOf, type SentOf, type Task, type World } from '../../engine/resource.ts';
@@ -16,43 +16,43 @@ import { isPeriodic } from './snapshot-times.ts';
 import { covers, datasetName, snapshotTask } from './task.ts';
 
 const fields = {
-  repl_filesystem: required(datasetName({ says: 'Full name of the dataset or zvol that is copied; a periodic snapshot task has to cover it.' })),
+  repl_filesystem: required(datasetName({ description: 'Full name of the dataset or zvol that is copied; a periodic snapshot task has to cover it.' })),
   repl_zfs: required(
     text({
-      says: 'Dataset on the other machine that stands for the volume of repl_filesystem: tank/papers goes to <repl_zfs>/papers.',
+      description: 'Dataset on the other machine that stands for the volume of repl_filesystem: tank/papers goes to <repl_zfs>/papers.',
       max: 120,
       pattern: /^[a-zA-Z][-a-zA-Z0-9_.:]*(\/[-a-zA-Z0-9_.:]+)*$/,
       rule: 'A dataset is named by its full name: letters, digits and - _ . : between slashes.',
     }),
   ),
   repl_remote_hostname: required(
-    where(text({ says: 'The other machine.', max: 120 }), (host) => (/^[A-Za-z0-9_][\w.-]*$/.test(host) || isIPv6(host) ? undefined : `${quote(host)} is no host.`)),
+    refine(text({ description: 'The other machine.', max: 120 }), (host) => (/^[A-Za-z0-9_][\w.-]*$/.test(host) || isIPv6(host) ? undefined : `${quote(host)} is no host.`)),
   ),
-  repl_remote_port: port({ says: 'Port of its SSH server.', initial: 22 }),
-  repl_remote_hostkey: where(text({ says: 'The keys by which its SSH server is known, as ssh-keyscan prints them.', max: 2048, multiline: true }), (keys) =>
+  repl_remote_port: port({ description: 'Port of its SSH server.', initial: 22 }),
+  repl_remote_hostkey: refine(text({ description: 'The keys by which its SSH server is known, as ssh-keyscan prints them.', max: 2048, multiline: true }), (keys) =>
     keys === '' || hostKeysOf(keys).length > 0 ? undefined : 'There is no key in it: a line is like "ssh-ed25519 AAAA…", with a name of the host before it or without.',
   ),
   repl_remote_cipher: choice(['standard', 'fast', 'disabled'], {
-    says: "How the connection is encrypted: ssh's own choice, or first by what is fastest. OpenSSH always encrypts, so disabled is as fast.",
+    description: "How the connection is encrypted: ssh's own choice, or first by what is fastest. OpenSSH always encrypts, so disabled is as fast.",
     initial: 'standard',
   }),
-  repl_remote_dedicateduser_enabled: flag(false, { says: 'Whether repl_remote_dedicateduser logs in there, and sudo starts zfs, instead of root.' }),
-  repl_remote_dedicateduser: nullable(userName({ says: 'Account there, of the same name as one here.' })),
-  repl_userepl: flag(false, { says: 'Whether all below the dataset is copied as well.' }),
-  repl_followdelete: flag(false, { says: 'Whether periodic snapshots that are gone here are destroyed there.' }),
-  repl_compression: choice(compressors, { says: 'How the stream is packed on its way.', initial: 'lz4' }),
-  repl_limit: integer({ says: 'Most kilobytes that are sent in a second; 0 is no limit.', min: 0, max: 2 ** 31 - 1, initial: 0 }),
-  repl_begin: timeOfDay({ says: 'Time of the day before which nothing is begun.', initial: '00:00:00' }),
-  repl_end: timeOfDay({ says: 'Time of the day after which nothing is begun. Before the beginning it lies on the day after.', initial: '23:59:00' }),
-  repl_enabled: flag(true, { says: 'Whether new snapshots are sent as they come.' }),
-  repl_status: live(text({ says: 'How it goes, or how it ended last.' })),
-  repl_lastsnapshot: live(text({ says: 'Full name of the last snapshot that arrived.' })),
+  repl_remote_dedicateduser_enabled: flag(false, { description: 'Whether repl_remote_dedicateduser logs in there, and sudo starts zfs, instead of root.' }),
+  repl_remote_dedicateduser: nullable(userName({ description: 'Account there, of the same name as one here.' })),
+  repl_userepl: flag(false, { description: 'Whether all below the dataset is copied as well.' }),
+  repl_followdelete: flag(false, { description: 'Whether periodic snapshots that are gone here are destroyed there.' }),
+  repl_compression: choice(compressors, { description: 'How the stream is packed on its way.', initial: 'lz4' }),
+  repl_limit: integer({ description: 'Most kilobytes that are sent in a second; 0 is no limit.', min: 0, max: 2 ** 31 - 1, initial: 0 }),
+  repl_begin: timeOfDay({ description: 'Time of the day before which nothing is begun.', initial: '00:00:00' }),
+  repl_end: timeOfDay({ description: 'Time of the day after which nothing is begun. Before the beginning it lies on the day after.', initial: '23:59:00' }),
+  repl_enabled: flag(true, { description: 'Whether new snapshots are sent as they come.' }),
+  repl_status: live(text({ description: 'How it goes, or how it ended last.' })),
+  repl_lastsnapshot: live(text({ description: 'Full name of the last snapshot that arrived.' })),
   repl_remote_mode: createOnly(
-    inputOnly(choice(['MANUAL', 'SEMIAUTOMATIC'], { says: 'Whether keys were exchanged by hand, or are now by the interface of the other machine.', initial: 'MANUAL' })),
+    inputOnly(choice(['MANUAL', 'SEMIAUTOMATIC'], { description: 'Whether keys were exchanged by hand, or are now by the interface of the other machine.', initial: 'MANUAL' })),
   ),
-  repl_remote_http_port: createOnly(inputOnly(port({ says: 'Port of that interface.', initial: 80 }))),
-  repl_remote_https: createOnly(inputOnly(flag(false, { says: 'Whether it speaks HTTPS.' }))),
-  repl_remote_token: createOnly(inputOnly(secret(text({ says: 'What the other machine gave out to let this one in.', max: 255 })))),
+  repl_remote_http_port: createOnly(inputOnly(port({ description: 'Port of that interface.', initial: 80 }))),
+  repl_remote_https: createOnly(inputOnly(flag(false, { description: 'Whether it speaks HTTPS.' }))),
+  repl_remote_token: createOnly(inputOnly(secret(text({ description: 'What the other machine gave out to let this one in.', max: 255 })))),
 };
 
 export type ReplicationTask = RecordOf<typeof fields>;
@@ -61,7 +61,7 @@ export const replicationTask = collection(
   'storage/replication',
   {
     title: 'replication task',
-    says: 'The snapshots of a dataset, copied to another machine.',
+    description: 'The snapshots of a dataset, copied to another machine.',
     order: ['repl_filesystem', 'repl_remote_hostname'],
     fields,
     shows: ['storage'],
@@ -106,13 +106,13 @@ export const replicationTask = collection(
       fields: {
         key: required(
           text({
-            says: 'The public key.',
+            description: 'The public key.',
             max: 2048,
             pattern: /^(ssh|ecdsa|sk)-[\w@.-]+ AAAA[A-Za-z0-9+/]+={0,2}( [\w@.-]+)?$/,
             rule: 'A public key is one line like "ssh-ed25519 AAAA… name".',
           }),
         ),
-        user: userName({ says: 'Account that it opens.', initial: 'root' }),
+        user: userName({ description: 'Account that it opens.', initial: 'root' }),
       },
       perform: ({ sent, operations }) => letIn({ key: sent.key ?? '', user: sent.user ?? 'root' }, operations),
     }),

@@ -7,33 +7,33 @@ import { volumeRecord } from './volumes.ts';
 
 /** A request names a volume by its number or its name; a record shows the name (gaps 13.6). */
 const volume = field<string | number>({
-  says: 'The volume: its id in requests, its name in records.',
+  description: 'The volume: its id in requests, its name in records.',
   schema: { type: 'string', maxLength: 50 },
   accepts: { type: ['integer', 'string'] },
   read(sent) {
-    const reading = text({ says: '', max: 50 }).read(sent);
+    const reading = text({ description: '', max: 50 }).read(sent);
     return reading.ok && /^\d{1,15}$/.test(reading.value) ? good(Number(reading.value)) : reading;
   },
 });
 
 const fields = {
   scrub_volume: required(volume),
-  scrub_threshold: integer({ says: 'Days that must have passed since the last scrub.', min: 0, max: 36_500, initial: 35 }),
-  scrub_description: text({ says: 'What the task is for.', max: 200 }),
+  scrub_threshold: integer({ description: 'Days that must have passed since the last scrub.', min: 0, max: 36_500, initial: 35 }),
+  scrub_description: text({ description: 'What the task is for.', max: 200 }),
   ...schedule('scrub'),
-  scrub_hour: cronField('hour', { says: "Hours in cron's notation.", initial: '00' }),
-  scrub_dayweek: cronField('dayweek', { says: "Days of the week in cron's notation; 0 and 7 are Sunday.", initial: '7' }),
-  scrub_enabled: flag(true, { says: 'Whether the volume is scrubbed by the schedule.' }),
+  scrub_hour: cronField('hour', { description: "Hours in cron's notation.", initial: '00' }),
+  scrub_dayweek: cronField('dayweek', { description: "Days of the week in cron's notation; 0 and 7 are Sunday.", initial: '7' }),
+  scrub_enabled: flag(true, { description: 'Whether the volume is scrubbed by the schedule.' }),
 };
 
 type ScrubTask = RecordOf<typeof fields>;
 
 export const scrubTask = collection('storage/scrub', {
   title: 'scrub task',
-  says: 'A volume that is read and checked by a schedule.',
+  description: 'A volume that is read and checked by a schedule.',
   order: ['scrub_volume'],
   alias: 'scrub_volume',
-  unique: [{ fields: ['scrub_volume'], says: 'This volume has a scrub task already.' }],
+  unique: [{ fields: ['scrub_volume'], description: 'This volume has a scrub task already.' }],
   fields,
   complete: ({ record, view }) => ({
     scrub_volume: typeof record.scrub_volume === 'number' ? (view.get(volumeRecord, record.scrub_volume)?.vol_name ?? record.scrub_volume) : record.scrub_volume,

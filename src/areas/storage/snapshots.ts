@@ -1,5 +1,5 @@
 import { Fault, refused } from '../../engine/errors.ts';
-import { choice, createOnly, flag, inputOnly, integer, live, required, text, where } from '../../engine/fields.ts';
+import { choice, createOnly, flag, inputOnly, integer, live, refine, required, text } from '../../engine/fields.ts';
 import { type AnswerOf, action, hosted, type Operations, type SentOf, type Step } from '../../engine/resource.ts';
 import type { KnownSnapshot } from '../../engine/snapshot-index.ts';
 import { lastElement } from '../../lib/path.ts';
@@ -10,24 +10,24 @@ import { gone } from './properties.ts';
 const longest = 255;
 
 const fields = {
-  id: live(text({ says: 'Full name: the dataset, an @, and the name.' })),
-  fullname: live(text({ says: 'Full name, once more.' })),
-  filesystem: live(text({ says: 'The dataset or zvol it was made of.' })),
+  id: live(text({ description: 'Full name: the dataset, an @, and the name.' })),
+  fullname: live(text({ description: 'Full name, once more.' })),
+  filesystem: live(text({ description: 'The dataset or zvol it was made of.' })),
   name: required(
     createOnly({
-      ...text({ says: 'What stands behind the @.', max: longest, pattern: /^[-a-zA-Z0-9_. ]+$/, rule: 'Letters, digits, blanks and . - _ only.' }),
+      ...text({ description: 'What stands behind the @.', max: longest, pattern: /^[-a-zA-Z0-9_. ]+$/, rule: 'Letters, digits, blanks and . - _ only.' }),
       schema: { type: 'string' },
     }),
   ),
-  parent_type: live(choice(['filesystem', 'volume'], { says: 'Whether it was made of a dataset or of a zvol.' })),
-  mostrecent: live(flag(false, { says: 'Whether it is the newest of its dataset.' })),
-  refer: live(integer({ says: 'Bytes it refers to.' })),
-  used: live(integer({ says: 'Bytes that destroying it would give back.' })),
-  dataset: required(createOnly(inputOnly(text({ says: 'Full name of the dataset or zvol.' })))),
-  recursive: createOnly(inputOnly(flag(false, { says: 'Whether all below the dataset gets a snapshot of this name in the same moment.' }))),
+  parent_type: live(choice(['filesystem', 'volume'], { description: 'Whether it was made of a dataset or of a zvol.' })),
+  mostrecent: live(flag(false, { description: 'Whether it is the newest of its dataset.' })),
+  refer: live(integer({ description: 'Bytes it refers to.' })),
+  used: live(integer({ description: 'Bytes that destroying it would give back.' })),
+  dataset: required(createOnly(inputOnly(text({ description: 'Full name of the dataset or zvol.' })))),
+  recursive: createOnly(inputOnly(flag(false, { description: 'Whether all below the dataset gets a snapshot of this name in the same moment.' }))),
   vmware_sync: createOnly(
     inputOnly(
-      where(flag(false, { says: 'Whether virtual machines of VMware hold still meanwhile; there is no way to tell them.' }), (on) =>
+      refine(flag(false, { description: 'Whether virtual machines of VMware hold still meanwhile; there is no way to tell them.' }), (on) =>
         on ? 'No VMware host is known that could be told to hold still.' : undefined,
       ),
     ),
@@ -40,7 +40,7 @@ export const snapshot = hosted(
   'storage/snapshot',
   {
     title: 'snapshot',
-    says: 'What a dataset or zvol held at one moment.',
+    description: 'What a dataset or zvol held at one moment.',
     key: { name: 'id', slashes: true },
     shows: ['storage'],
     // gaps 1.9: `{"error": …}`, and the name under the name that a form once gave it.
@@ -63,7 +63,7 @@ export const snapshot = hosted(
       title: 'Makes a dataset, or of a zvol a zvol, that begins with the contents of the snapshot.',
       fields: {
         name: required(
-          text({ says: 'Full name of the new dataset, in the same pool.', max: longest, pattern: /^[-a-zA-Z0-9_./ ]+$/, rule: 'Letters, digits, blanks and . - _ / only.' }),
+          text({ description: 'Full name of the new dataset, in the same pool.', max: longest, pattern: /^[-a-zA-Z0-9_./ ]+$/, rule: 'Letters, digits, blanks and . - _ / only.' }),
         ),
       },
       issueNames: { name: 'cs_name' },
@@ -72,7 +72,7 @@ export const snapshot = hosted(
     action({
       segment: 'rollback',
       title: 'Gives the dataset back what it held at the moment of the snapshot. What lies below it stays as it is.',
-      fields: { force: flag(false, { says: 'Whether newer snapshots are destroyed, which stand in the way otherwise.' }) },
+      fields: { force: flag(false, { description: 'Whether newer snapshots are destroyed, which stand in the way otherwise.' }) },
       perform: ({ target, sent, operations }) => rollback(target, sent.force ?? false, operations),
     }),
   ],

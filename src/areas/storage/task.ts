@@ -10,20 +10,20 @@ const intervals = ['5', '10', '15', '30', '60', '120', '180', '240', '360', '720
 
 /** Minutes between two snapshots, sent and answered as a number. */
 const interval = field<number>({
-  says: 'Minutes from one snapshot to the next.',
+  description: 'Minutes from one snapshot to the next.',
   initial: 60,
   blank: 60,
   schema: { enum: intervals.map(Number) },
   accepts: { enum: [...intervals.map(Number), ...intervals] },
   read(sent) {
-    const reading = choice(intervals, { says: '' }).read(sent);
+    const reading = choice(intervals, { description: '' }).read(sent);
     return reading.ok ? good(Number(reading.value)) : reading;
   },
 });
 
 /** Days of the week as `1,2,3`; a list of numbers is taken as well (gaps 13.4). */
 const weekdays = field<string>({
-  says: 'Days of the week, 1 for Monday to 7 for Sunday, where task_repeat_unit is weekly.',
+  description: 'Days of the week, 1 for Monday to 7 for Sunday, where task_repeat_unit is weekly.',
   initial: '1,2,3,4,5',
   blank: '1,2,3,4,5',
   schema: { type: 'string', pattern: '^[1-7](,[1-7])*$' },
@@ -37,31 +37,31 @@ const weekdays = field<string>({
 });
 
 /** A dataset or zvol by its full name. */
-export function datasetName({ says }: { readonly says: string }) {
+export function datasetName({ description }: { readonly description: string }) {
   return onMachine(
-    text({ says, max: 150, pattern: /^[a-zA-Z][-a-zA-Z0-9_.: /]*$/, rule: 'The full name of a dataset or zvol begins with that of its volume.' }),
+    text({ description, max: 150, pattern: /^[a-zA-Z][-a-zA-Z0-9_.: /]*$/, rule: 'The full name of a dataset or zvol begins with that of its volume.' }),
     (name, { storage }) => (storage.datasets.has(name) ? undefined : `There is no dataset or zvol ${quote(name)}.`),
   );
 }
 
 const fields = {
-  task_filesystem: required(datasetName({ says: 'Full name of the dataset or zvol.' })),
-  task_recursive: flag(false, { says: 'Whether all below it gets a snapshot in the same moment.' }),
-  task_ret_count: integer({ says: 'How many units of time a snapshot is kept; 0 keeps it for good.', min: 0, max: 999_999, initial: 2 }),
-  task_ret_unit: choice(retentionUnits, { says: 'The unit of that time; a month is thirty days, a year 365.', initial: 'week' }),
-  task_begin: timeOfDay({ says: 'Time of the day of the first snapshot.', initial: '09:00:00' }),
-  task_end: timeOfDay({ says: 'Time of the day after which there is none until the next day. Before the beginning it lies on the day after.', initial: '18:00:00' }),
+  task_filesystem: required(datasetName({ description: 'Full name of the dataset or zvol.' })),
+  task_recursive: flag(false, { description: 'Whether all below it gets a snapshot in the same moment.' }),
+  task_ret_count: integer({ description: 'How many units of time a snapshot is kept; 0 keeps it for good.', min: 0, max: 999_999, initial: 2 }),
+  task_ret_unit: choice(retentionUnits, { description: 'The unit of that time; a month is thirty days, a year 365.', initial: 'week' }),
+  task_begin: timeOfDay({ description: 'Time of the day of the first snapshot.', initial: '09:00:00' }),
+  task_end: timeOfDay({ description: 'Time of the day after which there is none until the next day. Before the beginning it lies on the day after.', initial: '18:00:00' }),
   task_interval: interval,
-  task_repeat_unit: choice(['daily', 'weekly'], { says: 'Whether every day counts, or those of task_byweekday.', initial: 'weekly' }),
+  task_repeat_unit: choice(['daily', 'weekly'], { description: 'Whether every day counts, or those of task_byweekday.', initial: 'weekly' }),
   task_byweekday: weekdays,
-  task_enabled: flag(true, { says: 'Whether snapshots are made, and deleted when their time is over.' }),
+  task_enabled: flag(true, { description: 'Whether snapshots are made, and deleted when their time is over.' }),
 };
 
 export type SnapshotTask = RecordOf<typeof fields>;
 
 export const snapshotTask = collection('storage/task', {
   title: 'periodic snapshot task',
-  says: 'Snapshots of a dataset that are made by a schedule and kept for a time.',
+  description: 'Snapshots of a dataset that are made by a schedule and kept for a time.',
   order: ['task_filesystem'],
   fields,
   scheduled: [

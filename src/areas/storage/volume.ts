@@ -1,5 +1,5 @@
 import { failed, IssueList } from '../../engine/errors.ts';
-import { choice, field, flag, good, inputOnly, integer, list, live, sometimes, text, where, wrong } from '../../engine/fields.ts';
+import { choice, field, flag, good, inputOnly, integer, list, live, refine, sometimes, text, wrong } from '../../engine/fields.ts';
 import { volumesFolder } from '../../engine/formats.ts';
 import { action, hosted, type Profile, type Scope, type Step, type World } from '../../engine/resource.ts';
 import type { Host } from '../../host/ports/index.ts';
@@ -28,7 +28,7 @@ const nameRule = "A volume name begins with a letter; letters, digits and - _ . 
 
 /** A group of disks, as `{"vdevtype": "mirror", "disks": ["ada0", "ada1"]}`. */
 const layoutGroup = field<DiskGroup>({
-  says: 'A group of disks.',
+  description: 'A group of disks.',
   schema: {
     type: 'object',
     properties: {
@@ -39,71 +39,71 @@ const layoutGroup = field<DiskGroup>({
   },
   read(sent) {
     if (!isObject(sent)) return wrong(`A group is an object with vdevtype and disks, not ${quote(sent)}.`);
-    const kind = choice(groupKinds, { says: '' }).read(sent['vdevtype']);
+    const kind = choice(groupKinds, { description: '' }).read(sent['vdevtype']);
     if (!kind.ok) return wrong(`vdevtype: ${kind.wrong}`);
-    const disks = list(text({ says: '', max: 64, pattern: /^[A-Za-z0-9._:-]+$/, rule: 'A disk is named as in storage/disk.' }), { says: '' }).read(sent['disks']);
+    const disks = list(text({ description: '', max: 64, pattern: /^[A-Za-z0-9._:-]+$/, rule: 'A disk is named as in storage/disk.' }), { description: '' }).read(sent['disks']);
     return disks.ok ? good({ kind: kind.value, disks: disks.value }) : wrong(`disks: ${disks.wrong}`);
   },
 });
 
 const fields = {
-  id: live(integer({ says: 'Number of the volume.' })),
-  name: live(text({ says: 'Name of the volume.' })),
-  vol_name: live(text({ says: 'Name of the volume.' })),
-  vol_guid: live(text({ says: 'What ZFS calls the pool.' })),
-  mountpoint: live(text({ says: 'Folder it is mounted at.' })),
-  status: live(text({ says: "HEALTHY, or the pool's own word; LOCKED when it has to be unlocked, UNKNOWN when the pool is not there." })),
+  id: live(integer({ description: 'Number of the volume.' })),
+  name: live(text({ description: 'Name of the volume.' })),
+  vol_name: live(text({ description: 'Name of the volume.' })),
+  vol_guid: live(text({ description: 'What ZFS calls the pool.' })),
+  mountpoint: live(text({ description: 'Folder it is mounted at.' })),
+  status: live(text({ description: "HEALTHY, or the pool's own word; LOCKED when it has to be unlocked, UNKNOWN when the pool is not there." })),
   used: live(
     field<string | number>({
-      says: 'Space in use: a text with unit and percentage, or bytes in the profile clients.',
+      description: 'Space in use: a text with unit and percentage, or bytes in the profile clients.',
       schema: { type: ['string', 'integer'] },
       read: () => wrong('It is never sent.'),
     }),
   ),
-  used_si: sometimes(live(text({ says: 'Space in use, with unit. Not in the profile clients.' }))),
-  used_pct: live(text({ says: 'Share of the space in use, as 3%.' })),
+  used_si: sometimes(live(text({ description: 'Space in use, with unit. Not in the profile clients.' }))),
+  used_pct: live(text({ description: 'Share of the space in use, as 3%.' })),
   avail: live(
     field<number | string>({
-      says: 'Bytes that may still be written; Locked while it is locked.',
+      description: 'Bytes that may still be written; Locked while it is locked.',
       schema: { type: ['integer', 'string'] },
       read: () => wrong('It is never sent.'),
     }),
   ),
-  avail_si: sometimes(live(text({ says: 'Space that may still be written, with unit. Not in the profile clients.' }))),
-  total_si: sometimes(live(text({ says: 'All space, with unit. Not in the profile clients.' }))),
-  vol_encrypt: live(integer({ says: '0 plain, 1 encrypted, 2 encrypted with a passphrase.' })),
-  vol_encryptkey: live(text({ says: 'What the key is called; empty when there is none.' })),
-  is_decrypted: live(flag(true, { says: 'Whether it can be read now.' })),
-  is_upgraded: live(flag(true, { says: 'Whether every feature of this ZFS is switched on in the pool.' })),
+  avail_si: sometimes(live(text({ description: 'Space that may still be written, with unit. Not in the profile clients.' }))),
+  total_si: sometimes(live(text({ description: 'All space, with unit. Not in the profile clients.' }))),
+  vol_encrypt: live(integer({ description: '0 plain, 1 encrypted, 2 encrypted with a passphrase.' })),
+  vol_encryptkey: live(text({ description: 'What the key is called; empty when there is none.' })),
+  is_decrypted: live(flag(true, { description: 'Whether it can be read now.' })),
+  is_upgraded: live(flag(true, { description: 'Whether every feature of this ZFS is switched on in the pool.' })),
   children: live(
-    list(field<unknown>({ says: 'A dataset or zvol.', schema: { type: 'object' }, read: () => wrong('It is never sent.') }), {
-      says: 'The root dataset, and below it the others as a tree.',
+    list(field<unknown>({ description: 'A dataset or zvol.', schema: { type: 'object' }, read: () => wrong('It is never sent.') }), {
+      description: 'The root dataset, and below it the others as a tree.',
     }),
   ),
   volume_name: inputOnly(
-    where(text({ says: 'Name of a new volume.', max: 30, pattern: /^[A-Za-z][-_.A-Za-z0-9]*$/, rule: nameRule }), (name) =>
+    refine(text({ description: 'Name of a new volume.', max: 30, pattern: /^[A-Za-z][-_.A-Za-z0-9]*$/, rule: nameRule }), (name) =>
       /^(log$|c\d|mirror|spare|raidz)/.test(name) ? nameRule : undefined,
     ),
   ),
-  volume_add: inputOnly(text({ says: 'Name of a volume to extend.', max: 30 })),
-  encryption: inputOnly(flag(false, { says: 'Whether the volume is encrypted.' })),
-  encryption_inirand: inputOnly(flag(false, { says: 'Whether the disks of an encrypted volume are filled with random data first.' })),
-  dedup: inputOnly(choice(['off', 'on', 'verify'], { says: 'Whether equal blocks are kept once.', initial: 'off' })),
-  layout: inputOnly(list(layoutGroup, { says: 'Groups of disks. The data groups have one type; log, cache and spare come beside them.', max: 256 })),
+  volume_add: inputOnly(text({ description: 'Name of a volume to extend.', max: 30 })),
+  encryption: inputOnly(flag(false, { description: 'Whether the volume is encrypted.' })),
+  encryption_inirand: inputOnly(flag(false, { description: 'Whether the disks of an encrypted volume are filled with random data first.' })),
+  dedup: inputOnly(choice(['off', 'on', 'verify'], { description: 'Whether equal blocks are kept once.', initial: 'off' })),
+  layout: inputOnly(list(layoutGroup, { description: 'Groups of disks. The data groups have one type; log, cache and spare come beside them.', max: 256 })),
 };
 
 export const volume = hosted(
   'storage/volume',
   {
     title: 'volume',
-    says: 'A ZFS pool.',
+    description: 'A ZFS pool.',
     key: { name: 'id', slashes: false },
     filters: ['vol_name'],
     shows: ['storage'],
     fields,
     removal: {
-      destroy: flag(true, { says: 'Whether the data is destroyed; otherwise the pool is let go and can be imported again.' }),
-      cascade: flag(true, { says: 'Whether the shares on the volume go with it.' }),
+      destroy: flag(true, { description: 'Whether the data is destroyed; otherwise the pool is let go and can be imported again.' }),
+      cascade: flag(true, { description: 'Whether the shares on the volume go with it.' }),
     },
     list: (scope) => scope.view.all(volumeRecord).map((record) => volumeFrom(record, scope)),
     find: findVolume,

@@ -9,13 +9,13 @@ import { giveScrubTask } from './scrub.ts';
 import { importPool, volumeFrom, volumeRecord } from './volumes.ts';
 
 /** A nested description of disks; it is only answered. */
-const nested = (says: string, type: 'object' | readonly ['object', 'null']) =>
-  sometimes(live(field<unknown>({ says: `${says} Not in the profile clients.`, schema: { type }, read: () => wrong('It is never sent.') })));
+const nested = (description: string, type: 'object' | readonly ['object', 'null']) =>
+  sometimes(live(field<unknown>({ description: `${description} Not in the profile clients.`, schema: { type }, read: () => wrong('It is never sent.') })));
 
-const word = (says: string) => sometimes(live(text({ says })));
+const word = (description: string) => sometimes(live(text({ description })));
 
 const fields = {
-  id: live(text({ says: 'Name and guid of the pool, as tank|1234.' })),
+  id: live(text({ description: 'Name and guid of the pool, as tank|1234.' })),
   label: word('Name of the pool. Not in the profile clients.'),
   type: word('Always zfs. Not in the profile clients.'),
   group_type: word('Always none. Not in the profile clients.'),
@@ -33,7 +33,7 @@ export const volumeImport = hosted(
   'storage/volume_import',
   {
     title: 'importable volume',
-    says: 'A pool on attached disks that is not in use.',
+    description: 'A pool on attached disks that is not in use.',
     key: { name: 'id', slashes: false },
     shows: ['disks'],
     fields,
@@ -46,7 +46,7 @@ export const volumeImport = hosted(
       on: 'resource',
       segment: '',
       title: 'Takes up the pool as a volume.',
-      fields: { volume_id: required(inputOnly(text({ says: 'The id of an importable volume.', max: 300 }))) },
+      fields: { volume_id: required(inputOnly(text({ description: 'The id of an importable volume.', max: 300 }))) },
       // A JSON string (gaps 11.6), which the other actions of volumes do not answer.
       answers: { type: 'string' },
       perform: async ({ sent, operations }) => {

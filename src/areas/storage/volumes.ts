@@ -8,13 +8,13 @@ import { quote } from '../../lib/text.ts';
 /** What only Holdfast can keep of a pool: the number that the interface calls it by. It has no address of its own. */
 export const volumeRecord = collection('holdfast/volumes', {
   title: 'volume',
-  says: 'The numbers of the volumes.',
+  description: 'The numbers of the volumes.',
   verbs: [],
   ofMachine: true,
   order: ['vol_name'],
   fields: {
-    vol_name: readOnly(text({ says: 'Name of the pool.' })),
-    vol_guid: readOnly(text({ says: 'What ZFS calls the pool, wherever it goes.' })),
+    vol_name: readOnly(text({ description: 'Name of the pool.' })),
+    vol_guid: readOnly(text({ description: 'What ZFS calls the pool, wherever it goes.' })),
   },
   follows: { topics: ['storage'], keep: adoptPools },
 });

@@ -1,5 +1,5 @@
 import { invalid, missing, refused } from '../../engine/errors.ts';
-import { choice, createOnly, flag, inputOnly, integer, live, nullable, required, text, where } from '../../engine/fields.ts';
+import { choice, createOnly, flag, inputOnly, integer, live, nullable, refine, required, text } from '../../engine/fields.ts';
 import { size } from '../../engine/formats.ts';
 import { type AnswerOf, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/resource.ts';
 import type { Dataset, DatasetSettings } from '../../host/ports/zfs.ts';
@@ -18,7 +18,7 @@ const fields = {
   name: required(
     createOnly({
       ...text({
-        says: 'Path of the zvol below the pool.',
+        description: 'Path of the zvol below the pool.',
         max: 200,
         pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:.]*(\/[a-zA-Z0-9][a-zA-Z0-9_\-:.]*)*$/,
         rule: 'A name begins with a letter or digit; letters, digits and _ - : . may follow. Before a slash stands the dataset that it is made in.',
@@ -26,32 +26,34 @@ const fields = {
       schema: { type: 'string' },
     }),
   ),
-  comments: nullable(text({ says: 'What the zvol is for. It is kept in the pool.', max: 120 })),
+  comments: nullable(text({ description: 'What the zvol is for. It is kept in the pool.', max: 120 })),
   volsize: required(
-    where(size({ says: 'Size, as 10G or in bytes, rounded up to whole blocks. It may grow, but not shrink.' }), (bytes) => (bytes === 0 ? 'A zvol has a size.' : undefined)),
+    refine(size({ description: 'Size, as 10G or in bytes, rounded up to whole blocks. It may grow, but not shrink.' }), (bytes) =>
+      bytes === 0 ? 'A zvol has a size.' : undefined,
+    ),
   ),
-  force: inputOnly(flag(false, { says: 'Whether more than 80 % of the free space may be taken.' })),
-  sparse: inputOnly(createOnly(flag(false, { says: 'Whether no space is reserved for it.' }))),
-  blocksize: inputOnly(createOnly(choice(blockSizes, { says: 'Size of its blocks; ZFS chooses it unless sent.', also: lowerCase }))),
-  sync: open(choice(syncs, { says: 'How synchronous writes are treated.' })),
-  compression: open(choice(compressions, { says: 'How blocks are compressed.' })),
-  dedup: open(choice(dedups, { says: 'Whether equal blocks are kept once.' })),
-  used: live(integer({ says: 'Bytes used, with what is reserved.' })),
-  avail: live(integer({ says: 'Bytes that may still be written.' })),
-  refer: live(integer({ says: 'Bytes it refers to.' })),
+  force: inputOnly(flag(false, { description: 'Whether more than 80 % of the free space may be taken.' })),
+  sparse: inputOnly(createOnly(flag(false, { description: 'Whether no space is reserved for it.' }))),
+  blocksize: inputOnly(createOnly(choice(blockSizes, { description: 'Size of its blocks; ZFS chooses it unless sent.', also: lowerCase }))),
+  sync: open(choice(syncs, { description: 'How synchronous writes are treated.' })),
+  compression: open(choice(compressions, { description: 'How blocks are compressed.' })),
+  dedup: open(choice(dedups, { description: 'Whether equal blocks are kept once.' })),
+  used: live(integer({ description: 'Bytes used, with what is reserved.' })),
+  avail: live(integer({ description: 'Bytes that may still be written.' })),
+  refer: live(integer({ description: 'Bytes it refers to.' })),
 };
 
 type Sent = SentOf<typeof fields>;
 
 export const zvol = hosted('storage/volume/{vol}/zvols', {
   title: 'zvol',
-  says: 'A block device in a volume, at /dev/zvol/<volume>/<name>.',
+  description: 'A block device in a volume, at /dev/zvol/<volume>/<name>.',
   key: { name: 'name', slashes: true },
   shows: ['storage'],
   // Part C and clients-need: made with 202, changed with 201.
   quirks: { invalid: 400, created: 202, updated: 201 },
   fields,
-  removal: { cascade: flag(false, { says: 'Whether its snapshots go with it, and what was cloned from them.' }) },
+  removal: { cascade: flag(false, { description: 'Whether its snapshots go with it, and what was cloned from them.' }) },
   list: (scope) => {
     const pool = poolNameOf(scope, scope.params['vol'] ?? '');
     return [...scope.facts.storage.datasets.values()].filter(({ kind, name }) => kind === 'volume' && name.startsWith(`${pool}/`));

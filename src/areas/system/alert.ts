@@ -14,13 +14,13 @@ import { type Notice, notice } from './notice.ts';
 /** What is known of an alert besides its cause, as long as the cause is there. */
 export const alertNote = collection('system/alertnote', {
   title: 'note about an alert',
-  says: 'Whether an alert was dismissed, and whether it was mailed.',
+  description: 'Whether an alert was dismissed, and whether it was mailed.',
   verbs: [],
   ofMachine: true,
   fields: {
-    alert: required(text({ says: 'Id of the alert.' })),
-    dismissed: flag(false, { says: 'Whether somebody dismissed it.' }),
-    mailed: flag(false, { says: 'Whether it was mailed.' }),
+    alert: required(text({ description: 'Id of the alert.' })),
+    dismissed: flag(false, { description: 'Whether somebody dismissed it.' }),
+    mailed: flag(false, { description: 'Whether it was mailed.' }),
   },
 });
 
@@ -167,14 +167,14 @@ export const alert = hosted(
   'system/alert',
   {
     title: 'alert',
-    says: 'Something about the appliance that a person should look at.',
+    description: 'Something about the appliance that a person should look at.',
     key: { name: 'id', slashes: false },
     shows: ['storage', 'condition'],
     fields: {
-      id: live(text({ says: 'The same as long as the cause is there.' })),
-      level: live(text({ says: 'WARN, or CRIT for what cannot wait.' })),
-      message: live(text({ says: 'What it is.', max: 10_000 })),
-      dismissed: live(flag(false, { says: 'Whether somebody has seen it and wants to hear no more.' })),
+      id: live(text({ description: 'The same as long as the cause is there.' })),
+      level: live(text({ description: 'WARN, or CRIT for what cannot wait.' })),
+      message: live(text({ description: 'What it is.', max: 10_000 })),
+      dismissed: live(flag(false, { description: 'Whether somebody has seen it and wants to hear no more.' })),
     },
     list: shown,
     find: (scope, key) => shown(scope).find(({ id }) => id === key),
@@ -193,7 +193,7 @@ export const alert = hosted(
       method: 'PUT',
       segment: 'dismiss',
       title: 'Dismisses the alert, or with false takes that back.',
-      items: flag(true, { says: 'Whether it is dismissed.' }),
+      items: flag(true, { description: 'Whether it is dismissed.' }),
       bare: true,
       answers: 'nothing',
       perform: ({ target, items, operations }) => dismiss(target.id, items[0] ?? true, operations),

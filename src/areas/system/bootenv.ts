@@ -7,16 +7,16 @@ import { quote } from '../../lib/text.ts';
 import { statusTree } from '../storage/status.ts';
 
 /** Gaps 14.3 names the characters that may not be in it; ZFS has fewer. */
-const name = (says: string) =>
-  text({ says, max: 50, pattern: /^[a-zA-Z0-9][a-zA-Z0-9_.:-]*$/, rule: 'A name begins with a letter or digit; letters, digits and _ . : - may follow.' });
+const name = (description: string) =>
+  text({ description, max: 50, pattern: /^[a-zA-Z0-9][a-zA-Z0-9_.:-]*$/, rule: 'A name begins with a letter or digit; letters, digits and _ . : - may follow.' });
 
 const fields = {
-  id: live(text({ says: 'The name.' })),
+  id: live(text({ description: 'The name.' })),
   name: required(createOnly(name('Name of the boot environment.'))),
   source: inputOnly(name('The boot environment it begins as a copy of; the running one unless sent.')),
-  active: live(text({ says: 'N when the machine runs from it, R when it boots into it, - when neither.' })),
-  created: live(text({ says: 'When it was made, as 2026-01-31T18:00:00, in universal time.' })),
-  space: live(text({ says: 'Space that is its own, as 1.2 GiB.' })),
+  active: live(text({ description: 'N when the machine runs from it, R when it boots into it, - when neither.' })),
+  created: live(text({ description: 'When it was made, as 2026-01-31T18:00:00, in universal time.' })),
+  space: live(text({ description: 'Space that is its own, as 1.2 GiB.' })),
 };
 
 const renaming = { name: required(name('The new name.')) };
@@ -25,7 +25,7 @@ export const bootEnvironment = hosted(
   'system/bootenv',
   {
     title: 'boot environment',
-    says: 'A system that the machine can boot into, cloned from another: what an update spoilt is left by booting into the one before.',
+    description: 'A system that the machine can boot into, cloned from another: what an update spoilt is left by booting into the one before.',
     key: { name: 'id', slashes: false },
     shows: ['bootEnvironments'],
     fields,

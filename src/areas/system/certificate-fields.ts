@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { invalid } from '../../engine/errors.ts';
-import { choice, type Field, field, flag, good, integer, list, nullable, readOnly, required, secret, text, where, wrong } from '../../engine/fields.ts';
+import { choice, type Field, field, flag, good, integer, list, nullable, readOnly, refine, required, secret, text, wrong } from '../../engine/fields.ts';
 import type { SentOf } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { belongsTo, type Description, describe, digests, keyLengthOf, keyLengths, pemOfKey, readChain, readKey, type Subject, wordsOf } from './x509.ts';
@@ -14,32 +14,34 @@ export const issuers = { external: 'external', itself: 'self-signed', pending: '
 const longestLife = 36_500;
 
 const name = required(
-  where(text({ says: 'What it is called here.', max: 120, pattern: /^[A-Za-z0-9_-]+$/, rule: 'A name has letters, digits, underscores and hyphens only.' }), (value) =>
+  refine(text({ description: 'What it is called here.', max: 120, pattern: /^[A-Za-z0-9_-]+$/, rule: 'A name has letters, digits, underscores and hyphens only.' }), (value) =>
     Object.values<string>(issuers).includes(value) ? `${quote(value)} stands for something else.` : undefined,
   ),
 );
 
 const subjectFields = {
   cert_name: name,
-  cert_common: required(text({ says: 'Common name: the host, or the authority.', max: 64 })),
-  cert_city: required(text({ says: 'City.', max: 120 })),
-  cert_state: required(text({ says: 'State or province.', max: 120 })),
-  cert_country: required(text({ says: 'Country, as two letters.', max: 2, pattern: /^[A-Z]{2}$/, rule: 'A country has two capital letters, as US.' })),
-  cert_email: required(text({ says: 'Mail address.', max: 120, pattern: /^[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9.-]+$/, rule: 'A mail address is wanted, as admin@example.com.' })),
-  cert_organization: required(text({ says: 'Organization.', max: 64 })),
-  cert_san: where(text({ says: 'Further names: host names, addresses and mail addresses, separated by blanks.', max: 2048 }), (value) => {
+  cert_common: required(text({ description: 'Common name: the host, or the authority.', max: 64 })),
+  cert_city: required(text({ description: 'City.', max: 120 })),
+  cert_state: required(text({ description: 'State or province.', max: 120 })),
+  cert_country: required(text({ description: 'Country, as two letters.', max: 2, pattern: /^[A-Z]{2}$/, rule: 'A country has two capital letters, as US.' })),
+  cert_email: required(
+    text({ description: 'Mail address.', max: 120, pattern: /^[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9.-]+$/, rule: 'A mail address is wanted, as admin@example.com.' }),
+  ),
+  cert_organization: required(text({ description: 'Organization.', max: 64 })),
+  cert_san: refine(text({ description: 'Further names: host names, addresses and mail addresses, separated by blanks.', max: 2048 }), (value) => {
     const stranger = wordsOf(value).find((word) => isIP(word) === 0 && !/^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?(@[A-Za-z0-9.-]+)?$/.test(word));
     return stranger === undefined ? undefined : `${quote(stranger)} is no host name, address or mail address.`;
   }),
-  cert_digest_algorithm: required(choice(digests, { says: 'Digest of the signature. SHA1 is weak: programs of today do not trust what is signed with it.' })),
+  cert_digest_algorithm: required(choice(digests, { description: 'Digest of the signature. SHA1 is weak: programs of today do not trust what is signed with it.' })),
   cert_key_length: required(
-    where(integer({ says: 'Bits of the new key: 1024, 2048 or 4096. 1024 are weak: programs of today do not trust them.' }), (value) =>
+    refine(integer({ description: 'Bits of the new key: 1024, 2048 or 4096. 1024 are weak: programs of today do not trust them.' }), (value) =>
       keyLengths.some((length) => length === value) ? undefined : `A key has ${keyLengths.join(', ')} bits, not ${value}.`,
     ),
   ),
 };
 
-const lifetime = integer({ says: 'Days that it is valid.', min: 1, max: longestLife });
+const lifetime = integer({ description: 'Days that it is valid.', min: 1, max: longestLife });
 
 /** What a certificate of our own is made of. */
 export const ownFields = { ...subjectFields, cert_lifetime: required(lifetime) };
@@ -49,11 +51,11 @@ export const requestFields = subjectFields;
 
 export const importFields = {
   cert_name: name,
-  cert_certificate: required(text({ says: 'The certificate in PEM, and those that have signed it, one behind the other.', max: 262_144, multiline: true })),
-  cert_privatekey: secret(text({ says: 'Its private key in PEM.', max: 65_536, multiline: true })),
-  cert_passphrase: secret(text({ says: 'What the private key opens with, when it is encrypted.', max: 1024, untrimmed: true })),
-  cert_passphrase2: secret(text({ says: 'The same again, when it is sent.', max: 1024, untrimmed: true })),
-  cert_serial: integer({ says: 'A serial number. A certificate carries its own; an authority goes on above this one when it signs.', min: 0 }),
+  cert_certificate: required(text({ description: 'The certificate in PEM, and those that have signed it, one behind the other.', max: 262_144, multiline: true })),
+  cert_privatekey: secret(text({ description: 'Its private key in PEM.', max: 65_536, multiline: true })),
+  cert_passphrase: secret(text({ description: 'What the private key opens with, when it is encrypted.', max: 1024, untrimmed: true })),
+  cert_passphrase2: secret(text({ description: 'The same again, when it is sent.', max: 1024, untrimmed: true })),
+  cert_serial: integer({ description: 'A serial number. A certificate carries its own; an authority goes on above this one when it signs.', min: 0 }),
 };
 
 /** The subject of a request whose required fields are there. */
@@ -86,11 +88,11 @@ export function readImport(sent: SentOf<typeof importFields>): Imported {
 
 // Records ------------------------------------------------------------------------------------------------------------
 
-const told = (says: string) => readOnly(nullable(text({ says, max: 300_000, multiline: true })));
+const told = (description: string) => readOnly(nullable(text({ description, max: 300_000, multiline: true })));
 
 /** A number, or its digits when JSON's numbers do not reach that far. */
 const serial: Field<number | string | null, 'plain'> = field<number | string | null>({
-  says: "Its serial number among the signer's, or its digits when it is greater than 2^53.",
+  description: "Its serial number among the signer's, or its digits when it is greater than 2^53.",
   initial: null,
   schema: { type: ['integer', 'string', 'null'] },
   read: (sent) => (typeof sent === 'number' || typeof sent === 'string' ? good(sent) : wrong('A serial number is wanted.')),
@@ -98,7 +100,7 @@ const serial: Field<number | string | null, 'plain'> = field<number | string | n
 
 /** What the records of authorities and of certificates have in common. All of it is read from the certificate itself. */
 export const recordFields = {
-  cert_name: readOnly(text({ says: 'What it is called here.', max: 120 })),
+  cert_name: readOnly(text({ description: 'What it is called here.', max: 120 })),
   cert_common: told('Common name.'),
   cert_city: told('City.'),
   cert_state: told('State or province.'),
@@ -106,22 +108,22 @@ export const recordFields = {
   cert_email: told('Mail address.'),
   cert_organization: told('Organization.'),
   // Programs read a list here (clients-need V16).
-  cert_san: readOnly(list(text({ says: 'A name.', max: 2048 }), { says: 'Further names: host names, addresses and mail addresses.' })),
+  cert_san: readOnly(list(text({ description: 'A name.', max: 2048 }), { description: 'Further names: host names, addresses and mail addresses.' })),
   cert_digest_algorithm: told('Digest of its signature.'),
-  cert_lifetime: readOnly(nullable(integer({ says: 'Days from its beginning to its end.' }))),
-  cert_key_length: readOnly(nullable(integer({ says: 'Bits of its public key.' }))),
+  cert_lifetime: readOnly(nullable(integer({ description: 'Days from its beginning to its end.' }))),
+  cert_key_length: readOnly(nullable(integer({ description: 'Bits of its public key.' }))),
   cert_serial: readOnly(serial),
   cert_certificate: told('The certificate in PEM; an imported one with those that came along.'),
   cert_privatekey: secret(told('Its private key in PEM.')),
   cert_CSR: told('The signing request in PEM.'),
   cert_type: readOnly(
-    integer({ says: '1 and 2 are authorities, imported and internal, 4 an intermediate one; 8 and 16 are certificates, imported and internal, 32 is a request.' }),
+    integer({ description: '1 and 2 are authorities, imported and internal, 4 an intermediate one; 8 and 16 are certificates, imported and internal, 32 is a request.' }),
   ),
   cert_DN: told('Distinguished name, as /C=../ST=../L=../O=../CN=../emailAddress=...'),
   cert_from: told('When it begins, in UTC.'),
   cert_until: told('When it ends, in UTC.'),
   cert_issuer: told('Name of the authority that signed it; external, self-signed, or external - signature pending.'),
-  cert_chain: readOnly(flag(false, { says: 'Whether it was imported with those that have signed it.' })),
+  cert_chain: readOnly(flag(false, { description: 'Whether it was imported with those that have signed it.' })),
 };
 
 /** The record's fields that a certificate tells. */

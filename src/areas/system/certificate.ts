@@ -12,17 +12,17 @@ export const certificate = collection(
   'system/certificate',
   {
     title: 'certificate',
-    says: 'A certificate with its key, or a request for one, made here or imported.',
+    description: 'A certificate with its key, or a request for one, made here or imported.',
     verbs: ['list', 'read', 'remove'],
     order: ['cert_name'],
-    unique: [{ fields: ['cert_name'], says: 'A certificate of this name is there already.' }],
+    unique: [{ fields: ['cert_name'], description: 'A certificate of this name is there already.' }],
     fields: {
       ...recordFields,
       // Records do not show who signed it (gaps 15); cert_issuer names it.
-      cert_signedby: hidden(nullable(reference(authorityPath, { says: 'The authority here that signed it. It goes when that one goes.', onRemove: 'remove' }))),
-      cert_type_existing: live(flag(false, { says: 'Whether it was imported.' })),
-      cert_type_internal: live(flag(false, { says: 'Whether it was made here.' })),
-      cert_type_CSR: live(flag(false, { says: 'Whether it is a signing request.' })),
+      cert_signedby: hidden(nullable(reference(authorityPath, { description: 'The authority here that signed it. It goes when that one goes.', onRemove: 'remove' }))),
+      cert_type_existing: live(flag(false, { description: 'Whether it was imported.' })),
+      cert_type_internal: live(flag(false, { description: 'Whether it was made here.' })),
+      cert_type_CSR: live(flag(false, { description: 'Whether it is a signing request.' })),
     },
     present: ({ cert_type }) => ({
       cert_type_existing: cert_type === types.existing,

@@ -10,26 +10,26 @@ export const path = 'system/certificateauthority';
 const types = { existing: 1, internal: 2, intermediate: 4 } as const;
 
 /** A number in requests; in records the authority, or null. */
-export const signedBy = integer({ says: 'Id of the authority that signs; it must have its private key here.', min: 1 });
+export const signedBy = integer({ description: 'Id of the authority that signs; it must have its private key here.', min: 1 });
 
 export const certificateAuthority = collection(
   path,
   {
     title: 'certificate authority',
-    says: 'An authority that signs certificates, made here or imported.',
+    description: 'An authority that signs certificates, made here or imported.',
     verbs: ['list', 'read', 'remove'],
     order: ['cert_name'],
-    unique: [{ fields: ['cert_name'], says: 'An authority of this name is there already.' }],
+    unique: [{ fields: ['cert_name'], description: 'An authority of this name is there already.' }],
     fields: {
       ...recordFields,
-      cert_signedby: readOnly(nullable(reference(path, { says: 'The authority here that signed it. It goes when that one goes.', onRemove: 'remove' }))),
-      cert_ncertificates: readOnly(integer({ says: 'Certificates here that it has signed, intermediate authorities among them.', initial: 0 })),
-      cert_internal: live(text({ says: 'YES when its key was made here, else NO.' })),
-      CA_type_existing: live(flag(false, { says: 'Whether it was imported.' })),
-      CA_type_intermediate: live(flag(false, { says: 'Whether another authority here signed it.' })),
-      CA_type_internal: live(flag(false, { says: 'Whether it was made here and answers for itself.' })),
+      cert_signedby: readOnly(nullable(reference(path, { description: 'The authority here that signed it. It goes when that one goes.', onRemove: 'remove' }))),
+      cert_ncertificates: readOnly(integer({ description: 'Certificates here that it has signed, intermediate authorities among them.', initial: 0 })),
+      cert_internal: live(text({ description: 'YES when its key was made here, else NO.' })),
+      CA_type_existing: live(flag(false, { description: 'Whether it was imported.' })),
+      CA_type_intermediate: live(flag(false, { description: 'Whether another authority here signed it.' })),
+      CA_type_internal: live(flag(false, { description: 'Whether it was made here and answers for itself.' })),
       // The highest serial number that it has given away, so that none is given twice, not even after a removal.
-      last_serial: hidden(integer({ says: 'The highest serial number it has given.', initial: 0 })),
+      last_serial: hidden(integer({ description: 'The highest serial number it has given.', initial: 0 })),
     },
     present: ({ cert_type }) => ({
       cert_internal: cert_type === types.existing ? 'NO' : 'YES',

@@ -2,7 +2,7 @@ import { action, type Configuration, collection } from '../../engine/resource.ts
 import { user } from '../account/users.ts';
 
 /** It keeps nothing: the configuration is all the records. Backups are beyond the document. */
-export const config = collection('system/config', { title: 'configuration', says: 'All that was ever decided about this machine.', verbs: [], fields: {} }, [
+export const config = collection('system/config', { title: 'configuration', description: 'All that was ever decided about this machine.', verbs: [], fields: {} }, [
   action({
     on: 'resource',
     segment: 'factory_restore',

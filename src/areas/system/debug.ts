@@ -4,7 +4,7 @@ import { action, collection } from '../../engine/resource.ts';
 export const debugDownload = '/system/debug/download/';
 
 /** It keeps nothing: the archive is made when it is fetched. */
-export const debug = collection('system/debug', { title: 'debug archive', says: 'What somebody needs who is to help, without any secret.', verbs: [], fields: {} }, [
+export const debug = collection('system/debug', { title: 'debug archive', description: 'What somebody needs who is to help, without any secret.', verbs: [], fields: {} }, [
   action({
     on: 'resource',
     segment: '',

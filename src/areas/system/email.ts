@@ -1,28 +1,28 @@
-import { choice, flag, nullable, secret, text, where } from '../../engine/fields.ts';
+import { choice, flag, nullable, refine, secret, text } from '../../engine/fields.ts';
 import { port } from '../../engine/formats.ts';
 import { singleton } from '../../engine/resource.ts';
 
 export const emailSettings = singleton('system/email', {
   title: 'email settings',
-  says: 'How the appliance sends mail about itself.',
+  description: 'How the appliance sends mail about itself.',
   fields: {
     em_fromemail: text({
-      says: 'Address that mail comes from, and that it goes to unless root has another.',
+      description: 'Address that mail comes from, and that it goes to unless root has another.',
       max: 120,
       pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
       rule: 'A mail address is wanted, as nas@example.com.',
     }),
-    em_outgoingserver: text({ says: 'Mail server, by name or address.', max: 120, pattern: /^[A-Za-z0-9.:_-]+$/, rule: 'A host name or an address is wanted.' }),
-    em_port: port({ says: 'Port of the mail server.', initial: 25 }),
+    em_outgoingserver: text({ description: 'Mail server, by name or address.', max: 120, pattern: /^[A-Za-z0-9.:_-]+$/, rule: 'A host name or an address is wanted.' }),
+    em_port: port({ description: 'Port of the mail server.', initial: 25 }),
     em_security: choice(['plain', 'ssl', 'tls'], {
-      says: 'Encryption: plain has none, ssl begins with it, tls asks for it by STARTTLS and goes nowhere without.',
+      description: 'Encryption: plain has none, ssl begins with it, tls asks for it by STARTTLS and goes nowhere without.',
       initial: 'plain',
     }),
-    em_smtp: flag(false, { says: 'Whether the mail server wants a name and a password.' }),
-    em_user: nullable(text({ says: 'Name for the mail server.', max: 120 })),
+    em_smtp: flag(false, { description: 'Whether the mail server wants a name and a password.' }),
+    em_user: nullable(text({ description: 'Name for the mail server.', max: 120 })),
     em_pass: secret(
       nullable(
-        where(text({ says: 'Password for the mail server.', max: 120, untrimmed: true }), (value) =>
+        refine(text({ description: 'Password for the mail server.', max: 120, untrimmed: true }), (value) =>
           /^[\x20-\x7e]*$/.test(value) ? undefined : 'The password has characters beyond ASCII.',
         ),
       ),

@@ -16,7 +16,7 @@ export async function listFound(engine: Engine, subsystems: readonly Subsystem[]
   return {
     subsystems: view.all(unmanagedSubsystem).map(({ subsystem: name, files, live }) => {
       const subsystem = subsystems.find((one) => one.name === name);
-      return { subsystem: name, description: subsystem?.says ?? '', files, live, services: activeServices(subsystem, facts), to_do: takeOverHint(name) };
+      return { subsystem: name, description: subsystem?.description ?? '', files, live, services: activeServices(subsystem, facts), to_do: takeOverHint(name) };
     }),
     pools: [...facts.storage.pools.values()]
       .filter(({ guid }) => view.find(volumeRecord, 'vol_guid', guid) === undefined)

@@ -5,15 +5,15 @@ import { isObject } from '../../lib/json.ts';
 /** What another program of the machine said last about something, as long as it should be looked at. */
 export const notice = collection('system/notice', {
   title: 'notice of a program',
-  says: 'What smartd or upsmon last said about a disk or a UPS.',
+  description: 'What smartd or upsmon last said about a disk or a UPS.',
   verbs: [],
   fields: {
-    source: required(choice(['smartd', 'ups'], { says: 'Who said it.' })),
-    subject: required(text({ says: 'What it is about: a disk or a UPS.' })),
-    kind: required(text({ says: 'What may follow one another: a new notice takes the place of the one before of the same kind.' })),
-    level: required(choice(['WARN', 'CRIT'], { says: 'How urgent it is.' })),
-    message: required(text({ says: 'What was said.', max: 10_000, multiline: true })),
-    at: integer({ says: 'When, in milliseconds since 1970.', min: 0, max: Number.MAX_SAFE_INTEGER, initial: 0 }),
+    source: required(choice(['smartd', 'ups'], { description: 'Who said it.' })),
+    subject: required(text({ description: 'What it is about: a disk or a UPS.' })),
+    kind: required(text({ description: 'What may follow one another: a new notice takes the place of the one before of the same kind.' })),
+    level: required(choice(['WARN', 'CRIT'], { description: 'How urgent it is.' })),
+    message: required(text({ description: 'What was said.', max: 10_000, multiline: true })),
+    at: integer({ description: 'When, in milliseconds since 1970.', min: 0, max: Number.MAX_SAFE_INTEGER, initial: 0 }),
   },
 });
 

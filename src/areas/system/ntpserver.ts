@@ -8,18 +8,18 @@ const server = (ntp_address: string) => ({ ntp_address, ntp_maxpoll: 9 });
 
 export const ntpServer = collection('system/ntpserver', {
   title: 'NTP server',
-  says: "A server that the machine's clock goes by.",
+  description: "A server that the machine's clock goes by.",
   order: ['ntp_address'],
   fields: {
     ntp_address: required(
-      text({ says: 'Name or address of the server.', max: 120, pattern: /^[A-Za-z0-9]([A-Za-z0-9.:_-]*[A-Za-z0-9])?$/, rule: 'A host name or an address is wanted.' }),
+      text({ description: 'Name or address of the server.', max: 120, pattern: /^[A-Za-z0-9]([A-Za-z0-9.:_-]*[A-Za-z0-9])?$/, rule: 'A host name or an address is wanted.' }),
     ),
-    ntp_prefer: flag(false, { says: 'Whether it is chosen before others that are as good.' }),
-    ntp_burst: flag(false, { says: 'Whether it is asked eight times in a row while it answers.' }),
-    ntp_iburst: flag(true, { says: 'Whether it is asked several times in a row while it has not answered yet.' }),
-    ntp_minpoll: integer({ says: 'Least time between two questions, as the exponent of 2 in seconds.', min: 4, max: 17, initial: 6 }),
-    ntp_maxpoll: integer({ says: 'Longest time between two questions, as the exponent of 2 in seconds.', min: 5, max: 17, initial: 10 }),
-    force: inputOnly(flag(false, { says: 'Whether the server is taken although it does not answer now.' })),
+    ntp_prefer: flag(false, { description: 'Whether it is chosen before others that are as good.' }),
+    ntp_burst: flag(false, { description: 'Whether it is asked eight times in a row while it answers.' }),
+    ntp_iburst: flag(true, { description: 'Whether it is asked several times in a row while it has not answered yet.' }),
+    ntp_minpoll: integer({ description: 'Least time between two questions, as the exponent of 2 in seconds.', min: 4, max: 17, initial: 6 }),
+    ntp_maxpoll: integer({ description: 'Longest time between two questions, as the exponent of 2 in seconds.', min: 5, max: 17, initial: 10 }),
+    force: inputOnly(flag(false, { description: 'Whether the server is taken although it does not answer now.' })),
   },
   seed: () => ['0.freebsd.pool.ntp.org', '1.freebsd.pool.ntp.org', '2.freebsd.pool.ntp.org'].map(server),
   async beforehand(sent, operations, before) {

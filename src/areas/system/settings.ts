@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { choice, field, flag, good, hidden, nullable, reference, text, where, wrong } from '../../engine/fields.ts';
+import { choice, field, flag, good, hidden, nullable, reference, refine, text, wrong } from '../../engine/fields.ts';
 import { port } from '../../engine/formats.ts';
 import { action, type RecordOf, singleton, type View } from '../../engine/resource.ts';
 import { machineZone } from '../../engine/schedule.ts';
@@ -30,15 +30,15 @@ export const systemSettings = singleton(
   'system/settings',
   {
     title: 'system settings',
-    says: 'Where the interface is served, and the language, clock and log of the machine.',
+    description: 'Where the interface is served, and the language, clock and log of the machine.',
     fields: {
       stg_guiprotocol: choice(['http', 'https', 'httphttps'], {
-        says: 'What the interface is served by. With https, HTTP only sends on, if stg_guihttpsredirect says so.',
+        description: 'What the interface is served by. With https, HTTP only sends on, if stg_guihttpsredirect says so.',
         initial: 'http',
       }),
       stg_guicertificate: nullable(
         reference(certificate.path, {
-          says: 'Certificate for HTTPS.',
+          description: 'Certificate for HTTPS.',
           onRemove: { becomes: null },
           holds: ({ stg_guiprotocol }) =>
             stg_guiprotocol === 'http'
@@ -46,36 +46,36 @@ export const systemSettings = singleton(
               : 'The interface is served by HTTPS with this certificate: name another in system/settings, or go back to HTTP, before this one goes.',
         }),
       ),
-      stg_guiaddress: where(text({ says: 'IPv4 address that the interface is served on; 0.0.0.0 is all.', max: 15, initial: '0.0.0.0' }), (value) =>
+      stg_guiaddress: refine(text({ description: 'IPv4 address that the interface is served on; 0.0.0.0 is all.', max: 15, initial: '0.0.0.0' }), (value) =>
         isIPv4(value) ? undefined : `${quote(value)} is no IPv4 address.`,
       ),
-      stg_guiv6address: where(text({ says: 'IPv6 address that the interface is served on; :: is all.', max: 45, initial: '::' }), (value) =>
+      stg_guiv6address: refine(text({ description: 'IPv6 address that the interface is served on; :: is all.', max: 45, initial: '::' }), (value) =>
         isIPv6(value) && !value.includes('%') ? undefined : `${quote(value)} is no IPv6 address.`,
       ),
-      stg_guiport: port({ says: 'Port of HTTP.', initial: 80 }),
-      stg_guihttpsport: port({ says: 'Port of HTTPS.', initial: 443 }),
-      stg_guihttpsredirect: flag(true, { says: 'Whether HTTP sends on to HTTPS when stg_guiprotocol is https.' }),
+      stg_guiport: port({ description: 'Port of HTTP.', initial: 80 }),
+      stg_guihttpsport: port({ description: 'Port of HTTPS.', initial: 443 }),
+      stg_guihttpsredirect: flag(true, { description: 'Whether HTTP sends on to HTTPS when stg_guiprotocol is https.' }),
       stg_language: text({
-        says: 'Language of a user interface, by its code.',
+        description: 'Language of a user interface, by its code.',
         max: 20,
         initial: 'en',
         pattern: /^[a-z]{2,3}([_-][A-Za-z]{2,8})?$/,
         rule: 'A language code is wanted, as en or pt-br.',
       }),
       stg_kbdmap: text({
-        says: 'Layout of the keyboard at the console, as de or us, with a variant behind a dot, as de.nodeadkeys.',
+        description: 'Layout of the keyboard at the console, as de or us, with a variant behind a dot, as de.nodeadkeys.',
         max: 60,
         pattern: /^[a-z]{2,}(\.[a-z0-9_-]+)*$/,
         rule: 'A layout is wanted, as de or de.nodeadkeys.',
       }),
-      stg_timezone: where(text({ says: 'Time zone of the machine.', max: 120, initial: 'America/Los_Angeles' }), zoneProblem),
-      stg_sysloglevel: choice(levelNames, { says: 'What the log server is sent: this level and all above it.', initial: 'f_info' }),
-      stg_syslogserver: where(text({ says: 'Server that the log is sent to, as host or host:port; the port is 514 unless told.', max: 120 }), (value) => {
+      stg_timezone: refine(text({ description: 'Time zone of the machine.', max: 120, initial: 'America/Los_Angeles' }), zoneProblem),
+      stg_sysloglevel: choice(levelNames, { description: 'What the log server is sent: this level and all above it.', initial: 'f_info' }),
+      stg_syslogserver: refine(text({ description: 'Server that the log is sent to, as host or host:port; the port is 514 unless told.', max: 120 }), (value) => {
         if (value === '' || syslogTarget(value) !== undefined) return undefined;
         return `${quote(value)} is no host or host:port.`;
       }),
       stg_directoryservice: field<'' | 'activedirectory' | 'ldap' | 'nt4' | 'nis'>({
-        says: 'Which directory service a user interface shows. The services themselves are switched by their own settings.',
+        description: 'Which directory service a user interface shows. The services themselves are switched by their own settings.',
         initial: '',
         blank: '',
         schema: { enum: ['', 'activedirectory', 'ldap', 'nt4', 'nis'] },
@@ -85,7 +85,7 @@ export const systemSettings = singleton(
         },
       }),
       // A fresh machine is reached where its daemon was told to listen, and nowhere else until somebody has said so here.
-      doors_open: hidden(flag(false, { says: 'Whether the interface is served where these settings say.' })),
+      doors_open: hidden(flag(false, { description: 'Whether the interface is served where these settings say.' })),
     },
     // The machine keeps its own time zone until it is given another.
     seed: ({ host }) => (host === 'virtual' ? {} : { stg_timezone: machineZone() }),

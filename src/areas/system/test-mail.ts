@@ -7,7 +7,7 @@ import { emailSettings } from './email.ts';
 import { sendMail } from './mail.ts';
 
 const fields = {
-  to: required(text({ says: 'Whom the letter goes to.', max: 254, pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/, rule: 'A mail address is wanted, as admin@example.com.' })),
+  to: required(text({ description: 'Whom the letter goes to.', max: 254, pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/, rule: 'A mail address is wanted, as admin@example.com.' })),
 };
 
 /** `POST email/test`: sends a letter with the settings as they are, and answers how it went. */

@@ -1,26 +1,31 @@
 import { invalid } from '../../engine/errors.ts';
-import { choice, flag, hidden, nullable, required, text, where } from '../../engine/fields.ts';
+import { choice, flag, hidden, nullable, refine, required, text } from '../../engine/fields.ts';
 import { collection, type Draft } from '../../engine/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 export const tunable = collection('system/tunable', {
   title: 'tunable',
-  says: 'A setting of the kernel or of its start.',
+  description: 'A setting of the kernel or of its start.',
   order: ['tun_var'],
-  unique: [{ fields: ['tun_var'], says: 'A tunable of this name is there already.' }],
+  unique: [{ fields: ['tun_var'], description: 'A tunable of this name is there already.' }],
   fields: {
     tun_var: required(
-      text({ says: 'Name of the setting.', max: 128, pattern: /^[A-Za-z][A-Za-z0-9_.]*$/, rule: 'A name begins with a letter; letters, digits, underscores and dots may follow.' }),
+      text({
+        description: 'Name of the setting.',
+        max: 128,
+        pattern: /^[A-Za-z][A-Za-z0-9_.]*$/,
+        rule: 'A name begins with a letter; letters, digits, underscores and dots may follow.',
+      }),
     ),
-    tun_value: required(where(text({ says: 'Its value.', max: 512 }), (value) => (/['"]/.test(value) ? 'A value has no quotation marks.' : undefined))),
+    tun_value: required(refine(text({ description: 'Its value.', max: 512 }), (value) => (/['"]/.test(value) ? 'A value has no quotation marks.' : undefined))),
     tun_type: choice(['loader', 'rc', 'sysctl'], {
-      says: 'Where it belongs: loader on the kernel command line, sysctl to the running kernel, rc to a module, as module.option.',
+      description: 'Where it belongs: loader on the kernel command line, sysctl to the running kernel, rc to a module, as module.option.',
       initial: 'loader',
       also: { LOADER: 'loader', RC: 'rc', SYSCTL: 'sysctl' },
     }),
-    tun_comment: text({ says: 'What it is for.', max: 100 }),
-    tun_enabled: flag(true, { says: 'Whether it holds.' }),
-    tun_before: hidden(nullable(text({ says: 'What the kernel had for it before.', max: 4096 }))),
+    tun_comment: text({ description: 'What it is for.', max: 100 }),
+    tun_enabled: flag(true, { description: 'Whether it holds.' }),
+    tun_before: hidden(nullable(text({ description: 'What the kernel had for it before.', max: 4096 }))),
   },
   async beforehand(sent, operations, before) {
     const { tun_var: name = '', tun_type: type = 'loader' } = { ...before, ...sent };

@@ -4,7 +4,7 @@ import { action, collection, type Operations } from '../../engine/resource.ts';
 import type { Update } from '../../host/ports/machine.ts';
 
 /** It keeps nothing: the machine's packages tell. */
-export const update = collection('system/update', { title: 'update', says: 'Newer packages for the machine.', verbs: [], fields: {} }, [
+export const update = collection('system/update', { title: 'update', description: 'Newer packages for the machine.', verbs: [], fields: {} }, [
   action({
     on: 'resource',
     method: 'GET',
@@ -35,7 +35,7 @@ export const update = collection('system/update', { title: 'update', says: 'Newe
     status: 200,
     answers: { type: 'string' },
     // There is one line of Debian that this machine follows, whatever train is named (gaps 16).
-    fields: { train: text({ says: 'Name of the release train; there is one.', max: 120 }) },
+    fields: { train: text({ description: 'Name of the release train; there is one.', max: 120 }) },
     async perform({ operations }) {
       await operations.work('update the machine', ['system/update'], async (work) => {
         await work.step({ title: 'ask the package sources what is new', perform: ({ machine }) => machine.renewSources() });

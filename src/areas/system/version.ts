@@ -6,7 +6,7 @@ const name = 'FreeNAS';
 const line = '11.2-U8';
 
 /** It keeps nothing. */
-export const version = collection('system/version', { title: 'version', says: 'Which version of which system this is.', verbs: [], fields: {} }, [
+export const version = collection('system/version', { title: 'version', description: 'Which version of which system this is.', verbs: [], fields: {} }, [
   action({
     on: 'resource',
     method: 'GET',

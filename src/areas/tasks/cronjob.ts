@@ -9,16 +9,16 @@ export const cronJob = collection(
   'tasks/cronjob',
   {
     title: 'cron job',
-    says: 'A command that the machine runs by a schedule.',
+    description: 'A command that the machine runs by a schedule.',
     order: ['cron_description', 'cron_user'],
     fields: {
-      cron_user: required(userName({ says: 'Account the command runs as.', max: 60 })),
-      cron_command: required(text({ says: 'Handed to the shell as it stands.', max: 900 })),
-      cron_description: text({ says: 'What the job is for.', max: 200 }),
+      cron_user: required(userName({ description: 'Account the command runs as.', max: 60 })),
+      cron_command: required(text({ description: 'Handed to the shell as it stands.', max: 900 })),
+      cron_description: text({ description: 'What the job is for.', max: 200 }),
       ...schedule('cron'),
-      cron_stdout: flag(true, { says: 'Whether standard output goes to the null device.' }),
-      cron_stderr: flag(false, { says: 'Whether standard error goes to the null device; otherwise it joins standard output.' }),
-      cron_enabled: flag(true, { says: 'Whether the job runs by its schedule.' }),
+      cron_stdout: flag(true, { description: 'Whether standard output goes to the null device.' }),
+      cron_stderr: flag(false, { description: 'Whether standard error goes to the null device; otherwise it joins standard output.' }),
+      cron_enabled: flag(true, { description: 'Whether the job runs by its schedule.' }),
     },
     check({ record, issues }) {
       const problem = scheduleProblem(scheduleOf('cron', record));

@@ -6,13 +6,15 @@ import { quote } from '../../lib/text.ts';
 
 export const startScript = collection('tasks/initshutdown', {
   title: 'init or shutdown script',
-  says: 'A command or a script that the machine runs, as root, when it starts or ends.',
+  description: 'A command or a script that the machine runs, as root, when it starts or ends.',
   fields: {
-    ini_type: choice(['command', 'script'], { says: 'Whether a command line or a file is run.', initial: 'command' }),
-    ini_command: text({ says: 'Handed to the shell as it stands; empty for a script.', max: 300 }),
-    ini_script: nullable(volumePath({ says: 'The file that is run, which must be executable; null for a command.' })),
-    ini_when: required(choice(['preinit', 'postinit', 'shutdown'], { says: 'When it runs: before the services start, after everything has started, or before the services end.' })),
-    ini_enabled: flag(true, { says: 'Whether it runs.' }),
+    ini_type: choice(['command', 'script'], { description: 'Whether a command line or a file is run.', initial: 'command' }),
+    ini_command: text({ description: 'Handed to the shell as it stands; empty for a script.', max: 300 }),
+    ini_script: nullable(volumePath({ description: 'The file that is run, which must be executable; null for a command.' })),
+    ini_when: required(
+      choice(['preinit', 'postinit', 'shutdown'], { description: 'When it runs: before the services start, after everything has started, or before the services end.' }),
+    ),
+    ini_enabled: flag(true, { description: 'Whether it runs.' }),
   },
   async beforehand({ ini_type: type, ini_script: path }, operations, before) {
     if (typeof path !== 'string' || path === before?.ini_script || (type ?? before?.ini_type) === 'command') return {};

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { invalid } from '../../engine/errors.ts';
-import { choice, flag, inputOnly, required, text, where } from '../../engine/fields.ts';
+import { choice, flag, inputOnly, refine, required, text } from '../../engine/fields.ts';
 import { port, schedule, userName, volumePath, volumesFolder } from '../../engine/formats.ts';
 import { JobFailure, keptOutput } from '../../engine/jobs.ts';
 import { action, collection, type Operations, type SentOf, type Task } from '../../engine/resource.ts';
@@ -11,43 +11,43 @@ import { quote } from '../../lib/text.ts';
 import { type Copy, patience, readExtra, rsyncWords, sshWords } from './rsync-arguments.ts';
 
 const fields = {
-  rsync_path: required(volumePath({ says: 'The file or folder here. A slash at its end means what is in the folder.', asSent: true })),
-  rsync_user: required(userName({ says: 'Account the copy is made as.', max: 60 })),
-  rsync_remotehost: required(where(text({ says: 'The other machine, as host or user@host.', max: 120 }), remoteProblem)),
-  rsync_mode: choice(['module', 'ssh'], { says: 'Whether an rsync daemon is asked for a module, or rsync is started there by SSH.', initial: 'module' }),
-  rsync_remotemodule: text({ says: 'Module of the rsync daemon, for the mode module.', max: 120 }),
-  rsync_remoteport: port({ says: 'Port of the SSH server, for the mode ssh.', initial: 22 }),
+  rsync_path: required(volumePath({ description: 'The file or folder here. A slash at its end means what is in the folder.', asSent: true })),
+  rsync_user: required(userName({ description: 'Account the copy is made as.', max: 60 })),
+  rsync_remotehost: required(refine(text({ description: 'The other machine, as host or user@host.', max: 120 }), remoteProblem)),
+  rsync_mode: choice(['module', 'ssh'], { description: 'Whether an rsync daemon is asked for a module, or rsync is started there by SSH.', initial: 'module' }),
+  rsync_remotemodule: text({ description: 'Module of the rsync daemon, for the mode module.', max: 120 }),
+  rsync_remoteport: port({ description: 'Port of the SSH server, for the mode ssh.', initial: 22 }),
   rsync_remotepath: text({
-    says: 'Path on the other machine, for the mode ssh.',
+    description: 'Path on the other machine, for the mode ssh.',
     max: 255,
     pattern: /^[^:]/,
     rule: 'A path does not begin with a colon: rsync would take it for a module.',
   }),
-  rsync_validate_rpath: inputOnly(flag(false, { says: 'Sent as true, the other machine is asked by SSH whether it has the path.' })),
-  rsync_direction: choice(['push', 'pull'], { says: 'Whether the copy goes to the other machine or comes from it.', initial: 'push' }),
-  rsync_desc: text({ says: 'What the task is for.', max: 120 }),
+  rsync_validate_rpath: inputOnly(flag(false, { description: 'Sent as true, the other machine is asked by SSH whether it has the path.' })),
+  rsync_direction: choice(['push', 'pull'], { description: 'Whether the copy goes to the other machine or comes from it.', initial: 'push' }),
+  rsync_desc: text({ description: 'What the task is for.', max: 120 }),
   ...schedule('rsync'),
-  rsync_recursive: flag(true, { says: 'Whether folders are copied with all that is in them.' }),
-  rsync_times: flag(true, { says: 'Whether files keep the times of their last change.' }),
-  rsync_compress: flag(true, { says: 'Whether the data is compressed on its way.' }),
-  rsync_archive: flag(false, { says: 'Whether everything is kept that describes a file: links, permissions, times, owners, devices.' }),
-  rsync_delete: flag(false, { says: 'Whether files that are not at the source are deleted at the destination.' }),
-  rsync_quiet: flag(false, { says: 'Whether nothing is said of what goes well.' }),
-  rsync_preserveperm: flag(false, { says: 'Whether files keep their permissions.' }),
-  rsync_preserveattr: flag(false, { says: 'Whether files keep their extended attributes.' }),
-  rsync_delayupdates: flag(true, { says: 'Whether files take their places only when all have arrived.' }),
-  rsync_extra: where(text({ says: 'Further arguments of rsync.', max: 2048 }), (value) => {
+  rsync_recursive: flag(true, { description: 'Whether folders are copied with all that is in them.' }),
+  rsync_times: flag(true, { description: 'Whether files keep the times of their last change.' }),
+  rsync_compress: flag(true, { description: 'Whether the data is compressed on its way.' }),
+  rsync_archive: flag(false, { description: 'Whether everything is kept that describes a file: links, permissions, times, owners, devices.' }),
+  rsync_delete: flag(false, { description: 'Whether files that are not at the source are deleted at the destination.' }),
+  rsync_quiet: flag(false, { description: 'Whether nothing is said of what goes well.' }),
+  rsync_preserveperm: flag(false, { description: 'Whether files keep their permissions.' }),
+  rsync_preserveattr: flag(false, { description: 'Whether files keep their extended attributes.' }),
+  rsync_delayupdates: flag(true, { description: 'Whether files take their places only when all have arrived.' }),
+  rsync_extra: refine(text({ description: 'Further arguments of rsync.', max: 2048 }), (value) => {
     const extra = readExtra(value);
     return extra.ok ? undefined : extra.wrong;
   }),
-  rsync_enabled: flag(true, { says: 'Whether the task runs by its schedule.' }),
+  rsync_enabled: flag(true, { description: 'Whether the task runs by its schedule.' }),
 };
 
 export const rsyncTask = collection(
   'tasks/rsync',
   {
     title: 'rsync task',
-    says: 'A copy of a folder to or from another machine.',
+    description: 'A copy of a folder to or from another machine.',
     order: ['rsync_path', 'rsync_desc'],
     fields,
     async beforehand(sent, operations, before) {

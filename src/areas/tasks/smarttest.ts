@@ -1,4 +1,4 @@
-import { choice, list, onMachine, required, text, where } from '../../engine/fields.ts';
+import { choice, list, onMachine, refine, required, text } from '../../engine/fields.ts';
 import { hourlySchedule } from '../../engine/formats.ts';
 import { collection } from '../../engine/resource.ts';
 import { type Schedule, scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
@@ -8,22 +8,22 @@ import { expressionFor, longestExpression } from './smart-expression.ts';
 
 const types = { L: 'long', S: 'short', C: 'conveyance', O: 'offline' } as const;
 
-const disk = onMachine(text({ says: 'The disk_identifier of a disk.', max: 255 }), (identifier, { disks }) =>
+const disk = onMachine(text({ description: 'The disk_identifier of a disk.', max: 255 }), (identifier, { disks }) =>
   disks.some((one) => identifierOf(one) === identifier) ? undefined : `No disk of this machine is ${quote(identifier)}.`,
 );
 
 export const smartTest = collection('tasks/smarttest', {
   title: 'SMART test',
-  says: 'A test that disks make of themselves, by a schedule.',
+  description: 'A test that disks make of themselves, by a schedule.',
   order: ['smarttest_type'],
   fields: {
     smarttest_disks: required(
-      where(list(disk, { says: 'The disks, by their identifiers. A disk is in one schedule of each type at most.' }), (disks) =>
+      refine(list(disk, { description: 'The disks, by their identifiers. A disk is in one schedule of each type at most.' }), (disks) =>
         disks.length === 0 ? 'At least one disk is wanted.' : undefined,
       ),
     ),
-    smarttest_type: required(choice(['L', 'S', 'C', 'O'], { says: 'Long, short, conveyance or offline.' })),
-    smarttest_desc: text({ says: 'What the test is for.', max: 120 }),
+    smarttest_type: required(choice(['L', 'S', 'C', 'O'], { description: 'Long, short, conveyance or offline.' })),
+    smarttest_desc: text({ description: 'What the test is for.', max: 120 }),
     ...hourlySchedule('smarttest'),
   },
   check({ record, view, issues }) {

@@ -13,7 +13,7 @@ interface Rule {
   /** The value as `zfs get -p` prints it, or undefined when it is none. */
   readonly parse: (text: string) => string | undefined;
   /** What a value must be, as `zfs` says it. */
-  readonly says: string;
+  readonly description: string;
 }
 
 const both = ['filesystem', 'volume'] as const;
@@ -40,8 +40,8 @@ function oneOf(words: string): string {
   return `must be one of '${words}'`;
 }
 
-const onOff = { parse: choice(['on', 'off']), says: oneOf('on | off'), inherits: true };
-const limit = { parse: size, says: notASize, inherits: false, default: '0' };
+const onOff = { parse: choice(['on', 'off']), description: oneOf('on | off'), inherits: true };
+const limit = { parse: size, description: notASize, inherits: false, default: '0' };
 
 const rules: Readonly<Record<DatasetProperty, Rule>> = {
   atime: { ...onOff, on: filesystem, default: 'on' },
@@ -51,26 +51,26 @@ const rules: Readonly<Record<DatasetProperty, Rule>> = {
     inherits: false,
     onlyAtCreation: true,
     parse: choice(['sensitive', 'insensitive', 'mixed']),
-    says: oneOf('sensitive | insensitive | mixed'),
+    description: oneOf('sensitive | insensitive | mixed'),
   },
   compression: {
     on: both,
     default: 'on',
     inherits: true,
     parse: choice(['on', 'off', 'lzjb', 'gzip', 'zle', 'lz4', 'zstd', 'zstd-fast'], /^(gzip-[1-9]|zstd-([1-9]|1[0-9])|zstd-fast-([1-9]|[1-9]0|100|500|1000))$/),
-    says: oneOf('on | off | lzjb | gzip | gzip-[1-9] | zle | lz4 | zstd | zstd-[1-19] | zstd-fast | zstd-fast-[1-10,20,30,40,50,60,70,80,90,100,500,1000]'),
+    description: oneOf('on | off | lzjb | gzip | gzip-[1-9] | zle | lz4 | zstd | zstd-[1-19] | zstd-fast | zstd-fast-[1-10,20,30,40,50,60,70,80,90,100,500,1000]'),
   },
   dedup: {
     on: both,
     default: 'off',
     inherits: true,
     parse: choice(['on', 'off', 'verify', 'sha256', 'sha256,verify', 'sha512', 'sha512,verify', 'skein', 'skein,verify', 'edonr,verify', 'blake3', 'blake3,verify']),
-    says: oneOf('on | off | verify | sha256[,verify] | sha512[,verify] | skein[,verify] | edonr,verify | blake3[,verify]'),
+    description: oneOf('on | off | verify | sha256[,verify] | sha512[,verify] | skein[,verify] | edonr,verify | blake3[,verify]'),
   },
   exec: { ...onOff, on: filesystem, default: 'on' },
   quota: { ...limit, on: filesystem },
   readonly: { ...onOff, on: both, default: 'off' },
-  recordsize: { on: filesystem, default: '131072', inherits: true, parse: blockSize, says: 'must be power of 2 from 512B to 16M' },
+  recordsize: { on: filesystem, default: '131072', inherits: true, parse: blockSize, description: 'must be power of 2 from 512B to 16M' },
   refquota: { ...limit, on: filesystem },
   refreservation: { ...limit, on: both },
   reservation: { ...limit, on: both },
@@ -79,7 +79,7 @@ const rules: Readonly<Record<DatasetProperty, Rule>> = {
     default: 'standard',
     inherits: true,
     parse: choice(['standard', 'always', 'disabled']),
-    says: oneOf('standard | always | disabled'),
+    description: oneOf('standard | always | disabled'),
   },
   volblocksize: {
     on: volume,
@@ -87,7 +87,7 @@ const rules: Readonly<Record<DatasetProperty, Rule>> = {
     inherits: false,
     onlyAtCreation: true,
     parse: (text) => (Number(blockSize(text)) <= 131072 ? blockSize(text) : undefined),
-    says: 'must be power of 2 from 512B to 128K',
+    description: 'must be power of 2 from 512B to 128K',
   },
   volsize: { ...limit, on: volume },
 };
@@ -140,7 +140,7 @@ function checked(wanted: Values, kind: Kind, words: (reason: string) => string, 
       continue;
     }
     const canonical = rule.parse(value);
-    if (canonical === undefined) throw new HostError(words(rule.says === notASize ? `${notASize} '${value}'` : `'${name}' ${rule.says}`));
+    if (canonical === undefined) throw new HostError(words(rule.description === notASize ? `${notASize} '${value}'` : `'${name}' ${rule.description}`));
     set[name] = canonical;
   }
   return { set: Object.freeze(set), inherit };

@@ -11,7 +11,7 @@ import { smbPasswordFile } from '../samba/paths.ts';
 
 export const accountsSubsystem: Subsystem = {
   name: 'accounts',
-  says: 'Users and groups of the machine, their Samba passwords and their right to become root.',
+  description: 'Users and groups of the machine, their Samba passwords and their right to become root.',
   reads: [user, group],
   uses: ['accounts'],
   render(view, facts) {

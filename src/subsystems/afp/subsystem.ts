@@ -10,7 +10,7 @@ import { globalSection, shareSection } from './afp-conf.ts';
 
 export const afpSubsystem: Subsystem = {
   name: 'afp',
-  says: 'netatalk serves the AFP shares.',
+  description: 'netatalk serves the AFP shares.',
   reads: [afpShare, afpSettings, serviceSwitch],
   services: ['netatalk'],
   uses: ['storage'],

@@ -12,7 +12,7 @@ const saving = lines('# Written by Holdfast.', 'w- /sys/devices/system/cpu/cpu*/
 
 export const consoleSubsystem: Subsystem = {
   name: 'console',
-  says: 'What one meets at the console, and how the processors save power.',
+  description: 'What one meets at the console, and how the processors save power.',
   reads: [advancedSettings],
   render(view) {
     const { adv_motd, adv_consolemenu, adv_powerdaemon } = view.only(advancedSettings);

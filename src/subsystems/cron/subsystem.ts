@@ -5,7 +5,7 @@ import { cronTable } from './cron-table.ts';
 
 export const cronSubsystem: Subsystem = {
   name: 'cron',
-  says: 'The table of the cron jobs.',
+  description: 'The table of the cron jobs.',
   reads: [cronJob],
   services: ['cron'],
   uses: ['accounts'],

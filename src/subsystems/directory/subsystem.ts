@@ -11,7 +11,7 @@ import { ypbindDefaults, ypConf } from './yp-conf.ts';
 
 export const directorySubsystem: Subsystem = {
   name: 'directory',
-  says: 'Accounts of LDAP directories, NIS domains and Active Directory domains.',
+  description: 'Accounts of LDAP directories, NIS domains and Active Directory domains.',
   reads: [domainSettings, ldapSettings, nisSettings, certificateAuthority],
   services: ['nslcd', 'ypbind'],
   local: [

@@ -4,7 +4,7 @@ import { hdparmConf } from './hdparm-conf.ts';
 
 export const disksSubsystem: Subsystem = {
   name: 'disks',
-  says: 'What disks are told when they appear.',
+  description: 'What disks are told when they appear.',
   reads: [diskRecord],
   uses: ['disks'],
   render: (view, { disks }) => ({

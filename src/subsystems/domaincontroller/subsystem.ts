@@ -6,7 +6,7 @@ import { confFile, dcConf, dcUnit, wishes, wishesFile } from './dc-conf.ts';
 
 export const domainControllerSubsystem: Subsystem = {
   name: 'domaincontroller',
-  says: 'Samba is the controller of an Active Directory domain.',
+  description: 'Samba is the controller of an Active Directory domain.',
   reads: [domainControllerSettings, serviceSwitch],
   services: ['samba-ad-dc'],
   local: [{ path: '/etc/samba/smb.conf', isDefault: isStandalone }],

@@ -5,7 +5,7 @@ import { configFile, domainsOf, inadynConf, inadynUnit } from './inadyn-conf.ts'
 
 export const dynamicDnsSubsystem: Subsystem = {
   name: 'dynamicdns',
-  says: 'inadyn tells a provider the address of the machine.',
+  description: 'inadyn tells a provider the address of the machine.',
   reads: [dynamicDnsSettings, serviceSwitch],
   services: ['inadyn'],
   render(view) {

@@ -13,7 +13,7 @@ import { accountsFile, certificateFile, chainFile, pamRules, pamService, proftpd
 
 export const ftpSubsystem: Subsystem = {
   name: 'ftp',
-  says: 'ProFTPD serves the volumes by FTP.',
+  description: 'ProFTPD serves the volumes by FTP.',
   reads: [user, group, ftpSettings, serviceSwitch, certificate, certificateAuthority],
   services: ['proftpd'],
   local: [{ path: '/etc/proftpd/conf.d/*', isDefault: saysNothing }],

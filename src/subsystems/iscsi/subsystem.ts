@@ -14,7 +14,7 @@ import { targetModel } from './target-model.ts';
 
 export const iscsiSubsystem: Subsystem = {
   name: 'iscsi',
-  says: 'The iSCSI targets.',
+  description: 'The iSCSI targets.',
   reads: [iscsiSettings, iscsiExtent, iscsiInitiators, iscsiCredential, iscsiTarget, iscsiTargetGroup, iscsiTargetToExtent, iscsiPortal, serviceSwitch],
   services: ['tgt'],
   local: [{ path: '/etc/tgt/conf.d/*', isDefault: saysNothing }, { path: '/etc/tgt/targets.conf' }, { path: '/etc/rtslib-fb-target/saveconfig.json', isDefault: hasNoTargets }],

@@ -14,7 +14,7 @@ const folder = '/etc/systemd/system';
 
 export const jailsSubsystem: Subsystem = {
   name: 'jails',
-  says: 'Each jail is a unit of the service manager, and those that start with the machine are wanted by its start.',
+  description: 'Each jail is a unit of the service manager, and those that start with the machine are wanted by its start.',
   reads: [jailSettings, jailTemplate, jail, jailMountPoint, plugin],
   uses: ['storage'],
   render(view, facts) {

@@ -12,7 +12,7 @@ const keytabsFolder = '/etc/holdfast/keytabs/';
 
 export const kerberosSubsystem: Subsystem = {
   name: 'kerberos',
-  says: 'The realms of Kerberos that programs know.',
+  description: 'The realms of Kerberos that programs know.',
   reads: [kerberosRealm, kerberosKeytab, kerberosSettings, domainSettings],
   local: [{ path: '/etc/krb5.conf', isDefault: isPackagedKrb5 }],
   render(view) {

@@ -6,7 +6,7 @@ import { autotuneConf, autotuneFile, autotuneService, grubCfg, modprobeConf, sys
 /** What the kernel is told at its start. What the running kernel is told is a step of the change (`areas/system/tunable.ts`). */
 export const kernelSubsystem: Subsystem = {
   name: 'kernel',
-  says: 'Parameters, modules and command line of the kernel.',
+  description: 'Parameters, modules and command line of the kernel.',
   reads: [tunable, advancedSettings],
   render(view) {
     const tunables = view.all(tunable);
@@ -24,7 +24,7 @@ const autotune = 'holdfast-autotune';
 
 export const autotuneSubsystem: Subsystem = {
   name: 'autotune',
-  says: 'Larger buffers of the network, when they are wanted.',
+  description: 'Larger buffers of the network, when they are wanted.',
   reads: [advancedSettings],
   services: [autotune],
   render(view) {

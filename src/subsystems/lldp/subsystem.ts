@@ -6,7 +6,7 @@ import { lldpdConf, lldpdDefaults } from './lldpd-conf.ts';
 
 export const lldpSubsystem: Subsystem = {
   name: 'lldp',
-  says: 'lldpd tells the neighbours on the wire about the machine, and keeps what they tell.',
+  description: 'lldpd tells the neighbours on the wire about the machine, and keeps what they tell.',
   reads: [lldpSettings, serviceSwitch],
   services: ['lldpd'],
   local: [{ path: '/etc/lldpd.d/*', isDefault: saysNothing }],

@@ -33,7 +33,7 @@ export function syslogConf({ stg_syslogserver, stg_sysloglevel }: Pick<RecordOf<
 
 export const logsSubsystem: Subsystem = {
   name: 'logs',
-  says: 'Sends the log to a log server, when there is one.',
+  description: 'Sends the log to a log server, when there is one.',
   reads: [systemSettings],
   services: [service],
   render(view) {
@@ -68,7 +68,7 @@ export function isAmerican(keyboard: string): boolean {
 
 export const keyboardSubsystem: Subsystem = {
   name: 'keyboard',
-  says: 'Layout of the keyboard at the console.',
+  description: 'Layout of the keyboard at the console.',
   reads: [systemSettings],
   local: [{ path: '/etc/default/keyboard', isDefault: isAmerican }],
   render: (view) => ({ files: [{ path: '/etc/default/keyboard', content: keyboardDefaults(view.only(systemSettings).stg_kbdmap) }] }),

@@ -6,7 +6,7 @@ import { proxyApt, proxyEnvironment, proxyProfile } from './proxy.ts';
 
 export const namesSubsystem: Subsystem = {
   name: 'names',
-  says: "The machine's own name, the names it knows, whom it asks for others, and its way to the web.",
+  description: "The machine's own name, the names it knows, whom it asks for others, and its way to the web.",
   reads: [networkSettings],
   services: ['systemd-resolved'],
   // The settings of a fresh system are what these files say.

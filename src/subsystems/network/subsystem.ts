@@ -16,7 +16,7 @@ const services = switchNames.filter((name) => name !== 'ssh').flatMap((name) => 
 
 export const networkSubsystem: Subsystem = {
   name: 'network',
-  says: 'systemd-networkd configures the interfaces that have a record, and makes VLANs and aggregates.',
+  description: 'systemd-networkd configures the interfaces that have a record, and makes VLANs and aggregates.',
   reads: [networkSettings, networkInterface, vlan, lagg, laggMember, staticRoute],
   services: ['systemd-networkd'],
   uses: ['network'],

@@ -17,7 +17,7 @@ const exportsBeginning = '/etc/exports.d/holdfast-';
 
 export const nfsSubsystem: Subsystem = {
   name: 'nfs',
-  says: 'The NFS server of the kernel serves the NFS shares; where there is none, NFS-Ganesha does.',
+  description: 'The NFS server of the kernel serves the NFS shares; where there is none, NFS-Ganesha does.',
   reads: [nfsShare, nfsSettings, serviceSwitch],
   services: ['nfs-server', 'nfs-ganesha'],
   local: [

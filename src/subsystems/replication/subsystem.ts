@@ -6,7 +6,7 @@ import { knownHosts } from './known-hosts.ts';
 
 export const replicationSubsystem: Subsystem = {
   name: 'replication',
-  says: 'ssh has the key of this machine and those of the machines it replicates to.',
+  description: 'ssh has the key of this machine and those of the machines it replicates to.',
   reads: [replicationTask, replicationKey],
   render(view) {
     const tasks = view.all(replicationTask);

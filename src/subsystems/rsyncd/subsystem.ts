@@ -8,7 +8,7 @@ import { globalLines, moduleLines } from './rsyncd-conf.ts';
 
 export const rsyncdSubsystem: Subsystem = {
   name: 'rsyncd',
-  says: 'The rsync daemon serves its modules.',
+  description: 'The rsync daemon serves its modules.',
   reads: [rsyncdSettings, rsyncModule, serviceSwitch],
   services: ['rsync'],
   uses: ['storage'],

@@ -23,7 +23,7 @@ import { testparm } from './testparm.ts';
 
 export const sambaSubsystem: Subsystem = {
   name: 'samba',
-  says: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
+  description: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
   reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask, domainSettings, ldapSettings, certificateAuthority, ...Object.values(idmapCollections)],
   services: ['winbind', directoryPasswordName, 'smbd', 'nmbd', monitorName],
   // Debian's own smb.conf serves homes: with accounts it is a server that somebody uses.

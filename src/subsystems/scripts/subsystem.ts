@@ -8,7 +8,7 @@ const services = switchNames.filter((name) => name !== 'ssh').flatMap((name) => 
 
 export const scriptsSubsystem: Subsystem = {
   name: 'scripts',
-  says: 'What the machine runs when it starts and when it ends.',
+  description: 'What the machine runs when it starts and when it ends.',
   reads: [startScript],
   services: [unitName('shutdown')],
   render(view) {

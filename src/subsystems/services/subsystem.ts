@@ -24,7 +24,7 @@ const served = switchNames.filter((service) => !servedElsewhere.includes(service
 
 export const switchSubsystem: Subsystem = {
   name: 'services',
-  says: 'Starts and stops the programs of the services that need nothing from Holdfast but that.',
+  description: 'Starts and stops the programs of the services that need nothing from Holdfast but that.',
   reads: [serviceSwitch],
   services: served.flatMap((service) => daemonsOf[service]),
   render(view) {

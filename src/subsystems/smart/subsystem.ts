@@ -8,7 +8,7 @@ import { smartdConf, smartdDefaults, smartdUnit } from './smartd-conf.ts';
 
 export const smartSubsystem: Subsystem = {
   name: 'smart',
-  says: 'smartd watches the disks and starts their tests.',
+  description: 'smartd watches the disks and starts their tests.',
   reads: [smartTest, diskRecord, smartSettings, serviceSwitch],
   services: ['smartmontools'],
   uses: ['disks'],

@@ -6,7 +6,7 @@ import { snmpdConf, snmpdUnit } from './snmpd-conf.ts';
 
 export const snmpSubsystem: Subsystem = {
   name: 'snmp',
-  says: 'snmpd answers the questions of monitors.',
+  description: 'snmpd answers the questions of monitors.',
   reads: [snmpSettings, serviceSwitch],
   services: ['snmpd'],
   local: [{ path: '/etc/snmp/snmpd.conf.d/*', isDefault: saysNothing }],

@@ -6,7 +6,7 @@ import { configFile, dropIn, givenKeyFile, keyFiles, sshdConfig } from './sshd-c
 
 export const sshSubsystem: Subsystem = {
   name: 'ssh',
-  says: 'sshd lets people in.',
+  description: 'sshd lets people in.',
   reads: [sshSettings, serviceSwitch],
   services: ['ssh'],
   local: [{ path: '/etc/ssh/sshd_config' }, { path: '/etc/ssh/sshd_config.d/*', isDefault: saysNothing }],

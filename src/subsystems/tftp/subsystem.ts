@@ -7,7 +7,7 @@ import { tftpdUnit } from './tftpd-unit.ts';
 
 export const tftpSubsystem: Subsystem = {
   name: 'tftp',
-  says: 'The TFTP server serves its folder.',
+  description: 'The TFTP server serves its folder.',
   reads: [tftpSettings, serviceSwitch],
   services: ['tftpd-hpa'],
   local: [{ path: '/etc/default/tftpd-hpa', isDefault: isPackagedTftp }],

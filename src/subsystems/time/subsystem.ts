@@ -5,7 +5,7 @@ import { chronyConf } from './chrony-conf.ts';
 
 export const timeSubsystem: Subsystem = {
   name: 'time',
-  says: 'chrony keeps the clock right by the servers of the configuration.',
+  description: 'chrony keeps the clock right by the servers of the configuration.',
   reads: [ntpServer],
   services: ['chrony'],
   local: [

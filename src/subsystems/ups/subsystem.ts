@@ -7,7 +7,7 @@ const driver = 'holdfast-ups-driver';
 
 export const upsSubsystem: Subsystem = {
   name: 'ups',
-  says: 'Network UPS Tools watch the power supply, and shut the machine down before it ends.',
+  description: 'Network UPS Tools watch the power supply, and shut the machine down before it ends.',
   reads: [upsSettings, serviceSwitch],
   services: [driver, 'nut-server', 'nut-monitor'],
   render(view) {

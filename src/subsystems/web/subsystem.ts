@@ -6,7 +6,7 @@ import type { Subsystem } from '../../engine/subsystem.ts';
 /** After the network, whose addresses the doors are opened on. */
 export const webSubsystem: Subsystem = {
   name: 'web',
-  says: 'The interface itself, where the system settings say.',
+  description: 'The interface itself, where the system settings say.',
   reads: [systemSettings, certificate],
   after: ['network'],
   render: (view) => ({ endpoints: entrancesOf(view, view.only(systemSettings)) }),

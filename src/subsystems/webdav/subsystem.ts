@@ -11,7 +11,7 @@ import { httpdFile, secretFiles, serverPart, sharePart, stagedWord, usersFile, w
 
 export const webdavSubsystem: Subsystem = {
   name: 'webdav',
-  says: 'An Apache of its own serves the WebDAV shares.',
+  description: 'An Apache of its own serves the WebDAV shares.',
   reads: [webdavShare, webdavSettings, serviceSwitch, certificate, certificateAuthority],
   services: [webdavService],
   uses: ['storage'],

@@ -18,16 +18,16 @@ describe('capacity', () => {
   });
 
   const table = [
-    { says: 'two striped disks hold what both hold', groups: [group('stripe', 2 * TiB), group('stripe', 2 * TiB)], holds: 4 * TiB, shows: 4 * TiB },
-    { says: 'a mirror holds what its smallest disk holds', groups: [group('mirror', 3 * TiB, 2 * TiB)], holds: 2 * TiB, shows: 2 * TiB },
-    { says: 'two mirrors hold what each holds', groups: [group('mirror', ...times(2, 2 * TiB)), group('mirror', ...times(2, 2 * TiB))], holds: 4 * TiB, shows: 4 * TiB },
-    { says: 'raidz gives one disk to parity', groups: [group('raidz', ...times(3, 2 * TiB))], holds: 4 * TiB, shows: 6 * TiB },
-    { says: 'raidz2 gives two disks to parity', groups: [group('raidz2', ...times(6, 2 * TiB))], holds: 8 * TiB, shows: 12 * TiB },
-    { says: 'raidz3 gives three disks to parity', groups: [group('raidz3', ...times(11, 2 * TiB))], holds: 16 * TiB, shows: 22 * TiB },
-    { says: 'raidz takes of each disk what the smallest has', groups: [group('raidz', 4 * TiB, 3 * TiB, 2 * TiB)], holds: 4 * TiB, shows: 6 * TiB },
+    { description: 'two striped disks hold what both hold', groups: [group('stripe', 2 * TiB), group('stripe', 2 * TiB)], holds: 4 * TiB, shows: 4 * TiB },
+    { description: 'a mirror holds what its smallest disk holds', groups: [group('mirror', 3 * TiB, 2 * TiB)], holds: 2 * TiB, shows: 2 * TiB },
+    { description: 'two mirrors hold what each holds', groups: [group('mirror', ...times(2, 2 * TiB)), group('mirror', ...times(2, 2 * TiB))], holds: 4 * TiB, shows: 4 * TiB },
+    { description: 'raidz gives one disk to parity', groups: [group('raidz', ...times(3, 2 * TiB))], holds: 4 * TiB, shows: 6 * TiB },
+    { description: 'raidz2 gives two disks to parity', groups: [group('raidz2', ...times(6, 2 * TiB))], holds: 8 * TiB, shows: 12 * TiB },
+    { description: 'raidz3 gives three disks to parity', groups: [group('raidz3', ...times(11, 2 * TiB))], holds: 16 * TiB, shows: 22 * TiB },
+    { description: 'raidz takes of each disk what the smallest has', groups: [group('raidz', 4 * TiB, 3 * TiB, 2 * TiB)], holds: 4 * TiB, shows: 6 * TiB },
   ];
-  for (const { says, groups, holds, shows } of table) {
-    test(says, () => {
+  for (const { description, groups, holds, shows } of table) {
+    test(description, () => {
       const { size, usable } = capacityOf(groups);
       // ZFS keeps 1/32 for itself, and raidz pads blocks.
       assert.ok(usable < holds && usable > holds * 0.92, `${usable / TiB} TiB of ${holds / TiB}`);

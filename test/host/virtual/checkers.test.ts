@@ -60,7 +60,7 @@ describe('the model of testparm', () => {
 
 // Every answer here was given by ProFTPD 1.3.8c to the same text.
 describe('the model of proftpd -t', () => {
-  for (const [says, text, fatal] of [
+  for (const [description, text, fatal] of [
     ['an unknown directive', 'Port 21\nFoo bar\n', "unknown configuration directive 'Foo' on line 2 of '/x/ftp.conf'"],
     ['an unknown section', '<Bogus /srv>\n</Bogus>\n', "unknown configuration directive '<Bogus>' on line 1 of '/x/ftp.conf'"],
     ['an unclosed section', '<Global>\nUmask 022\n', "error processing configuration file '/x/ftp.conf': unclosed configuration section"],
@@ -71,7 +71,7 @@ describe('the model of proftpd -t', () => {
     ['a module that there is not', 'LoadModule mod_nix.c\n', "LoadModule: error loading module 'mod_nix.c': No such file or directory on line 1 of '/x/ftp.conf'"],
     ['a directive whose module is not loaded', 'TLSEngine on\n', "unknown configuration directive 'TLSEngine' on line 1 of '/x/ftp.conf'"],
   ] as const) {
-    test(`refuses ${says}`, () => {
+    test(`refuses ${description}`, () => {
       const { status, stderr } = ftp(text);
       assert.equal(status, 1);
       assert.ok(stderr.endsWith(`fatal: ${fatal}\n`), stderr);

@@ -1,18 +1,18 @@
-import { integer, required, secret, text, where } from '../../../engine/fields.ts';
+import { integer, refine, required, secret, text } from '../../../engine/fields.ts';
 import { collection, type RecordOf, type View } from '../../../engine/resource.ts';
 
-const secretText = (says: string) =>
-  where(secret(text({ says, max: 16, untrimmed: true })), (value) => (value !== '' && value.length < 12 ? 'A secret has 12 to 16 characters.' : undefined));
+const secretText = (description: string) =>
+  refine(secret(text({ description, max: 16, untrimmed: true })), (value) => (value !== '' && value.length < 12 ? 'A secret has 12 to 16 characters.' : undefined));
 
 export const iscsiCredential = collection('services/iscsi/authcredential', {
   title: 'iSCSI credential',
-  says: 'A user with a secret. Portals and targets name those who may come in by the number of a group of credentials.',
+  description: 'A user with a secret. Portals and targets name those who may come in by the number of a group of credentials.',
   order: ['iscsi_target_auth_tag'],
   fields: {
-    iscsi_target_auth_tag: integer({ says: 'Number of the group; several credentials may have the same.', min: 1, max: 65535, initial: 1 }),
-    iscsi_target_auth_user: required(text({ says: 'User that the initiator names.', max: 120 })),
+    iscsi_target_auth_tag: integer({ description: 'Number of the group; several credentials may have the same.', min: 1, max: 65535, initial: 1 }),
+    iscsi_target_auth_user: required(text({ description: 'User that the initiator names.', max: 120 })),
     iscsi_target_auth_secret: required(secretText('Secret of the user, 12 to 16 characters.')),
-    iscsi_target_auth_peeruser: text({ says: 'User that the target names to the initiator, for mutual CHAP.', max: 120 }),
+    iscsi_target_auth_peeruser: text({ description: 'User that the target names to the initiator, for mutual CHAP.', max: 120 }),
     iscsi_target_auth_peersecret: secretText("Secret of the target's user, 12 to 16 characters, another than the first."),
   },
   check({ record, issues }) {

@@ -1,28 +1,28 @@
 import { isIP } from 'node:net';
-import { integer, nullable, text, where } from '../../../engine/fields.ts';
+import { integer, nullable, refine, text } from '../../../engine/fields.ts';
 import { collection, type View } from '../../../engine/resource.ts';
 import { quote } from '../../../lib/text.ts';
 import { blankSeparated } from './names.ts';
 
 export const iscsiInitiators = collection('services/iscsi/authorizedinitiator', {
   title: 'group of iSCSI initiators',
-  says: 'Initiators that may come in, by name and by network.',
+  description: 'Initiators that may come in, by name and by network.',
   order: ['iscsi_target_initiator_tag'],
-  unique: [{ fields: ['iscsi_target_initiator_tag'], says: 'Another group of initiators has this number.' }],
+  unique: [{ fields: ['iscsi_target_initiator_tag'], description: 'Another group of initiators has this number.' }],
   fields: {
-    iscsi_target_initiator_initiators: where(text({ says: 'Names of initiators, separated by blanks, or ALL.', max: 8192, initial: 'ALL', multiline: true }), (value) => {
+    iscsi_target_initiator_initiators: refine(text({ description: 'Names of initiators, separated by blanks, or ALL.', max: 8192, initial: 'ALL', multiline: true }), (value) => {
       const stranger = blankSeparated(value).find((word) => word !== 'ALL' && !/^[-A-Za-z0-9._:]{1,223}$/.test(word));
       return stranger === undefined ? undefined : `${quote(stranger)} is no name of an initiator: letters, digits and - . _ : only.`;
     }),
-    iscsi_target_initiator_auth_network: where(
-      text({ says: 'Addresses and networks of initiators, separated by blanks, or ALL.', max: 8192, initial: 'ALL', multiline: true }),
+    iscsi_target_initiator_auth_network: refine(
+      text({ description: 'Addresses and networks of initiators, separated by blanks, or ALL.', max: 8192, initial: 'ALL', multiline: true }),
       (value) => {
         const stranger = blankSeparated(value).find((word) => word !== 'ALL' && !isNetwork(word));
         return stranger === undefined ? undefined : `${quote(stranger)} is no address or network: write 192.0.2.7 or 192.0.2.0/24.`;
       },
     ),
-    iscsi_target_initiator_comment: text({ says: 'What the group is for.', max: 120 }),
-    iscsi_target_initiator_tag: nullable(integer({ says: 'Number of the group. When a group goes, those with higher numbers move down by one.', min: 1, max: 65535 })),
+    iscsi_target_initiator_comment: text({ description: 'What the group is for.', max: 120 }),
+    iscsi_target_initiator_tag: nullable(integer({ description: 'Number of the group. When a group goes, those with higher numbers move down by one.', min: 1, max: 65535 })),
   },
   complete: ({ record, view }) => ({ iscsi_target_initiator_tag: record.iscsi_target_initiator_tag ?? nextTag(view) }),
   onRemove({ draft, record }) {

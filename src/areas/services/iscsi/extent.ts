@@ -23,7 +23,7 @@ const naaPrefix = '6589cfc000000';
 const zvolFolder = '/dev/zvol/';
 
 const fileSize = field<string>({
-  says: 'Size of a file, as 50MB or in bytes, kept as it was sent; 0 is what the file has.',
+  description: 'Size of a file, as 50MB or in bytes, kept as it was sent; 0 is what the file has.',
   initial: '0',
   blank: '0',
   schema: { type: 'string', maxLength: 30 },
@@ -36,43 +36,48 @@ const fileSize = field<string>({
 });
 
 const blockSize = field<number>({
-  says: 'Bytes of a block that initiators see.',
+  description: 'Bytes of a block that initiators see.',
   initial: 512,
   schema: { enum: blockSizes.map(Number) },
   accepts: { enum: [...blockSizes, ...blockSizes.map(Number)] },
   read(sent) {
-    const reading = choice(blockSizes, { says: '' }).read(sent);
+    const reading = choice(blockSizes, { description: '' }).read(sent);
     return reading.ok ? good(Number(reading.value)) : reading;
   },
 });
 
 const fields = {
-  iscsi_target_extent_name: required(text({ says: 'Name of the extent.', max: 120, pattern: /^[^"]+$/, rule: 'A name has no double quotes.' })),
+  iscsi_target_extent_name: required(text({ description: 'Name of the extent.', max: 120, pattern: /^[^"]+$/, rule: 'A name has no double quotes.' })),
   iscsi_target_extent_type: choice(['Disk', 'File', 'ZVOL'], {
-    says: 'File, or Disk for a zvol or a disk of the machine. A zvol is answered as ZVOL. Unless sent, a path means File.',
+    description: 'File, or Disk for a zvol or a disk of the machine. A zvol is answered as ZVOL. Unless sent, a path means File.',
     initial: 'Disk',
   }),
-  iscsi_target_extent_path: nullable(text({ says: 'The file, below a volume; its missing folders are made. Of a zvol or disk, its device.', max: 255 })),
-  iscsi_target_extent_disk: inputOnly(text({ says: 'What a Disk is: zvol/<volume>/<name>, that of a snapshot, or the name of a disk that nobody uses.', max: 255 })),
+  iscsi_target_extent_path: nullable(text({ description: 'The file, below a volume; its missing folders are made. Of a zvol or disk, its device.', max: 255 })),
+  iscsi_target_extent_disk: inputOnly(text({ description: 'What a Disk is: zvol/<volume>/<name>, that of a snapshot, or the name of a disk that nobody uses.', max: 255 })),
   iscsi_target_extent_filesize: fileSize,
-  iscsi_target_extent_serial: text({ says: 'Serial number that initiators see; made unless sent.', max: 16, pattern: /^[^"]+$/, rule: 'A serial number has no double quotes.' }),
-  iscsi_target_extent_naa: readOnly(text({ says: 'What names the disk for ever, wherever initiators find it.' })),
+  iscsi_target_extent_serial: text({
+    description: 'Serial number that initiators see; made unless sent.',
+    max: 16,
+    pattern: /^[^"]+$/,
+    rule: 'A serial number has no double quotes.',
+  }),
+  iscsi_target_extent_naa: readOnly(text({ description: 'What names the disk for ever, wherever initiators find it.' })),
   iscsi_target_extent_blocksize: blockSize,
-  iscsi_target_extent_pblocksize: flag(false, { says: 'Whether initiators are not told the size of the physical blocks.' }),
-  iscsi_target_extent_insecure_tpc: flag(true, { says: 'Whether initiators may let the appliance copy between extents by itself.' }),
-  iscsi_target_extent_xen: flag(false, { says: 'Whether initiators on Xen find a device name without padding.' }),
-  iscsi_target_extent_ro: flag(false, { says: 'Whether initiators may only read.' }),
-  iscsi_target_extent_avail_threshold: nullable(integer({ says: 'Percentage of free space below which the dataset that it lies in is warned of.', min: 1, max: 99 })),
-  iscsi_target_extent_comment: text({ says: 'What the extent is for.', max: 120 }),
-  iscsi_target_extent_rpm: choice(rotations, { says: 'Turns a minute that initiators are told.', initial: 'SSD' }),
+  iscsi_target_extent_pblocksize: flag(false, { description: 'Whether initiators are not told the size of the physical blocks.' }),
+  iscsi_target_extent_insecure_tpc: flag(true, { description: 'Whether initiators may let the appliance copy between extents by itself.' }),
+  iscsi_target_extent_xen: flag(false, { description: 'Whether initiators on Xen find a device name without padding.' }),
+  iscsi_target_extent_ro: flag(false, { description: 'Whether initiators may only read.' }),
+  iscsi_target_extent_avail_threshold: nullable(integer({ description: 'Percentage of free space below which the dataset that it lies in is warned of.', min: 1, max: 99 })),
+  iscsi_target_extent_comment: text({ description: 'What the extent is for.', max: 120 }),
+  iscsi_target_extent_rpm: choice(rotations, { description: 'Turns a minute that initiators are told.', initial: 'SSD' }),
 };
 
 export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi/extent', {
   title: 'iSCSI extent',
-  says: 'What lies behind a LUN: a file, a zvol or a disk.',
+  description: 'What lies behind a LUN: a file, a zvol or a disk.',
   order: ['iscsi_target_extent_name'],
   quirks: { readsRemoval: true },
-  unique: [{ fields: ['iscsi_target_extent_name'], says: 'Extent name must be unique.' }],
+  unique: [{ fields: ['iscsi_target_extent_name'], description: 'Extent name must be unique.' }],
   fields,
   complete: (saving) => ({
     ...placeOf(saving),

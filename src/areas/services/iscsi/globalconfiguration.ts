@@ -1,29 +1,29 @@
 import { isIP } from 'node:net';
-import { integer, nullable, required, text, where } from '../../../engine/fields.ts';
+import { integer, nullable, refine, required, text } from '../../../engine/fields.ts';
 import { singleton } from '../../../engine/resource.ts';
 import { quote } from '../../../lib/text.ts';
 import { blankSeparated } from './names.ts';
 
 export const iscsiSettings = singleton('services/iscsi/globalconfiguration', {
   title: 'iSCSI settings',
-  says: 'What all iSCSI targets have in common.',
+  description: 'What all iSCSI targets have in common.',
   fields: {
     iscsi_basename: required(
       text({
-        says: 'Stands before the names of targets that are no full iSCSI names.',
+        description: 'Stands before the names of targets that are no full iSCSI names.',
         max: 120,
         pattern: /^(iqn|eui|naa)\.[-a-z0-9.:]+$/,
         rule: 'A base name begins with iqn., eui. or naa.; lower case letters, digits and - . : may follow (RFC 3720, RFC 3721).',
       }),
     ),
-    iscsi_isns_servers: where(
-      text({ says: 'Servers (iSNS) that are told of the targets: addresses, each with :port if need be, separated by blanks.', max: 2048, multiline: true }),
+    iscsi_isns_servers: refine(
+      text({ description: 'Servers (iSNS) that are told of the targets: addresses, each with :port if need be, separated by blanks.', max: 2048, multiline: true }),
       (value) => {
         const stranger = blankSeparated(value).find((one) => !isServer(one));
         return stranger === undefined ? undefined : `${quote(stranger)} is no address: write 192.0.2.1, 192.0.2.1:3205 or [2001:db8::1]:3205.`;
       },
     ),
-    iscsi_pool_avail_threshold: nullable(integer({ says: 'Percentage of free space below which a pool with zvols that are offered is warned of.', min: 1, max: 99 })),
+    iscsi_pool_avail_threshold: nullable(integer({ description: 'Percentage of free space below which a pool with zvols that are offered is warned of.', min: 1, max: 99 })),
   },
   seed: () => ({ iscsi_basename: 'iqn.2005-10.org.freenas.ctl' }),
 });

@@ -7,7 +7,7 @@ import { authMethods, authProblem } from './authcredential.ts';
 
 /** `192.0.2.1:3260`, `[::]:3260`; kept as sent but for an IPv6 address without brackets. */
 const address = field<string>({
-  says: 'Address and port.',
+  description: 'Address and port.',
   schema: { type: 'string', maxLength: 60 },
   read(sent) {
     const portal = typeof sent === 'string' ? portalFrom(sent) : undefined;
@@ -17,17 +17,17 @@ const address = field<string>({
 
 export const iscsiPortal = collection('services/iscsi/portal', {
   title: 'iSCSI portal',
-  says: 'Addresses at which targets can be reached.',
+  description: 'Addresses at which targets can be reached.',
   order: ['iscsi_target_portal_tag'],
   fields: {
-    iscsi_target_portal_ips: required(list(address, { says: 'Addresses with ports; 0.0.0.0 and :: are all the machine has.', max: 64 })),
-    iscsi_target_portal_comment: text({ says: 'What the portal is for.', max: 120 }),
+    iscsi_target_portal_ips: required(list(address, { description: 'Addresses with ports; 0.0.0.0 and :: are all the machine has.', max: 64 })),
+    iscsi_target_portal_comment: text({ description: 'What the portal is for.', max: 120 }),
     iscsi_target_portal_discoveryauthmethod: choice([...authMethods, 'Auto'], {
-      says: 'How initiators that ask what targets there are show who they are. Auto is CHAP when a group of credentials is named.',
+      description: 'How initiators that ask what targets there are show who they are. Auto is CHAP when a group of credentials is named.',
       initial: 'None',
     }),
-    iscsi_target_portal_discoveryauthgroup: nullable(integer({ says: 'Number of the group of credentials for that.', min: 1, max: 65535 })),
-    iscsi_target_portal_tag: readOnly(integer({ says: 'Number of the portal in the list. When one goes, those with higher numbers move down by one.' })),
+    iscsi_target_portal_discoveryauthgroup: nullable(integer({ description: 'Number of the group of credentials for that.', min: 1, max: 65535 })),
+    iscsi_target_portal_tag: readOnly(integer({ description: 'Number of the portal in the list. When one goes, those with higher numbers move down by one.' })),
   },
   complete: ({ record, before, view }) => ({ iscsi_target_portal_tag: record.iscsi_target_portal_tag ?? before?.iscsi_target_portal_tag ?? countOf(view) + 1 }),
   check({ record, before, view, facts, issues }) {

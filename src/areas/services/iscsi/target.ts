@@ -1,4 +1,4 @@
-import { nullable, required, text, where } from '../../../engine/fields.ts';
+import { nullable, refine, required, text } from '../../../engine/fields.ts';
 import { collection } from '../../../engine/resource.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
 import { isTooLong, nameOnWire } from './names.ts';
@@ -6,18 +6,18 @@ import { mustBeUnused } from './sessions.ts';
 
 export const iscsiTarget = collection('services/iscsi/target', {
   title: 'iSCSI target',
-  says: 'A name that initiators connect to. Target groups say who may, associations what is found there.',
+  description: 'A name that initiators connect to. Target groups say who may, associations what is found there.',
   order: ['iscsi_target_name'],
   quirks: { readsRemoval: true },
   unique: [
-    { fields: ['iscsi_target_name'], says: 'Target name already exists.' },
-    { fields: ['iscsi_target_alias'], says: 'Target alias already exists.' },
+    { fields: ['iscsi_target_name'], description: 'Target name already exists.' },
+    { fields: ['iscsi_target_alias'], description: 'Target alias already exists.' },
   ],
   fields: {
     iscsi_target_name: required(
-      where(
+      refine(
         text({
-          says: 'Name of the target, kept as it was sent. The base name is put in front of one that does not begin with iqn., eui. or naa. only for initiators.',
+          description: 'Name of the target, kept as it was sent. The base name is put in front of one that does not begin with iqn., eui. or naa. only for initiators.',
           max: 120,
           pattern: /^[-a-z0-9.:]+$/,
           rule: 'A target name has lower case letters, digits and - . : only.',
@@ -26,7 +26,7 @@ export const iscsiTarget = collection('services/iscsi/target', {
       ),
     ),
     iscsi_target_alias: nullable(
-      where(text({ says: 'Another name, for people.', max: 120, pattern: /^[^"]+$/, rule: 'An alias has no double quotes.' }), (alias) =>
+      refine(text({ description: 'Another name, for people.', max: 120, pattern: /^[^"]+$/, rule: 'An alias has no double quotes.' }), (alias) =>
         alias.toLowerCase() === 'target' ? 'target is a word that is kept for other purposes.' : undefined,
       ),
     ),

@@ -10,17 +10,17 @@ const highestLun = 1023;
 
 export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
   title: 'iSCSI association',
-  says: 'An extent that is found at a target, under a number.',
+  description: 'An extent that is found at a target, under a number.',
   order: ['iscsi_target', 'iscsi_lunid'],
   quirks: { readsRemoval: true },
   unique: [
-    { fields: ['iscsi_target', 'iscsi_extent'], says: 'Extent is already in this target.' },
-    { fields: ['iscsi_lunid', 'iscsi_target'], says: 'LUN ID is already being used for this target.' },
+    { fields: ['iscsi_target', 'iscsi_extent'], description: 'Extent is already in this target.' },
+    { fields: ['iscsi_lunid', 'iscsi_target'], description: 'LUN ID is already being used for this target.' },
   ],
   fields: {
-    iscsi_target: required(reference('services/iscsi/target', { says: 'Target.', onRemove: 'remove' })),
-    iscsi_extent: required(reference('services/iscsi/extent', { says: 'Extent.', onRemove: 'remove' })),
-    iscsi_lunid: nullable(integer({ says: 'Number of the LUN; the smallest free one unless sent.', min: 0, max: highestLun })),
+    iscsi_target: required(reference('services/iscsi/target', { description: 'Target.', onRemove: 'remove' })),
+    iscsi_extent: required(reference('services/iscsi/extent', { description: 'Extent.', onRemove: 'remove' })),
+    iscsi_lunid: nullable(integer({ description: 'Number of the LUN; the smallest free one unless sent.', min: 0, max: highestLun })),
   },
   complete({ record, before, sent, view, facts }) {
     if (record.iscsi_lunid !== null) return {};
