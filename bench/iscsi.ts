@@ -9,7 +9,7 @@ import { iscsiExtent } from '../src/areas/services/iscsi/extent.ts';
 import { iscsiTarget } from '../src/areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../src/areas/services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from '../src/areas/services/iscsi/targettoextent.ts';
-import type { Draft } from '../src/engine/resource.ts';
+import type { Draft } from '../src/engine/declare/resource.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { isObject } from '../src/lib/json.ts';
 import { Store } from '../src/store/store.ts';

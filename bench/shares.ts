@@ -4,7 +4,7 @@ import { buildApp } from '../src/app.ts';
 import { afpShare } from '../src/areas/sharing/afp.ts';
 import { cifsShare } from '../src/areas/sharing/cifs.ts';
 import { nfsShare } from '../src/areas/sharing/nfs.ts';
-import type { Draft } from '../src/engine/resource.ts';
+import type { Draft } from '../src/engine/declare/resource.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { Store } from '../src/store/store.ts';
 import { password } from './processes.ts';

@@ -1,6 +1,6 @@
 /** The contents page: every resource there is, in the order of the document. */
-import type { Resource } from '../engine/resource.ts';
-import { unmanagedSubsystem } from '../engine/takeover.ts';
+import type { Resource } from '../engine/declare/resource.ts';
+import { unmanagedSubsystem } from '../engine/upkeep/takeover.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
 import { domainSettings } from './directoryservice/activedirectory.ts';

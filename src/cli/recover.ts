@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Kept } from '../engine/tables.ts';
+import type { Kept } from '../engine/configuration/tables.ts';
 import { removeFile } from '../store/marks.ts';
 import { StoreError } from '../store/open.ts';
 import { recoveryKeyName } from '../store/pool-backups.ts';

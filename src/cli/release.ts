@@ -1,6 +1,6 @@
 /** `holdfast release`: gives the machine back as it was before Holdfast. The package's removal runs it. */
 import { dirname } from 'node:path';
-import { isOwnPath, Originals } from '../engine/originals.ts';
+import { isOwnPath, Originals } from '../engine/plan/originals.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { lines, messageOf } from '../lib/text.ts';
 

@@ -3,7 +3,7 @@ import { uptime } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { type App, openApp } from '../app.ts';
-import { Fault } from '../engine/errors.ts';
+import { Fault } from '../engine/declare/errors.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
 import { StoreError, type StoreOptions } from '../store/open.ts';

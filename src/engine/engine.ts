@@ -1,27 +1,27 @@
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
-import { ChangeQueue, type Waiting } from './change-queue.ts';
-import type { Backup, ConfigurationStore, KeptRevision } from './configuration-store.ts';
-import type { Access, ClientConnection, Provisional } from './confirm.ts';
-import { Confirmation } from './confirmation.ts';
-import { type Actions, converge, verify } from './converge.ts';
-import { LayeredDraft, type Mark, type References } from './draft.ts';
-import { Fault, failed, missing, refused, unavailable } from './errors.ts';
-import { EventBus } from './events.ts';
-import { FactKeeper, promptTopics, slowTopics, type Topic, type Touched, topicOf, topics } from './facts.ts';
-import type { Fields } from './fields.ts';
-import { Jobs } from './jobs.ts';
-import { Originals } from './originals.ts';
+import { ChangeQueue, type Waiting } from './change/change-queue.ts';
+import type { Access, ClientConnection, Provisional } from './change/confirm.ts';
+import { Confirmation } from './change/confirmation.ts';
+import type { Backup, ConfigurationStore, KeptRevision } from './configuration/configuration-store.ts';
+import { LayeredDraft, type Mark, type References } from './configuration/draft.ts';
+import { type Kept, type RecordChange, Tables } from './configuration/tables.ts';
+import { Fault, failed, missing, refused, unavailable } from './declare/errors.ts';
+import type { Fields } from './declare/fields.ts';
+import type { Collection, Configuration, Draft, Due, Health, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './declare/resource.ts';
+import type { Rule } from './declare/rule.ts';
+import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './declare/schedule.ts';
+import type { Subsystem } from './declare/subsystem.ts';
 import type { Passwords } from './passwords.ts';
-import { Reconciler, type SubsystemReport, type SubsystemState } from './reconciler.ts';
-import type { Collection, Configuration, Draft, Due, Health, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './resource.ts';
-import type { Rule } from './rule.ts';
-import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './schedule.ts';
-import { Scheduler } from './scheduler.ts';
-import { endsWithin, Startup } from './startup.ts';
-import type { Subsystem } from './subsystem.ts';
-import { type Kept, type RecordChange, Tables } from './tables.ts';
-import { lookForLocal, managedBy, refuseUnmanaged, unmanagedSubsystem } from './takeover.ts';
+import { type Actions, converge, verify } from './plan/converge.ts';
+import { Originals } from './plan/originals.ts';
+import { EventBus } from './upkeep/events.ts';
+import { FactKeeper, promptTopics, slowTopics, type Topic, type Touched, topicOf, topics } from './upkeep/facts.ts';
+import { Jobs } from './upkeep/jobs.ts';
+import { Reconciler, type SubsystemReport, type SubsystemState } from './upkeep/reconciler.ts';
+import { Scheduler } from './upkeep/scheduler.ts';
+import { endsWithin, Startup } from './upkeep/startup.ts';
+import { lookForLocal, managedBy, refuseUnmanaged, unmanagedSubsystem } from './upkeep/takeover.ts';
 
 /** The lines an operator reads. `fields` never holds a secret. */
 export interface Log {

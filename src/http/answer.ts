@@ -1,5 +1,5 @@
-import { Fault } from '../engine/errors.ts';
-import type { Quirks } from '../engine/resource.ts';
+import { Fault } from '../engine/declare/errors.ts';
+import type { Quirks } from '../engine/declare/resource.ts';
 import { sortedJson } from '../lib/json.ts';
 import type { Operation } from './routes.ts';
 

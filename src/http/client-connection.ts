@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import type { ClientConnection } from '../engine/confirm.ts';
+import type { ClientConnection } from '../engine/change/confirm.ts';
 
 /** The two ends of the connection that a request came by. */
 export function clientConnectionOf({ raw: { socket } }: FastifyRequest): ClientConnection {

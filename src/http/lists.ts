@@ -1,6 +1,6 @@
-import type { Fields } from '../engine/fields.ts';
-import { isAnswered } from '../engine/record.ts';
-import { compareValues } from '../engine/tables.ts';
+import { compareValues } from '../engine/configuration/tables.ts';
+import type { Fields } from '../engine/declare/fields.ts';
+import { isAnswered } from '../engine/declare/record.ts';
 import { quote } from '../lib/text.ts';
 
 /** What a list request asks for (gaps 1.10). */

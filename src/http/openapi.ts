@@ -1,7 +1,7 @@
-import { confirmWithin, longestConfirm } from '../engine/confirm.ts';
-import type { Field, Fields } from '../engine/fields.ts';
-import { isAnswered, maySend } from '../engine/record.ts';
-import type { Action, Profile, Resource } from '../engine/resource.ts';
+import { confirmWithin, longestConfirm } from '../engine/change/confirm.ts';
+import type { Field, Fields } from '../engine/declare/fields.ts';
+import { isAnswered, maySend } from '../engine/declare/record.ts';
+import type { Action, Profile, Resource } from '../engine/declare/resource.ts';
 import { isObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { Method, Operation, Route } from './routes.ts';
 import { answeredSample, sampleOf, sentSample } from './samples.ts';

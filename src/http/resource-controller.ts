@@ -1,9 +1,9 @@
+import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
+import { invalid, missing, refused } from '../engine/declare/errors.ts';
+import { type Field, type Fields, isRequired } from '../engine/declare/fields.ts';
+import { answered, readSent } from '../engine/declare/record.ts';
+import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type RecordOf, type Scope, type SentOf } from '../engine/declare/resource.ts';
 import type { Engine, RequestContext } from '../engine/engine.ts';
-import { invalid, missing, refused } from '../engine/errors.ts';
-import { type Field, type Fields, isRequired } from '../engine/fields.ts';
-import { answered, readSent } from '../engine/record.ts';
-import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type RecordOf, type Scope, type SentOf } from '../engine/resource.ts';
-import { fieldValue, type Kept } from '../engine/tables.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
 import { type Answer, json, jsonList, jsonText, nothing, sentence } from './answer.ts';

@@ -1,4 +1,4 @@
-import type { Action, Resource, Verb } from '../engine/resource.ts';
+import type { Action, Resource, Verb } from '../engine/declare/resource.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 

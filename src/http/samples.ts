@@ -1,4 +1,4 @@
-import type { Field } from '../engine/fields.ts';
+import type { Field } from '../engine/declare/fields.ts';
 import { isObject, type Json, type JsonObject } from '../lib/json.ts';
 
 /** Values that people send, from the plain to the particular. A field's sample is the first that it takes. */

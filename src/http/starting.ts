@@ -1,5 +1,5 @@
+import type { Resource } from '../engine/declare/resource.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Resource } from '../engine/resource.ts';
 import { type Answer, json } from './answer.ts';
 
 /** Seconds after which a client asks again. */

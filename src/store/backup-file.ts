@@ -1,11 +1,11 @@
 /** The configuration as one file: what is in it, with and without secrets, and how it is read again. */
 import { createHash, randomBytes, scrypt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { IssueList, invalid } from '../engine/errors.ts';
-import type { Field, Fields } from '../engine/fields.ts';
-import { isKept, isRecordOf } from '../engine/record.ts';
-import type { Configuration, RecordOf } from '../engine/resource.ts';
-import { fieldValue, type Kept } from '../engine/tables.ts';
+import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
+import { IssueList, invalid } from '../engine/declare/errors.ts';
+import type { Field, Fields } from '../engine/declare/fields.ts';
+import { isKept, isRecordOf } from '../engine/declare/record.ts';
+import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { isSealed, Seal } from './seal.ts';
 

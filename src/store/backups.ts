@@ -1,11 +1,11 @@
 /** Backups of the configuration as they are asked for beyond the document: `config/backup`, `config/backups` and `config/restore`. */
 
-import type { Backup } from '../engine/configuration-store.ts';
+import type { Backup } from '../engine/configuration/configuration-store.ts';
+import { invalid, missing } from '../engine/declare/errors.ts';
+import { inputOnly, integer, refine, secret, text } from '../engine/declare/fields.ts';
+import { readSent } from '../engine/declare/record.ts';
+import type { Configuration, SentOf } from '../engine/declare/resource.ts';
 import type { Engine, RequestContext } from '../engine/engine.ts';
-import { invalid, missing } from '../engine/errors.ts';
-import { inputOnly, integer, refine, secret, text } from '../engine/fields.ts';
-import { readSent } from '../engine/record.ts';
-import type { Configuration, SentOf } from '../engine/resource.ts';
 import { isObject } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
 import { newBackupSeal, readBackup, writeBackup } from './backup-file.ts';

@@ -10,10 +10,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Kept } from '../engine/configuration/tables.ts';
+import { volumesFolder } from '../engine/declare/formats.ts';
+import type { Configuration } from '../engine/declare/resource.ts';
 import type { Engine, Log } from '../engine/engine.ts';
-import { volumesFolder } from '../engine/formats.ts';
-import type { Configuration } from '../engine/resource.ts';
-import type { Kept } from '../engine/tables.ts';
 import { messageOf } from '../lib/text.ts';
 import { type BackupSeal, newBackupSeal, writeBackup } from './backup-file.ts';
 import { replaceDurably } from './marks.ts';

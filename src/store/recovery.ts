@@ -1,8 +1,8 @@
 /** What can be done about a state folder that the daemon refuses: look, go on with what is there, restore a backup, or begin again. */
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Configuration } from '../engine/resource.ts';
-import type { Kept, RecordChange } from '../engine/tables.ts';
+import type { Kept, RecordChange } from '../engine/configuration/tables.ts';
+import type { Configuration } from '../engine/declare/resource.ts';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 import { readBackup } from './backup-file.ts';

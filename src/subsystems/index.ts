@@ -1,6 +1,6 @@
 /** The contents page of the subsystems. Their order follows from what each comes after. */
-import type { Access } from '../engine/confirm.ts';
-import type { Subsystem } from '../engine/subsystem.ts';
+import type { Access } from '../engine/change/confirm.ts';
+import type { Subsystem } from '../engine/declare/subsystem.ts';
 import { accountsSubsystem } from './accounts/subsystem.ts';
 import { afpSubsystem } from './afp/subsystem.ts';
 import { consoleSubsystem } from './console/subsystem.ts';

@@ -1,6 +1,6 @@
-import type { Facts } from '../engine/facts.ts';
-import { volumeOf } from '../engine/formats.ts';
-import type { Storage } from '../engine/storage-facts.ts';
+import { volumeOf } from '../engine/declare/formats.ts';
+import type { Facts } from '../engine/upkeep/facts.ts';
+import type { Storage } from '../engine/upkeep/storage-facts.ts';
 
 /** Why a folder of a volume cannot be served now, in words, if it cannot. */
 export function absence(folder: string, facts: Facts): string | undefined {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Profile } from '../../src/engine/resource.ts';
+import type { Profile } from '../../src/engine/declare/resource.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 import { behaviour } from './behaviour.ts';
 import { profileRows } from './profile.ts';

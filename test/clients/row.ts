@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Profile } from '../../src/engine/resource.ts';
+import type { Profile } from '../../src/engine/declare/resource.ts';
 import type { Api, ApiAnswer } from '../support/api.ts';
 import type { Appliance } from '../support/appliance.ts';
 

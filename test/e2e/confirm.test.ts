@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemSettings } from '../../src/areas/system/settings.ts';
-import { type ClientConnection, confirmWithin } from '../../src/engine/confirm.ts';
+import { type ClientConnection, confirmWithin } from '../../src/engine/change/confirm.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 
 const nic = { int_name: 'a', int_interface: 'em0', int_ipv4address: '192.0.2.1', int_v4netmaskbit: '24' };

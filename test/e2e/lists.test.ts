@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { compareValues } from '../../src/engine/tables.ts';
+import { compareValues } from '../../src/engine/configuration/tables.ts';
 import { readPage, slice, sorted } from '../../src/http/lists.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 

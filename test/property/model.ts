@@ -1,6 +1,6 @@
 import { catalogue } from '../../src/areas/index.ts';
-import type { Reference } from '../../src/engine/fields.ts';
-import type { Collection, Resource } from '../../src/engine/resource.ts';
+import type { Reference } from '../../src/engine/declare/fields.ts';
+import type { Collection, Resource } from '../../src/engine/declare/resource.ts';
 import { examples } from '../support/examples.ts';
 
 export type Record_ = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Collection } from '../../src/engine/resource.ts';
+import type { Collection } from '../../src/engine/declare/resource.ts';
 import { type Api, Api as Client } from '../support/api.ts';
 import { appliance, GiB, rootPassword } from '../support/appliance.ts';
 import { examples } from '../support/examples.ts';

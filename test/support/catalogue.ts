@@ -1,5 +1,5 @@
 import { catalogue } from '../../src/areas/index.ts';
-import type { Resource } from '../../src/engine/resource.ts';
+import type { Resource } from '../../src/engine/declare/resource.ts';
 import { type Method, type Operation, type Route, routesOf } from '../../src/http/routes.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { lastElement } from '../../src/lib/path.ts';

@@ -1,6 +1,6 @@
-import { failed } from '../../engine/errors.ts';
-import { createOnly, flag, hidden, inputOnly, integer, nullable, readOnly, refine, required, text } from '../../engine/fields.ts';
-import { collection, type View } from '../../engine/resource.ts';
+import { failed } from '../../engine/declare/errors.ts';
+import { createOnly, flag, hidden, inputOnly, integer, nullable, readOnly, refine, required, text } from '../../engine/declare/fields.ts';
+import { collection, type View } from '../../engine/declare/resource.ts';
 import { builtinGroups, madeWhenMissing } from './builtin.ts';
 import { accountNameProblem, nextFreeNumber } from './names.ts';
 

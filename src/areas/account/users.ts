@@ -1,9 +1,9 @@
-import { failed } from '../../engine/errors.ts';
-import type { Facts } from '../../engine/facts.ts';
-import { createOnly, flag, freeObject, hidden, inputOnly, integer, list, nullable, readOnly, reference, refine, required, secret, text } from '../../engine/fields.ts';
-import { loginShell, octal, volumeOf, volumesFolder } from '../../engine/formats.ts';
-import { answered } from '../../engine/record.ts';
-import { action, collection, type Draft, type Operations, type RecordOf, type View } from '../../engine/resource.ts';
+import { failed } from '../../engine/declare/errors.ts';
+import { createOnly, flag, freeObject, hidden, inputOnly, integer, list, nullable, readOnly, reference, refine, required, secret, text } from '../../engine/declare/fields.ts';
+import { loginShell, octal, volumeOf, volumesFolder } from '../../engine/declare/formats.ts';
+import { answered } from '../../engine/declare/record.ts';
+import { action, collection, type Draft, type Operations, type RecordOf, type View } from '../../engine/declare/resource.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { cifsSettings } from '../services/cifs.ts';

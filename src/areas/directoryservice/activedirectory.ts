@@ -1,6 +1,6 @@
-import type { Facts } from '../../engine/facts.ts';
-import { singleton, type Updating, type View } from '../../engine/resource.ts';
-import { mustBeManaged } from '../../engine/takeover.ts';
+import { singleton, type Updating, type View } from '../../engine/declare/resource.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
+import { mustBeManaged } from '../../engine/upkeep/takeover.ts';
 import { cifsSettings } from '../services/cifs.ts';
 import { serviceSwitch } from '../services/services.ts';
 import { isMember } from './domain-access.ts';

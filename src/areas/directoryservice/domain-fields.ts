@@ -1,5 +1,5 @@
-import { choice, type Field, flag, hidden, integer, nullable, readOnly, reference, secret, text } from '../../engine/fields.ts';
-import type { RecordOf, SentOf } from '../../engine/resource.ts';
+import { choice, type Field, flag, hidden, integer, nullable, readOnly, reference, secret, text } from '../../engine/declare/fields.ts';
+import type { RecordOf, SentOf } from '../../engine/declare/resource.ts';
 import { netbiosName } from '../services/cifs.ts';
 import { idmapKinds } from './idmap.ts';
 

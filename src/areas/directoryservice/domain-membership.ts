@@ -1,5 +1,5 @@
-import { invalid } from '../../engine/errors.ts';
-import type { Task, View, Work } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import type { Task, View, Work } from '../../engine/declare/resource.ts';
 import type { DomainAccess, Inquiry } from '../../host/ports/domain.ts';
 import { messageOf } from '../../lib/text.ts';
 import { accessOf, joiningOf } from './domain-access.ts';

@@ -1,4 +1,4 @@
-import type { View } from '../../engine/resource.ts';
+import type { View } from '../../engine/declare/resource.ts';
 import { cifsSettings } from '../services/cifs.ts';
 import type { DomainSettings, domainFields } from './domain-fields.ts';
 import { type IdmapKind, overlap, usedMaps } from './idmap.ts';

@@ -1,6 +1,6 @@
-import { isRecordOf } from '../../engine/record.ts';
-import type { Rule } from '../../engine/rule.ts';
-import { fieldValue } from '../../engine/tables.ts';
+import { fieldValue } from '../../engine/configuration/tables.ts';
+import { isRecordOf } from '../../engine/declare/record.ts';
+import type { Rule } from '../../engine/declare/rule.ts';
 import { cifsSettings } from '../services/cifs.ts';
 import { domainSettings } from './activedirectory.ts';
 import { mapProblems } from './domain-problems.ts';

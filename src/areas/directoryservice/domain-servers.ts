@@ -1,5 +1,5 @@
-import { invalid } from '../../engine/errors.ts';
-import type { Work } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import type { Work } from '../../engine/declare/resource.ts';
 import { placeOf } from './domain-access.ts';
 import type { DomainSent, domainFields } from './domain-fields.ts';
 

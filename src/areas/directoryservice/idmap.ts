@@ -1,7 +1,7 @@
-import { choice, type Field, type Fields, flag, inputOnly, integer, nullable, refine, required, secret, text } from '../../engine/fields.ts';
-import { isRecordOf } from '../../engine/record.ts';
-import { type Collection, collection, type RecordOf, type View } from '../../engine/resource.ts';
-import { fieldValue } from '../../engine/tables.ts';
+import { fieldValue } from '../../engine/configuration/tables.ts';
+import { choice, type Field, type Fields, flag, inputOnly, integer, nullable, refine, required, secret, text } from '../../engine/declare/fields.ts';
+import { isRecordOf } from '../../engine/declare/record.ts';
+import { type Collection, collection, type RecordOf, type View } from '../../engine/declare/resource.ts';
 
 /**
  * How numbers of this machine are found for the accounts of a domain: a collection for each kind of map. Which kind is

@@ -1,5 +1,5 @@
-import { refine, required, secret, text } from '../../engine/fields.ts';
-import { collection } from '../../engine/resource.ts';
+import { refine, required, secret, text } from '../../engine/declare/fields.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { readKeytab } from '../../lib/keytab.ts';
 import { kerberosPrincipal } from './kerberosprincipal.ts';
 

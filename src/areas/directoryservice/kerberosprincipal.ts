@@ -1,5 +1,5 @@
-import { readOnly, reference, text } from '../../engine/fields.ts';
-import { collection } from '../../engine/resource.ts';
+import { readOnly, reference, text } from '../../engine/declare/fields.ts';
+import { collection } from '../../engine/declare/resource.ts';
 
 export const kerberosPrincipal = collection('directoryservice/kerberosprincipal', {
   title: 'Kerberos principal',

@@ -1,5 +1,5 @@
-import { refine, required, text } from '../../engine/fields.ts';
-import { collection } from '../../engine/resource.ts';
+import { refine, required, text } from '../../engine/declare/fields.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { quote, words } from '../../lib/text.ts';
 
 export const kerberosRealm = collection('directoryservice/kerberosrealm', {

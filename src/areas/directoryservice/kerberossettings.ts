@@ -1,5 +1,5 @@
-import { refine, text } from '../../engine/fields.ts';
-import { singleton } from '../../engine/resource.ts';
+import { refine, text } from '../../engine/declare/fields.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 export const kerberosSettings = singleton('directoryservice/kerberossettings', {

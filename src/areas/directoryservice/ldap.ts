@@ -1,7 +1,7 @@
-import { invalid } from '../../engine/errors.ts';
-import { choice, flag, integer, nullable, reference, refine, secret, text } from '../../engine/fields.ts';
-import { configLines } from '../../engine/formats.ts';
-import { type RecordOf, singleton, type View } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { choice, flag, integer, nullable, reference, refine, secret, text } from '../../engine/declare/fields.ts';
+import { configLines } from '../../engine/declare/formats.ts';
+import { type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { type CifsSettings, cifsSettings, netbiosName } from '../services/cifs.ts';
 import { certificateAuthority } from '../system/certificateauthority.ts';

@@ -1,7 +1,7 @@
-import { invalid } from '../../engine/errors.ts';
-import { flag, nullable, refine, text } from '../../engine/fields.ts';
-import { volumePath, volumesFolder } from '../../engine/formats.ts';
-import { type RecordOf, type SentOf, singleton, type View } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { flag, nullable, refine, text } from '../../engine/declare/fields.ts';
+import { volumePath, volumesFolder } from '../../engine/declare/formats.ts';
+import { type RecordOf, type SentOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { contains, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { failed, missing } from '../../engine/errors.ts';
-import { choice, createOnly, type Field, type Fields, field, flag, inputOnly, live, nullable, onMachine, refine, required, text } from '../../engine/fields.ts';
-import { addressOf } from '../../engine/formats.ts';
-import { action, type Checking, collection, type RecordOf, type Step, type View, type World } from '../../engine/resource.ts';
-import type { Rule } from '../../engine/rule.ts';
+import { failed, missing } from '../../engine/declare/errors.ts';
+import { choice, createOnly, type Field, type Fields, field, flag, inputOnly, live, nullable, onMachine, refine, required, text } from '../../engine/declare/fields.ts';
+import { addressOf } from '../../engine/declare/formats.ts';
+import { action, type Checking, collection, type RecordOf, type Step, type View, type World } from '../../engine/declare/resource.ts';
+import type { Rule } from '../../engine/declare/rule.ts';
 import { type Ip, isSameIp, parseIp } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';

@@ -1,7 +1,7 @@
-import { invalid } from '../../engine/errors.ts';
-import { createOnly, flag, hidden, inputOnly, reference, refine, required, text } from '../../engine/fields.ts';
-import { volumePath } from '../../engine/formats.ts';
-import { collection, type Operations, type RecordOf, type SentOf, type Step } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { createOnly, flag, hidden, inputOnly, reference, refine, required, text } from '../../engine/declare/fields.ts';
+import { volumePath } from '../../engine/declare/formats.ts';
+import { collection, type Operations, type RecordOf, type SentOf, type Step } from '../../engine/declare/resource.ts';
 import type { JailMount, RunningJail } from '../../host/ports/jails.ts';
 import { normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';

@@ -1,6 +1,6 @@
-import { failed } from '../../engine/errors.ts';
-import { choice, flag, integer, readOnly, refine, required, text } from '../../engine/fields.ts';
-import { collection, type Draft, type Operations, type RecordOf, type Step, type View } from '../../engine/resource.ts';
+import { failed } from '../../engine/declare/errors.ts';
+import { choice, flag, integer, readOnly, refine, required, text } from '../../engine/declare/fields.ts';
+import { collection, type Draft, type Operations, type RecordOf, type Step, type View } from '../../engine/declare/resource.ts';
 import { mostUnpacked } from '../../host/ports/jails.ts';
 import { quote } from '../../lib/text.ts';
 import { jailsPlace } from './configuration.ts';

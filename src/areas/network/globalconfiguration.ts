@@ -1,7 +1,7 @@
-import type { Facts } from '../../engine/facts.ts';
-import { flag, nullable, readOnly, refine, required, text } from '../../engine/fields.ts';
-import { addressOf, ipAddress } from '../../engine/formats.ts';
-import { singleton, type View } from '../../engine/resource.ts';
+import { flag, nullable, readOnly, refine, required, text } from '../../engine/declare/fields.ts';
+import { addressOf, ipAddress } from '../../engine/declare/formats.ts';
+import { singleton, type View } from '../../engine/declare/resource.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 import { contains, isLinkLocal, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
 import { quote, words } from '../../lib/text.ts';
 import { cifsSettings } from '../services/cifs.ts';

@@ -1,6 +1,6 @@
-import { choice, createOnly, flag, list, live, refine, required, text } from '../../engine/fields.ts';
-import { addressOf } from '../../engine/formats.ts';
-import { collection, type RecordOf, type Saving, type View } from '../../engine/resource.ts';
+import { choice, createOnly, flag, list, live, refine, required, text } from '../../engine/declare/fields.ts';
+import { addressOf } from '../../engine/declare/formats.ts';
+import { collection, type RecordOf, type Saving, type View } from '../../engine/declare/resource.ts';
 import { contains, isLinkLocal, isSameIp, type Network, networkOf, overlap, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
 import { laggMember } from './lagginterfacemembers.ts';
 import { planMedium } from './media.ts';

@@ -1,5 +1,5 @@
-import { choice, hidden, inputOnly, isRequired, list, nullable, readOnly, reference, required, text } from '../../engine/fields.ts';
-import { collection } from '../../engine/resource.ts';
+import { choice, hidden, inputOnly, isRequired, list, nullable, readOnly, reference, required, text } from '../../engine/declare/fields.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { networkInterface } from './interface.ts';
 import { laggMember } from './lagginterfacemembers.ts';
 import { noSuchNic, plugged } from './nics.ts';

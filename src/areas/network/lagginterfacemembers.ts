@@ -1,5 +1,5 @@
-import { integer, onMachine, reference, refine, required, text } from '../../engine/fields.ts';
-import { collection } from '../../engine/resource.ts';
+import { integer, onMachine, reference, refine, required, text } from '../../engine/declare/fields.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { planMedium } from './media.ts';
 import { noSuchNic, plugged } from './nics.ts';
 import { readOptions } from './options.ts';

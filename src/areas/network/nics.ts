@@ -1,4 +1,4 @@
-import type { Facts } from '../../engine/facts.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 import type { Link } from '../../host/ports/network.ts';
 
 /** The names of the devices that records make. */

@@ -1,6 +1,6 @@
-import { refine, required, text } from '../../engine/fields.ts';
-import { ipAddress } from '../../engine/formats.ts';
-import { collection } from '../../engine/resource.ts';
+import { refine, required, text } from '../../engine/declare/fields.ts';
+import { ipAddress } from '../../engine/declare/formats.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { parseIp, parseNetwork } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
 import { networkInterface } from './interface.ts';

@@ -1,5 +1,5 @@
-import { field, good, hidden, integer, nullable, onMachine, reference, refine, required, text, wrong } from '../../engine/fields.ts';
-import { collection, type Draft } from '../../engine/resource.ts';
+import { field, good, hidden, integer, nullable, onMachine, reference, refine, required, text, wrong } from '../../engine/declare/fields.ts';
+import { collection, type Draft } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { networkInterface } from './interface.ts';
 import { laggMember } from './lagginterfacemembers.ts';

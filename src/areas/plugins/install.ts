@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { failed, invalid } from '../../engine/errors.ts';
-import { flag, integer, isRequired, refine, required, text } from '../../engine/fields.ts';
-import { answered, readSent } from '../../engine/record.ts';
-import type { Operations, Step, View, Work } from '../../engine/resource.ts';
+import { failed, invalid } from '../../engine/declare/errors.ts';
+import { flag, integer, isRequired, refine, required, text } from '../../engine/declare/fields.ts';
+import { answered, readSent } from '../../engine/declare/record.ts';
+import type { Operations, Step, View, Work } from '../../engine/declare/resource.ts';
 import { mostBundle } from '../../host/ports/plugins.ts';
 import { isWithin, normalPath, parentOf } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';

@@ -1,8 +1,8 @@
-import { failed } from '../../engine/errors.ts';
-import { choice, type Field, type Fields, field, good, integer, isRequired, list, refine, required, text, wrong } from '../../engine/fields.ts';
-import { port } from '../../engine/formats.ts';
-import { readSent } from '../../engine/record.ts';
-import type { SentOf } from '../../engine/resource.ts';
+import { failed } from '../../engine/declare/errors.ts';
+import { choice, type Field, type Fields, field, good, integer, isRequired, list, refine, required, text, wrong } from '../../engine/declare/fields.ts';
+import { port } from '../../engine/declare/formats.ts';
+import { readSent } from '../../engine/declare/record.ts';
+import type { SentOf } from '../../engine/declare/resource.ts';
 import { isObject } from '../../lib/json.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
 

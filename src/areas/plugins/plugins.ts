@@ -1,7 +1,7 @@
-import { failed, missing } from '../../engine/errors.ts';
-import type { Facts } from '../../engine/facts.ts';
-import { choice, type Fields, flag, hidden, integer, list, live, readOnly, reference, text } from '../../engine/fields.ts';
-import { action, collection, type Operations, type RecordOf, type Step, type View } from '../../engine/resource.ts';
+import { failed, missing } from '../../engine/declare/errors.ts';
+import { choice, type Fields, flag, hidden, integer, list, live, readOnly, reference, text } from '../../engine/declare/fields.ts';
+import { action, collection, type Operations, type RecordOf, type Step, type View } from '../../engine/declare/resource.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 import type { JailMount, Watch } from '../../host/ports/jails.ts';
 import { type PluginStatus, pluginStatuses } from '../../host/ports/plugins.ts';
 import { lastElement } from '../../lib/path.ts';

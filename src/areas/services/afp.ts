@@ -1,6 +1,6 @@
-import { choice, flag, integer, list, nullable, refine, required } from '../../engine/fields.ts';
-import { configLines, ipAddress, userName, volumePath } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { choice, flag, integer, list, nullable, refine, required } from '../../engine/declare/fields.ts';
+import { configLines, ipAddress, userName, volumePath } from '../../engine/declare/formats.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { globalParameters } from './afp-parameters.ts';
 

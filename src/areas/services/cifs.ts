@@ -1,6 +1,6 @@
-import { choice, flag, integer, list, nullable, readOnly, refine, required, text } from '../../engine/fields.ts';
-import { configLines, groupName, ipAddress, octal, userName } from '../../engine/formats.ts';
-import { type RecordOf, singleton } from '../../engine/resource.ts';
+import { choice, flag, integer, list, nullable, readOnly, refine, required, text } from '../../engine/declare/fields.ts';
+import { configLines, groupName, ipAddress, octal, userName } from '../../engine/declare/formats.ts';
+import { type RecordOf, singleton } from '../../engine/declare/resource.ts';
 
 /** Each protocol's place in time, first and last for the name of a family. */
 const protocols = {

@@ -1,4 +1,4 @@
-import type { Facts } from '../../engine/facts.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 
 /**
  * The services one can switch (gaps 8.1) and the programs behind each, by the names Debian's service manager gives

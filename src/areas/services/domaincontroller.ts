@@ -1,6 +1,6 @@
-import { choice, nullable, reference, secret, text } from '../../engine/fields.ts';
-import { ipAddress } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { choice, nullable, reference, secret, text } from '../../engine/declare/fields.ts';
+import { ipAddress } from '../../engine/declare/formats.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 
 export const domainControllerSettings = singleton('services/domaincontroller', {
   title: 'domain controller settings',

@@ -1,5 +1,5 @@
-import { choice, flag, integer, refine, secret, text } from '../../engine/fields.ts';
-import { singleton } from '../../engine/resource.ts';
+import { choice, flag, integer, refine, secret, text } from '../../engine/declare/fields.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 const providers = [

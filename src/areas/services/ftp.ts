@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { choice, flag, integer, nullable, reference, refine, secret, text } from '../../engine/fields.ts';
-import { configLines, port, umask, volumePath } from '../../engine/formats.ts';
-import { type RecordOf, singleton, type View } from '../../engine/resource.ts';
+import { choice, flag, integer, nullable, reference, refine, secret, text } from '../../engine/declare/fields.ts';
+import { configLines, port, umask, volumePath } from '../../engine/declare/formats.ts';
+import { type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { pairOf } from '../system/certificate.ts';
 import { tlsProblem } from '../system/x509.ts';
 

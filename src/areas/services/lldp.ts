@@ -1,5 +1,5 @@
-import { flag, refine, text } from '../../engine/fields.ts';
-import { singleton } from '../../engine/resource.ts';
+import { flag, refine, text } from '../../engine/declare/fields.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 
 export const lldpSettings = singleton('services/lldp', {
   title: 'LLDP settings',

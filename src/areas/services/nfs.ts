@@ -1,6 +1,6 @@
-import { flag, integer, list, nullable, required } from '../../engine/fields.ts';
-import { ipAddress, port } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { flag, integer, list, nullable, required } from '../../engine/declare/fields.ts';
+import { ipAddress, port } from '../../engine/declare/formats.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 import { nfsServerOf } from './daemons.ts';
 
 export const nfsSettings = singleton('services/nfs', {

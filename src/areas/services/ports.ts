@@ -1,5 +1,5 @@
-import type { Draft, Singleton, View } from '../../engine/resource.ts';
-import type { Rule } from '../../engine/rule.ts';
+import type { Draft, Singleton, View } from '../../engine/declare/resource.ts';
+import type { Rule } from '../../engine/declare/rule.ts';
 import { type SwitchName, switchNames } from './daemons.ts';
 import { ftpSettings } from './ftp.ts';
 import { nfsSettings } from './nfs.ts';

@@ -1,5 +1,5 @@
-import { refine } from '../../engine/fields.ts';
-import { configLines } from '../../engine/formats.ts';
+import { refine } from '../../engine/declare/fields.ts';
+import { configLines } from '../../engine/declare/formats.ts';
 import { quote } from '../../lib/text.ts';
 
 type Kind = 'text' | 'flag' | 'number';

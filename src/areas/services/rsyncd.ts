@@ -1,5 +1,5 @@
-import { port } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { port } from '../../engine/declare/formats.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 import { rsyncLines } from './rsync-parameters.ts';
 
 export const rsyncdSettings = singleton('services/rsyncd', {

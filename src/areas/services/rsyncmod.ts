@@ -1,6 +1,6 @@
-import { choice, integer, refine, required, text } from '../../engine/fields.ts';
-import { groupName, hostList, userName, volumePath } from '../../engine/formats.ts';
-import { collection } from '../../engine/resource.ts';
+import { choice, integer, refine, required, text } from '../../engine/declare/fields.ts';
+import { groupName, hostList, userName, volumePath } from '../../engine/declare/formats.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { rsyncLines } from './rsync-parameters.ts';
 

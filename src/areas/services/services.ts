@@ -1,5 +1,5 @@
-import { flag, live, readOnly, text } from '../../engine/fields.ts';
-import { collection, type View } from '../../engine/resource.ts';
+import { flag, live, readOnly, text } from '../../engine/declare/fields.ts';
+import { collection, type View } from '../../engine/declare/resource.ts';
 import { daemonsBehind, type SwitchName, switchNames } from './daemons.ts';
 
 export const serviceSwitch = collection('services/services', {

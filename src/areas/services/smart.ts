@@ -1,6 +1,6 @@
-import { choice, integer } from '../../engine/fields.ts';
-import { mailAddresses } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { choice, integer } from '../../engine/declare/fields.ts';
+import { mailAddresses } from '../../engine/declare/formats.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 
 export const smartSettings = singleton('services/smart', {
   title: 'SMART settings',

@@ -1,5 +1,5 @@
-import { choice, flag, integer, nullable, refine, secret, text } from '../../engine/fields.ts';
-import { singleton } from '../../engine/resource.ts';
+import { choice, flag, integer, nullable, refine, secret, text } from '../../engine/declare/fields.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 import { snmpLines } from './snmp-directives.ts';
 
 /** The protocol makes keys of pass phrases, and of shorter ones none. */

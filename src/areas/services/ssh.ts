@@ -1,6 +1,6 @@
-import { choice, type Field, flag, hidden, list, nullable, onMachine, readOnly, refine, secret, text } from '../../engine/fields.ts';
-import { configLines, port } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { choice, type Field, flag, hidden, list, nullable, onMachine, readOnly, refine, secret, text } from '../../engine/declare/fields.ts';
+import { configLines, port } from '../../engine/declare/formats.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 import type { Files } from '../../host/ports/files.ts';
 import { quote } from '../../lib/text.ts';
 import { newKeyFiles } from './openssh.ts';

@@ -1,6 +1,6 @@
-import { flag, refine, text } from '../../engine/fields.ts';
-import { ipAddress, port, umask, userName, volumePath } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { flag, refine, text } from '../../engine/declare/fields.ts';
+import { ipAddress, port, umask, userName, volumePath } from '../../engine/declare/formats.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 import { quote, sentenceList, words } from '../../lib/text.ts';
 
 /** What may be added, of the arguments that tftpd-hpa knows; the others are settings. */

@@ -1,6 +1,6 @@
-import { choice, flag, integer, nullable, refine, required, secret, text } from '../../engine/fields.ts';
-import { configLines, mailAddresses, port } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { choice, flag, integer, nullable, refine, required, secret, text } from '../../engine/declare/fields.ts';
+import { configLines, mailAddresses, port } from '../../engine/declare/formats.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 /** Drivers of Debian's packages nut-server, nut-snmp, nut-ipmi, nut-xml, nut-modbus and nut-i2c. */

@@ -1,6 +1,6 @@
-import { choice, nullable, reference, secret, text } from '../../engine/fields.ts';
-import { port } from '../../engine/formats.ts';
-import { type RecordOf, singleton, type View } from '../../engine/resource.ts';
+import { choice, nullable, reference, secret, text } from '../../engine/declare/fields.ts';
+import { port } from '../../engine/declare/formats.ts';
+import { type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { type Pair, pairOf } from '../system/certificate.ts';
 import { tlsProblem } from '../system/x509.ts';
 

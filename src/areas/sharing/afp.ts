@@ -1,6 +1,6 @@
-import { flag, integer, refine, required, secret, text } from '../../engine/fields.ts';
-import { hostList, octal, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
-import { collection, type RecordOf } from '../../engine/resource.ts';
+import { flag, integer, refine, required, secret, text } from '../../engine/declare/fields.ts';
+import { hostList, octal, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
+import { collection, type RecordOf } from '../../engine/declare/resource.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote, words } from '../../lib/text.ts';
 import { afpLines } from '../services/afp.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { choice, flag, list, nullable, readOnly, reference, refine, required, text } from '../../engine/fields.ts';
-import { configLines, hostList, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
-import { collection } from '../../engine/resource.ts';
+import { choice, flag, list, nullable, readOnly, reference, refine, required, text } from '../../engine/declare/fields.ts';
+import { configLines, hostList, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { isWithin, lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { covers, snapshotTask } from '../storage/task.ts';

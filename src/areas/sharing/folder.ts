@@ -1,4 +1,4 @@
-import type { Plan } from '../../engine/resource.ts';
+import type { Plan } from '../../engine/declare/resource.ts';
 import { folderStep } from '../storage/folders.ts';
 
 /** Owner and group may do everything, others may read. */

@@ -1,7 +1,7 @@
-import type { Facts } from '../../engine/facts.ts';
-import { flag, refine, required, text } from '../../engine/fields.ts';
-import { volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
-import { collection, type RecordOf } from '../../engine/resource.ts';
+import { flag, refine, required, text } from '../../engine/declare/fields.ts';
+import { volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
+import { collection, type RecordOf } from '../../engine/declare/resource.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 import { makeShareFolder } from './folder.ts';
 
 /** The account and the group that the server works as. */

@@ -1,7 +1,7 @@
-import { invalid, refused } from '../../engine/errors.ts';
-import { choice, createOnly, field, good, inputOnly, integer, list, live, nullable, required, text } from '../../engine/fields.ts';
-import { size } from '../../engine/formats.ts';
-import { ActionAnswer, type AnswerOf, action, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/resource.ts';
+import { invalid, refused } from '../../engine/declare/errors.ts';
+import { choice, createOnly, field, good, inputOnly, integer, list, live, nullable, required, text } from '../../engine/declare/fields.ts';
+import { size } from '../../engine/declare/formats.ts';
+import { ActionAnswer, type AnswerOf, action, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/declare/resource.ts';
 import { HostError } from '../../host/ports/index.ts';
 import type { Dataset, DatasetProperty, DatasetSettings } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';

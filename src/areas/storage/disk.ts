@@ -1,6 +1,6 @@
-import { missing } from '../../engine/errors.ts';
-import { integer, live, nullable, text } from '../../engine/fields.ts';
-import { hosted, type Operations, type SentOf } from '../../engine/resource.ts';
+import { missing } from '../../engine/declare/errors.ts';
+import { integer, live, nullable, text } from '../../engine/declare/fields.ts';
+import { hosted, type Operations, type SentOf } from '../../engine/declare/resource.ts';
 import type { Disk } from '../../host/ports/disks.ts';
 import { quote } from '../../lib/text.ts';
 import { diskRecord, diskSettings, identifierOf, settingsFor } from './disks.ts';

@@ -1,8 +1,8 @@
 /** What can be done to the encryption of a volume (gaps 11.3). */
 import { randomBytes } from 'node:crypto';
-import { failed, invalid, refused } from '../../engine/errors.ts';
-import { choice, type Fields, field, flag, good, inputOnly, isRequired, list, secret, text, wrong } from '../../engine/fields.ts';
-import { type Action, action, type Operations, type World } from '../../engine/resource.ts';
+import { failed, invalid, refused } from '../../engine/declare/errors.ts';
+import { choice, type Fields, field, flag, good, inputOnly, isRequired, list, secret, text, wrong } from '../../engine/declare/fields.ts';
+import { type Action, action, type Operations, type World } from '../../engine/declare/resource.ts';
 import { user } from '../account/users.ts';
 import { daemonsBehind } from '../services/daemons.ts';
 import { changeKey, type Encrypted, encryptionOf, forgetKey, hasPassphrase, holdKey, keyOf, machineBytes, markLocked, openBy, unloadKey, writeSlots } from './keys.ts';

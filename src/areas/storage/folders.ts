@@ -1,4 +1,4 @@
-import type { Step } from '../../engine/resource.ts';
+import type { Step } from '../../engine/declare/resource.ts';
 import type { Files } from '../../host/ports/files.ts';
 import { isWithin } from '../../lib/path.ts';
 

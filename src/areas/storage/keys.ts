@@ -1,9 +1,9 @@
 /** The keys of encrypted volumes: where they are found, and the steps that change them. */
 import { randomBytes } from 'node:crypto';
-import { failed } from '../../engine/errors.ts';
-import { hidden, secret, text } from '../../engine/fields.ts';
-import { collection, type Operations, type Step, type View, type Work, type World } from '../../engine/resource.ts';
-import type { StartProgress } from '../../engine/startup.ts';
+import { failed } from '../../engine/declare/errors.ts';
+import { hidden, secret, text } from '../../engine/declare/fields.ts';
+import { collection, type Operations, type Step, type View, type Work, type World } from '../../engine/declare/resource.ts';
+import type { StartProgress } from '../../engine/upkeep/startup.ts';
 import type { Host } from '../../host/ports/index.ts';
 import { type KeySlots, keysOpenedBy, newSlots, readSlots, type Secret, settled, slotsText, wrapped } from './keyslots.ts';
 import { findVolume, importPool, type Volume, volumeRecord } from './volumes.ts';

@@ -1,7 +1,7 @@
 /** What is done to the devices of a volume, and to the volume as a whole (gaps 11.3). */
-import { Fault, failed, invalid, refused } from '../../engine/errors.ts';
-import { type Fields, flag, inputOnly, required, text } from '../../engine/fields.ts';
-import { type Action, action, type Operations, type Step, type World } from '../../engine/resource.ts';
+import { Fault, failed, invalid, refused } from '../../engine/declare/errors.ts';
+import { type Fields, flag, inputOnly, required, text } from '../../engine/declare/fields.ts';
+import { type Action, action, type Operations, type Step, type World } from '../../engine/declare/resource.ts';
 import type { Host } from '../../host/ports/index.ts';
 import type { Pool, PoolDevice, PoolGroup } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';

@@ -1,7 +1,7 @@
-import { IssueList } from '../../engine/errors.ts';
-import { choice, type Field, flag, isRequired, required } from '../../engine/fields.ts';
-import { groupName, octal, userName, volumeOf, volumePath, volumesFolder } from '../../engine/formats.ts';
-import { action, collection, type SentOf, type World } from '../../engine/resource.ts';
+import { IssueList } from '../../engine/declare/errors.ts';
+import { choice, type Field, flag, isRequired, required } from '../../engine/declare/fields.ts';
+import { groupName, octal, userName, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
+import { action, collection, type SentOf, type World } from '../../engine/declare/resource.ts';
 import type { Permissions } from '../../host/ports/files.ts';
 
 const fields = {

@@ -1,6 +1,6 @@
-import { Fault, failed, invalid } from '../../engine/errors.ts';
-import type { Field, Use } from '../../engine/fields.ts';
-import type { Step } from '../../engine/resource.ts';
+import { Fault, failed, invalid } from '../../engine/declare/errors.ts';
+import type { Field, Use } from '../../engine/declare/fields.ts';
+import type { Step } from '../../engine/declare/resource.ts';
 import { HostError } from '../../host/ports/index.ts';
 import type { Dataset, DatasetProperty, DatasetSettings } from '../../host/ports/zfs.ts';
 

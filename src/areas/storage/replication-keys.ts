@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { hidden, secret, text } from '../../engine/fields.ts';
-import { collection } from '../../engine/resource.ts';
+import { hidden, secret, text } from '../../engine/declare/fields.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { newKeyFiles } from '../services/openssh.ts';
 
 /** The key by which this machine shows other machines who it is. It has no address of its own. */

@@ -1,5 +1,5 @@
-import { refused } from '../../engine/errors.ts';
-import type { Operations, Step } from '../../engine/resource.ts';
+import { refused } from '../../engine/declare/errors.ts';
+import type { Operations, Step } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { sshSettings } from '../services/ssh.ts';
 

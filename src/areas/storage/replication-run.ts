@@ -1,4 +1,4 @@
-import { JobFailure } from '../../engine/jobs.ts';
+import { JobFailure } from '../../engine/upkeep/jobs.ts';
 import type { Compressor, Remote, Replication } from '../../host/ports/replication.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { showSize } from '../../lib/size.ts';

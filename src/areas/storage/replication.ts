@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { invalid } from '../../engine/errors.ts';
-import { choice, createOnly, flag, inputOnly, integer, live, nullable, refine, required, secret, text } from '../../engine/fields.ts';
-import { minutesOf, port, timeOfDay, userName } from '../../engine/formats.ts';
-import type { Job } from '../../engine/jobs.ts';
-import { action, collection, type Due, type Operations, type RecordOf, type SentOf, type Task, type World } from '../../engine/resource.ts';
-import { timeIn } from '../../engine/schedule.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { choice, createOnly, flag, inputOnly, integer, live, nullable, refine, required, secret, text } from '../../engine/declare/fields.ts';
+import { minutesOf, port, timeOfDay, userName } from '../../engine/declare/formats.ts';
+import { action, collection, type Due, type Operations, type RecordOf, type SentOf, type Task, type World } from '../../engine/declare/resource.ts';
+import { timeIn } from '../../engine/declare/schedule.ts';
+import type { Job } from '../../engine/upkeep/jobs.ts';
 import { compressors, type Paired, type Remote } from '../../host/ports/replication.ts';
 import { quote } from '../../lib/text.ts';
 import { keyFile, knownHostsFile } from './replication-files.ts';

@@ -1,7 +1,7 @@
-import { field, flag, good, integer, required, text } from '../../engine/fields.ts';
-import { cronField, schedule } from '../../engine/formats.ts';
-import { collection, type Draft, type RecordOf, type Task } from '../../engine/resource.ts';
-import { scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
+import { field, flag, good, integer, required, text } from '../../engine/declare/fields.ts';
+import { cronField, schedule } from '../../engine/declare/formats.ts';
+import { collection, type Draft, type RecordOf, type Task } from '../../engine/declare/resource.ts';
+import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
 import { quote } from '../../lib/text.ts';
 import { volumeRecord } from './volumes.ts';
 

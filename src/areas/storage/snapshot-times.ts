@@ -1,5 +1,5 @@
-import { minutesOf } from '../../engine/formats.ts';
-import { type SparseSchedule, timeIn } from '../../engine/schedule.ts';
+import { minutesOf } from '../../engine/declare/formats.ts';
+import { type SparseSchedule, timeIn } from '../../engine/declare/schedule.ts';
 
 /** What a periodic task says of its times. */
 export interface SnapshotTimes {

@@ -1,7 +1,7 @@
-import { Fault, refused } from '../../engine/errors.ts';
-import { choice, createOnly, flag, inputOnly, integer, live, refine, required, text } from '../../engine/fields.ts';
-import { type AnswerOf, action, hosted, type Operations, type SentOf, type Step } from '../../engine/resource.ts';
-import type { KnownSnapshot } from '../../engine/snapshot-index.ts';
+import { Fault, refused } from '../../engine/declare/errors.ts';
+import { choice, createOnly, flag, inputOnly, integer, live, refine, required, text } from '../../engine/declare/fields.ts';
+import { type AnswerOf, action, hosted, type Operations, type SentOf, type Step } from '../../engine/declare/resource.ts';
+import type { KnownSnapshot } from '../../engine/upkeep/snapshot-index.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { gone } from './properties.ts';

@@ -1,4 +1,4 @@
-import type { Draft } from '../../engine/resource.ts';
+import type { Draft } from '../../engine/declare/resource.ts';
 import { replicationTask } from './replication.ts';
 import { scrubTask } from './scrub.ts';
 import { snapshotTask } from './task.ts';

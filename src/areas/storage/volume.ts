@@ -1,7 +1,7 @@
-import { failed, IssueList } from '../../engine/errors.ts';
-import { choice, field, flag, good, inputOnly, integer, list, live, refine, sometimes, text, wrong } from '../../engine/fields.ts';
-import { volumesFolder } from '../../engine/formats.ts';
-import { action, hosted, type Profile, type Scope, type Step, type World } from '../../engine/resource.ts';
+import { failed, IssueList } from '../../engine/declare/errors.ts';
+import { choice, field, flag, good, inputOnly, integer, list, live, refine, sometimes, text, wrong } from '../../engine/declare/fields.ts';
+import { volumesFolder } from '../../engine/declare/formats.ts';
+import { action, hosted, type Profile, type Scope, type Step, type World } from '../../engine/declare/resource.ts';
 import type { Host } from '../../host/ports/index.ts';
 import type { DiskGroup, PoolSpec } from '../../host/ports/zfs.ts';
 import { groupKinds } from '../../host/ports/zfs.ts';

@@ -1,6 +1,6 @@
-import { failed, invalid } from '../../engine/errors.ts';
-import { field, inputOnly, live, required, sometimes, text, wrong } from '../../engine/fields.ts';
-import { type AnswerOf, action, hosted, type Operations, type Scope, type World } from '../../engine/resource.ts';
+import { failed, invalid } from '../../engine/declare/errors.ts';
+import { field, inputOnly, live, required, sometimes, text, wrong } from '../../engine/declare/fields.ts';
+import { type AnswerOf, action, hosted, type Operations, type Scope, type World } from '../../engine/declare/resource.ts';
 import type { GroupKind, ImportableGroup, ImportablePool } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 import { encryptionOf, machineBytes, openBy } from './keys.ts';

@@ -1,7 +1,7 @@
-import { missing } from '../../engine/errors.ts';
-import { readOnly, text } from '../../engine/fields.ts';
-import { volumesFolder } from '../../engine/formats.ts';
-import { collection, type Draft, type RecordOf, type Step, type World } from '../../engine/resource.ts';
+import { missing } from '../../engine/declare/errors.ts';
+import { readOnly, text } from '../../engine/declare/fields.ts';
+import { volumesFolder } from '../../engine/declare/formats.ts';
+import { collection, type Draft, type RecordOf, type Step, type World } from '../../engine/declare/resource.ts';
 import type { Dataset, Pool } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 

@@ -1,7 +1,7 @@
-import { invalid, missing, refused } from '../../engine/errors.ts';
-import { choice, createOnly, flag, inputOnly, integer, live, nullable, refine, required, text } from '../../engine/fields.ts';
-import { size } from '../../engine/formats.ts';
-import { type AnswerOf, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/resource.ts';
+import { invalid, missing, refused } from '../../engine/declare/errors.ts';
+import { choice, createOnly, flag, inputOnly, integer, live, nullable, refine, required, text } from '../../engine/declare/fields.ts';
+import { size } from '../../engine/declare/formats.ts';
+import { type AnswerOf, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/declare/resource.ts';
 import type { Dataset, DatasetSettings } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 import { blaming, changeStep, compressions, dedups, gone, newSettings, open, settingsOf, syncs } from './properties.ts';

@@ -1,5 +1,5 @@
-import { choice, flag, integer, readOnly, text } from '../../engine/fields.ts';
-import { singleton } from '../../engine/resource.ts';
+import { choice, flag, integer, readOnly, text } from '../../engine/declare/fields.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 
 export const advancedSettings = singleton('system/advanced', {
   title: 'advanced settings',

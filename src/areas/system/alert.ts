@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { flag, live, required, text } from '../../engine/fields.ts';
-import { action, collection, type Health, hosted, type Operations, type RecordOf, type Scope, type View, type World } from '../../engine/resource.ts';
+import { flag, live, required, text } from '../../engine/declare/fields.ts';
+import { action, collection, type Health, hosted, type Operations, type RecordOf, type Scope, type View, type World } from '../../engine/declare/resource.ts';
 import { showSize } from '../../lib/size.ts';
 import { sentenceList } from '../../lib/text.ts';
 import { domainSettings } from '../directoryservice/activedirectory.ts';

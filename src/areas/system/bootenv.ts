@@ -1,6 +1,6 @@
-import { missing, refused } from '../../engine/errors.ts';
-import { createOnly, inputOnly, live, required, text } from '../../engine/fields.ts';
-import { type AnswerOf, action, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/resource.ts';
+import { missing, refused } from '../../engine/declare/errors.ts';
+import { createOnly, inputOnly, live, required, text } from '../../engine/declare/fields.ts';
+import { type AnswerOf, action, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/declare/resource.ts';
 import type { BootEnvironment, BootEnvironments } from '../../host/ports/boot-environments.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';

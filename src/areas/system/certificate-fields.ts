@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { invalid } from '../../engine/errors.ts';
-import { choice, type Field, field, flag, good, integer, list, nullable, readOnly, refine, required, secret, text, wrong } from '../../engine/fields.ts';
-import type { SentOf } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { choice, type Field, field, flag, good, integer, list, nullable, readOnly, refine, required, secret, text, wrong } from '../../engine/declare/fields.ts';
+import type { SentOf } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { belongsTo, type Description, describe, digests, keyLengthOf, keyLengths, pemOfKey, readChain, readKey, type Subject, wordsOf } from './x509.ts';
 

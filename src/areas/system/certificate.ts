@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { flag, hidden, live, nullable, reference, required } from '../../engine/fields.ts';
-import { action, collection, type View } from '../../engine/resource.ts';
+import { flag, hidden, live, nullable, reference, required } from '../../engine/declare/fields.ts';
+import { action, collection, type View } from '../../engine/declare/resource.ts';
 import { fieldsOf, importFields, issuers, ownFields, readImport, recordFields, requestFields, subjectOf } from './certificate-fields.ts';
 import { path as authorityPath, certificateAuthority, forgetOne, signedBy, signedByAuthority } from './certificateauthority.ts';
 import { distinguishedName, isSelfSigned, issue, newKey, request, type Subject, wordsOf } from './x509.ts';

@@ -1,6 +1,6 @@
-import { invalid } from '../../engine/errors.ts';
-import { flag, hidden, integer, live, nullable, readOnly, reference, required, text } from '../../engine/fields.ts';
-import { action, collection, type Draft } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { flag, hidden, integer, live, nullable, readOnly, reference, required, text } from '../../engine/declare/fields.ts';
+import { action, collection, type Draft } from '../../engine/declare/resource.ts';
 import { fieldsOf, importFields, issuers, ownFields, readImport, recordFields, subjectOf } from './certificate-fields.ts';
 import { isAuthorityCertificate, isSelfSigned, issue, newKey, type Signer } from './x509.ts';
 

@@ -1,4 +1,4 @@
-import { action, type Configuration, collection } from '../../engine/resource.ts';
+import { action, type Configuration, collection } from '../../engine/declare/resource.ts';
 import { user } from '../account/users.ts';
 
 /** It keeps nothing: the configuration is all the records. Backups are beyond the document. */

@@ -1,4 +1,4 @@
-import { action, collection } from '../../engine/resource.ts';
+import { action, collection } from '../../engine/declare/resource.ts';
 
 /** Where the archive is fetched, beside the interface (gaps 16). */
 export const debugDownload = '/system/debug/download/';

@@ -1,6 +1,6 @@
-import { choice, flag, nullable, refine, secret, text } from '../../engine/fields.ts';
-import { port } from '../../engine/formats.ts';
-import { singleton } from '../../engine/resource.ts';
+import { choice, flag, nullable, refine, secret, text } from '../../engine/declare/fields.ts';
+import { port } from '../../engine/declare/formats.ts';
+import { singleton } from '../../engine/declare/resource.ts';
 
 export const emailSettings = singleton('system/email', {
   title: 'email settings',

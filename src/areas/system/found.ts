@@ -1,8 +1,9 @@
 /** What was found on the machine when Holdfast was installed, as it is asked for beyond the document: `GET found`. */
+
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Engine, RequestContext } from '../../engine/engine.ts';
-import { backupsFolder } from '../../engine/originals.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
-import { activeServices, unmanagedSubsystem } from '../../engine/takeover.ts';
+import { backupsFolder } from '../../engine/plan/originals.ts';
+import { activeServices, unmanagedSubsystem } from '../../engine/upkeep/takeover.ts';
 import { group } from '../account/groups.ts';
 import { user } from '../account/users.ts';
 import { volumeRecord } from '../storage/volumes.ts';

@@ -1,4 +1,4 @@
-import type { World } from '../../engine/resource.ts';
+import type { World } from '../../engine/declare/resource.ts';
 import { domainSettings } from '../directoryservice/activedirectory.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
 import { cifsSettings } from '../services/cifs.ts';

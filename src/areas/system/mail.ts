@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import type { emailSettings } from './email.ts';
 
 export interface MailMessage {

@@ -1,5 +1,5 @@
-import { choice, integer, required, text } from '../../engine/fields.ts';
-import { collection, type RecordOf } from '../../engine/resource.ts';
+import { choice, integer, required, text } from '../../engine/declare/fields.ts';
+import { collection, type RecordOf } from '../../engine/declare/resource.ts';
 import { isObject } from '../../lib/json.ts';
 
 /** What another program of the machine said last about something, as long as it should be looked at. */

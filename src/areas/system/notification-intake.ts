@@ -1,5 +1,5 @@
+import type { View } from '../../engine/declare/resource.ts';
 import type { Engine, Log } from '../../engine/engine.ts';
-import type { View } from '../../engine/resource.ts';
 import { messageOf } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
 import { smartSettings } from '../services/smart.ts';

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
-import { invalid } from '../../engine/errors.ts';
-import { flag, inputOnly, integer, required, text } from '../../engine/fields.ts';
-import { collection } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { flag, inputOnly, integer, required, text } from '../../engine/declare/fields.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 const server = (ntp_address: string) => ({ ntp_address, ntp_maxpoll: 9 });

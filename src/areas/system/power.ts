@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Fields } from '../../engine/fields.ts';
-import { type Action, action, collection, type Operations } from '../../engine/resource.ts';
+import type { Fields } from '../../engine/declare/fields.ts';
+import { type Action, action, collection, type Operations } from '../../engine/declare/resource.ts';
 
 /** Milliseconds in which the answer finds its way to the client. */
 const farewell = 1000;

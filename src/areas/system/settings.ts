@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { choice, field, flag, good, hidden, nullable, reference, refine, text, wrong } from '../../engine/fields.ts';
-import { port } from '../../engine/formats.ts';
-import { action, type RecordOf, singleton, type View } from '../../engine/resource.ts';
-import { machineZone } from '../../engine/schedule.ts';
+import { choice, field, flag, good, hidden, nullable, reference, refine, text, wrong } from '../../engine/declare/fields.ts';
+import { port } from '../../engine/declare/formats.ts';
+import { action, type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
+import { machineZone } from '../../engine/declare/schedule.ts';
 import type { Endpoint } from '../../host/ports/web.ts';
 import { quote } from '../../lib/text.ts';
 import { certificate, type Pair, pairOf } from './certificate.ts';

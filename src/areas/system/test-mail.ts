@@ -1,7 +1,7 @@
+import { failed, invalid } from '../../engine/declare/errors.ts';
+import { required, text } from '../../engine/declare/fields.ts';
+import { readSent } from '../../engine/declare/record.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { failed, invalid } from '../../engine/errors.ts';
-import { required, text } from '../../engine/fields.ts';
-import { readSent } from '../../engine/record.ts';
 import { messageOf } from '../../lib/text.ts';
 import { emailSettings } from './email.ts';
 import { sendMail } from './mail.ts';

@@ -1,6 +1,6 @@
-import { invalid } from '../../engine/errors.ts';
-import { choice, flag, hidden, nullable, refine, required, text } from '../../engine/fields.ts';
-import { collection, type Draft } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { choice, flag, hidden, nullable, refine, required, text } from '../../engine/declare/fields.ts';
+import { collection, type Draft } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 export const tunable = collection('system/tunable', {

@@ -1,6 +1,6 @@
-import { refused } from '../../engine/errors.ts';
-import { text } from '../../engine/fields.ts';
-import { action, collection, type Operations } from '../../engine/resource.ts';
+import { refused } from '../../engine/declare/errors.ts';
+import { text } from '../../engine/declare/fields.ts';
+import { action, collection, type Operations } from '../../engine/declare/resource.ts';
 import type { Update } from '../../host/ports/machine.ts';
 
 /** It keeps nothing: the machine's packages tell. */

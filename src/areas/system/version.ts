@@ -1,5 +1,5 @@
 import { arch } from 'node:process';
-import { action, collection } from '../../engine/resource.ts';
+import { action, collection } from '../../engine/declare/resource.ts';
 
 /** What programs look for before they speak this interface (clients-need V15): the system whose interface it is, and its line. */
 const name = 'FreeNAS';

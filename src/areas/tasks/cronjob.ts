@@ -1,8 +1,8 @@
-import { flag, required, text } from '../../engine/fields.ts';
-import { schedule, userName } from '../../engine/formats.ts';
-import { keptOutput } from '../../engine/jobs.ts';
-import { action, collection } from '../../engine/resource.ts';
-import { scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
+import { flag, required, text } from '../../engine/declare/fields.ts';
+import { schedule, userName } from '../../engine/declare/formats.ts';
+import { action, collection } from '../../engine/declare/resource.ts';
+import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
+import { keptOutput } from '../../engine/upkeep/jobs.ts';
 import { cronTableCommand, longestCronCommand } from '../../lib/cron.ts';
 
 export const cronJob = collection(

@@ -1,7 +1,7 @@
-import { invalid } from '../../engine/errors.ts';
-import { choice, flag, nullable, required, text } from '../../engine/fields.ts';
-import { volumePath } from '../../engine/formats.ts';
-import { collection } from '../../engine/resource.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { choice, flag, nullable, required, text } from '../../engine/declare/fields.ts';
+import { volumePath } from '../../engine/declare/formats.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 export const startScript = collection('tasks/initshutdown', {

@@ -1,10 +1,10 @@
 import { isIPv6 } from 'node:net';
-import { invalid } from '../../engine/errors.ts';
-import { choice, flag, inputOnly, refine, required, text } from '../../engine/fields.ts';
-import { port, schedule, userName, volumePath, volumesFolder } from '../../engine/formats.ts';
-import { JobFailure, keptOutput } from '../../engine/jobs.ts';
-import { action, collection, type Operations, type SentOf, type Task } from '../../engine/resource.ts';
-import { scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
+import { invalid } from '../../engine/declare/errors.ts';
+import { choice, flag, inputOnly, refine, required, text } from '../../engine/declare/fields.ts';
+import { port, schedule, userName, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
+import { action, collection, type Operations, type SentOf, type Task } from '../../engine/declare/resource.ts';
+import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
+import { JobFailure, keptOutput } from '../../engine/upkeep/jobs.ts';
 import type { Host } from '../../host/ports/index.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';

@@ -1,5 +1,5 @@
-import { cronNumbers } from '../../engine/formats.ts';
-import type { Schedule } from '../../engine/schedule.ts';
+import { cronNumbers } from '../../engine/declare/formats.ts';
+import type { Schedule } from '../../engine/declare/schedule.ts';
 import { smartdPattern } from '../../lib/smartd.ts';
 
 /** What of a test smartd has to know. */

@@ -1,7 +1,7 @@
-import { choice, list, onMachine, refine, required, text } from '../../engine/fields.ts';
-import { hourlySchedule } from '../../engine/formats.ts';
-import { collection } from '../../engine/resource.ts';
-import { type Schedule, scheduleOf, scheduleProblem } from '../../engine/schedule.ts';
+import { choice, list, onMachine, refine, required, text } from '../../engine/declare/fields.ts';
+import { hourlySchedule } from '../../engine/declare/formats.ts';
+import { collection } from '../../engine/declare/resource.ts';
+import { type Schedule, scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
 import { quote } from '../../lib/text.ts';
 import { identifierOf } from '../storage/disks.ts';
 import { expressionFor, longestExpression } from './smart-expression.ts';

@@ -1,10 +1,10 @@
 import { group } from '../../areas/account/groups.ts';
 import { smbFileLine } from '../../areas/account/hashes.ts';
 import { user } from '../../areas/account/users.ts';
-import type { Facts } from '../../engine/facts.ts';
-import { noShell } from '../../engine/formats.ts';
-import type { RecordOf, View } from '../../engine/resource.ts';
-import type { Checker, Subsystem } from '../../engine/subsystem.ts';
+import { noShell } from '../../engine/declare/formats.ts';
+import type { RecordOf, View } from '../../engine/declare/resource.ts';
+import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 import type { UserSpec } from '../../host/ports/accounts.ts';
 import { lines } from '../../lib/text.ts';
 import { smbPasswordFile } from '../samba/paths.ts';

@@ -1,6 +1,6 @@
 import type { afpSettings } from '../../areas/services/afp.ts';
 import type { AfpShare } from '../../areas/sharing/afp.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { lines, words } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof afpSettings.fields>;

@@ -1,8 +1,8 @@
 import { afpSettings } from '../../areas/services/afp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { type AfpShare, afpShare } from '../../areas/sharing/afp.ts';
-import type { Facts } from '../../engine/facts.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 import { quote } from '../../lib/text.ts';
 import { renderedOnce } from '../groups.ts';
 import { absence, volumesOf } from '../volumes.ts';

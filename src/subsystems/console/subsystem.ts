@@ -1,5 +1,5 @@
 import { advancedSettings } from '../../areas/system/advanced.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { lines } from '../../lib/text.ts';
 
 const folder = '/etc/systemd/system';

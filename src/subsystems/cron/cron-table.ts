@@ -1,6 +1,6 @@
 import type { cronJob } from '../../areas/tasks/cronjob.ts';
-import type { RecordOf } from '../../engine/resource.ts';
-import { cronLine, scheduleOf } from '../../engine/schedule.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
+import { cronLine, scheduleOf } from '../../engine/declare/schedule.ts';
 import { cronTableCommand } from '../../lib/cron.ts';
 import { lines } from '../../lib/text.ts';
 

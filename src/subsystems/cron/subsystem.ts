@@ -1,5 +1,5 @@
 import { cronJob } from '../../areas/tasks/cronjob.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { quote } from '../../lib/text.ts';
 import { cronTable } from './cron-table.ts';
 

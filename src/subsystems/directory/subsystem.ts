@@ -3,7 +3,7 @@ import { isMember } from '../../areas/directoryservice/domain-access.ts';
 import { ldapSettings, serverOf } from '../../areas/directoryservice/ldap.ts';
 import { nisSettings } from '../../areas/directoryservice/nis.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
-import type { DesiredService, Subsystem } from '../../engine/subsystem.ts';
+import type { DesiredService, Subsystem } from '../../engine/declare/subsystem.ts';
 import { isStandalone } from '../local.ts';
 import { authorityFile, nslcdConf } from './nslcd-conf.ts';
 import { nsswitchConf } from './nsswitch-conf.ts';

@@ -1,5 +1,5 @@
 import { diskRecord, settingsFor } from '../../areas/storage/disks.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { hdparmConf } from './hdparm-conf.ts';
 
 export const disksSubsystem: Subsystem = {

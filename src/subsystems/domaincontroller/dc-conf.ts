@@ -1,5 +1,5 @@
 import type { domainControllerSettings } from '../../areas/services/domaincontroller.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof domainControllerSettings.fields>;

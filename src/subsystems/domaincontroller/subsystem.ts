@@ -1,6 +1,6 @@
 import { domainControllerSettings } from '../../areas/services/domaincontroller.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { isStandalone } from '../local.ts';
 import { confFile, dcConf, dcUnit, wishes, wishesFile } from './dc-conf.ts';
 

@@ -1,6 +1,6 @@
 import { dynamicDnsSettings } from '../../areas/services/dynamicdns.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import type { Checker, Subsystem } from '../../engine/subsystem.ts';
+import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import { configFile, domainsOf, inadynConf, inadynUnit } from './inadyn-conf.ts';
 
 export const dynamicDnsSubsystem: Subsystem = {

@@ -1,7 +1,7 @@
 import { group } from '../../areas/account/groups.ts';
 import { noHome, user } from '../../areas/account/users.ts';
-import { volumesFolder } from '../../engine/formats.ts';
-import type { View } from '../../engine/resource.ts';
+import { volumesFolder } from '../../engine/declare/formats.ts';
+import type { View } from '../../engine/declare/resource.ts';
 import { lines } from '../../lib/text.ts';
 
 /** The folder of who may see nothing but a home folder, and has none. */

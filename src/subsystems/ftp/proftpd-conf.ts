@@ -1,5 +1,5 @@
 import type { ftpSettings } from '../../areas/services/ftp.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { withoutMacros } from '../../lib/macros.ts';
 import { lines } from '../../lib/text.ts';
 

@@ -8,7 +8,7 @@ import { iscsiTargetGroup } from '../../areas/services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.ts';
 import { spaceWarnings } from '../../areas/services/iscsi/thresholds.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { saysNothing } from '../local.ts';
 import { targetModel } from './target-model.ts';
 

@@ -3,7 +3,7 @@ import { type Jail, jail } from '../../areas/jails/jails.ts';
 import { type JailMountPoint, jailMountPoint } from '../../areas/jails/mountpoints.ts';
 import { jailTemplate } from '../../areas/jails/templates.ts';
 import { bundleMount, plugin } from '../../areas/plugins/plugins.ts';
-import type { DesiredFile, Subsystem } from '../../engine/subsystem.ts';
+import type { DesiredFile, Subsystem } from '../../engine/declare/subsystem.ts';
 import { type JailMount, jailService } from '../../host/ports/jails.ts';
 import { pluginService } from '../../host/ports/plugins.ts';
 import { lines } from '../../lib/text.ts';

@@ -1,6 +1,6 @@
 import type { kerberosRealm } from '../../areas/directoryservice/kerberosrealm.ts';
 import type { kerberosSettings } from '../../areas/directoryservice/kerberossettings.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { lines, words } from '../../lib/text.ts';
 
 export type Realm = Omit<RecordOf<typeof kerberosRealm.fields>, 'id'>;

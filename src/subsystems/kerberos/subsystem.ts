@@ -4,7 +4,7 @@ import type { DomainSettings } from '../../areas/directoryservice/domain-fields.
 import { kerberosKeytab } from '../../areas/directoryservice/kerberoskeytab.ts';
 import { kerberosRealm } from '../../areas/directoryservice/kerberosrealm.ts';
 import { kerberosSettings } from '../../areas/directoryservice/kerberossettings.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { krb5Conf, type Realm } from './krb5-conf.ts';
 
 /** The keytabs by their names, for programs that are told of one. The machine's own in a domain is Samba's, at /etc/krb5.keytab. */

@@ -1,6 +1,6 @@
 import type { advancedSettings } from '../../areas/system/advanced.ts';
 import type { tunable } from '../../areas/system/tunable.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { lines } from '../../lib/text.ts';
 
 type Tunable = RecordOf<typeof tunable.fields>;

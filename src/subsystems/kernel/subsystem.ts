@@ -1,6 +1,6 @@
 import { advancedSettings } from '../../areas/system/advanced.ts';
 import { tunable } from '../../areas/system/tunable.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { autotuneConf, autotuneFile, autotuneService, grubCfg, modprobeConf, sysctlConf } from './kernel-files.ts';
 
 /** What the kernel is told at its start. What the running kernel is told is a step of the change (`areas/system/tunable.ts`). */

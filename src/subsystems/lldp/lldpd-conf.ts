@@ -1,5 +1,5 @@
 import type { lldpSettings } from '../../areas/services/lldp.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof lldpSettings.fields>;

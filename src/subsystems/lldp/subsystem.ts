@@ -1,6 +1,6 @@
 import { lldpSettings } from '../../areas/services/lldp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { saysNothing } from '../local.ts';
 import { lldpdConf, lldpdDefaults } from './lldpd-conf.ts';
 

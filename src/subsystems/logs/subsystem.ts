@@ -1,6 +1,6 @@
 import { syslogLevels, syslogTarget, systemSettings } from '../../areas/system/settings.ts';
-import type { RecordOf } from '../../engine/resource.ts';
-import type { Checker, Subsystem } from '../../engine/subsystem.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
+import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import { lines } from '../../lib/text.ts';
 
 const service = 'holdfast-syslog';

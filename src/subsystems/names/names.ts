@@ -1,5 +1,5 @@
 import type { networkSettings } from '../../areas/network/globalconfiguration.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { lines, words } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof networkSettings.fields>;

@@ -1,5 +1,5 @@
 import { networkSettings } from '../../areas/network/globalconfiguration.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { lines } from '../../lib/text.ts';
 import { hostsFile, nameServers, resolvConf, resolvedConf } from './names.ts';
 import { proxyApt, proxyEnvironment, proxyProfile } from './proxy.ts';

@@ -4,8 +4,8 @@ import { lagg } from '../../areas/network/lagg.ts';
 import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
 import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
-import type { Access } from '../../engine/confirm.ts';
-import type { Facts } from '../../engine/facts.ts';
+import type { Access } from '../../engine/change/confirm.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 import { contains, type Ip, isSameIp, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { type LinkPlan, planLinks } from './links.ts';
 

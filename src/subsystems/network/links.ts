@@ -5,7 +5,7 @@ import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
 import { type LinkOptions, optionsOf } from '../../areas/network/options.ts';
 import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
-import type { RecordOf, View } from '../../engine/resource.ts';
+import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import { isLinkLocal, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { Towards } from './towards.ts';
 

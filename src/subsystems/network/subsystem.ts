@@ -5,7 +5,7 @@ import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
 import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
 import { daemonsOf, switchNames } from '../../areas/services/daemons.ts';
-import type { DesiredFile, DesiredLink, Subsystem } from '../../engine/subsystem.ts';
+import type { DesiredFile, DesiredLink, Subsystem } from '../../engine/declare/subsystem.ts';
 import { type Network, showNetwork } from '../../lib/ip.ts';
 import { words } from '../../lib/text.ts';
 import { type LinkPlan, planLinks } from './links.ts';

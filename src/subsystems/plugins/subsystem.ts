@@ -1,5 +1,5 @@
 import { plugin } from '../../areas/plugins/plugins.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { descriptionOf, pluginService, pluginsFolder } from '../../host/ports/plugins.ts';
 import { pluginDescription, pluginUnit } from './plugin-unit.ts';
 

@@ -1,7 +1,7 @@
 import { replicationTask } from '../../areas/storage/replication.ts';
 import { keyFile, knownHostsFile } from '../../areas/storage/replication-files.ts';
 import { replicationKey } from '../../areas/storage/replication-keys.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { knownHosts } from './known-hosts.ts';
 
 export const replicationSubsystem: Subsystem = {

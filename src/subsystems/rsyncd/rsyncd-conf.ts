@@ -1,6 +1,6 @@
 import type { rsyncdSettings } from '../../areas/services/rsyncd.ts';
 import type { rsyncModule } from '../../areas/services/rsyncmod.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { withoutMacros, wordJoiner } from '../../lib/macros.ts';
 import { lines, words } from '../../lib/text.ts';
 

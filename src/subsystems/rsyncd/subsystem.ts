@@ -1,7 +1,7 @@
 import { rsyncdSettings } from '../../areas/services/rsyncd.ts';
 import { rsyncModule } from '../../areas/services/rsyncmod.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { quote } from '../../lib/text.ts';
 import { absence } from '../volumes.ts';
 import { globalLines, moduleLines } from './rsyncd-conf.ts';

@@ -1,6 +1,6 @@
 import { authorityOf, controllersOf, protectionOf, workgroupOf } from '../../areas/directoryservice/domain-access.ts';
 import type { DomainSettings } from '../../areas/directoryservice/domain-fields.ts';
-import type { View } from '../../engine/resource.ts';
+import type { View } from '../../engine/declare/resource.ts';
 import { lines } from '../../lib/text.ts';
 import { idmapOptions } from './idmap-conf.ts';
 

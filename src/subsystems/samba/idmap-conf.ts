@@ -11,8 +11,8 @@ import {
   type UsedMap,
   usedMaps,
 } from '../../areas/directoryservice/idmap.ts';
-import type { Fields } from '../../engine/fields.ts';
-import type { Collection, RecordOf, View } from '../../engine/resource.ts';
+import type { Fields } from '../../engine/declare/fields.ts';
+import type { Collection, RecordOf, View } from '../../engine/declare/resource.ts';
 
 type Option = readonly [name: string, value: string | number | boolean];
 

@@ -1,5 +1,5 @@
 import type { cifsShare } from '../../areas/sharing/cifs.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 
 type Share = RecordOf<typeof cifsShare.fields>;
 

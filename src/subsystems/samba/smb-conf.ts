@@ -1,6 +1,6 @@
 import type { cifsSettings } from '../../areas/services/cifs.ts';
 import type { cifsShare } from '../../areas/sharing/cifs.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { withoutMacros, wordJoiner } from '../../lib/macros.ts';
 import { lines, words } from '../../lib/text.ts';
 import { modulesOf } from './modules.ts';

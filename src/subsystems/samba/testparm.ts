@@ -1,4 +1,4 @@
-import type { Checker } from '../../engine/subsystem.ts';
+import type { Checker } from '../../engine/declare/subsystem.ts';
 
 /** testparm answers 0 for much that is wrong; these lines of its standard error are refusals all the same. */
 const refusals = /^Unknown parameter encountered|^Global parameter .* found in service section|is not boolean|^ERROR/;

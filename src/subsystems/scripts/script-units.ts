@@ -1,5 +1,5 @@
 import type { startScript } from '../../areas/tasks/initshutdown.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { unitWord } from '../../lib/systemd.ts';
 import { lines } from '../../lib/text.ts';
 

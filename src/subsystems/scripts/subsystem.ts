@@ -1,6 +1,6 @@
 import { daemonsOf, switchNames } from '../../areas/services/daemons.ts';
 import { startScript } from '../../areas/tasks/initshutdown.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { type Moment, postinitUnit, preinitUnit, shutdownUnit, startDropIn, unitName } from './script-units.ts';
 
 /** What the scripts of a start run before, and those of an end too. */

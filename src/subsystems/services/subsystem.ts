@@ -1,6 +1,6 @@
 import { daemonsOf, type SwitchName, switchNames } from '../../areas/services/daemons.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 
 /** Switches whose programs have a unit of their own. */
 const servedElsewhere: readonly SwitchName[] = [

@@ -1,7 +1,7 @@
 import type { smartSettings } from '../../areas/services/smart.ts';
 import { type DiskSettings, identifierOf } from '../../areas/storage/disks.ts';
 import { expressionFor, type TimedTest } from '../../areas/tasks/smart-expression.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import type { Disk } from '../../host/ports/disks.ts';
 import { lines, words } from '../../lib/text.ts';
 

@@ -2,7 +2,7 @@ import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { smartSettings } from '../../areas/services/smart.ts';
 import { diskRecord, identifierOf, settingsFor } from '../../areas/storage/disks.ts';
 import { smartTest } from '../../areas/tasks/smarttest.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { quote } from '../../lib/text.ts';
 import { smartdConf, smartdDefaults, smartdUnit } from './smartd-conf.ts';
 

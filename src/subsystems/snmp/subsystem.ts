@@ -1,6 +1,6 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { snmpSettings } from '../../areas/services/snmp.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { saysNothing } from '../local.ts';
 import { snmpdConf, snmpdUnit } from './snmpd-conf.ts';
 

@@ -1,6 +1,6 @@
 import { keyKinds, type sshSettings } from '../../areas/services/ssh.ts';
-import type { RecordOf } from '../../engine/resource.ts';
-import type { DesiredFile } from '../../engine/subsystem.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
+import type { DesiredFile } from '../../engine/declare/subsystem.ts';
 import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof sshSettings.fields>;

@@ -1,6 +1,6 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { sshSettings } from '../../areas/services/ssh.ts';
-import type { Checker, DesiredFile, Subsystem } from '../../engine/subsystem.ts';
+import type { Checker, DesiredFile, Subsystem } from '../../engine/declare/subsystem.ts';
 import { saysNothing } from '../local.ts';
 import { configFile, dropIn, givenKeyFile, keyFiles, sshdConfig } from './sshd-config.ts';
 

@@ -1,6 +1,6 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { tftpSettings } from '../../areas/services/tftp.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { isPackagedTftp } from '../local.ts';
 import { absence } from '../volumes.ts';
 import { tftpdUnit } from './tftpd-unit.ts';

@@ -1,5 +1,5 @@
 import type { tftpSettings } from '../../areas/services/tftp.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { unitWord } from '../../lib/systemd.ts';
 import { lines, words } from '../../lib/text.ts';
 

@@ -1,5 +1,5 @@
 import type { ntpServer } from '../../areas/system/ntpserver.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { lines } from '../../lib/text.ts';
 
 type Server = RecordOf<typeof ntpServer.fields>;

@@ -1,5 +1,5 @@
 import { ntpServer } from '../../areas/system/ntpserver.ts';
-import type { Checker, Subsystem } from '../../engine/subsystem.ts';
+import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import { saysNothing } from '../local.ts';
 import { chronyConf } from './chrony-conf.ts';
 

@@ -1,6 +1,6 @@
 import { driverOf, type upsSettings } from '../../areas/services/ups.ts';
 import { upsEventNames } from '../../areas/system/notice.ts';
-import type { RecordOf } from '../../engine/resource.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof upsSettings.fields>;

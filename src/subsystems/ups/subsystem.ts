@@ -1,6 +1,6 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { upsSettings } from '../../areas/services/ups.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { driverUnit, enumeratorUnit, folder, isServer, monitorUnit, nutConf, serverUnit, upsConf, upsdConf, upsdUsers, upsmonConf, upsschedConf } from './nut-conf.ts';
 
 const driver = 'holdfast-ups-driver';

@@ -1,7 +1,7 @@
 import { certificate } from '../../areas/system/certificate.ts';
 import { entrancesOf, systemSettings } from '../../areas/system/settings.ts';
-import type { Access } from '../../engine/confirm.ts';
-import type { Subsystem } from '../../engine/subsystem.ts';
+import type { Access } from '../../engine/change/confirm.ts';
+import type { Subsystem } from '../../engine/declare/subsystem.ts';
 
 /** After the network, whose addresses the doors are opened on. */
 export const webSubsystem: Subsystem = {

@@ -3,8 +3,8 @@ import { type WebdavSettings, webdavPair, webdavSettings } from '../../areas/ser
 import { type WebdavShare, webdavShare } from '../../areas/sharing/webdav.ts';
 import { certificate } from '../../areas/system/certificate.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
-import type { Facts } from '../../engine/facts.ts';
-import type { Checker, Subsystem } from '../../engine/subsystem.ts';
+import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
+import type { Facts } from '../../engine/upkeep/facts.ts';
 import { quote } from '../../lib/text.ts';
 import { absence } from '../volumes.ts';
 import { httpdFile, secretFiles, serverPart, sharePart, stagedWord, usersFile, webdavService, webdavServiceFile } from './httpd-conf.ts';

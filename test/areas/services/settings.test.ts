@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
-import { readSent } from '../../../src/engine/record.ts';
-import type { SentOf } from '../../../src/engine/resource.ts';
+import { readSent } from '../../../src/engine/declare/record.ts';
+import type { SentOf } from '../../../src/engine/declare/resource.ts';
 import { freshConfiguration } from '../../subsystems/support/configuration.ts';
 import { ecPair, rsaPair } from './pairs.ts';
 

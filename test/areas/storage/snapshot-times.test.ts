@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lifetimeOf, type SnapshotTimes, snapshotFormat, snapshotName, timetableOf } from '../../../src/areas/storage/snapshot-times.ts';
-import { nextRun, timeIn } from '../../../src/engine/schedule.ts';
+import { nextRun, timeIn } from '../../../src/engine/declare/schedule.ts';
 
 const plain: SnapshotTimes = { task_begin: '09:00:00', task_end: '18:00:00', task_interval: 60, task_repeat_unit: 'weekly', task_byweekday: '1,2,3,4,5' };
 

@@ -5,9 +5,9 @@ import { alertsOf } from '../../../src/areas/system/alert.ts';
 import { certificate } from '../../../src/areas/system/certificate.ts';
 import { certificateAuthority } from '../../../src/areas/system/certificateauthority.ts';
 import { notice } from '../../../src/areas/system/notice.ts';
-import { LayeredDraft } from '../../../src/engine/draft.ts';
-import type { Health } from '../../../src/engine/resource.ts';
-import { Tables } from '../../../src/engine/tables.ts';
+import { LayeredDraft } from '../../../src/engine/configuration/draft.ts';
+import { Tables } from '../../../src/engine/configuration/tables.ts';
+import type { Health } from '../../../src/engine/declare/resource.ts';
 import { machine } from '../../subsystems/support/configuration.ts';
 
 const GiB = 1024 ** 3;

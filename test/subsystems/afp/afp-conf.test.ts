@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { afpSettings } from '../../../src/areas/services/afp.ts';
 import { afpShare } from '../../../src/areas/sharing/afp.ts';
-import type { SentOf } from '../../../src/engine/resource.ts';
+import type { SentOf } from '../../../src/engine/declare/resource.ts';
 import { afpSubsystem } from '../../../src/subsystems/afp/subsystem.ts';
 import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 

@@ -7,8 +7,8 @@ import { laggMember } from '../../../src/areas/network/lagginterfacemembers.ts';
 import { staticRoute } from '../../../src/areas/network/staticroute.ts';
 import { vlan } from '../../../src/areas/network/vlan.ts';
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
-import { LayeredDraft } from '../../../src/engine/draft.ts';
-import { Tables } from '../../../src/engine/tables.ts';
+import { LayeredDraft } from '../../../src/engine/configuration/draft.ts';
+import { Tables } from '../../../src/engine/configuration/tables.ts';
 import { networkSubsystem } from '../../../src/subsystems/network/subsystem.ts';
 import { fileOf, machine } from '../support/configuration.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ldapSettings } from '../../../src/areas/directoryservice/ldap.ts';
-import type { SentOf } from '../../../src/engine/resource.ts';
+import type { SentOf } from '../../../src/engine/declare/resource.ts';
 import { sambaSubsystem } from '../../../src/subsystems/samba/subsystem.ts';
 import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 

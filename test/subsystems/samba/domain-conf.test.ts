@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
 import type { DomainSettings } from '../../../src/areas/directoryservice/domain-fields.ts';
 import { idmapAd, idmapAutorid, idmapHash, idmapNss, idmapRid, idmapScript, idmapTdb } from '../../../src/areas/directoryservice/idmap.ts';
-import type { SentOf } from '../../../src/engine/resource.ts';
+import type { SentOf } from '../../../src/engine/declare/resource.ts';
 import { sambaSubsystem } from '../../../src/subsystems/samba/subsystem.ts';
 import { machine as alone, fileOf, freshConfiguration } from '../support/configuration.ts';
 

@@ -41,12 +41,12 @@ import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
 import { startScript } from '../../../src/areas/tasks/initshutdown.ts';
 import { rsyncTask } from '../../../src/areas/tasks/rsync.ts';
 import { smartTest } from '../../../src/areas/tasks/smarttest.ts';
-import { LayeredDraft } from '../../../src/engine/draft.ts';
-import type { Facts } from '../../../src/engine/facts.ts';
-import type { Collection, Singleton } from '../../../src/engine/resource.ts';
-import { SnapshotIndex } from '../../../src/engine/snapshot-index.ts';
-import type { Desired } from '../../../src/engine/subsystem.ts';
-import { Tables } from '../../../src/engine/tables.ts';
+import { LayeredDraft } from '../../../src/engine/configuration/draft.ts';
+import { Tables } from '../../../src/engine/configuration/tables.ts';
+import type { Collection, Singleton } from '../../../src/engine/declare/resource.ts';
+import type { Desired } from '../../../src/engine/declare/subsystem.ts';
+import type { Facts } from '../../../src/engine/upkeep/facts.ts';
+import { SnapshotIndex } from '../../../src/engine/upkeep/snapshot-index.ts';
 import type { Dataset, Pool } from '../../../src/host/ports/zfs.ts';
 
 const pool = (name: string): Pool => ({ name, guid: '1', health: 'ONLINE', size: 1, allocated: 0, free: 1, upgraded: true, scan: undefined, groups: [] });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { webdavSettings } from '../../../src/areas/services/webdav.ts';
 import { webdavShare } from '../../../src/areas/sharing/webdav.ts';
-import type { SentOf } from '../../../src/engine/resource.ts';
+import type { SentOf } from '../../../src/engine/declare/resource.ts';
 import { webdavSubsystem } from '../../../src/subsystems/webdav/subsystem.ts';
 import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 

@@ -1,5 +1,5 @@
-import { integer, refine, required, secret, text } from '../../../engine/fields.ts';
-import { collection, type RecordOf, type View } from '../../../engine/resource.ts';
+import { integer, refine, required, secret, text } from '../../../engine/declare/fields.ts';
+import { collection, type RecordOf, type View } from '../../../engine/declare/resource.ts';
 
 const secretText = (description: string) =>
   refine(secret(text({ description, max: 16, untrimmed: true })), (value) => (value !== '' && value.length < 12 ? 'A secret has 12 to 16 characters.' : undefined));

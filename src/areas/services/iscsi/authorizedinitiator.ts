@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { integer, nullable, refine, text } from '../../../engine/fields.ts';
-import { collection, type View } from '../../../engine/resource.ts';
+import { integer, nullable, refine, text } from '../../../engine/declare/fields.ts';
+import { collection, type View } from '../../../engine/declare/resource.ts';
 import { quote } from '../../../lib/text.ts';
 import { blankSeparated } from './names.ts';
 

@@ -1,5 +1,5 @@
-import { invalid } from '../../../engine/errors.ts';
-import type { Step } from '../../../engine/resource.ts';
+import { invalid } from '../../../engine/declare/errors.ts';
+import type { Step } from '../../../engine/declare/resource.ts';
 
 interface Within {
   /** The folder of the volume. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { choice, field, flag, good, inputOnly, integer, nullable, readOnly, required, text, wrong } from '../../../engine/fields.ts';
-import { volumeOf, volumesFolder } from '../../../engine/formats.ts';
-import { type Checking, type Collection, collection, type RecordOf, type Saving } from '../../../engine/resource.ts';
+import { choice, field, flag, good, inputOnly, integer, nullable, readOnly, required, text, wrong } from '../../../engine/declare/fields.ts';
+import { volumeOf, volumesFolder } from '../../../engine/declare/formats.ts';
+import { type Checking, type Collection, collection, type RecordOf, type Saving } from '../../../engine/declare/resource.ts';
 import { isWithin, normalPath, parentOf } from '../../../lib/path.ts';
 import { parseSize } from '../../../lib/size.ts';
 import { quote } from '../../../lib/text.ts';

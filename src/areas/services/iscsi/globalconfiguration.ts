@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { integer, nullable, refine, required, text } from '../../../engine/fields.ts';
-import { singleton } from '../../../engine/resource.ts';
+import { integer, nullable, refine, required, text } from '../../../engine/declare/fields.ts';
+import { singleton } from '../../../engine/declare/resource.ts';
 import { quote } from '../../../lib/text.ts';
 import { blankSeparated } from './names.ts';
 

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
-import type { Facts } from '../../../engine/facts.ts';
-import { choice, field, good, integer, list, nullable, readOnly, required, text, wrong } from '../../../engine/fields.ts';
-import { collection, type View } from '../../../engine/resource.ts';
+import { choice, field, good, integer, list, nullable, readOnly, required, text, wrong } from '../../../engine/declare/fields.ts';
+import { collection, type View } from '../../../engine/declare/resource.ts';
+import type { Facts } from '../../../engine/upkeep/facts.ts';
 import { quote, sentenceList } from '../../../lib/text.ts';
 import { authMethods, authProblem } from './authcredential.ts';
 

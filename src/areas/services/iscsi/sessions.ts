@@ -1,5 +1,5 @@
-import { invalid } from '../../../engine/errors.ts';
-import type { Plan } from '../../../engine/resource.ts';
+import { invalid } from '../../../engine/declare/errors.ts';
+import type { Plan } from '../../../engine/declare/resource.ts';
 import { sentenceList } from '../../../lib/text.ts';
 
 /**

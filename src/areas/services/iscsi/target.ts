@@ -1,5 +1,5 @@
-import { nullable, refine, required, text } from '../../../engine/fields.ts';
-import { collection } from '../../../engine/resource.ts';
+import { nullable, refine, required, text } from '../../../engine/declare/fields.ts';
+import { collection } from '../../../engine/declare/resource.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
 import { isTooLong, nameOnWire } from './names.ts';
 import { mustBeUnused } from './sessions.ts';

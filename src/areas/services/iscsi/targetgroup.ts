@@ -1,5 +1,5 @@
-import { choice, field, good, integer, nullable, readOnly, reference, required, text } from '../../../engine/fields.ts';
-import { collection } from '../../../engine/resource.ts';
+import { choice, field, good, integer, nullable, readOnly, reference, required, text } from '../../../engine/declare/fields.ts';
+import { collection } from '../../../engine/declare/resource.ts';
 import { authMethods, authProblem } from './authcredential.ts';
 
 const groupNumber = nullable(integer({ description: 'Number of the group of credentials that opens the target; null and -1 are none.', min: 1, max: 65535 }));

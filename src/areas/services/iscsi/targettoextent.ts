@@ -1,5 +1,5 @@
-import { integer, nullable, reference, required } from '../../../engine/fields.ts';
-import { collection, type View } from '../../../engine/resource.ts';
+import { integer, nullable, reference, required } from '../../../engine/declare/fields.ts';
+import { collection, type View } from '../../../engine/declare/resource.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
 import { nameOnWire } from './names.ts';
 import { mustBeUnused } from './sessions.ts';

@@ -1,0 +1,155 @@
+import { messageOf } from '../../lib/text.ts';
+import type { ConfigurationStore } from '../configuration/configuration-store.ts';
+import type { LayeredDraft } from '../configuration/draft.ts';
+import type { RecordChange, Tables } from '../configuration/tables.ts';
+import { Fault, refused } from '../declare/errors.ts';
+import type { Step } from '../declare/resource.ts';
+import type { Log, RequestContext } from '../engine.ts';
+import type { EventBus } from '../upkeep/events.ts';
+import type { Facts } from '../upkeep/facts.ts';
+import { type Access, type ClientConnection, confirmWithin, cutsOff, type Provisional } from './confirm.ts';
+
+interface ConfirmationParts {
+  /** What callers' ways in depend on. */
+  readonly accesses: readonly Access[];
+  readonly tables: Tables;
+  readonly facts: () => Facts;
+  /** Over what is kept now. */
+  readonly draft: () => LayeredDraft;
+  readonly store: ConfigurationStore;
+  readonly log: Log;
+  readonly events: EventBus;
+  readonly now: () => number;
+  /** Takes the change back by the way of every other: checked, applied, kept. */
+  readonly takeBack: (title: string, context: RequestContext, it: Provisional) => Promise<void>;
+}
+
+/** The one change that waits to be confirmed, if there is one, and its way back. */
+export class Confirmation {
+  readonly #parts: ConfirmationParts;
+  #waiting: { readonly it: Provisional; readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
+  #closing = false;
+
+  constructor(parts: ConfirmationParts) {
+    this.#parts = parts;
+  }
+
+  close(): void {
+    this.#closing = true;
+    clearTimeout(this.#waiting?.timer);
+  }
+
+  get waiting(): Provisional | undefined {
+    return this.#waiting?.it;
+  }
+
+  /** Whether a change has to be confirmed. What waits to be confirmed is not built upon. */
+  demand(title: string, context: RequestContext, changes: readonly RecordChange[], draft: LayeredDraft, step: Step | undefined): Provisional | undefined {
+    const { accesses, tables, facts, now } = this.#parts;
+    const it = this.waiting;
+    const paths = new Set(it?.changes.map(({ resource }) => resource.path));
+    if (it !== undefined && changes.some(({ resource }) => paths.has(resource.path)))
+      throw refused(`An earlier change waits to be confirmed until ${timeOf(it.until)}: ${it.title}. Until then nothing is built upon it.`);
+    const { connection, confirmWithin: asked, request } = context;
+    if (asked === 0 || changes.length === 0) return undefined;
+    if (asked !== undefined && step !== undefined)
+      throw refused(`Only a change of the configuration alone can go back by itself, and this one does more: ${step.title}. Leave out confirm_within.`);
+    const cuts = connection !== undefined && cutsOff(accesses, changes, connection, tables, draft, facts());
+    if (!cuts && asked === undefined) return undefined;
+    if (it !== undefined) throw refused(`An earlier change waits to be confirmed until ${timeOf(it.until)}, and only one can: ${it.title}.`);
+    return { title, request, until: now() + (asked ?? confirmWithin) * 1000, cuts, changes };
+  }
+
+  /** From now on a change has to be confirmed, or none has. */
+  waitFor(provisional: Provisional | 'none' | undefined): void {
+    if (provisional === undefined) return;
+    this.#end();
+    if (provisional === 'none') return;
+    this.#rest(provisional, provisional.until - this.#parts.now());
+    const { title, request } = provisional;
+    const until = timeOf(provisional.until);
+    this.#parts.log.warn({ request, until }, `to be confirmed: ${title}`);
+    this.#parts.events.emit('change.provisional', { title, request, until });
+  }
+
+  /**
+   * A request with a right credential came. It confirms what waits when it shows that the changed way carries both
+   * ways: `since` is when the connection was made or last answered, so that what was sent was also heard.
+   */
+  heard(connection: ClientConnection | undefined, since: number): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined || since < waiting.since) return;
+    const { it } = waiting;
+    const { accesses, tables, facts, store, log, events } = this.#parts;
+    if (it.cuts) {
+      if (connection === undefined) return;
+      const before = this.#parts.draft();
+      before.restore(it.changes);
+      if (!cutsOff(accesses, it.changes, connection, before, tables, facts())) return;
+    }
+    try {
+      store.commit([], [], new Map(), 'none');
+    } catch (error) {
+      // A request that only reads must not fail because of this. The next one may confirm it.
+      if (!(error instanceof Fault)) throw error;
+      log.warn({ request: it.request, error: error.message }, `could not be confirmed: ${it.title}`);
+      return;
+    }
+    this.#end();
+    log.info({ request: it.request }, `confirmed: ${it.title}`);
+    events.emit('change.confirmed', { title: it.title, request: it.request });
+  }
+
+  /** Nobody can confirm what was applied before the daemon or the machine ended: it goes back before the subsystems see it. */
+  takeBackAtStart(it: Provisional | undefined): void {
+    if (it === undefined) return;
+    const { tables, store, log, events, now } = this.#parts;
+    const draft = this.#parts.draft();
+    draft.restore(it.changes);
+    const changes = draft.changes();
+    const title = `take back at the start, for nobody confirmed it: ${it.title}`;
+    try {
+      store.commit([{ at: timeOf(now()), actor: 'holdfast', request: it.request, title, changes }], changes, draft.sequences(), 'none');
+    } catch (error) {
+      // The machine follows what was before all the same; the next start takes it back in the store too.
+      if (!(error instanceof Fault)) throw error;
+      log.error({ request: it.request, error: error.message }, `could not be kept: ${title}`);
+    }
+    tables.apply(changes, draft.sequences());
+    log.warn({ request: it.request }, title);
+    events.emit('change.reverted', { title: it.title, request: it.request, reason: 'the daemon or the machine ended before it was confirmed' });
+  }
+
+  #rest(it: Provisional, milliseconds: number): void {
+    const timer = setTimeout(() => void this.#goBack(it), Math.max(0, milliseconds));
+    timer.unref();
+    this.#waiting = { it, since: performance.now(), timer };
+  }
+
+  /** One that fails is tried again. */
+  async #goBack(it: Provisional): Promise<void> {
+    const waiting = this.#waiting;
+    if (this.#closing || waiting?.it !== it) return;
+    // It is too late to confirm it.
+    this.#waiting = { ...waiting, since: Number.POSITIVE_INFINITY };
+    const { takeBack, log, events } = this.#parts;
+    const context = { actor: 'holdfast', request: it.request };
+    try {
+      await takeBack(`take back, for nobody confirmed it: ${it.title}`, context, it);
+      events.emit('change.reverted', { title: it.title, request: it.request, reason: 'nobody confirmed it in time' });
+    } catch (error) {
+      log.error({ ...context, error: messageOf(error) }, `could not be taken back: ${it.title}`);
+      events.emit('undo.failed', { title: it.title, reason: messageOf(error) });
+      this.#rest(it, 5000);
+    }
+  }
+
+  #end(): void {
+    clearTimeout(this.#waiting?.timer);
+    this.#waiting = undefined;
+  }
+}
+
+function timeOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

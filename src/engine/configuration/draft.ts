@@ -1,0 +1,404 @@
+import { isDeepStrictEqual } from 'node:util';
+import { IssueList, type Issues, invalid, missing, refused } from '../declare/errors.ts';
+import { type Field, type Fields, isRequired } from '../declare/fields.ts';
+import { isKept, isRecordOf } from '../declare/record.ts';
+import type { Collection, Configuration, Draft, Plan, RecordOf, SentOf, Singleton, Step, Task } from '../declare/resource.ts';
+import type { Facts } from '../upkeep/facts.ts';
+import { fieldValue, groupNumber, type Kept, placeOf, type RecordChange, regroup, type Table, type Tables } from './tables.ts';
+
+/** Who refers to whom: the path of a collection to the fields that hold its ids. */
+export type References = ReadonlyMap<string, readonly { readonly from: Kept; readonly name: string; readonly field: Field }[]>;
+
+/** A write, and how to take it back. */
+interface Write {
+  takeBack(): void;
+  readonly change?: RecordChange;
+}
+
+/** Where a draft stood, to come back to when the change laid over it turns out wrong. */
+export interface Mark {
+  readonly journal: number;
+  readonly first: number;
+  readonly last: number;
+  readonly tasks: number;
+}
+
+/**
+ * Changes laid over the tables. Several requests' changes can follow one another in one draft: `mark` before each and
+ * `rewind` when it has issues.
+ */
+export class LayeredDraft implements Draft {
+  readonly facts: Facts;
+  issues = new IssueList();
+  readonly firstSteps: Step[] = [];
+  readonly lastSteps: Step[] = [];
+  readonly tasks: Task[] = [];
+  readonly plan: Plan = {
+    first: (step) => void this.firstSteps.push(step),
+    last: (step) => void this.lastSteps.push(step),
+    afterwards: (task) => void this.tasks.push(task),
+  };
+  readonly #tables: Tables;
+  readonly #references: References;
+  readonly #overlays = new Map<string, Overlay>();
+  /** Every write, oldest first. */
+  readonly #journal: Write[] = [];
+
+  constructor(tables: Tables, facts: Facts, references: References) {
+    this.#tables = tables;
+    this.facts = facts;
+    this.#references = references;
+  }
+
+  mark(): Mark {
+    this.issues = new IssueList();
+    return { journal: this.#journal.length, first: this.firstSteps.length, last: this.lastSteps.length, tasks: this.tasks.length };
+  }
+
+  rewind(to: Mark): void {
+    while (this.#journal.length > to.journal) this.#journal.pop()?.takeBack();
+    this.firstSteps.length = to.first;
+    this.lastSteps.length = to.last;
+    this.tasks.length = to.tasks;
+  }
+
+  /** What became of each changed record, since the beginning. */
+  changes(): readonly RecordChange[] {
+    return [...this.#overlays.values()].flatMap((overlay) => overlay.changes());
+  }
+
+  /** What one of several changes did, from its mark on: the records before and after it. */
+  changesSince(mark: Mark): readonly RecordChange[] {
+    const seen = new Map<string, RecordChange>();
+    for (const { change } of this.#journal.slice(mark.journal)) {
+      if (change === undefined) continue;
+      const key = `${change.resource.path}/${change.id}`;
+      const first = seen.get(key);
+      seen.set(key, first === undefined ? change : { ...change, before: first.before });
+    }
+    return [...seen.values()];
+  }
+
+  sequences(): ReadonlyMap<string, number> {
+    return new Map([...this.#overlays].map(([path, overlay]) => [path, overlay.lastId]));
+  }
+
+  // Reading ----------------------------------------------------------------------------------------------------------
+
+  all<F extends Fields>(of: Collection<F>): readonly RecordOf<F>[] {
+    return this.#peek(of)?.all() ?? this.#tables.all(of);
+  }
+
+  groups<F extends Fields>(of: Collection<F>): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    return this.#peek(of)?.groups() ?? this.#tables.groups(of);
+  }
+
+  get<F extends Fields>(of: Collection<F>, id: number): RecordOf<F> | undefined {
+    return this.#current(of, id);
+  }
+
+  find<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): RecordOf<F> | undefined {
+    const overlay = this.#peek(of);
+    return overlay === undefined ? this.#tables.find(of, name, value) : overlay.having(name, value)[0];
+  }
+
+  having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[] {
+    return this.#peek(of)?.having(name, value) ?? this.#tables.having(of, name, value);
+  }
+
+  only<F extends Fields>(of: Singleton<F>): RecordOf<F> {
+    return this.#current(of, 1) ?? this.#tables.only(of);
+  }
+
+  /** All records of these resources. */
+  configuration(resources: readonly Kept[]): Configuration {
+    return new Map(resources.map((resource) => [resource, [...(this.#peek(resource)?.all() ?? this.#tables.table(resource).all())]]));
+  }
+
+  /** Puts records back as they were before these changes, beyond all rules: they held then. */
+  restore(changes: readonly RecordChange[]): void {
+    for (const { resource, id, before } of changes.toReversed()) this.#put(resource, id, before);
+  }
+
+  /**
+   * Exchanges all records of these resources. They are checked like any others, and what the machine has to be told of
+   * each is planned; but the hooks of one record do not change another, for every record is given.
+   */
+  exchange(wanted: Configuration): void {
+    const changes = [...wanted].flatMap(([resource, records]) => this.#differences(resource, records));
+    for (const { resource, id, after } of changes) {
+      const overlay = this.#overlay(resource);
+      if (id > overlay.lastId) this.#raise(overlay, id);
+      this.#put(resource, id, after);
+    }
+    const issues = new IssueList();
+    for (const change of changes) {
+      this.issues = new IssueList();
+      this.#checkGiven(change);
+      for (const [name, sentences] of Object.entries(this.issues.toIssues()))
+        for (const sentence of sentences) issues.add(`${change.resource.path}/${change.id}`, name === '__all__' ? sentence : `${name}: ${sentence}`);
+    }
+    this.issues = issues;
+    this.#checkReferences(new Set(changes.map(({ resource }) => resource.path)));
+    if (this.issues.isEmpty) for (const change of changes) this.#planFor(change);
+  }
+
+  /** Puts records back as they were, like `restore`, and plans what the machine has to be told of it. */
+  revert(changes: readonly RecordChange[]): void {
+    this.restore(changes);
+    for (const { resource, id, before, after } of changes.toReversed()) this.#planFor({ resource, id, before: after, after: before });
+  }
+
+  #differences(resource: Kept, records: readonly RecordOf<Fields>[]): readonly RecordChange[] {
+    const current = new Map((this.#peek(resource)?.all() ?? this.#tables.table(resource).all()).map((record) => [record.id, record]));
+    const wanted = new Map(records.map((record) => [record.id, record]));
+    const gone = [...current.values()].filter(({ id }) => !wanted.has(id)).map((before) => ({ resource, id: before.id, before, after: undefined }));
+    const other = records.filter((record) => !isDeepStrictEqual(record, current.get(record.id)));
+    return [...gone, ...other.map((after) => ({ resource, id: after.id, before: current.get(after.id), after: Object.freeze(after) }))];
+  }
+
+  #checkGiven({ resource, before, after }: RecordChange): void {
+    if (after === undefined) return;
+    this.#checkFields(resource, after, before);
+    // As a change that changes nothing: nothing is asked of it that only who makes it can say.
+    resource.check?.({ draft: this, view: this, facts: this.facts, record: after, before: after, sent: {}, issues: this.issues });
+  }
+
+  /** The steps that a record's hooks plan. What they would do to other records is taken back. */
+  #planFor({ resource, id, before, after }: RecordChange): void {
+    const world = { draft: this, view: this, facts: this.facts };
+    const { issues } = this;
+    const records = this.#journal.length;
+    this.issues = new IssueList();
+    if (after !== undefined) resource.onSave?.({ ...world, record: after, before, sent: {} });
+    else if (before !== undefined && resource.kind === 'collection') {
+      // Such a hook finds its record still there.
+      this.#put(resource, id, before);
+      resource.onRemove?.({ ...world, record: before, sent: undefined });
+    }
+    while (this.#journal.length > records) this.#journal.pop()?.takeBack();
+    this.issues = issues;
+  }
+
+  /** That no record refers to one that has gone. */
+  #checkReferences(changed: ReadonlySet<string>): void {
+    for (const [path, references] of this.#references) {
+      if (!changed.has(path)) continue;
+      for (const { from, name } of references) {
+        for (const record of this.#overlay(from).all()) {
+          const id = fieldValue(record, name);
+          if (typeof id === 'number' && !this.#exists(path, id)) this.issues.add(`${from.path}/${record.id}`, `${name}: Nothing with the id ${id} is at ${path}.`);
+        }
+      }
+    }
+  }
+
+  // Writing ----------------------------------------------------------------------------------------------------------
+
+  /** Issues of the body that this change was read from. Their fields count as wrong, not as missing. */
+  note(issues: Issues): void {
+    for (const [name, sentences] of Object.entries(issues)) for (const sentence of sentences) this.issues.add(name, sentence);
+  }
+
+  create<F extends Fields>(of: Collection<F>, sent: SentOf<F>, fill: Partial<RecordOf<F>> = {}): RecordOf<F> {
+    return this.#save(of, this.#nextId(of), undefined, sent, fill);
+  }
+
+  /** A record as it is given, beyond all rules: how a fresh system gets its first ones. */
+  plant<F extends Fields>(of: Kept<F>, values: Partial<RecordOf<F>>): void {
+    const laid: Record<string, unknown> = { id: this.#nextId(of) };
+    for (const [name, field] of Object.entries(of.fields)) if (isKept(field)) laid[name] = fieldValue(values, name) ?? field.initial ?? null;
+    if (!isRecordOf(of.fields, laid)) throw new TypeError(`a first record of ${of.path} lacks a field`);
+    Object.freeze(laid);
+    this.#put(of, laid.id, laid);
+  }
+
+  update<F extends Fields>(of: Kept<F>, id: number, sent: SentOf<F>, fill: Partial<RecordOf<F>> = {}): RecordOf<F> {
+    const before = this.#current(of, id);
+    if (before === undefined) throw missing(`No ${of.title} has the id ${id}.`);
+    return this.#save(of, id, before, sent, fill);
+  }
+
+  remove<F extends Fields>(of: Collection<F>, id: number, sent?: Readonly<Record<string, unknown>>): void {
+    const record = this.#current(of, id);
+    if (record === undefined) throw missing(`No ${of.title} has the id ${id}.`);
+    of.onRemove?.({ draft: this, view: this, facts: this.facts, record, sent });
+    this.#put(of, id, undefined);
+    for (const { from, name, field } of this.#references.get(of.path) ?? []) {
+      for (const dependant of this.#overlay(from).having(name, id)) {
+        const held = field.refers?.holds?.(dependant);
+        if (held !== undefined) throw refused(held);
+        const fate = field.refers?.onRemove;
+        if (fate === 'remove' && from.kind === 'collection') this.remove(from, dependant.id);
+        else this.#put(from, dependant.id, Object.freeze({ ...dependant, [name]: typeof fate === 'object' ? fate.becomes : null }));
+      }
+    }
+  }
+
+  #save<F extends Fields>(of: Kept<F>, id: number, before: RecordOf<F> | undefined, sent: SentOf<F>, fill: Partial<RecordOf<F>>): RecordOf<F> {
+    const laid: Record<string, unknown> = { id };
+    for (const [name, field] of Object.entries(of.fields)) {
+      if (!isKept(field)) continue;
+      const value = [fieldValue(sent, name), fieldValue(fill, name), before && fieldValue(before, name), field.initial].find((one) => one !== undefined);
+      if (value !== undefined) laid[name] = value;
+      else if (field.use !== 'plain') laid[name] = null;
+      else if (!this.issues.has(name)) this.issues.add(name, isRequired);
+    }
+    // Without a required value there is no record to complete; what was sent is still asked about, so that the
+    // client learns of everything at once.
+    if (!isRecordOf(of.fields, laid)) {
+      this.#checkFields(of, laid, before);
+      throw invalid(this.issues.toIssues());
+    }
+    const saving = { draft: this, view: this, facts: this.facts, before, sent };
+    const record: RecordOf<F> = { ...laid, ...of.complete?.({ ...saving, record: laid }) };
+    Object.freeze(record);
+    this.#checkFields(of, record, before);
+    of.check?.({ ...saving, record, issues: this.issues });
+    this.#put(of, id, record);
+    of.onSave?.({ ...saving, record });
+    return this.#current(of, id) ?? record;
+  }
+
+  /** What every field can tell by itself: does the machine agree, does the record it names exist, is it unique. */
+  #checkFields(of: Kept, record: Readonly<Record<string, unknown>>, before: Readonly<Record<string, unknown>> | undefined): void {
+    for (const [name, field] of Object.entries(of.fields)) {
+      const value = record[name];
+      if (value === undefined || value === null || value === before?.[name] || this.issues.has(name)) continue;
+      const sentence = field.checkOnHost?.(value, this.facts);
+      if (sentence !== undefined) this.issues.add(name, sentence);
+      if (field.refers !== undefined && typeof value === 'number' && !this.#exists(field.refers.to, value)) {
+        this.issues.add(name, `Nothing with the id ${value} is at ${field.refers.to}.`);
+      }
+    }
+    if (of.kind !== 'collection') return;
+    for (const { fields, caseless, description } of of.unique) {
+      const names = fields.map((name) => (caseless === true ? `${name}~` : name));
+      const [field] = fields;
+      if (field === undefined || (record[field] ?? null) === null) continue;
+      if (before !== undefined && names.every((one) => fieldValue(record, one) === fieldValue(before, one))) continue;
+      if (
+        this.#overlay(of)
+          .like(record, names)
+          .some((other) => other.id !== record['id'])
+      )
+        this.issues.add(field, description);
+    }
+  }
+
+  #exists(path: string, id: number): boolean {
+    const overlay = this.#overlays.get(path);
+    return overlay === undefined ? this.#tables.has(path, id) : overlay.get(id) !== undefined;
+  }
+
+  #nextId(of: Kept): number {
+    const overlay = this.#overlay(of);
+    this.#raise(overlay, overlay.lastId + 1);
+    return overlay.lastId;
+  }
+
+  #raise(overlay: Overlay, lastId: number): void {
+    const earlier = overlay.lastId;
+    overlay.lastId = lastId;
+    this.#journal.push({
+      takeBack: () => {
+        overlay.lastId = earlier;
+      },
+    });
+  }
+
+  #put<F extends Fields>(of: Kept<F>, id: number, record: RecordOf<F> | undefined): void {
+    const change = { resource: of, id, before: this.#current(of, id), after: record };
+    this.#journal.push({ takeBack: this.#overlay(of).put(id, record), change });
+  }
+
+  #current<F extends Fields>(of: Kept<F>, id: number): RecordOf<F> | undefined {
+    const overlay = this.#peek(of);
+    return overlay === undefined ? this.#tables.table(of).get(id) : overlay.get(id);
+  }
+
+  #peek<F extends Fields>(of: Kept<F>): Overlay<F> | undefined {
+    const overlay = this.#overlays.get(of.path);
+    return overlay !== undefined && isOverlayOf(overlay, of) ? overlay : undefined;
+  }
+
+  #overlay<F extends Fields>(of: Kept<F>): Overlay<F> {
+    const there = this.#peek(of);
+    if (there !== undefined) return there;
+    const made = new Overlay(this.#tables.table(of));
+    this.#overlays.set(of.path, made);
+    return made;
+  }
+}
+
+/** The changed records of one table. */
+class Overlay<F extends Fields = Fields> {
+  readonly table: Table<F>;
+  lastId: number;
+  readonly #changed = new Map<number, RecordOf<F> | undefined>();
+
+  constructor(table: Table<F>) {
+    this.table = table;
+    this.lastId = table.lastId;
+  }
+
+  get(id: number): RecordOf<F> | undefined {
+    return this.#changed.has(id) ? this.#changed.get(id) : this.table.get(id);
+  }
+
+  all(): readonly RecordOf<F>[] {
+    if (this.#changed.size === 0) return this.table.all();
+    const records = [...this.table.all()];
+    const place = (record: RecordOf<F>) => placeOf(records, record, (a, b) => this.table.compare(a, b));
+    for (const [id, record] of this.#changed) {
+      const before = this.table.get(id);
+      if (before !== undefined) records.splice(place(before), 1);
+      if (record !== undefined) records.splice(place(record), 0, record);
+    }
+    return records;
+  }
+
+  groups(): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    if (this.#changed.size === 0) return this.table.groups();
+    const groups = new Map(this.table.groups());
+    for (const number of new Set(Array.from(this.#changed.keys(), groupNumber))) regroup(groups, number, (id) => this.get(id));
+    return groups;
+  }
+
+  having(name: string, value: unknown): readonly RecordOf<F>[] {
+    const found: RecordOf<F>[] = [];
+    for (const record of this.#changed.values()) if (record !== undefined && fieldValue(record, name) === value) found.push(record);
+    for (const id of this.table.ids(name, value)) {
+      const record = this.#changed.has(id) ? undefined : this.table.get(id);
+      if (record !== undefined) found.push(record);
+    }
+    return found;
+  }
+
+  /** The records that have the same in all these fields. Those of the rarest value are looked through. */
+  like(record: Readonly<Record<string, unknown>>, names: readonly string[]): readonly RecordOf<F>[] {
+    const count = (name: string) => this.table.ids(name, fieldValue(record, name)).size;
+    const [rarest] = names.toSorted((a, b) => count(a) - count(b));
+    if (rarest === undefined) return [];
+    return this.having(rarest, fieldValue(record, rarest)).filter((other) => names.every((name) => fieldValue(other, name) === fieldValue(record, name)));
+  }
+
+  /** Lays a record, or a gap, over the table; answers how to take that back. */
+  put(id: number, record: RecordOf<F> | undefined): () => void {
+    const had = this.#changed.has(id);
+    const earlier = this.#changed.get(id);
+    this.#changed.set(id, record);
+    return () => {
+      if (had) this.#changed.set(id, earlier);
+      else this.#changed.delete(id);
+    };
+  }
+
+  changes(): readonly RecordChange[] {
+    return [...this.#changed].map(([id, after]) => ({ resource: this.table.resource, id, before: this.table.get(id), after })).filter(({ before, after }) => before !== after);
+  }
+}
+
+function isOverlayOf<F extends Fields>(overlay: Overlay, of: Kept<F>): overlay is Overlay<F> {
+  return overlay.table.resource.fields === of.fields;
+}

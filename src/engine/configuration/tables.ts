@@ -1,0 +1,240 @@
+import { sortedJson } from '../../lib/json.ts';
+import type { Fields } from '../declare/fields.ts';
+import { answered, isRecordOf } from '../declare/record.ts';
+import type { Collection, RecordOf, Singleton, View } from '../declare/resource.ts';
+
+/** The resources whose records the store keeps. */
+export type Kept<F extends Fields = Fields> = Collection<F> | Singleton<F>;
+
+/** A change of one record: undefined `before` is a creation, undefined `after` a removal. */
+export interface RecordChange {
+  readonly resource: Kept;
+  readonly id: number;
+  readonly before: RecordOf<Fields> | undefined;
+  readonly after: RecordOf<Fields> | undefined;
+}
+
+/** Few enough that a group is quickly rendered, many enough that thousands of records are some dozens of groups. */
+export const idsPerGroup = 64;
+
+export const groupNumber = (id: number) => Math.floor(id / idsPerGroup);
+
+type Groups<F extends Fields> = Map<number, readonly RecordOf<F>[]>;
+
+/** Makes a group anew of what `get` answers for its ids. One without records is not there. */
+export function regroup<F extends Fields>(groups: Groups<F>, number: number, get: (id: number) => RecordOf<F> | undefined): void {
+  const records = Array.from({ length: idsPerGroup }, (_, place) => get(number * idsPerGroup + place)).filter((record) => record !== undefined);
+  if (records.length === 0) groups.delete(number);
+  else groups.set(number, Object.freeze(records));
+}
+
+/** The records of one resource in memory: in natural order, by id, and by whatever fields are asked for. */
+export class Table<F extends Fields = Fields> {
+  readonly resource: Kept<F>;
+  lastId = 0;
+  readonly #compare: (a: Ordered, b: Ordered) => number;
+  readonly #byId = new Map<number, RecordOf<F>>();
+  readonly #order: RecordOf<F>[] = [];
+  readonly #texts = new Map<RecordOf<F>, string>();
+  /** Field name to value to ids; made when a field is first asked about, kept true from then on. */
+  readonly #indexes = new Map<string, Map<unknown, Set<number>>>();
+  /** Made when first asked about, kept true from then on. */
+  #groups: Groups<F> | undefined;
+
+  constructor(resource: Kept<F>) {
+    this.resource = resource;
+    this.#compare = naturalOrder(resource.kind === 'collection' ? resource.order : []);
+  }
+
+  /** Which of two records stands first in the list. */
+  compare(a: RecordOf<F>, b: RecordOf<F>): number {
+    return this.#compare(a, b);
+  }
+
+  get size(): number {
+    return this.#order.length;
+  }
+
+  /** The live list itself; it changes with the next commit. */
+  all(): readonly RecordOf<F>[] {
+    return this.#order;
+  }
+
+  get(id: number): RecordOf<F> | undefined {
+    return this.#byId.get(id);
+  }
+
+  groups(): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    if (this.#groups !== undefined) return this.#groups;
+    const groups: Groups<F> = new Map();
+    for (const number of new Set(Array.from(this.#byId.keys(), groupNumber))) regroup(groups, number, (id) => this.#byId.get(id));
+    this.#groups = groups;
+    return groups;
+  }
+
+  ids(name: string, value: unknown): ReadonlySet<number> {
+    let index = this.#indexes.get(name);
+    if (index === undefined) {
+      index = new Map();
+      for (const record of this.#order) addTo(index, fieldValue(record, name), record.id);
+      this.#indexes.set(name, index);
+    }
+    return index.get(value) ?? none;
+  }
+
+  /** The record as it is answered. Kept after the first use, so a GET costs a look-up. */
+  text(record: RecordOf<F>): string {
+    const kept = this.#texts.get(record);
+    if (kept !== undefined) return kept;
+    const text = sortedJson(answered(this.resource.fields, record));
+    if (this.#byId.get(record.id) === record) this.#texts.set(record, text);
+    return text;
+  }
+
+  /** Takes all records at once, as at start. */
+  load(records: readonly RecordOf<F>[], lastId: number): void {
+    for (const record of records) {
+      this.#byId.set(record.id, record);
+      this.#order.push(record);
+    }
+    this.#order.sort(this.#compare);
+    this.lastId = Math.max(lastId, ...records.map((record) => record.id));
+  }
+
+  put(record: RecordOf<F>): void {
+    this.delete(record.id);
+    this.#byId.set(record.id, record);
+    this.#order.splice(placeOf(this.#order, record, this.#compare), 0, record);
+    for (const [name, index] of this.#indexes) addTo(index, fieldValue(record, name), record.id);
+    this.#regroup(record.id);
+  }
+
+  delete(id: number): void {
+    const old = this.#byId.get(id);
+    if (old === undefined) return;
+    this.#byId.delete(id);
+    this.#texts.delete(old);
+    this.#order.splice(placeOf(this.#order, old, this.#compare), 1);
+    for (const [name, index] of this.#indexes) index.get(fieldValue(old, name))?.delete(id);
+    this.#regroup(id);
+  }
+
+  #regroup(id: number): void {
+    if (this.#groups !== undefined) regroup(this.#groups, groupNumber(id), (one) => this.#byId.get(one));
+  }
+}
+
+const none: ReadonlySet<number> = new Set();
+
+function addTo(index: Map<unknown, Set<number>>, value: unknown, id: number): void {
+  const ids = index.get(value);
+  if (ids === undefined) index.set(value, new Set([id]));
+  else ids.add(id);
+}
+
+/** A record's value by name; `name~` is the value without letter case, which can be indexed like any other. */
+export function fieldValue(record: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (!name.endsWith('~')) return record[name];
+  const value = record[name.slice(0, -1)];
+  return typeof value === 'string' ? value.toLowerCase() : value;
+}
+
+/** Where the record stands, or would stand, in a sorted list. The order is total, so equal means the same record. */
+export function placeOf<T>(sorted: readonly T[], record: T, compare: (a: T, b: T) => number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const there = sorted[middle];
+    if (there !== undefined && compare(there, record) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Orders by the named fields, then by id; a leading `-` puts the greater first. */
+export function naturalOrder(names: readonly string[]): (a: Ordered, b: Ordered) => number {
+  const keys = names.map((name) => (name.startsWith('-') ? { name: name.slice(1), sign: -1 } : { name, sign: 1 }));
+  return (a, b) => {
+    for (const { name, sign } of keys) {
+      const difference = compareValues(a[name], b[name]);
+      if (difference !== 0) return sign * difference;
+    }
+    return (a.id ?? 0) - (b.id ?? 0);
+  };
+}
+
+export type Ordered = Readonly<Record<string, unknown>> & { readonly id?: number };
+
+/** Unset before numbers before texts; texts by their characters, so that the order is the same on every machine. */
+export function compareValues(a: unknown, b: unknown): number {
+  const rank = (value: unknown) => (value === null || value === undefined ? 0 : typeof value === 'string' ? 2 : 1);
+  if (rank(a) !== rank(b)) return rank(a) - rank(b);
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0;
+  return Number(a ?? 0) - Number(b ?? 0);
+}
+
+/** All that the store keeps, in memory: what GETs read and drafts are laid over. */
+export class Tables implements View {
+  readonly #tables = new Map<string, Table>();
+
+  constructor(resources: readonly Kept[]) {
+    for (const resource of resources) this.#tables.set(resource.path, new Table(resource));
+  }
+
+  table<F extends Fields>(of: Kept<F>): Table<F> {
+    const table = this.#tables.get(of.path);
+    if (table === undefined || !isTableOf(table, of)) throw new Error(`${of.path} is not in the catalogue`);
+    return table;
+  }
+
+  has(path: string, id: number): boolean {
+    return this.#tables.get(path)?.get(id) !== undefined;
+  }
+
+  all<F extends Fields>(of: Collection<F>): readonly RecordOf<F>[] {
+    return this.table(of).all();
+  }
+
+  groups<F extends Fields>(of: Collection<F>): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    return this.table(of).groups();
+  }
+
+  get<F extends Fields>(of: Collection<F>, id: number): RecordOf<F> | undefined {
+    return this.table(of).get(id);
+  }
+
+  find<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): RecordOf<F> | undefined {
+    const table = this.table(of);
+    for (const id of table.ids(name, value)) return table.get(id);
+    return undefined;
+  }
+
+  having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[] {
+    const table = this.table(of);
+    return Array.from(table.ids(name, value), (id) => table.get(id)).filter((record) => record !== undefined);
+  }
+
+  only<F extends Fields>(of: Singleton<F>): RecordOf<F> {
+    const record = this.table(of).get(1);
+    if (record === undefined) throw new Error(`${of.path} has no record; the store was not seeded`);
+    return record;
+  }
+
+  /** Makes kept changes visible. */
+  apply(changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>): void {
+    for (const [path, last] of sequences) {
+      const table = this.#tables.get(path);
+      if (table !== undefined) table.lastId = last;
+    }
+    for (const { resource, id, after } of changes) {
+      const table = this.table(resource);
+      if (after === undefined) table.delete(id);
+      else if (isRecordOf(resource.fields, after)) table.put(after);
+    }
+  }
+}
+
+function isTableOf<F extends Fields>(table: Table, of: Kept<F>): table is Table<F> {
+  return table.resource.path === of.path && table.resource.fields === of.fields;
+}

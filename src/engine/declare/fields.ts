@@ -1,0 +1,320 @@
+import { isObject, type JsonObject } from '../../lib/json.ts';
+import { quote, sentenceList, strayCharacter } from '../../lib/text.ts';
+import type { Facts } from '../upkeep/facts.ts';
+
+/**
+ * How a field may be used:
+ * `plain` sent and answered, `inputOnly` sent but never answered or kept, `readOnly` kept and answered but filled in by
+ * the service, `live` answered from the machine's state and kept nowhere, `hidden` kept for the machine's sake but
+ * neither sent nor answered under its name.
+ */
+export type Use = 'plain' | 'inputOnly' | 'readOnly' | 'live' | 'hidden';
+
+export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly wrong: string };
+
+/** One value of a record: what it means, how it is written in JSON, and how a sent value becomes it. */
+export interface Field<out T = unknown, out U extends Use = Use> {
+  /** A sentence for the reader of the interface's description. */
+  readonly description: string;
+  readonly use: U;
+  /** Must be sent on create; an update may leave it as it is. */
+  readonly required: boolean;
+  /** Taken on create; an update that sends it is not refused, the value stays (gaps 1.7). */
+  readonly createOnly: boolean;
+  /** Sealed at rest and hidden wherever the machine talks about changes. */
+  readonly secret: boolean;
+  /** The value when nothing is sent. Undefined only where the field is required or filled in by the service. */
+  readonly initial: T | undefined;
+  /** The value when `null` is sent: unset (gaps 1.5). Undefined where `null` counts as not sent. */
+  readonly blank: T | undefined;
+  /** JSON Schema of the answered value. */
+  readonly schema: JsonObject;
+  /** JSON Schema of what may be sent, where that is more than what is answered. */
+  readonly accepts: JsonObject;
+  /** Left out of answers where it has no value: some are not answered in every profile. */
+  readonly sometimes?: true;
+  /** The path of the collection whose id this is, if it is one. */
+  readonly refers: Reference | undefined;
+  read(sent: unknown): Reading<T>;
+  /** What is wrong with the value on this machine, if anything: a path on no volume, an account that does not exist. */
+  checkOnHost?(value: T, facts: Facts): string | undefined;
+}
+
+export interface Reference {
+  /** Path of the collection the id belongs to. */
+  readonly to: string;
+  /** What happens to this record when the other goes: it goes too, or the field gets another value. */
+  readonly onRemove: 'remove' | { readonly becomes: number | null };
+  /** Why the other cannot go while this record refers to it, if it cannot: what would stand still without it. */
+  holds?(record: Readonly<Record<string, unknown>>): string | undefined;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+export const good = <T>(value: T): Reading<T> => ({ ok: true, value });
+export const wrong = (sentence: string): { readonly ok: false; readonly wrong: string } => ({ ok: false, wrong: sentence });
+
+/** What the maker of a field must say. The rest has an ordinary value. */
+interface Making<T> {
+  readonly description: string;
+  readonly schema: JsonObject;
+  readonly accepts?: JsonObject;
+  readonly initial?: T | undefined;
+  readonly blank?: T | undefined;
+  readonly read: (sent: unknown) => Reading<T>;
+  readonly checkOnHost?: (value: T, facts: Facts) => string | undefined;
+}
+
+export function field<T>(making: Making<T>): Field<T, 'plain'> {
+  return Object.freeze({
+    description: making.description,
+    use: 'plain' as const,
+    required: false,
+    createOnly: false,
+    secret: false,
+    initial: making.initial,
+    blank: making.blank,
+    schema: making.schema,
+    accepts: making.accepts ?? making.schema,
+    refers: undefined,
+    read: making.read,
+    ...(making.checkOnHost === undefined ? {} : { checkOnHost: making.checkOnHost }),
+  });
+}
+
+// How a field may be used ------------------------------------------------------------------------------------------
+
+export function required<T, U extends Use>(of: Field<T, U>): Field<T, U> {
+  const read = (sent: unknown): Reading<T> => (sent === '' || (typeof sent === 'string' && sent.trim() === '') ? wrong(isRequired) : of.read(sent));
+  return Object.freeze({ ...of, required: true, initial: undefined, blank: undefined, read });
+}
+
+export const isRequired = 'This field is required.';
+
+/** Filled in by the service; a sent value is ignored, as every key that may not be written (clients-need V3). */
+export function readOnly<T>(of: Field<T>): Field<T, 'readOnly'> {
+  return Object.freeze({ ...of, use: 'readOnly' as const, required: false });
+}
+
+export function hidden<T>(of: Field<T>): Field<T, 'hidden'> {
+  return Object.freeze({ ...of, use: 'hidden' as const, required: false });
+}
+
+export function live<T>(of: Field<T>): Field<T, 'live'> {
+  return Object.freeze({ ...of, use: 'live' as const, required: false });
+}
+
+export function inputOnly<T>(of: Field<T>): Field<T, 'inputOnly'> {
+  return Object.freeze({ ...of, use: 'inputOnly' as const });
+}
+
+export function sometimes<T>(of: Field<T, 'live'>): Field<T | undefined, 'live'> {
+  return Object.freeze({ ...of, sometimes: true as const });
+}
+
+export function createOnly<T, U extends Use>(of: Field<T, U>): Field<T, U> {
+  return Object.freeze({ ...of, createOnly: true });
+}
+
+export function secret<T, U extends Use>(of: Field<T, U>): Field<T, U> {
+  return Object.freeze({ ...of, secret: true });
+}
+
+/** May be unset: null in records, and null or an empty text in requests. */
+export function nullable<T>(of: Field<T, 'plain'>): Field<T | null, 'plain'> {
+  return Object.freeze({
+    ...of,
+    required: false,
+    initial: null,
+    blank: null,
+    schema: { anyOf: [of.schema, { type: 'null' }] },
+    accepts: { anyOf: [of.accepts, { type: 'null' }] },
+    read: (sent: unknown): Reading<T | null> => (typeof sent === 'string' && sent.trim() === '' ? good(null) : of.read(sent)),
+    checkOnHost: (value: T | null, facts: Facts) => (value === null ? undefined : of.checkOnHost?.(value, facts)),
+  });
+}
+
+/** The same field with further conditions on its value. `problem` answers what is wrong, or nothing. */
+export function refine<T, U extends Use>(of: Field<T, U>, problem: (value: T) => string | undefined): Field<T, U> {
+  const read = (sent: unknown): Reading<T> => {
+    const reading = of.read(sent);
+    if (!reading.ok) return reading;
+    const sentence = problem(reading.value);
+    return sentence === undefined ? reading : wrong(sentence);
+  };
+  return Object.freeze({ ...of, read });
+}
+
+/** The same field with a condition that only the machine can answer. An unset text is not asked about. */
+export function onMachine<T, U extends Use>(of: Field<T, U>, checkOnHost: (value: T, facts: Facts) => string | undefined): Field<T, U> {
+  return Object.freeze({ ...of, checkOnHost: (value: T, facts: Facts) => (value === '' ? undefined : (of.checkOnHost?.(value, facts) ?? checkOnHost(value, facts))) });
+}
+
+// Kinds of values --------------------------------------------------------------------------------------------------
+
+interface TextOptions {
+  readonly description: string;
+  /** Characters, 255 unless told. */
+  readonly max?: number;
+  readonly initial?: string;
+  /** Line feeds and tabs are part of the value: free text for a daemon's file. */
+  readonly multiline?: boolean;
+  /** What a value that is not empty must look like, and how to say so. */
+  readonly pattern?: RegExp;
+  readonly rule?: string;
+  /** Passwords keep the blanks around them. */
+  readonly untrimmed?: boolean;
+}
+
+/** Text. Surrounding blanks are dropped and a number is taken as its digits (gaps 1.5). Empty means unset. */
+export function text(options: TextOptions): Field<string, 'plain'> {
+  const max = options.max ?? 255;
+  return field({
+    description: options.description,
+    initial: options.initial ?? '',
+    blank: options.initial === undefined || options.initial === '' ? '' : options.initial,
+    schema: { type: 'string', maxLength: max, ...(options.pattern ? { pattern: `^$|${options.pattern.source}` } : {}) },
+    accepts: { type: ['string', 'number'], maxLength: max },
+    read(sent) {
+      const raw = typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent;
+      if (typeof raw !== 'string') return wrong(`A text is wanted, not ${quote(sent)}.`);
+      if (raw.length > 2 * max) return wrong(`At most ${max} characters; these are ${raw.length}.`);
+      const unix = options.multiline === true ? raw.replaceAll('\r\n', '\n') : raw;
+      const value = options.untrimmed === true ? unix : unix.trim();
+      const stray = strayCharacter(value, { multiline: options.multiline === true });
+      if (stray !== undefined) return wrong(`The character ${stray} has no place in this text.`);
+      if ([...value].length > max) return wrong(`At most ${max} characters; these are ${[...value].length}.`);
+      if (value !== '' && options.pattern && !options.pattern.test(value)) return wrong(options.rule ?? `${quote(value)} does not have the form ${options.pattern.source}.`);
+      return good(value);
+    },
+  });
+}
+
+interface IntegerOptions {
+  readonly description: string;
+  readonly min?: number;
+  readonly max?: number;
+  readonly initial?: number;
+}
+
+/** A whole number, sent as a number or as its digits (clients-need V1). */
+export function integer(options: IntegerOptions): Field<number, 'plain'> {
+  const min = options.min ?? Number.MIN_SAFE_INTEGER;
+  const max = options.max ?? Number.MAX_SAFE_INTEGER;
+  const bounds = { ...(options.min === undefined ? {} : { minimum: min }), ...(options.max === undefined ? {} : { maximum: max }) };
+  return field({
+    description: options.description,
+    initial: options.initial,
+    schema: { type: 'integer', ...bounds },
+    accepts: {
+      anyOf: [
+        { type: 'integer', ...bounds },
+        { type: 'string', pattern: '^-?[0-9]+$' },
+      ],
+    },
+    read(sent) {
+      const value = typeof sent === 'string' && /^[+-]?\d{1,16}$/.test(sent.trim()) ? Number(sent) : sent;
+      if (typeof value !== 'number' || !Number.isSafeInteger(value)) return wrong(`A whole number is wanted, not ${quote(sent)}.`);
+      if (value < min || value > max) {
+        if (options.max === undefined) return wrong(`${value} is too small: the least is ${min}.`);
+        return wrong(`${value} is out of range: it lies between ${options.min === undefined ? 'any' : min} and ${max}.`);
+      }
+      return good(value);
+    },
+  });
+}
+
+/** Yes or no, also as 0, 1 or the words in any letter case. `null` means no (gaps 1.5). */
+export function flag(initial: boolean, options: { readonly description: string }): Field<boolean, 'plain'> {
+  return field({
+    description: options.description,
+    initial,
+    blank: false,
+    schema: { type: 'boolean' },
+    accepts: { anyOf: [{ type: 'boolean' }, { enum: [0, 1] }, { type: 'string', pattern: '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1)$' }] },
+    read(sent) {
+      if (typeof sent === 'boolean') return good(sent);
+      const word = typeof sent === 'string' || typeof sent === 'number' ? String(sent).trim().toLowerCase() : '';
+      if (word === 'true' || word === '1') return good(true);
+      if (word === 'false' || word === '0') return good(false);
+      return wrong(`true or false is wanted, not ${quote(sent)}.`);
+    },
+  });
+}
+
+interface ChoiceOptions<V extends string> {
+  readonly description: string;
+  readonly initial?: NoInfer<V>;
+  /** Other spellings that clients send, and what they mean. */
+  readonly also?: Readonly<Record<string, NoInfer<V>>>;
+}
+
+/** One of a closed list of words. */
+export function choice<const V extends string>(values: readonly V[], options: ChoiceOptions<V>): Field<V, 'plain'> {
+  return field<V>({
+    description: options.description,
+    initial: options.initial,
+    schema: { enum: [...values] },
+    accepts: { enum: [...values, ...Object.keys(options.also ?? {})] },
+    read(sent) {
+      const word = typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent.trim() : undefined;
+      const also = options.also ?? {};
+      // Only its own: every object answers to "constructor".
+      const value = values.find((one) => one === word) ?? (word !== undefined && Object.hasOwn(also, word) ? also[word] : undefined);
+      return value === undefined ? wrong(`${quote(sent)} is none of ${sentenceList(values.map((one) => quote(one)))}.`) : good(value);
+    },
+  });
+}
+
+/** A list; a single value is taken as a list of one (gaps 1.5), an unset one is empty. */
+export function list<T>(of: Field<T>, options: { readonly description: string; readonly initial?: readonly T[]; readonly max?: number }): Field<readonly T[], 'plain'> {
+  const max = options.max ?? 1000;
+  return field<readonly T[]>({
+    description: options.description,
+    initial: options.initial ?? [],
+    blank: [],
+    schema: { type: 'array', items: of.schema, maxItems: max },
+    accepts: { anyOf: [{ type: 'array', items: of.accepts, maxItems: max }, of.accepts] },
+    read(sent) {
+      const items: readonly unknown[] = Array.isArray(sent) ? sent : sent === '' ? [] : [sent];
+      if (items.length > max) return wrong(`At most ${max} entries; these are ${items.length}.`);
+      const values: T[] = [];
+      for (const item of items) {
+        const reading = of.read(item);
+        if (!reading.ok) return reading;
+        values.push(reading.value);
+      }
+      return good(Object.freeze(values));
+    },
+    checkOnHost: (values, facts) => values.map((value) => of.checkOnHost?.(value, facts)).find((sentence) => sentence !== undefined),
+  });
+}
+
+/** A JSON object that clients keep for themselves. It is answered as it was sent. */
+export function freeObject(options: { readonly description: string; readonly maxBytes: number }): Field<Readonly<Record<string, unknown>>, 'plain'> {
+  return field<Readonly<Record<string, unknown>>>({
+    description: options.description,
+    initial: Object.freeze({}),
+    blank: Object.freeze({}),
+    schema: { type: 'object' },
+    read(sent) {
+      if (!isObject(sent)) return wrong(`A JSON object is wanted, not ${quote(sent)}.`);
+      const bytes = Buffer.byteLength(JSON.stringify(sent));
+      return bytes > options.maxBytes ? wrong(`At most ${options.maxBytes} bytes of JSON; these are ${bytes}.`) : good(Object.freeze({ ...sent }));
+    },
+  });
+}
+
+interface ReferenceOptions {
+  readonly description: string;
+  readonly onRemove: Reference['onRemove'];
+  readonly holds?: NonNullable<Reference['holds']>;
+}
+
+/** The id of a record of another collection, named by its path. That the record exists is checked by the engine. */
+export function reference(to: string, options: ReferenceOptions): Field<number, 'plain'> {
+  return Object.freeze({
+    ...integer({ description: options.description, min: 1 }),
+    refers: { to, onRemove: options.onRemove, ...(options.holds === undefined ? {} : { holds: options.holds }) },
+  });
+}

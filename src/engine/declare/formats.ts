@@ -1,0 +1,309 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { cronTableField } from '../../lib/cron.ts';
+import { parseIp } from '../../lib/ip.ts';
+import { isWithin, normalPath } from '../../lib/path.ts';
+import { parseSize } from '../../lib/size.ts';
+import { quote, words } from '../../lib/text.ts';
+import type { Facts } from '../upkeep/facts.ts';
+import { type Field, field, good, integer, onMachine, refine, text, wrong } from './fields.ts';
+
+/** The formats of values that more than one resource has. Each is described and tested once, and used by name. */
+
+interface Says {
+  readonly description: string;
+}
+
+/** Where every volume is mounted. */
+export const volumesFolder = '/mnt';
+
+/** The volume that a path lies on, by the machine's pools. */
+export function volumeOf(path: string, facts: Facts): string | undefined {
+  return [...facts.storage.pools.keys()].find((name) => isWithin(path, `${volumesFolder}/${name}`));
+}
+
+/**
+ * An absolute path at or below a volume, kept without `..`, repeated and trailing slashes; with `asSent` in the spelling
+ * it was sent in (gaps 1.11).
+ */
+export function volumePath({ description, asSent = false }: Says & { readonly asSent?: boolean }): Field<string, 'plain'> {
+  const plain = text({ description, max: 255 });
+  const normal = field({
+    ...plain,
+    schema: { type: 'string', maxLength: 255, pattern: '^(/mnt/.*)?$' },
+    read(sent) {
+      const reading = plain.read(sent);
+      if (!reading.ok || reading.value === '') return reading;
+      if (!reading.value.startsWith('/')) return wrong(`The path must begin with ${volumesFolder}/ and the name of a volume.`);
+      return good(asSent ? reading.value : normalPath(reading.value));
+    },
+  });
+  return onMachine(normal, (path, facts) =>
+    volumeOf(normalPath(path), facts) === undefined ? `${quote(path)} lies on no volume: it must be ${volumesFolder}/ and the name of a volume, or below that.` : undefined,
+  );
+}
+
+/** The name of a user that the machine knows. */
+export function userName({ description, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+  return onMachine(accountText(description, max, initial), (name, facts) =>
+    facts.accounts.users.some((user) => user.name === name) ? undefined : `No user is called ${quote(name)}.`,
+  );
+}
+
+/** The name of a group that the machine knows. */
+export function groupName({ description, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+  return onMachine(accountText(description, max, initial), (name, facts) =>
+    facts.accounts.groups.some((group) => group.name === name) ? undefined : `No group is called ${quote(name)}.`,
+  );
+}
+
+function accountText(description: string, max: number, initial = ''): Field<string, 'plain'> {
+  return text({ description, max, initial, pattern: /^[^\s:,]+$/, rule: 'An account name has no blanks, commas or colons.' });
+}
+
+/** Shells that clients of the interface name from habit; a machine without one of them gives its users its own. */
+export const foreignShells: readonly string[] = [
+  '/bin/csh',
+  '/bin/tcsh',
+  '/usr/local/bin/bash',
+  '/usr/local/bin/zsh',
+  '/usr/local/bin/ksh93',
+  '/usr/local/bin/mksh',
+  '/usr/local/bin/rbash',
+  '/usr/local/bin/rzsh',
+];
+
+export const noShell = '/usr/sbin/nologin';
+
+/** A login shell of the machine, or one that clients name from habit. */
+export function loginShell({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+  return onMachine(text({ description, initial, max: 255, pattern: /^\/[\w./+-]+$/, rule: 'A shell is an absolute path.' }), (path, { accounts }) =>
+    path === noShell || accounts.shells.includes(path) || foreignShells.includes(path) ? undefined : `${quote(path)} is no shell of this machine: ${accounts.shells.join(', ')}.`,
+  );
+}
+
+/** Octal digits in a text, as permissions and masks are written. Empty means unset. */
+export function octal({ description, max, initial = '' }: Says & { readonly max: number; readonly initial?: string }): Field<string, 'plain'> {
+  const top = max.toString(8);
+  return refine(text({ description, initial, max: top.length, pattern: /^[0-7]+$/, rule: `Octal digits are wanted, up to ${top}.` }), (value) =>
+    value !== '' && Number.parseInt(value, 8) > max ? `${value} is above ${top}.` : undefined,
+  );
+}
+
+/** Permission bits that something new does not get: three octal digits. */
+export function umask({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+  return text({ description: `${description} Three octal digits.`, initial, max: 3, pattern: /^[0-7]{3}$/, rule: 'Three octal digits are wanted.' });
+}
+
+/** A TCP or UDP port. */
+export function port({ description, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
+  return integer({ description, min: 1, max: 65535, ...(initial === undefined ? {} : { initial }) });
+}
+
+/** An IPv4 or IPv6 address. */
+export function ipAddress({ description, initial }: Says & { readonly initial?: string }): Field<string, 'plain'> {
+  return refine(text({ description, max: 45, ...(initial === undefined ? {} : { initial }) }), (value) =>
+    value === '' || isIPv4(value) || isIPv6(value) ? undefined : `${quote(value)} is no IP address.`,
+  );
+}
+
+/**
+ * E-mail addresses, sent separated by blanks, commas or semicolons, and kept with `between` between them. What is before
+ * and behind the @ is left to the mail system.
+ */
+export function mailAddresses({ description, between, max = 255 }: Says & { readonly between: ',' | ';'; readonly max?: number }): Field<string, 'plain'> {
+  const plain = text({ description, max });
+  return field({
+    ...plain,
+    read(sent) {
+      const reading = plain.read(sent);
+      if (!reading.ok) return reading;
+      const addresses = reading.value.split(/[\s,;]+/).filter((one) => one !== '');
+      const stranger = addresses.find((one) => !/^[A-Za-z0-9._%+-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(one));
+      return stranger === undefined ? good(addresses.join(between)) : wrong(`${quote(stranger)} is no e-mail address.`);
+    },
+  });
+}
+
+/** An address of one family. `zone` lets an IPv6 address name the link it holds on, as `fe80::1%em0`. */
+export function addressOf(family: 4 | 6, { description, zone = false }: Says & { readonly zone?: boolean }): Field<string, 'plain'> {
+  return refine(text({ description, max: zone ? 61 : 45 }), (value) => {
+    const plain = zone ? value.replace(/%[\w.-]{1,15}$/, '') : value;
+    return value === '' || parseIp(plain)?.family === family ? undefined : `${quote(value)} is no IPv${family} address.`;
+  });
+}
+
+/**
+ * Hosts as the daemons' own lists take them: names, addresses, networks, `.domain` suffixes, wildcards, separated by
+ * blanks or commas. What a name means is left to the daemon (gaps 6.1: not checked), what characters it has is not.
+ */
+export function hostList({ description, max = 2048 }: Says & { readonly max?: number }): Field<string, 'plain'> {
+  return refine(text({ description, max, multiline: true }), (value) => {
+    const stranger = words(value).find((word) => !/^[A-Za-z0-9.:/_%*?@[\]-]+$/.test(word));
+    return stranger === undefined ? undefined : `${quote(stranger)} is no host, address or network.`;
+  });
+}
+
+/**
+ * Lines that a person adds to a daemon's file. They go into a section that is open, so they may neither open another
+ * nor end in a backslash that would swallow what follows. What they mean is left to the daemon's checker.
+ */
+export function configLines({ description, max = 16_384 }: Says & { readonly max?: number }): Field<string, 'plain'> {
+  return refine(text({ description, max, multiline: true }), (value) => {
+    const header = value.split('\n').find((line) => /^\s*(\[|<\/?(?:global|virtualhost)\b)/i.test(line));
+    if (header !== undefined) return `${quote(header.trim())} would begin another section of the file.`;
+    return /\\\s*$/.test(value) ? 'The last line must not end in a backslash.' : undefined;
+  });
+}
+
+/** Bytes, as a number or as people write sizes: `10G`, `1.5 TiB`, `64m` (clients-need V2). */
+export function size({ description, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
+  return field({
+    description,
+    initial,
+    blank: initial,
+    schema: { type: 'integer', minimum: 0 },
+    accepts: { type: ['integer', 'string'] },
+    read(sent) {
+      const bytes = typeof sent === 'number' || typeof sent === 'string' ? parseSize(String(sent)) : undefined;
+      return bytes === undefined ? wrong(`A size is wanted, like 10G, 1.5 TiB or bytes, not ${quote(sent)}.`) : good(bytes);
+    },
+  });
+}
+
+/** A time of the day, kept as `09:00:00`; seconds, and a leading zero, may be left out. */
+export function timeOfDay({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+  const plain = text({ description, initial, max: 8 });
+  return field({
+    ...plain,
+    schema: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$' },
+    read(sent) {
+      const reading = plain.read(sent);
+      if (!reading.ok) return reading;
+      if (reading.value === '') return good(initial);
+      const parts = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(reading.value);
+      const [, hour = '', minute = '', second = '00'] = parts ?? [];
+      if (parts === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return wrong(`${quote(sent)} is no time of the day, as 09:00:00.`);
+      return good(`${hour.padStart(2, '0')}:${minute}:${second}`);
+    },
+  });
+}
+
+/** The minutes from midnight to a time of the day. */
+export function minutesOf(time: string): number {
+  const [hour = 0, minute = 0] = time.split(':').map(Number);
+  return 60 * hour + minute;
+}
+
+// Schedules ----------------------------------------------------------------------------------------------------------
+
+/** The numbers that each field of a schedule may have. */
+const cronParts = {
+  minute: { from: 0, to: 59 },
+  hour: { from: 0, to: 23 },
+  daymonth: { from: 1, to: 31 },
+  month: { from: 1, to: 12 },
+  dayweek: { from: 0, to: 7 },
+} as const;
+
+export type CronPart = keyof typeof cronParts;
+
+const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
+/**
+ * One field of a cron schedule: a star, steps, lists and ranges, kept as sent; a list that names every month or every
+ * day of the week is kept as a star (gaps 1.11).
+ */
+export function cronField(part: CronPart, { description, initial = '*' }: Says & { readonly initial?: string }): Field<string, 'plain'> {
+  const plain = text({ description, max: 100, initial });
+  return field({
+    ...plain,
+    accepts: { anyOf: [plain.accepts, { type: 'array', items: { type: ['string', 'integer'] } }] },
+    read(sent) {
+      const joined = Array.isArray(sent) && sent.every((one) => typeof one === 'string' || typeof one === 'number') ? sent.join(',') : sent;
+      const reading = plain.read(joined);
+      if (!reading.ok) return reading;
+      const value = reading.value === '' ? initial : reading.value;
+      const problem = cronProblem(part, value);
+      if (problem !== undefined) return wrong(problem);
+      return good(namesAll(part, value) ? '*' : value);
+    },
+  });
+}
+
+function cronProblem(part: CronPart, value: string): string | undefined {
+  const { from, to } = cronParts[part];
+  for (const item of value.split(',')) {
+    const match = /^(?:\*|([A-Za-z0-9]+)(?:-([A-Za-z0-9]+))?)(?:\/(\d{1,3}))?$/.exec(item.trim());
+    if (match === null) return `${quote(item)} is no cron field: write *, */5, 1-5 or 1,15.`;
+    const [low, high] = [match[1], match[2] ?? match[1]].map((word) => (word === undefined ? undefined : cronNumber(part, word)));
+    if (match[1] !== undefined && (low === undefined || high === undefined || low < from || high > to || low > high))
+      return `${quote(item)} does not lie between ${from} and ${to}.`;
+    if (match[3] !== undefined && (Number(match[3]) < 1 || Number(match[3]) > to + 1)) return `The step in ${quote(item)} does not lie between 1 and ${to + 1}.`;
+  }
+  return undefined;
+}
+
+/** The number that a word of a schedule stands for: its digits, or the name of a month or a day of the week. */
+function cronNumber(part: CronPart, word: string): number | undefined {
+  if (/^\d+$/.test(word)) return Number(word);
+  const names = part === 'month' ? monthNames : part === 'dayweek' ? dayNames : [];
+  const place = names.indexOf(word.toLowerCase());
+  return place === -1 ? undefined : place + (part === 'month' ? 1 : 0);
+}
+
+/** The numbers that a field of a schedule names, in order; undefined when it names all by a star. 7 is 0 for a day of the week. */
+export function cronNumbers(part: CronPart, value: string): readonly number[] | undefined {
+  if (value === '*') return undefined;
+  const { from, to } = cronParts[part];
+  const found = new Set<number>();
+  for (const item of cronTableField(value, to).split(',')) {
+    const [range = '', step = '1'] = item.split('/');
+    const [low = from, high] = range === '*' ? [from, to] : range.split('-').map((word) => cronNumber(part, word) ?? from);
+    for (let number = low; number <= (high ?? low); number += Number(step)) found.add(part === 'dayweek' ? number % 7 : number);
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+function namesAll(part: CronPart, value: string): boolean {
+  if (part !== 'month' && part !== 'dayweek') return false;
+  const named = new Set(value.split(',').map((item) => (part === 'dayweek' ? (cronNumber(part, item) ?? -1) % 7 : cronNumber(part, item))));
+  return named.size === (part === 'month' ? 12 : 7) && value.split(',').every((item) => cronNumber(part, item) !== undefined);
+}
+
+const at = (part: CronPart, initial: string, what: string) => cronField(part, { description: `${what} in cron's notation.`, initial });
+
+const minuteField = { minute: at('minute', '00', 'Minutes') };
+
+const hourFields = {
+  hour: at('hour', '*', 'Hours'),
+  daymonth: at('daymonth', '*', 'Days of the month'),
+  month: at('month', '*', 'Months'),
+  dayweek: at('dayweek', '*', 'Days of the week; 0 and 7 are Sunday'),
+};
+
+/** The five fields of a schedule under a resource's own prefix. */
+export function schedule<const P extends string>(prefix: P) {
+  return prefixed(prefix, { ...minuteField, ...hourFields });
+}
+
+/** The fields of a schedule that names no minute, only hours. */
+export function hourlySchedule<const P extends string>(prefix: P) {
+  return prefixed(prefix, hourFields);
+}
+
+type Prefixed<P extends string, F> = { readonly [K in keyof F & string as `${P}_${K}`]: F[K] };
+
+function prefixed<const P extends string, F extends Readonly<Record<string, Field<string, 'plain'>>>>(prefix: P, fields: F): Prefixed<P, F> {
+  const named = Object.fromEntries(Object.entries(fields).map(([name, one]) => [`${prefix}_${name}`, one]));
+  if (!hasAll(named, prefix, fields)) throw new TypeError('a schedule field was lost');
+  return named;
+}
+
+function hasAll<const P extends string, F extends Readonly<Record<string, Field<string, 'plain'>>>>(
+  named: Readonly<Record<string, unknown>>,
+  prefix: P,
+  fields: F,
+): named is Prefixed<P, F> & Readonly<Record<string, unknown>> {
+  return Object.keys(fields).every((name) => named[`${prefix}_${name}`] !== undefined);
+}

@@ -1,0 +1,300 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Host, HostError } from '../../host/ports/index.ts';
+import type { ServiceState } from '../../host/ports/services.ts';
+import { messageOf } from '../../lib/text.ts';
+import type { LayeredDraft } from '../configuration/draft.ts';
+import { Fault } from '../declare/errors.ts';
+import type { View, World } from '../declare/resource.ts';
+import { type Desired, inOrder, type Subsystem } from '../declare/subsystem.ts';
+import type { Log } from '../engine.ts';
+import { type Actions, type ConvergeOptions, converge, convergedTopics, layServiceFiles, ServiceLook } from '../plan/converge.ts';
+import type { Originals } from '../plan/originals.ts';
+import type { EventBus } from './events.ts';
+import type { Topic } from './facts.ts';
+import type { Startup } from './startup.ts';
+
+/** A subsystem, and what the machine is known to be of it. */
+export interface SubsystemState {
+  readonly subsystem: Subsystem;
+  /** Undefined when only the machine itself can tell. */
+  applied: Desired | undefined;
+  degraded: string | undefined;
+  attempts: number;
+  /** The warnings that were told of and still hold. */
+  warned: ReadonlySet<string>;
+  retry: NodeJS.Timeout | undefined;
+}
+
+/** What a change makes of a subsystem. */
+export interface Affected {
+  readonly state: SubsystemState;
+  readonly desired: Desired;
+}
+
+export interface SubsystemReport {
+  readonly subsystem: string;
+  /** False for a subsystem that was configured by hand and has not been taken over; it is not inspected. */
+  readonly managed: boolean;
+  readonly degraded: string | null;
+  /** What would have to be done to make the machine true. */
+  readonly drift: Actions;
+  /** What cannot be served now, and why. */
+  readonly omissions: readonly string[];
+  /** What is going to be short. */
+  readonly warnings: readonly string[];
+}
+
+interface ReconcilerParts {
+  readonly subsystems: readonly Subsystem[];
+  readonly host: Host;
+  readonly log: Log;
+  readonly events: EventBus;
+  readonly world: () => World;
+  readonly originals: Originals;
+  readonly isManaged: (subsystem: Subsystem, view: View) => boolean;
+  /** Does it when no change is under way, and tells of a failure itself. */
+  readonly inQueue: (title: string, deed: () => Promise<void>) => Promise<void>;
+}
+
+interface RepairOptions extends ConvergeOptions {
+  /** Gets the facts that are different afterwards. */
+  readonly touched?: Set<Topic>;
+}
+
+/** Milliseconds before a degraded subsystem is tried again: soon, then patiently. */
+const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
+
+/** Keeps the machine true to what is kept, subsystem by subsystem, also when it changes by other hands. */
+export class Reconciler {
+  readonly #host: Host;
+  readonly #log: Log;
+  readonly #events: EventBus;
+  readonly #world: () => World;
+  readonly #inQueue: ReconcilerParts['inQueue'];
+  readonly #originals: Originals;
+  readonly #isManaged: ReconcilerParts['isManaged'];
+  readonly #states: readonly SubsystemState[];
+  #closing = false;
+
+  constructor({ subsystems, host, log, events, world, inQueue, originals, isManaged }: ReconcilerParts) {
+    this.#host = host;
+    this.#log = log;
+    this.#events = events;
+    this.#world = world;
+    this.#inQueue = inQueue;
+    this.#originals = originals;
+    this.#isManaged = isManaged;
+    this.#states = inOrder(subsystems).map((subsystem) => ({ subsystem, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
+  }
+
+  /** Makes the machine what is kept, whatever it was. Notes in `touched` which facts are different afterwards. */
+  async begin(startup: Startup, touched: Set<Topic>): Promise<void> {
+    const laid = await startup.during('writing unit files', () => this.#layServiceFiles());
+    // The facts are of this moment, unless unit files were written since.
+    const { services, network } = this.#world().facts;
+    const look = this.#serviceLook(laid.size === 0 ? services : undefined);
+    const progress = () => startup.progress();
+    const of = this.#states.length;
+    for (const [index, state] of this.#states.entries())
+      await startup.during(`configuring ${state.subsystem.name}`, () => this.#repair(state, 'at start', { laid, look, network, progress, touched }), { number: index + 1, of });
+  }
+
+  /**
+   * Keeps what is there, before the first file is written. On a machine that is not `isFresh`, an earlier version has
+   * written without keeping originals. When this fails, each subsystem fails that would replace something, and is tried again.
+   */
+  async secureOriginals(isFresh: boolean): Promise<void> {
+    const { view, facts } = this.#world();
+    const rendered = this.#managed().map(({ subsystem }) => subsystem.render(view, facts));
+    const files = rendered.flatMap((desired) => desired.files ?? []);
+    const owns = rendered.flatMap((desired) => desired.owns ?? []);
+    const services = this.#managed().flatMap(({ subsystem }) => (subsystem.services ?? []).map((name) => ({ name })));
+    try {
+      if (isFresh || this.#originals.isThere) await this.#originals.secure({ files, owns, services });
+      else await this.#originals.assumeOwn({ files, owns, services });
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      this.#log.error({ error: messageOf(error) }, 'could not keep the originals of files');
+    }
+  }
+
+  close(): void {
+    this.#closing = true;
+    for (const { retry } of this.#states) clearTimeout(retry);
+  }
+
+  /** Where the machine is not what the configuration says, and could not be made so. */
+  get degraded(): readonly { readonly subsystem: string; readonly reason: string }[] {
+    return this.#states.flatMap(({ subsystem, degraded }) => (degraded === undefined ? [] : [{ subsystem: subsystem.name, reason: degraded }]));
+  }
+
+  /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
+  async report(): Promise<readonly SubsystemReport[]> {
+    const { view, facts } = this.#world();
+    const reports: SubsystemReport[] = [];
+    const look = this.#serviceLook();
+    for (const { subsystem, degraded } of this.#states) {
+      if (!this.#isManaged(subsystem, view)) {
+        reports.push({ subsystem: subsystem.name, managed: false, degraded: null, drift: [], omissions: [], warnings: [] });
+        continue;
+      }
+      const desired = subsystem.render(view, facts);
+      const { actions } = await converge(this.#host, desired, undefined, { pretend: true, look });
+      reports.push({
+        subsystem: subsystem.name,
+        managed: true,
+        degraded: degraded ?? null,
+        drift: actions,
+        omissions: desired.omissions ?? [],
+        warnings: subsystem.warnings?.(view, facts) ?? [],
+      });
+    }
+    return reports;
+  }
+
+  /** The managed subsystems that read what was changed, and those that the change takes over. */
+  concerned(draft: LayeredDraft): readonly SubsystemState[] {
+    const changed = new Set(draft.changes().map(({ resource }) => resource.path));
+    const { view } = this.#world();
+    return this.#states.filter(
+      ({ subsystem }) => this.#isManaged(subsystem, draft) && (subsystem.reads.some(({ path }) => changed.has(path)) || !this.#isManaged(subsystem, view)),
+    );
+  }
+
+  /** Of these subsystems those that render something else from the draft. */
+  affected(draft: LayeredDraft, concerned = this.concerned(draft)): readonly Affected[] {
+    return concerned
+      .map((state) => ({ state, desired: state.subsystem.render(draft, draft.facts) }))
+      .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
+  }
+
+  /** After a change that failed: what is kept is rendered again, the last subsystem first. */
+  async takeBack(begun: readonly SubsystemState[]): Promise<void> {
+    for (const state of begun.toReversed()) {
+      state.applied = undefined;
+      await this.#repair(state, 'after a failed change');
+    }
+  }
+
+  recovered(state: SubsystemState): void {
+    clearTimeout(state.retry);
+    state.attempts = 0;
+    if (state.degraded === undefined) return;
+    state.degraded = undefined;
+    this.#log.info({ subsystem: state.subsystem.name }, 'recovered');
+    this.#events.emit('subsystem.recovered', { subsystem: state.subsystem.name });
+  }
+
+  /** Tells of what has begun to be short. */
+  heed(state: SubsystemState): void {
+    const { subsystem, warned } = state;
+    const { view, facts } = this.#world();
+    if (!this.#isManaged(subsystem, view)) return;
+    const warnings = new Set(subsystem.warnings?.(view, facts));
+    state.warned = warnings;
+    for (const warning of warnings) {
+      if (warned.has(warning)) continue;
+      this.#log.warn({ subsystem: subsystem.name }, warning);
+      this.#events.emit('subsystem.warned', { subsystem: subsystem.name, warning });
+    }
+  }
+
+  /** Brings into line the subsystems for which the machine has changed. */
+  follow(topic: Topic): void {
+    const { view, facts } = this.#world();
+    for (const state of this.#states) {
+      if (!this.#isManaged(state.subsystem, view)) continue;
+      if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
+      else if (!(state.subsystem.uses ?? []).includes(topic)) continue;
+      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.subsystem.render(view, facts))) continue;
+      void this.#inQueue(`follow the machine: ${state.subsystem.name}`, () => this.#repair(state, `after a change of ${topic}`));
+    }
+  }
+
+  heedAll(topic: Topic): void {
+    for (const state of this.#states) if (state.subsystem.uses?.includes(topic)) this.heed(state);
+  }
+
+  /** Makes one subsystem true to what is kept. A failure is loud, marks the subsystem degraded and is tried again. */
+  async #repair(state: SubsystemState, when: string, options: RepairOptions = {}): Promise<void> {
+    const { subsystem } = state;
+    const { touched = new Set<Topic>() } = options;
+    try {
+      const { view, facts } = this.#world();
+      const desired = subsystem.render(view, facts);
+      if (!this.#isManaged(subsystem, view)) return await this.#leaveAlone(state, desired);
+      const outcome = await converge(this.#host, desired, state.applied, { ...options, originals: this.#originals });
+      const { actions } = outcome;
+      for (const topic of outcome.touched) touched.add(topic);
+      state.applied = desired;
+      if (actions.length > 0) this.#log.info({ subsystem: subsystem.name, actions }, `brought the machine to the configuration ${when}`);
+      this.recovered(state);
+    } catch (error) {
+      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
+      // It may have done something before.
+      for (const topic of convergedTopics) touched.add(topic);
+      state.applied = undefined;
+      state.degraded = messageOf(error);
+      state.attempts += 1;
+      this.#log.error({ subsystem: subsystem.name, error: messageOf(error) }, `the machine is not what the configuration says ${when}`);
+      this.#events.emit('subsystem.degraded', { subsystem: subsystem.name, reason: messageOf(error) });
+      this.#tryAgain(state);
+    }
+  }
+
+  /** An unmanaged subsystem is as it was found. What a take-over has replaced that failed or was cut short is given back. */
+  async #leaveAlone(state: SubsystemState, desired: Desired): Promise<void> {
+    state.applied = undefined;
+    if (this.#originals.holdsFor(desired)) {
+      await this.#originals.giveBack(desired);
+      this.#log.warn({ subsystem: state.subsystem.name }, 'take-over failed: gave back what was there');
+    }
+    this.recovered(state);
+  }
+
+  #managed(): readonly SubsystemState[] {
+    const { view } = this.#world();
+    return this.#states.filter(({ subsystem }) => this.#isManaged(subsystem, view));
+  }
+
+  /** In the queue, so that it meets no change half way. */
+  #tryAgain(state: SubsystemState): void {
+    if (this.#closing) return;
+    clearTimeout(state.retry);
+    const again = () => this.#inQueue(`repair ${state.subsystem.name}`, () => this.#repair(state, 'on another try'));
+    state.retry = setTimeout(() => void again(), retryAfter(state.attempts));
+    state.retry.unref();
+  }
+
+  /** What cannot be written here is told by its subsystem, which tries it again. */
+  async #layServiceFiles(): Promise<ReadonlySet<string>> {
+    const { view, facts } = this.#world();
+    try {
+      const written = await layServiceFiles(
+        this.#host,
+        this.#managed().map(({ subsystem }) => subsystem.render(view, facts)),
+        (title, error) => this.#log.error({ error: messageOf(error) }, `could not ${title}`),
+      );
+      if (written.length > 0) this.#log.info({ written }, 'told the service manager what there is to start');
+      return new Set(written);
+    } catch (error) {
+      if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
+      this.#log.error({ error: messageOf(error) }, 'could not tell the service manager what there is to start');
+      return new Set();
+    }
+  }
+
+  #serviceLook(known?: ReadonlyMap<string, ServiceState>): ServiceLook {
+    return new ServiceLook(
+      this.#host,
+      this.#states.flatMap(({ subsystem }) => subsystem.services ?? []),
+      known,
+    );
+  }
+
+  /** Whether a service that this subsystem keeps running has ended by other hands. */
+  #hasStopped(state: SubsystemState): boolean {
+    const { services } = this.#world().facts;
+    return (state.applied?.services ?? []).some(({ name, running }) => running && services.get(name)?.running === false);
+  }
+}

@@ -1,0 +1,84 @@
+import type { Dataset, Snapshot } from '../../host/ports/zfs.ts';
+
+/** A snapshot with what follows from its place among the others. */
+export interface KnownSnapshot extends Snapshot {
+  /** `tank/media@monday`. */
+  readonly id: string;
+  readonly kind: Dataset['kind'];
+  /** Whether it is the newest of its dataset. */
+  readonly newest: boolean;
+}
+
+/** The snapshots of one dataset, the oldest first, and the stamp that the dataset had when they were listed. */
+interface Part {
+  readonly stamp: string;
+  readonly byName: ReadonlyMap<string, KnownSnapshot>;
+}
+
+/**
+ * All snapshots as they were last listed. Machines have a hundred thousand of them, so only those of datasets whose
+ * stamp changed are listed again, and a page of a list is a slice of `all`.
+ */
+export class SnapshotIndex {
+  static readonly empty = new SnapshotIndex(new Map());
+
+  readonly #parts: ReadonlyMap<string, Part>;
+  #all: readonly KnownSnapshot[] | undefined;
+
+  private constructor(parts: ReadonlyMap<string, Part>) {
+    this.#parts = parts;
+  }
+
+  /** Dataset by dataset, the oldest of each first. */
+  get all(): readonly KnownSnapshot[] {
+    this.#all ??= Object.freeze([...this.#parts.values()].flatMap(({ byName }) => [...byName.values()]));
+    return this.#all;
+  }
+
+  find(id: string): KnownSnapshot | undefined {
+    const at = id.indexOf('@');
+    return at < 0 ? undefined : this.#parts.get(id.slice(0, at))?.byName.get(id.slice(at + 1));
+  }
+
+  /** Those of one dataset, the oldest first. */
+  of(dataset: string): readonly KnownSnapshot[] {
+    return [...(this.#parts.get(dataset)?.byName.values() ?? [])];
+  }
+
+  /** Of these datasets, the names of those whose snapshots became others since they were listed. */
+  stale(datasets: readonly Dataset[]): readonly string[] {
+    return datasets.filter(({ name, snapshotStamp }) => this.#parts.get(name)?.stamp !== snapshotStamp).map(({ name }) => name);
+  }
+
+  /**
+   * The index of `datasets`, of which those `looked` at have the snapshots of the listing. One that is stale and was not
+   * listed, because another look came in between, stays stale for the next look.
+   */
+  renewed(datasets: ReadonlyMap<string, Dataset>, looked: readonly Dataset[], listing: Listing): SnapshotIndex {
+    const fresh = new Set(this.stale(looked).filter((name) => listing.of.has(name)));
+    if (fresh.size === 0 && this.#parts.size === datasets.size && [...datasets.keys()].every((name) => this.#parts.has(name))) return this;
+    const found = Map.groupBy(listing.snapshots, ({ dataset }) => dataset);
+    const parts = [...datasets.values()].map((dataset): [string, Part] => {
+      const { name } = dataset;
+      return [name, fresh.has(name) ? partOf(dataset, found.get(name) ?? []) : (this.#parts.get(name) ?? unlisted)];
+    });
+    return new SnapshotIndex(new Map(parts));
+  }
+}
+
+/** The snapshots of these datasets, all of them. */
+export interface Listing {
+  readonly of: ReadonlySet<string>;
+  readonly snapshots: readonly Snapshot[];
+}
+
+/** No dataset has this stamp. */
+const unlisted: Part = { stamp: '', byName: new Map() };
+
+function partOf({ kind, snapshotStamp }: Dataset, snapshots: readonly Snapshot[]): Part {
+  const known = snapshots.map((one, place): [string, KnownSnapshot] => [
+    one.name,
+    Object.freeze({ ...one, id: `${one.dataset}@${one.name}`, kind, newest: place === snapshots.length - 1 }),
+  ]);
+  return { stamp: snapshotStamp, byName: new Map(known) };
+}

@@ -1,0 +1,208 @@
+import type { Dataset, Pool, Zfs, ZfsEvent, ZfsSubject } from '../../host/ports/zfs.ts';
+import { SharedLook } from './shared-look.ts';
+import { type Listing, SnapshotIndex } from './snapshot-index.ts';
+
+export interface Storage {
+  readonly pools: ReadonlyMap<string, Pool>;
+  /** By full name, parents before children. */
+  readonly datasets: ReadonlyMap<string, Dataset>;
+  readonly snapshots: SnapshotIndex;
+}
+
+export const noStorage: Storage = Object.freeze({ pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty });
+
+/** When a look began: its number among all looks, and the time in milliseconds since 1970. */
+interface Mark {
+  readonly look: number;
+  readonly at: number;
+}
+
+/** More subjects than this at once are looked at by one look at everything, which is then the cheaper one. */
+const mostSubjects = 200;
+
+/**
+ * The facts about pools, datasets and snapshots, looked at by subject. A change of `tank/media` reads that dataset and
+ * those above it, whose space it shares; 450 other datasets are not listed for it. A look at everything is made at the
+ * start, after an import, and in the background when the facts are old, because some changes send no event.
+ *
+ * Both kinds run side by side, so that a change never waits for the look at everything. That look may then end with
+ * older news: it began, `tank/a` was created and looked at, and its list, made before that, lacks `tank/a`. So every
+ * name remembers the look that it comes from, and only a look that began later replaces it.
+ */
+export class StorageLooks {
+  #storage: Storage = noStorage;
+  #count = 0;
+  /** The last look at everything that has ended. */
+  #whole: Mark = { look: 0, at: 0 };
+  /** The looks that names come from, where those began after the last look at everything; also of names that are gone. */
+  readonly #marks = new Map<string, Mark>();
+  readonly #poolMarks = new Map<string, Mark>();
+  readonly #zfs: Zfs;
+  readonly #now: () => number;
+  readonly #changed: () => void;
+  readonly #everything = new SharedLook<void>(
+    () => this.#lookAtEverything(),
+    () => {},
+  );
+  readonly #subjects = new SharedLook<readonly ZfsSubject[]>(
+    (subjects) => this.#lookAt(subjects),
+    (a, b) => [...a, ...b],
+  );
+
+  constructor(zfs: Zfs, options: { now: () => number; changed: () => void }) {
+    this.#zfs = zfs;
+    this.#now = options.now;
+    this.#changed = options.changed;
+  }
+
+  get storage(): Storage {
+    return this.#storage;
+  }
+
+  /** Whether a look at everything is under way. */
+  get isLooking(): boolean {
+    return this.#everything.isRunning;
+  }
+
+  /** Looks at everything. */
+  renewAll(): Promise<void> {
+    return this.#everything.ask();
+  }
+
+  /** Looks at what was changed, and at the space of what lies above it. */
+  renew(subjects: readonly ZfsSubject[]): Promise<void> {
+    return this.#subjects.ask(subjects);
+  }
+
+  /** Looks at what events name, unless a look that began after the event has seen it: most events are of our own changes. */
+  async heed(events: readonly ZfsEvent[]): Promise<void> {
+    const unseen = events.filter(({ subject, at }) => !this.#hasSeen(subject, at)).map(({ subject }) => subject);
+    if (unseen.length === 0) return;
+    const subjects = unseen.filter((subject) => subject !== 'everything');
+    await (subjects.length < unseen.length ? this.renewAll() : this.renew(subjects));
+  }
+
+  #hasSeen(subject: ZfsEvent['subject'], at: number): boolean {
+    if (subject === 'everything') return this.#whole.at > at;
+    if ('pool' in subject) return this.#markOf(this.#poolMarks, subject.pool).at > at;
+    if (subject.below !== true) return this.#markOf(this.#marks, subject.dataset).at > at;
+    return this.#whole.at > at;
+  }
+
+  #markOf(marks: ReadonlyMap<string, Mark>, name: string): Mark {
+    return marks.get(name) ?? this.#whole;
+  }
+
+  #begin(): Mark {
+    this.#count += 1;
+    return { look: this.#count, at: this.#now() };
+  }
+
+  async #lookAtEverything(): Promise<void> {
+    const mark = this.#begin();
+    const [pools, datasets] = await Promise.all([this.#zfs.pools(), this.#zfs.datasets()]);
+    const listed = await this.#listed(datasets, { isAll: true });
+    const old = this.#storage;
+    const wholePools = new Map(pools.map((pool) => [pool.name, pool]));
+    const wholeDatasets = new Map(datasets.map((one) => [one.name, one]));
+    keepNewer(this.#poolMarks, mark, wholePools, old.pools);
+    keepNewer(this.#marks, mark, wholeDatasets, old.datasets);
+    this.#whole = mark;
+    const seen = datasets.filter((one) => wholeDatasets.get(one.name) === one);
+    this.#keep(inOrder(wholePools), inOrder(wholeDatasets), seen, listed);
+  }
+
+  async #lookAt(subjects: readonly ZfsSubject[]): Promise<void> {
+    if (subjects.length > mostSubjects) return await this.#everything.ask();
+    const mark = this.#begin();
+    const names = subjects.flatMap((subject) => ('dataset' in subject ? [subject.dataset] : []));
+    const trees = outermost(subjects.flatMap((subject) => ('dataset' in subject && subject.below === true ? [subject.dataset] : [])));
+    const poolNames = [...new Set(subjects.flatMap((subject) => ('pool' in subject ? [subject.pool] : [])))];
+    const alone = [...new Set([...names, ...poolNames].flatMap(withThoseAbove))].filter((name) => !trees.includes(name));
+    const [pools, found] = await Promise.all([
+      poolNames.length === 0 ? [] : this.#zfs.pools(poolNames),
+      alone.length + trees.length === 0 ? [] : this.#zfs.datasets({ names: alone, trees }),
+    ]);
+    const listed = await this.#listed(found, { isAll: false });
+    const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, (name) => poolNames.includes(name));
+    // What lies below a dataset that is gone is gone with it.
+    const there = new Set(found.map(({ name }) => name));
+    const gone = alone.filter((name) => !there.has(name));
+    const isLookedAt = (name: string) => alone.includes(name) || [...trees, ...gone].some((root) => isAtOrBelow(name, root));
+    const datasets = this.#merged(this.#marks, mark, this.#storage.datasets, found, isLookedAt);
+    this.#keep(
+      newPools,
+      datasets,
+      found.filter((one) => datasets.get(one.name) === one),
+      listed,
+    );
+  }
+
+  /** The snapshots of those datasets whose snapshots became others. */
+  async #listed(datasets: readonly Dataset[], { isAll }: { readonly isAll: boolean }): Promise<Listing> {
+    const stale = this.#storage.snapshots.stale(datasets);
+    const everything = isAll && stale.length === datasets.length;
+    const snapshots = stale.length === 0 ? [] : await this.#zfs.snapshots(everything ? undefined : stale);
+    return { of: new Set(stale), snapshots };
+  }
+
+  /** What there was, with what this look found in place of what it looked at. */
+  #merged<T extends { readonly name: string }>(
+    marks: Map<string, Mark>,
+    mark: Mark,
+    old: ReadonlyMap<string, T>,
+    found: readonly T[],
+    isLookedAt: (name: string) => boolean,
+  ): ReadonlyMap<string, T> {
+    const isOlder = (name: string) => this.#markOf(marks, name).look > mark.look;
+    const merged = new Map(old);
+    const there = new Map(found.map((one) => [one.name, one]));
+    for (const name of new Set([...old.keys(), ...there.keys()])) {
+      if (!isLookedAt(name) || isOlder(name)) continue;
+      const one = there.get(name);
+      if (one === undefined) merged.delete(name);
+      else merged.set(name, one);
+      marks.set(name, mark);
+    }
+    return merged.size === old.size && [...there.keys()].every((name) => old.has(name)) ? merged : inOrder(merged);
+  }
+
+  #keep(pools: Storage['pools'], datasets: Storage['datasets'], looked: readonly Dataset[], listed: Listing): void {
+    this.#storage = Object.freeze({ pools, datasets, snapshots: this.#storage.snapshots.renewed(datasets, looked, listed) });
+    this.#changed();
+  }
+}
+
+/** Puts what later looks have found in place of what this look at everything found, and forgets the marks of earlier ones. */
+function keepNewer<T>(marks: Map<string, Mark>, mark: Mark, found: Map<string, T>, old: ReadonlyMap<string, T>): void {
+  for (const [name, { look }] of marks) {
+    if (look < mark.look) {
+      marks.delete(name);
+      continue;
+    }
+    const newer = old.get(name);
+    if (newer === undefined) found.delete(name);
+    else found.set(name, newer);
+  }
+}
+
+/** As `zfs list` sorts: by bytes, and thereby parents before children. */
+function inOrder<T>(named: ReadonlyMap<string, T>): ReadonlyMap<string, T> {
+  return new Map([...named].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** `tank/a/b` with `tank/a` and `tank`. */
+function withThoseAbove(name: string): readonly string[] {
+  const parts = name.split('/');
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+/** Of these names those that lie below none of the others. */
+function outermost(names: readonly string[]): readonly string[] {
+  const all = [...new Set(names)];
+  return all.filter((name) => !all.some((other) => other !== name && isAtOrBelow(name, other)));
+}
+
+function isAtOrBelow(name: string, root: string): boolean {
+  return name === root || name.startsWith(`${root}/`);
+}

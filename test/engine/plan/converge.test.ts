@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Checker, Desired } from '../../../src/engine/declare/subsystem.ts';
+import { converge, layServiceFiles, ServiceLook, verify } from '../../../src/engine/plan/converge.ts';
+import { type Host, HostError } from '../../../src/host/ports/index.ts';
+import { virtual } from '../../support/hosts.ts';
+
+const machineOf = async (t: TestContext): Promise<Host> => virtual.start(t);
+
+const files = (texts: Readonly<Record<string, string>>): Desired => ({
+  files: Object.entries(texts).map(([path, content]) => ({ path, content })),
+  owns: ['/etc/own/part-'],
+});
+
+test('what lies in a place of the unit and is not wanted goes, known of or not', async (t) => {
+  const host = await machineOf(t);
+  for (const path of ['/etc/own/part-1', '/etc/own/part-2', '/etc/own/other']) await host.files.write(path, 'old');
+  const one = files({ '/etc/own/part-1': 'new' });
+  const { actions } = await converge(host, one, undefined);
+  assert.deepEqual(actions, ['write /etc/own/part-1', 'remove /etc/own/part-2']);
+  assert.deepEqual((await converge(host, files({ '/etc/own/part-3': 'x' }), one)).actions, ['write /etc/own/part-3', 'remove /etc/own/part-1']);
+  assert.deepEqual(await host.files.beginning('/etc/own/'), ['/etc/own/other', '/etc/own/part-3']);
+});
+
+test('a file of the service manager that cannot be written keeps the others from nothing', async (t) => {
+  const host = await machineOf(t);
+  let readings = 0;
+  const reread = host.services.reread.bind(host.services);
+  host.services.reread = async () => {
+    readings += 1;
+    return reread();
+  };
+  const file = (path: string) => ({ files: [{ path, content: '[Unit]\n', forServiceManager: true }] });
+  const missed: string[] = [];
+  await host.files.write('/etc/systemd/system/b.service.d', 'no folder');
+  const paths = ['/etc/systemd/system/a.service', '/etc/systemd/system/b.service.d/holdfast.conf', '/etc/systemd/system/c.service'];
+  await layServiceFiles(host, paths.map(file), (title) => missed.push(title));
+  assert.deepEqual(missed, [`write ${paths[1]}`]);
+  assert.deepEqual(await host.files.beginning('/etc/systemd/system/'), [paths[0], '/etc/systemd/system/b.service.d', paths[2]]);
+  assert.equal(readings, 1);
+});
+
+test('a checker is shown the head and what is new below it', async (t) => {
+  const host = await machineOf(t);
+  const shown: string[] = [];
+  const stage = host.files.stage.bind(host.files);
+  host.files.stage = async (path, content) => {
+    shown.push(content);
+    return stage(path, content);
+  };
+  const fine: Checker = { words: (staged) => ['testparm', '-s', staged], objection: () => undefined };
+  const checked = (head: string, ...parts: readonly (readonly string[])[]): Desired => ({ checks: [{ path: '/etc/samba/smb.conf', head, parts, verify: fine }] });
+  const [first, second] = [['# a\n', '# b\n'], ['# c\n']] as const;
+  await verify(host, checked('# 1\n', first, second), undefined);
+  await verify(host, checked('# 1\n', first, ['# c\n', '# d\n']), checked('# 1\n', first, second));
+  await verify(host, checked('# 1\n', first), checked('# 1\n', first, second));
+  await verify(host, checked('# 2\n', first), checked('# 1\n', first));
+  assert.deepEqual(shown, ['# 1\n# a\n# b\n# c\n', '# 1\n# d\n', '# 2\n# a\n# b\n']);
+});
+
+test('a shared look at services is asked once, again after a failure, and never about services it does not have', async (t) => {
+  const host = await machineOf(t);
+  const asked: string[] = [];
+  const states = host.services.states.bind(host.services);
+  let fails = true;
+  host.services.states = async (names) => {
+    asked.push(names.join(' '));
+    if (fails) throw new HostError('the service manager does not answer');
+    return states(names);
+  };
+  const look = new ServiceLook(host, ['ssh', 'smbd', 'ssh']);
+  await assert.rejects(look.states(['ssh']), /does not answer/);
+  fails = false;
+  assert.deepEqual([...(await look.states(['ssh'])).keys()], ['ssh', 'smbd']);
+  await look.states(['smbd']);
+  assert.deepEqual(asked, ['ssh smbd', 'ssh smbd']);
+  assert.deepEqual([...(await look.states(['vsftpd'])).keys()], ['vsftpd']);
+  look.forget();
+  await look.states(['smbd']);
+  assert.deepEqual(asked.slice(2), ['vsftpd', 'ssh smbd']);
+});

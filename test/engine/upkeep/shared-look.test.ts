@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { SharedLook } from '../../../src/engine/upkeep/shared-look.ts';
+
+/** Looks that end when they are let go, and what each looked at. */
+function slowLook() {
+  const looks: { readonly scope: readonly number[]; readonly end: () => void; readonly fail: (error: Error) => void }[] = [];
+  const look = new SharedLook<readonly number[]>(
+    (scope) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      looks.push({ scope, end: resolve, fail: reject });
+      return promise;
+    },
+    (a, b) => [...a, ...b],
+  );
+  return { look, looks };
+}
+
+test('one look is under way and one waits, however many ask', async () => {
+  const { look, looks } = slowLook();
+  const first = look.ask([0]);
+  const others = Array.from({ length: 1000 }, (_, index) => look.ask([index + 1]));
+  assert.equal(looks.length, 1);
+  looks[0]?.end();
+  await first;
+  await turn();
+  assert.equal(looks.length, 2);
+  assert.deepEqual(
+    looks[1]?.scope,
+    Array.from({ length: 1000 }, (_, index) => index + 1),
+  );
+  looks[1]?.end();
+  await Promise.all(others);
+  assert.equal(look.isRunning, false);
+});
+
+test('a look that fails fails those who asked for it, and the one that waits is made', async () => {
+  const { look, looks } = slowLook();
+  const first = assert.rejects(look.ask([1]), /away/);
+  const second = look.ask([2]);
+  looks[0]?.fail(new Error('away'));
+  await first;
+  await turn();
+  looks[1]?.end();
+  await second;
+});
+
+test('who asks is answered by a look that began after it asked and covers what it named', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), async (steps) => {
+      const { look, looks } = slowLook();
+      let ended = 0;
+      const asked = new Map<number, number>();
+      const answers: Promise<void>[] = [];
+      for (const [name, asks] of steps.entries()) {
+        if (asks) {
+          asked.set(name, looks.length);
+          answers.push(look.ask([name]));
+        } else if (ended < looks.length) {
+          looks[ended]?.end();
+          ended += 1;
+        }
+        await turn();
+      }
+      while (ended < looks.length) {
+        looks[ended]?.end();
+        ended += 1;
+        await turn();
+      }
+      await Promise.all(answers);
+      for (const [name, before] of asked) assert.ok(looks.slice(before).some(({ scope }) => scope.includes(name)));
+    }),
+  );
+});

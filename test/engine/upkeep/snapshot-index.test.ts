@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SnapshotIndex } from '../../../src/engine/upkeep/snapshot-index.ts';
+import type { Dataset, Snapshot } from '../../../src/host/ports/zfs.ts';
+
+const dataset = (name: string, snapshotStamp: string): Dataset => ({
+  name,
+  kind: 'filesystem',
+  used: 0,
+  available: 0,
+  referenced: 0,
+  mountpoint: undefined,
+  properties: {},
+  inherited: [],
+  comment: undefined,
+  origin: undefined,
+  snapshotStamp,
+});
+const snapshot = (id: string): Snapshot => {
+  const [of = '', name = ''] = id.split('@');
+  return { dataset: of, name, used: 0, referenced: 1, created: 0, deferred: false };
+};
+
+/** A machine with these snapshots, which writes down what it is asked for. */
+function machine(...ids: readonly string[]) {
+  const asked: (readonly string[] | undefined)[] = [];
+  const list = async (datasets?: readonly string[]) => {
+    asked.push(datasets);
+    return ids.map(snapshot).filter((one) => datasets?.includes(one.dataset) ?? true);
+  };
+  return { asked, list };
+}
+
+/** The index after a look at all of these datasets. */
+async function look(index: SnapshotIndex, datasets: readonly Dataset[], list: ReturnType<typeof machine>['list']): Promise<SnapshotIndex> {
+  const stale = index.stale(datasets);
+  const snapshots = stale.length === 0 ? [] : await list(stale);
+  return index.renewed(new Map(datasets.map((one) => [one.name, one])), datasets, { of: new Set(stale), snapshots });
+}
+
+test('only the snapshots of datasets with another stamp are listed again', async () => {
+  const first = machine('a@1', 'b@1', 'b@2');
+  const index = await look(SnapshotIndex.empty, [dataset('a', 'x'), dataset('b', 'x')], first.list);
+  assert.deepEqual(first.asked, [['a', 'b']]);
+  assert.deepEqual(
+    index.all.map(({ id, newest }) => [id, newest]),
+    [
+      ['a@1', true],
+      ['b@1', false],
+      ['b@2', true],
+    ],
+  );
+
+  const second = machine('a@1', 'a@3', 'b@other');
+  const renewed = await look(index, [dataset('a', 'y'), dataset('b', 'x')], second.list);
+  assert.deepEqual(second.asked, [['a']]);
+  assert.deepEqual(
+    renewed.all.map(({ id }) => id),
+    ['a@1', 'a@3', 'b@1', 'b@2'],
+  );
+  assert.equal(renewed.find('b@2'), index.find('b@2'));
+});
+
+test('where nothing changed, nothing is asked and the index is the same', async () => {
+  const { asked, list } = machine('a@1');
+  const index = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
+  assert.equal(await look(index, [dataset('a', 'x')], list), index);
+  assert.equal(asked.length, 1);
+});
+
+test('the snapshots of a dataset that is gone are gone', async () => {
+  const { list } = machine('a@1', 'b@1');
+  const index = await look(SnapshotIndex.empty, [dataset('a', 'x'), dataset('b', 'x')], list);
+  const after = await look(index, [dataset('b', 'x')], list);
+  assert.equal(after.find('a@1'), undefined);
+  assert.deepEqual(after.of('a'), []);
+  assert.deepEqual(
+    after.all.map(({ id }) => id),
+    ['b@1'],
+  );
+});
+
+test('what is no snapshot is not found', async () => {
+  const { list } = machine('a@1');
+  const index = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
+  for (const id of ['', 'a', '@', 'a@', '@1', 'a@2', 'a@1@1', '__proto__@1']) assert.equal(index.find(id), undefined, id);
+});
+
+test('a dataset that became stale between the listing and the index is listed by the next look', async () => {
+  const { list } = machine('a@1');
+  const earlier = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
+  // Nothing of it was stale when this look listed; another look has replaced the index since.
+  const renewed = earlier.renewed(new Map([['a', dataset('a', 'y')]]), [dataset('a', 'y')], { of: new Set(), snapshots: [] });
+  assert.deepEqual(
+    renewed.all.map(({ id }) => id),
+    ['a@1'],
+  );
+  assert.deepEqual(renewed.stale([dataset('a', 'y')]), ['a']);
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { StorageLooks } from '../../../src/engine/upkeep/storage-facts.ts';
+import type { DatasetScope, Zfs, ZfsEvent } from '../../../src/host/ports/zfs.ts';
+import { virtualHost } from '../../support/hosts.ts';
+
+/**
+ * A virtual machine's ZFS that notes what is listed. With `slow`, an answer that was made at once is handed out only so
+ * many turns of the event loop later, so that looks overtake one another.
+ */
+async function machineWithPool(t: TestContext, slow: () => number = () => 0) {
+  const { disks, zfs } = await virtualHost(t);
+  const [disk] = await disks.list();
+  await zfs.createPool({ name: 'tank', groups: [{ kind: 'stripe', disks: [disk?.name ?? ''] }], mountpoint: '/mnt/tank' });
+  const listed: (DatasetScope | 'everything')[] = [];
+  const later = async <T>(answer: Promise<T>): Promise<T> => {
+    const turns = slow();
+    const it = await answer;
+    for (let left = turns; left > 0; left -= 1) await turn();
+    return it;
+  };
+  const watched: Zfs = Object.assign(Object.create(zfs), {
+    pools: (names?: readonly string[]) => later(zfs.pools(names)),
+    datasets: (scope?: DatasetScope) => {
+      listed.push(scope ?? 'everything');
+      return later(zfs.datasets(scope));
+    },
+    snapshots: (names?: readonly string[]) => later(zfs.snapshots(names)),
+  });
+  let clock = 0;
+  const now = () => {
+    clock += 1;
+    return clock;
+  };
+  const looks = new StorageLooks(watched, { now, changed: () => {} });
+  await looks.renewAll();
+  listed.length = 0;
+  return { zfs, looks, listed, now };
+}
+
+const namesIn = (looks: StorageLooks) => [...looks.storage.datasets.keys()];
+const snapshotsIn = (looks: StorageLooks) => looks.storage.snapshots.all.map(({ id }) => id);
+
+test('a look at a dataset lists it and what lies above it, and nothing else', async (t) => {
+  const { zfs, looks, listed } = await machineWithPool(t);
+  for (const name of ['tank/a', 'tank/a/b', 'tank/other']) await zfs.createDataset(name);
+  await zfs.createSnapshot('tank/a/b@monday');
+  await looks.renew([{ dataset: 'tank/a/b' }]);
+  assert.deepEqual(listed, [{ names: ['tank', 'tank/a', 'tank/a/b'], trees: [] }]);
+  assert.deepEqual(namesIn(looks), ['tank', 'tank/a', 'tank/a/b']);
+  assert.deepEqual(snapshotsIn(looks), ['tank/a/b@monday']);
+});
+
+test('a dataset that is gone goes with what lay below it', async (t) => {
+  const { zfs, looks } = await machineWithPool(t);
+  for (const name of ['tank/a', 'tank/a/b', 'tank/ab']) await zfs.createDataset(name);
+  await looks.renewAll();
+  await zfs.destroyDataset('tank/a', { recursive: true });
+  await looks.renew([{ dataset: 'tank/a' }]);
+  assert.deepEqual(namesIn(looks), ['tank', 'tank/ab']);
+});
+
+test('a thousand events cost few looks, and those that a look has seen cost none', async (t) => {
+  const { zfs, looks, listed, now } = await machineWithPool(t);
+  const events: ZfsEvent[] = [];
+  for (let index = 0; index < 1000; index += 1) events.push({ subject: { dataset: `tank/d${index % 50}` }, at: now() });
+  for (let index = 0; index < 50; index += 1) await zfs.createDataset(`tank/d${index}`);
+  await Promise.all(events.map((event) => looks.heed([event])));
+  assert.equal(namesIn(looks).length, 51);
+  assert.ok(listed.length <= 2, `${listed.length} looks`);
+  const before = listed.length;
+  await looks.heed(events);
+  assert.equal(listed.length, before);
+  await looks.heed([{ subject: { dataset: 'tank/d1' }, at: now() }]);
+  assert.equal(listed.length, before + 1);
+});
+
+test('more subjects than one look takes by name are seen by one look at everything', async (t) => {
+  const { zfs, looks, listed } = await machineWithPool(t);
+  await zfs.createDataset('tank/a');
+  await looks.renew(Array.from({ length: 500 }, (_, index) => ({ dataset: `tank/${index}` })));
+  assert.deepEqual(listed, ['everything']);
+  assert.deepEqual(namesIn(looks), ['tank', 'tank/a']);
+});
+
+test('looks that overtake one another never bring back what is gone nor hide what is there', async (t) => {
+  const step = fc.record({
+    what: fc.constantFrom('create', 'destroy', 'snapshot', 'everything'),
+    name: fc.constantFrom('tank/a', 'tank/a/b', 'tank/c'),
+    waits: fc.boolean(),
+  });
+  const runs = fc.tuple(fc.array(step, { minLength: 5, maxLength: 25 }), fc.infiniteStream(fc.integer({ min: 0, max: 12 })));
+  await fc.assert(
+    fc.asyncProperty(runs, async ([steps, delays]) => {
+      const { zfs, looks } = await machineWithPool(t, () => delays.next().value ?? 0);
+      const pending: Promise<void>[] = [];
+      for (const [index, { what, name, waits }] of steps.entries()) {
+        if (what === 'everything') {
+          pending.push(looks.renewAll());
+          continue;
+        }
+        // What cannot be done to this machine changes nothing, and is looked at all the same.
+        const deed = what === 'create' ? zfs.createDataset(name) : what === 'destroy' ? zfs.destroyDataset(name, { recursive: true }) : zfs.createSnapshot(`${name}@${index}`);
+        await deed.catch(() => {});
+        const look = looks.renew([{ dataset: name }]);
+        if (waits) {
+          await look;
+          const there = (await zfs.datasets({ names: [name] })).length > 0;
+          assert.equal(looks.storage.datasets.has(name), there, `${name} after ${what}`);
+          assert.deepEqual(
+            looks.storage.snapshots.of(name).map(({ id }) => id),
+            (await zfs.snapshots([name])).map((one) => `${one.dataset}@${one.name}`),
+          );
+        } else pending.push(look);
+      }
+      await Promise.all(pending);
+      assert.deepEqual(
+        namesIn(looks),
+        (await zfs.datasets()).map(({ name }) => name),
+      );
+    }),
+    { numRuns: 150 },
+  );
+});
+
+for (const first of ['everything', 'one dataset'] as const) {
+  test(`a look at ${first} that ends after a later look hides nothing that the later one saw`, async (t) => {
+    let turns = 20;
+    const { zfs, looks } = await machineWithPool(t, () => turns);
+    const slow = first === 'everything' ? looks.renewAll() : looks.renew([{ dataset: 'tank/a' }]);
+    turns = 0;
+    await zfs.createDataset('tank/a');
+    await (first === 'everything' ? looks.renew([{ dataset: 'tank/a' }]) : looks.renewAll());
+    assert.deepEqual(namesIn(looks), ['tank', 'tank/a']);
+    await slow;
+    assert.deepEqual(namesIn(looks), ['tank', 'tank/a']);
+  });
+}
