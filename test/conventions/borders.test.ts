@@ -43,7 +43,7 @@ const borders: readonly { readonly part: string; readonly knows: readonly string
   { part: 'host/linux/', knows: ['lib/', 'host/ports/'], packages: true },
   { part: 'engine/', knows: ['lib/', 'host/ports/'], packages: true },
   { part: 'areas/', knows: ['lib/', 'engine/', 'host/ports/'], packages: true },
-  { part: 'units/', knows: ['lib/', 'engine/', 'areas/', 'host/ports/'], packages: true },
+  { part: 'subsystems/', knows: ['lib/', 'engine/', 'areas/', 'host/ports/'], packages: true },
   { part: 'store/', knows: ['lib/', 'engine/'], packages: true },
   { part: 'http/', knows: ['lib/', 'engine/'], packages: true },
 ];
