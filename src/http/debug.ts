@@ -57,18 +57,18 @@ export async function debugArchive(engine: Engine, context: RequestContext, now:
     ['health.json', shown(engine.health)],
     ['drift.json', shown(await engine.report())],
   ]);
-  for (const [name, words] of Object.entries(questions)) files.set(`machine/${name}.txt`, await asked(engine, context, words));
+  for (const [name, argv] of Object.entries(questions)) files.set(`machine/${name}.txt`, await asked(engine, context, argv));
   const clean = new Map([...files].map(([name, text]) => [name, without(text, secrets)]));
   return gzipSync(tar(clean, Math.floor(now / 1000)));
 }
 
-async function asked(engine: Engine, context: RequestContext, words: readonly string[]): Promise<string> {
+async function asked(engine: Engine, context: RequestContext, argv: readonly string[]): Promise<string> {
   const said: string[] = [];
   try {
     await engine.operations(context).perform({
-      title: `ask ${words[0]}`,
+      title: `ask ${argv[0]}`,
       async perform({ commands }) {
-        const { stdout, stderr } = await commands.runProgram({ user: 'root', words, signal: AbortSignal.timeout(patience), keep: 1024 ** 2, timeout: patience });
+        const { stdout, stderr } = await commands.runProgram({ user: 'root', argv, signal: AbortSignal.timeout(patience), keep: 1024 ** 2, timeout: patience });
         said.push(stdout, stderr);
       },
     });

@@ -24,7 +24,7 @@ export const kerberosRealm = collection('directoryservice/kerberosrealm', {
 
 function servers(description: string) {
   return refine(text({ description, max: 120 }), (value) => {
-    const stranger = words(value).find((one) => !/^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?$/.test(one));
-    return stranger === undefined ? undefined : `${quote(stranger)} is no server: NAME or NAME:PORT is wanted.`;
+    const invalid = words(value).find((one) => !/^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?$/.test(one));
+    return invalid === undefined ? undefined : `${quote(invalid)} is no server: NAME or NAME:PORT is wanted.`;
   });
 }

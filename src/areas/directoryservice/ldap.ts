@@ -142,8 +142,8 @@ function problems(settings: LdapSettings): readonly Problem[] {
   if (!settings.ldap_has_samba_schema) return found;
   if (settings.ldap_anonbind) found.push({ name: 'ldap_anonbind', sentence: 'Passwords for Samba are shown to an account only.' });
   for (const name of ['ldap_basedn', 'ldap_binddn', 'ldap_usersuffix', 'ldap_groupsuffix', 'ldap_machinesuffix'] as const) {
-    const stranger = /[%$"\\;]/.exec(settings[name])?.[0];
-    if (stranger !== undefined) found.push({ name, sentence: `Samba would read ${quote(stranger)} in it as something else.` });
+    const invalid = /[%$"\\;]/.exec(settings[name])?.[0];
+    if (invalid !== undefined) found.push({ name, sentence: `Samba would read ${quote(invalid)} in it as something else.` });
   }
   return found;
 }

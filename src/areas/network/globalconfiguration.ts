@@ -28,8 +28,8 @@ export const networkSettings = singleton('network/globalconfiguration', {
     ),
     gc_domain: required(text({ description: 'Domain of the machine.', max: 120, pattern: domainName, rule: 'A domain has letters, digits and . - _ only.' })),
     gc_domains: refine(text({ description: 'Up to five further domains in which names are looked for, separated by blanks.', max: 600 }), (value) => {
-      const stranger = words(value).find((word) => !domainName.test(word));
-      if (stranger !== undefined) return `${quote(stranger)} is no domain.`;
+      const invalid = words(value).find((word) => !domainName.test(word));
+      if (invalid !== undefined) return `${quote(invalid)} is no domain.`;
       return words(value).length > 5 ? 'At most five further domains are looked through.' : undefined;
     }),
     gc_hostname_virtual: readOnly(nullable(text({ description: 'Name of a pair of machines. This is a single one, so it is always null.' }))),
@@ -40,8 +40,8 @@ export const networkSettings = singleton('network/globalconfiguration', {
     gc_nameserver3: nameServer('Third name server.'),
     gc_netwait_enabled: flag(false, { description: 'Whether services start only after one of gc_netwait_ip answers, or after a minute.' }),
     gc_netwait_ip: refine(text({ description: 'Addresses of which one has to answer, separated by blanks; the gateways when empty.', max: 300 }), (value) => {
-      const stranger = words(value).find((word) => parseIp(word) === undefined);
-      return stranger === undefined ? undefined : `${quote(stranger)} is no IP address.`;
+      const invalid = words(value).find((word) => parseIp(word) === undefined);
+      return invalid === undefined ? undefined : `${quote(invalid)} is no IP address.`;
     }),
     gc_hosts: text({ description: 'Lines that are added to the table of hosts: an address, then names.', max: 65_536, multiline: true }),
     gc_httpproxy: text({

@@ -21,10 +21,10 @@ const directives: ReadonlySet<string> = new Set(
 /** Further lines of snmpd.conf. The daemon passes over what it does not know, with a line in its log; so it is looked at here. */
 export function snmpLines({ description }: { readonly description: string }) {
   return refine(configLines({ description }), (value) => {
-    const stranger = value.split('\n').find((line) => {
+    const invalid = value.split('\n').find((line) => {
       const [word = ''] = line.trim().split(/\s/);
       return word !== '' && !word.startsWith('#') && !directives.has(word.toLowerCase());
     });
-    return stranger === undefined ? undefined : `${quote(stranger.trim())}: the SNMP server knows no such directive.`;
+    return invalid === undefined ? undefined : `${quote(invalid.trim())}: the SNMP server knows no such directive.`;
   });
 }

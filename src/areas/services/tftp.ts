@@ -34,8 +34,8 @@ export const tftpSettings = singleton('services/tftp', {
       text({ description: 'Further arguments of the server.', max: 120, pattern: /^[\w ./:=-]+$/, rule: 'Arguments have letters, digits, blanks and _ . / : = - only.' }),
       (value) => {
         // The server itself passes over what it does not know.
-        const stranger = words(value).find((word) => word.startsWith('-') && !knownOptions.includes(word.split('=')[0] ?? ''));
-        return stranger === undefined ? undefined : `${quote(stranger)} is none of ${sentenceList(knownOptions)}.`;
+        const invalid = words(value).find((word) => word.startsWith('-') && !knownOptions.includes(word.split('=')[0] ?? ''));
+        return invalid === undefined ? undefined : `${quote(invalid)} is none of ${sentenceList(knownOptions)}.`;
       },
     ),
     // Beyond the document's list (gaps 8.13).

@@ -76,16 +76,16 @@ function passwordRule(): string {
 /** Accounts, and groups with an @ before their names, separated by blanks or commas. Who they are is left to netatalk (gaps 6.3). */
 function accountList(description: string) {
   return refine(text({ description: `${description} Accounts and @groups, separated by blanks or commas.`, max: 120 }), (value) => {
-    const stranger = words(value).find((word) => !/^@?[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$/.test(word));
-    return stranger === undefined ? undefined : `${quote(stranger)} is no account or @group.`;
+    const invalid = words(value).find((word) => !/^@?[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$/.test(word));
+    return invalid === undefined ? undefined : `${quote(invalid)} is no account or @group.`;
   });
 }
 
 /** netatalk compares addresses only, and a line of its file has room for about as many. */
 function addressList(description: string) {
   return refine(hostList({ description, max: 900 }), (value) => {
-    const stranger = words(value).find((word) => !/^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)(?:\/\d{1,3})?$/.test(word));
-    return stranger === undefined ? undefined : `${quote(stranger)} is no address or network: write 192.0.2.7 or 192.0.2.0/24.`;
+    const invalid = words(value).find((word) => !/^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)(?:\/\d{1,3})?$/.test(word));
+    return invalid === undefined ? undefined : `${quote(invalid)} is no address or network: write 192.0.2.7 or 192.0.2.0/24.`;
   });
 }
 

@@ -132,11 +132,11 @@ export function ganeshaProblem(path: string): string | undefined {
 }
 
 function networkProblem(value: string): string | undefined {
-  const stranger = words(value).find((word) => parseNetwork(word) === undefined);
-  return stranger === undefined ? undefined : `${quote(stranger)} is no network: write 192.0.2.0/24.`;
+  const invalid = words(value).find((word) => parseNetwork(word) === undefined);
+  return invalid === undefined ? undefined : `${quote(invalid)} is no network: write 192.0.2.0/24.`;
 }
 
 function hostProblem(value: string): string | undefined {
-  const stranger = words(value).find((word) => !/^(?:[A-Za-z0-9*?](?:[A-Za-z0-9._*?-]*)|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/.test(word));
-  return stranger === undefined ? undefined : `${quote(stranger)} is no name or address of a host.`;
+  const invalid = words(value).find((word) => !/^(?:[A-Za-z0-9*?](?:[A-Za-z0-9._*?-]*)|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/.test(word));
+  return invalid === undefined ? undefined : `${quote(invalid)} is no name or address of a host.`;
 }

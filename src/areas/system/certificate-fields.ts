@@ -30,8 +30,8 @@ const subjectFields = {
   ),
   cert_organization: required(text({ description: 'Organization.', max: 64 })),
   cert_san: refine(text({ description: 'Further names: host names, addresses and mail addresses, separated by blanks.', max: 2048 }), (value) => {
-    const stranger = wordsOf(value).find((word) => isIP(word) === 0 && !/^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?(@[A-Za-z0-9.-]+)?$/.test(word));
-    return stranger === undefined ? undefined : `${quote(stranger)} is no host name, address or mail address.`;
+    const invalid = wordsOf(value).find((word) => isIP(word) === 0 && !/^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?(@[A-Za-z0-9.-]+)?$/.test(word));
+    return invalid === undefined ? undefined : `${quote(invalid)} is no host name, address or mail address.`;
   }),
   cert_digest_algorithm: required(choice(digests, { description: 'Digest of the signature. SHA1 is weak: programs of today do not trust what is signed with it.' })),
   cert_key_length: required(

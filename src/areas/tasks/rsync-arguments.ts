@@ -31,13 +31,13 @@ export const patience = { connect: 60, silence: 600 };
  * How ssh behaves where nobody can answer it: no questions, no passwords. The key of a host that was never met is
  * taken and kept; one that became another is refused.
  */
-export function sshWords(port: number): readonly string[] {
+export function sshArgv(port: number): readonly string[] {
   const settings = ['BatchMode=yes', 'StrictHostKeyChecking=accept-new', `ConnectTimeout=${patience.connect}`, 'ServerAliveInterval=60', 'ServerAliveCountMax=3'];
   return ['ssh', '-p', String(port), ...settings.flatMap((setting) => ['-o', setting])];
 }
 
 /** The words of one run. */
-export function rsyncWords(copy: Copy): readonly string[] {
+export function rsyncArgv(copy: Copy): readonly string[] {
   const extra = readExtra(copy.rsync_extra);
   if (!extra.ok) throw new TypeError(extra.wrong);
   const has = (name: string) => extra.names.includes(name);
@@ -55,7 +55,7 @@ export function rsyncWords(copy: Copy): readonly string[] {
     [!has('timeout'), `--timeout=${patience.silence}`],
     [copy.rsync_mode === 'module' && !has('contimeout'), `--contimeout=${patience.connect}`],
     // rsync itself takes this one word apart, at its blanks.
-    [copy.rsync_mode === 'ssh', `--rsh=${sshWords(copy.rsync_remoteport).join(' ')}`],
+    [copy.rsync_mode === 'ssh', `--rsh=${sshArgv(copy.rsync_remoteport).join(' ')}`],
   ];
   const here = herePath(copy.rsync_path);
   const ends = copy.rsync_direction === 'push' ? [here, farEnd(copy)] : [farEnd(copy), here];

@@ -8,7 +8,7 @@ import { JobFailure, keptOutput } from '../../engine/upkeep/jobs.ts';
 import type { Host } from '../../host/ports/index.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
-import { type Copy, patience, readExtra, rsyncWords, sshWords } from './rsync-arguments.ts';
+import { type Copy, patience, readExtra, rsyncArgv, sshArgv } from './rsync-arguments.ts';
 
 const fields = {
   rsync_path: required(volumePath({ description: 'The file or folder here. A slash at its end means what is in the folder.', asSent: true })),
@@ -99,7 +99,7 @@ function copyTask(record: Copy & { readonly id: number; readonly rsync_user: str
         told = percent;
         progress(percent);
       };
-      const { status, stdout, stderr } = await host.commands.runProgram({ user: record.rsync_user, words: rsyncWords(record), signal, keep: keptOutput, heard });
+      const { status, stdout, stderr } = await host.commands.runProgram({ user: record.rsync_user, argv: rsyncArgv(record), signal, keep: keptOutput, heard });
       const result = { status, stdout: withoutProgress(stdout), stderr };
       if (status !== 0 && !signal.aborted) throw new JobFailure(stderr.trim().split('\n').at(-1) || `rsync ended with the status ${status}.`, result);
       return result;
@@ -154,8 +154,8 @@ async function lookAtSsh(sent: SentOf<typeof fields>, operations: Operations, be
   await operations.perform({
     title: `ask ${remote} for ${path}`,
     async perform({ commands }) {
-      const words = [...sshWords(remotePort), '--', remote.replace(/\[(.*)\]/, '$1'), 'test', '-e', shellWord(path)];
-      answers.push(await commands.runProgram({ user, words, signal: new AbortController().signal, keep: 4096, timeout: 2 * patience.connect * 1000 }));
+      const argv = [...sshArgv(remotePort), '--', remote.replace(/\[(.*)\]/, '$1'), 'test', '-e', shellWord(path)];
+      answers.push(await commands.runProgram({ user, argv, signal: new AbortController().signal, keep: 4096, timeout: 2 * patience.connect * 1000 }));
     },
   });
   const [answer] = answers;

@@ -118,8 +118,8 @@ export function mailAddresses({ description, between, max = 255 }: Says & { read
       const reading = plain.read(sent);
       if (!reading.ok) return reading;
       const addresses = reading.value.split(/[\s,;]+/).filter((one) => one !== '');
-      const stranger = addresses.find((one) => !/^[A-Za-z0-9._%+-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(one));
-      return stranger === undefined ? good(addresses.join(between)) : wrong(`${quote(stranger)} is no e-mail address.`);
+      const invalid = addresses.find((one) => !/^[A-Za-z0-9._%+-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(one));
+      return invalid === undefined ? good(addresses.join(between)) : wrong(`${quote(invalid)} is no e-mail address.`);
     },
   });
 }
@@ -138,8 +138,8 @@ export function addressOf(family: 4 | 6, { description, zone = false }: Says & {
  */
 export function hostList({ description, max = 2048 }: Says & { readonly max?: number }): Field<string, 'plain'> {
   return refine(text({ description, max, multiline: true }), (value) => {
-    const stranger = words(value).find((word) => !/^[A-Za-z0-9.:/_%*?@[\]-]+$/.test(word));
-    return stranger === undefined ? undefined : `${quote(stranger)} is no host, address or network.`;
+    const invalid = words(value).find((word) => !/^[A-Za-z0-9.:/_%*?@[\]-]+$/.test(word));
+    return invalid === undefined ? undefined : `${quote(invalid)} is no host, address or network.`;
   });
 }
 

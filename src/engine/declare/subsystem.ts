@@ -92,7 +92,7 @@ export interface DesiredCheck {
 /** Asks the program that will read a file what it thinks of it. */
 export interface Checker {
   /** The command; `staged` is the path of the file to look at. */
-  words(staged: string): readonly string[];
+  argv(staged: string): readonly string[];
   /** What the program objects to, in its own words, or nothing. */
   objection(outcome: Outcome): string | undefined;
 }

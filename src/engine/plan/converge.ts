@@ -329,7 +329,7 @@ export async function verify(host: Host, desired: Desired, applied: Desired | un
 async function ask(host: Host, path: string, content: string, checker: Checker): Promise<void> {
   const staged = await host.files.stage(path, content);
   try {
-    const objection = checker.objection(await host.commands.check(checker.words(staged)));
+    const objection = checker.objection(await host.commands.check(checker.argv(staged)));
     if (objection !== undefined) throw failed(objection.replaceAll(staged, path));
   } finally {
     await discard(host, staged);

@@ -76,9 +76,9 @@ export interface Listing {
 const unlisted: Part = { stamp: '', byName: new Map() };
 
 function partOf({ kind, snapshotStamp }: Dataset, snapshots: readonly Snapshot[]): Part {
-  const known = snapshots.map((one, place): [string, KnownSnapshot] => [
+  const known = snapshots.map((one, index): [string, KnownSnapshot] => [
     one.name,
-    Object.freeze({ ...one, id: `${one.dataset}@${one.name}`, kind, newest: place === snapshots.length - 1 }),
+    Object.freeze({ ...one, id: `${one.dataset}@${one.name}`, kind, newest: index === snapshots.length - 1 }),
   ]);
   return { stamp: snapshotStamp, byName: new Map(known) };
 }

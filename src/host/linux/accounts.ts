@@ -178,12 +178,12 @@ export class LinuxAccounts implements Accounts {
 
   /** By standard input: a command line is for all to read. */
   async #setHash(name: string, hash: string): Promise<void> {
-    const words = ['chpasswd', '--encrypted', ...(this.#tree.root === '/' ? [] : ['--root', this.#tree.root])];
-    expectSuccess(await this.#runner.run(words, { input: `${name}:${hash}\n` }), words);
+    const argv = ['chpasswd', '--encrypted', ...(this.#tree.root === '/' ? [] : ['--root', this.#tree.root])];
+    expectSuccess(await this.#runner.run(argv, { input: `${name}:${hash}\n` }), argv);
   }
 
-  async #tool(program: string, ...words: readonly string[]): Promise<void> {
-    const all = [program, ...this.#prefix, ...words];
+  async #tool(program: string, ...argv: readonly string[]): Promise<void> {
+    const all = [program, ...this.#prefix, ...argv];
     expectSuccess(await this.#runner.run(all), all);
   }
 
@@ -201,8 +201,8 @@ export class LinuxAccounts implements Accounts {
 
   async #database(name: 'passwd' | 'group'): Promise<string> {
     if (this.#tree.root !== '/') return (await this.#tree.read(`/etc/${name}`)) ?? '';
-    const words = ['getent', name];
-    return expectSuccess(await this.#runner.run(words), words).stdout;
+    const argv = ['getent', name];
+    return expectSuccess(await this.#runner.run(argv), argv).stdout;
   }
 
   async #local(): Promise<Local> {

@@ -1,7 +1,7 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import { HostError } from '../ports/index.ts';
 import type { Watch } from '../ports/jails.ts';
-import { expectSuccess, type Runner, wordsOf } from './runner.ts';
+import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 
 /** Milliseconds that fetching and unpacking may take. */
 export const longWork = 2 * 60 * 60_000;
@@ -10,8 +10,8 @@ export const longWork = 2 * 60 * 60_000;
 const nothingThere: ReadonlySet<number> = new Set([22, 37, 78]);
 
 /** What a program prints that may take as long, and has to be content. */
-export async function longOutput(runner: Runner, ...words: readonly string[]): Promise<string> {
-  return expectSuccess(await runner.run(words, { timeout: longWork }), words).stdout;
+export async function longOutput(runner: Runner, ...argv: readonly string[]): Promise<string> {
+  return expectSuccess(await runner.run(argv, { timeout: longWork }), argv).stdout;
 }
 
 export interface Wanted {
@@ -37,7 +37,7 @@ async function fetch(runner: Runner, { url, file, most }: Wanted, watch: Watch):
   }, 2000);
   try {
     const outcome = await runner.run(curlWords(url, file, most), { timeout: longWork });
-    if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}: ${wordsOf(outcome) || `curl ended with the status ${outcome.status}`}`);
+    if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}: ${messageOfProgram(outcome) || `curl ended with the status ${outcome.status}`}`);
   } finally {
     clearInterval(counting);
   }
@@ -48,7 +48,7 @@ async function verify(runner: Runner, { url, file: archive }: Wanted, watch: Wat
   const file = `${archive}.sha256`;
   const outcome = await runner.run(curlWords(`${url}.sha256`, file, 4096), { timeout: longWork });
   if (nothingThere.has(outcome.status)) return;
-  if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}.sha256: ${wordsOf(outcome)}`);
+  if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}.sha256: ${messageOfProgram(outcome)}`);
   const wanted = /\b[0-9a-f]{64}\b/i.exec(await readFile(file, 'utf8'))?.[0]?.toLowerCase();
   await rm(file, { force: true });
   const found = /^\\?([0-9a-f]{64})/.exec(await longOutput(runner, 'sha256sum', '--', archive))?.[1];

@@ -10,19 +10,19 @@ export class LinuxCommands implements Commands {
     this.#runner = options.runner;
   }
 
-  check(words: readonly string[]): Promise<Outcome> {
-    return this.#runner.run(words);
+  check(argv: readonly string[]): Promise<Outcome> {
+    return this.#runner.run(argv);
   }
 
   run({ user, line, signal, keep }: UserCommand): Promise<Outcome> {
     return this.#runAs(user, ['/bin/sh', '-c', line], { signal, keep, timeout: Number.POSITIVE_INFINITY });
   }
 
-  runProgram({ user, words, signal, keep, timeout = Number.POSITIVE_INFINITY, heard }: UserProgram): Promise<Outcome> {
-    return this.#runAs(user, words, { signal, keep, timeout, ...(heard === undefined ? {} : { heard }) });
+  runProgram({ user, argv, signal, keep, timeout = Number.POSITIVE_INFINITY, heard }: UserProgram): Promise<Outcome> {
+    return this.#runAs(user, argv, { signal, keep, timeout, ...(heard === undefined ? {} : { heard }) });
   }
 
-  async #runAs(user: string, words: readonly string[], options: RunOptions): Promise<Outcome> {
+  async #runAs(user: string, argv: readonly string[], options: RunOptions): Promise<Outcome> {
     const { stdout } = await this.#runner.run(['getent', 'passwd', '--', user]);
     const account = readUsers(stdout).find((one) => one.name === user);
     if (account === undefined) throw new HostError(`no account is called ${user}`);
@@ -30,7 +30,7 @@ export class LinuxCommands implements Commands {
     // By name, for several accounts may have one number and each has groups of its own.
     const become = ['setpriv', `--reuid=${user}`, `--regid=${gid}`, '--init-groups', '--'];
     const folder = await this.#runner.run(['test', '-d', home]);
-    return this.#runner.run([...become, ...words], {
+    return this.#runner.run([...become, ...argv], {
       ...options,
       folder: folder.status === 0 ? home : '/',
       // What a line of the cron table gets too.

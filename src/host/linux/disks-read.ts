@@ -98,7 +98,7 @@ export function readAbilities(database: string): readonly Ability[] {
 }
 
 /** The words of `hdparm` for what it can tell a disk; none when it has nothing to tell. */
-export function hdparmWords({ standby, power, acoustics }: Tuning): readonly string[] {
+export function hdparmArgv({ standby, power, acoustics }: Tuning): readonly string[] {
   return [
     ...(standby === undefined ? [] : ['-S', String(standbyCode(standby))]),
     ...(power === undefined ? [] : ['-B', String(power)]),

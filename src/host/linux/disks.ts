@@ -3,8 +3,8 @@ import type { Disk, Disks, Tuning } from '../ports/disks.ts';
 import { HostError } from '../ports/index.ts';
 import type { Pool } from '../ports/zfs.ts';
 import { poolOfRoot, stablePaths } from './devices.ts';
-import { diskColumns, type FoundDisk, hdparmWords, readAbilities, readDisks } from './disks-read.ts';
-import { expectSuccess, type Runner, wordsOf } from './runner.ts';
+import { diskColumns, type FoundDisk, hdparmArgv, readAbilities, readDisks } from './disks-read.ts';
+import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import { type FoundLabel, type Label, readLabel } from './zfs-read.ts';
 
 export class LinuxDisks implements Disks {
@@ -21,11 +21,11 @@ export class LinuxDisks implements Disks {
   }
 
   async list(): Promise<readonly Disk[]> {
-    const words = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
-    const [listed, pools, systemPool, paths] = await Promise.all([this.#runner.run(words), this.#pools(), poolOfRoot(), stablePaths()]);
+    const argv = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
+    const [listed, pools, systemPool, paths] = await Promise.all([this.#runner.run(argv), this.#pools(), poolOfRoot(), stablePaths()]);
     const poolOf = new Map(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => [device.disk, pool.name] as const))));
     this.#forgetUnless(pools);
-    const disks = readDisks(expectSuccess(listed, words).stdout).filter((one) => !one.system && (systemPool === undefined || poolOf.get(one.disk.name) !== systemPool));
+    const disks = readDisks(expectSuccess(listed, argv).stdout).filter((one) => !one.system && (systemPool === undefined || poolOf.get(one.disk.name) !== systemPool));
     return Promise.all(
       disks.map(async (found) => {
         const { name } = found.disk;
@@ -41,11 +41,11 @@ export class LinuxDisks implements Disks {
 
   /** The labels of pools that nobody has taken up. */
   async labels(): Promise<readonly FoundLabel[]> {
-    const words = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
-    const [listed, pools] = await Promise.all([this.#runner.run(words), this.#pools()]);
+    const argv = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
+    const [listed, pools] = await Promise.all([this.#runner.run(argv), this.#pools()]);
     this.#forgetUnless(pools);
     const used = new Set(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => device.disk))));
-    const free = readDisks(expectSuccess(listed, words).stdout).filter(({ disk, system, usedBy }) => !system && usedBy === undefined && !used.has(disk.name));
+    const free = readDisks(expectSuccess(listed, argv).stdout).filter(({ disk, system, usedBy }) => !system && usedBy === undefined && !used.has(disk.name));
     const found = await Promise.all(free.flatMap(({ labelled }) => labelled).map(async (device) => ({ device, label: await this.#labelOn(device, pools) })));
     return found.flatMap(({ device, label }) => (label === undefined ? [] : [{ ...label, device }]));
   }
@@ -61,14 +61,14 @@ export class LinuxDisks implements Disks {
   async scramble(disk: string): Promise<void> {
     const usedBy = (await this.list()).find(({ name }) => name === disk)?.usedBy;
     if (!/^[a-z0-9-]+$/.test(disk) || usedBy !== undefined) throw new HostError(`cannot write to the disk ${disk}: ${usedBy ?? 'there is no such disk'}`);
-    const words = ['shred', '--iterations=1', `/dev/${disk}`];
-    expectSuccess(await this.#runner.run(words, { timeout: Number.POSITIVE_INFINITY }), words);
+    const argv = ['shred', '--iterations=1', `/dev/${disk}`];
+    expectSuccess(await this.#runner.run(argv, { timeout: Number.POSITIVE_INFINITY }), argv);
   }
 
   async tune(disk: string, tuning: Tuning): Promise<void> {
     if (!/^[a-z0-9-]+$/.test(disk)) throw new HostError(`${disk} is no disk`);
-    const words = hdparmWords(tuning);
-    if (words.length > 0) await this.#tell(['hdparm', ...words, `/dev/${disk}`], (status) => status === 0);
+    const argv = hdparmArgv(tuning);
+    if (argv.length > 0) await this.#tell(['hdparm', ...argv, `/dev/${disk}`], (status) => status === 0);
     const { smart } = tuning;
     // The higher bits tell how the disk is, not how it took this.
     if (smart !== undefined) await this.#tell(['smartctl', '-s', smart.on ? 'on' : 'off', ...(smart.on ? smart.options : []), `/dev/${disk}`], (status) => (status & 7) === 0);
@@ -81,10 +81,10 @@ export class LinuxDisks implements Disks {
     this.#labelsUnder = under;
   }
 
-  async #tell(words: readonly string[], content: (status: number) => boolean): Promise<void> {
-    const outcome = await this.#runner.run(words);
+  async #tell(argv: readonly string[], content: (status: number) => boolean): Promise<void> {
+    const outcome = await this.#runner.run(argv);
     // hdparm tells of some refusals, and ends as if there were none.
-    if (!content(outcome.status) || /failed:/.test(outcome.stderr)) throw new HostError(wordsOf(outcome) || `${words.join(' ')} ended with the status ${outcome.status}`);
+    if (!content(outcome.status) || /failed:/.test(outcome.stderr)) throw new HostError(messageOfProgram(outcome) || `${argv.join(' ')} ended with the status ${outcome.status}`);
   }
 
   async #usedBy({ usedBy, labelled }: FoundDisk, pool: string | undefined, pools: readonly Pool[]): Promise<string | undefined> {

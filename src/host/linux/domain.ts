@@ -9,7 +9,7 @@ import type { Domain, DomainAccess, Inquiry, Joining, Membership } from '../port
 import { HostError } from '../ports/index.ts';
 import { type ControllerReport, logLines, membershipIn, readLookup, ticketObjection, tookTooLong } from './domain-read.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
-import { type Runner, wordsOf } from './runner.ts';
+import { messageOfProgram, type Runner } from './runner.ts';
 
 /** Where Samba puts the machine's keys. */
 const machineKeytab = '/etc/krb5.keytab';
@@ -17,7 +17,7 @@ const privateFolder = '/run/holdfast';
 
 /** Programs, with files of their own that end with the work: the machine's own configuration is not yet that of a member. */
 interface Tools {
-  run(words: readonly string[], options: { readonly seconds: number; readonly input?: string }): Promise<Outcome>;
+  run(argv: readonly string[], options: { readonly seconds: number; readonly input?: string }): Promise<Outcome>;
   readonly keytab: string;
   readonly cache: string;
   readonly conf: string;
@@ -53,7 +53,7 @@ export class LinuxDomain implements Domain {
       // Addresses are registered when the machine is a member: then it speaks for itself.
       const outcome = await net(tools, joining, ['join', '--no-dns-updates', ...by]);
       for (const line of logLines(outcome.stdout, outcome.stderr)) heard(line);
-      if (outcome.status !== 0) throw new HostError(`The machine cannot join the domain ${joining.domain}: ${wordsOf(outcome) || `net ended with ${outcome.status}`}`);
+      if (outcome.status !== 0) throw new HostError(`The machine cannot join the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`);
       if (!joining.dnsUpdates) return;
       const registration = await tools.run(['net', '-s', tools.conf, 'ads', 'dns', 'register', '-P'], { seconds: joining.seconds });
       for (const line of logLines(registration.stdout, registration.stderr)) heard(line);
@@ -70,7 +70,7 @@ export class LinuxDomain implements Domain {
         outcome = await net(tools, joining, ['leave', '--keep-account']);
       }
       for (const line of logLines(outcome.stdout, outcome.stderr)) heard(line);
-      if (outcome.status !== 0) throw new HostError(`The machine cannot leave the domain ${joining.domain}: ${wordsOf(outcome) || `net ended with ${outcome.status}`}`);
+      if (outcome.status !== 0) throw new HostError(`The machine cannot leave the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`);
       await this.forget();
     });
   }
@@ -120,8 +120,8 @@ export class LinuxDomain implements Domain {
       // What Samba makes on the way, such as the folder of its sockets, is for other accounts to enter.
       const environment = { KRB5_CONFIG: place('krb5.conf') };
       return await work({
-        run: (words, { seconds, input }) =>
-          this.#runner.run(['timeout', String(seconds), ...words], { environment, umask: 0o022, timeout: Number.POSITIVE_INFINITY, ...(input === undefined ? {} : { input }) }),
+        run: (argv, { seconds, input }) =>
+          this.#runner.run(['timeout', String(seconds), ...argv], { environment, umask: 0o022, timeout: Number.POSITIVE_INFINITY, ...(input === undefined ? {} : { input }) }),
         keytab: place('keytab'),
         cache: `FILE:${place('cache')}`,
         conf: place('smb.conf'),
@@ -149,9 +149,9 @@ async function mustGetTicket(tools: Tools, access: DomainAccess): Promise<void> 
   if (outcome.status !== 0) throw new HostError(`The domain ${access.domain} gives no Kerberos ticket: ${ticketObjection(outcome).said}`);
 }
 
-function net(tools: Tools, { seconds, dnsSeconds }: DomainAccess, words: readonly string[]): Promise<Outcome> {
+function net(tools: Tools, { seconds, dnsSeconds }: DomainAccess, argv: readonly string[]): Promise<Outcome> {
   const byTicket = ['--use-kerberos=required', `--use-krb5-ccache=${tools.cache}`];
-  return tools.run(['net', '-s', tools.conf, 'ads', ...words, ...byTicket], { seconds: seconds + dnsSeconds });
+  return tools.run(['net', '-s', tools.conf, 'ads', ...argv, ...byTicket], { seconds: seconds + dnsSeconds });
 }
 
 /** Undefined when the domain has no such site. */

@@ -56,8 +56,8 @@ function tell(report: Report): void {
   process.send?.(report);
 }
 
-function start({ id, words, input, folder, environment, timeout, most, tail, lines, umask }: StartOrder): void {
-  const [program = '', ...rest] = words;
+function start({ id, argv, input, folder, environment, timeout, most, tail, lines, umask }: StartOrder): void {
+  const [program = '', ...rest] = argv;
   let cut: 'time' | 'size' | undefined;
   let status: number | undefined;
   const timers = new Set<NodeJS.Timeout>();

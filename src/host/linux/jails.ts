@@ -4,7 +4,7 @@ import { type JailMount, type Jails, jailService, mostArchive, type RootSource, 
 import { fetchArchive, longOutput, longWork } from './archives.ts';
 import { readLeaders, readMountPoints, readRunning } from './jails-read.ts';
 import { lastWords } from './journal.ts';
-import { expectSuccess, type Runner, wordsOf } from './runner.ts';
+import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 
 /** Milliseconds: longer than the limits in a jail's unit, so that the service manager's words are heard and not ours. */
 const patience = 150_000;
@@ -33,7 +33,7 @@ export class LinuxJails implements Jails {
     const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], { timeout: patience });
     if (outcome.status === 0) return;
     const said = await lastWords(this.#runner, `--unit=${unit}`, since);
-    throw new HostError(`the jail ${name} did not start: ${said || wordsOf(outcome)}`);
+    throw new HostError(`the jail ${name} did not start: ${said || messageOfProgram(outcome)}`);
   }
 
   async stop(name: string): Promise<void> {
@@ -78,13 +78,14 @@ export class LinuxJails implements Jails {
     // Where the machine has its own packages of this release from; else debootstrap knows where there are some.
     const known = await this.#runner.run(['apt-get', 'indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages', `Codename: ${release}`]);
     const mirror = known.stdout.split('\n').find((line) => /^https?:/.test(line));
-    const words = ['debootstrap', '--variant=minbase', '--include=systemd-sysv,dbus', `--arch=${arch === 'x64' ? 'amd64' : 'i386'}`, release, folder];
-    const outcome = await this.#runner.run([...words, ...(mirror === undefined ? [] : [mirror])], {
+    const argv = ['debootstrap', '--variant=minbase', '--include=systemd-sysv,dbus', `--arch=${arch === 'x64' ? 'amd64' : 'i386'}`, release, folder];
+    const outcome = await this.#runner.run([...argv, ...(mirror === undefined ? [] : [mirror])], {
       timeout: longWork,
       umask: 0o022,
       heard: (line) => watch.progress(line.replace(/^I: /, '').slice(0, 200)),
     });
-    if (outcome.status !== 0) throw new HostError(`cannot make Debian ${release}: ${wordsOf(outcome).split('\n').at(-1) || `debootstrap ended with the status ${outcome.status}`}`);
+    if (outcome.status !== 0)
+      throw new HostError(`cannot make Debian ${release}: ${messageOfProgram(outcome).split('\n').at(-1) || `debootstrap ended with the status ${outcome.status}`}`);
   }
 
   /** The first process of each of these jails that runs. */
@@ -95,8 +96,8 @@ export class LinuxJails implements Jails {
     return readLeaders(stdout);
   }
 
-  async #run(...words: readonly string[]): Promise<string> {
-    return expectSuccess(await this.#runner.run(words, { timeout: patience }), words).stdout;
+  async #run(...argv: readonly string[]): Promise<string> {
+    return expectSuccess(await this.#runner.run(argv, { timeout: patience }), argv).stdout;
   }
 }
 

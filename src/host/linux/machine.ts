@@ -83,15 +83,15 @@ export class LinuxMachine implements Machine {
 
   async update({ signal, heard }: { readonly signal: AbortSignal; readonly heard: (line: string) => void }): Promise<void> {
     await this.#run('apt-get', '-q', '--simulate', 'dist-upgrade');
-    const words = ['apt-get', '-q', '--yes', ...keepSettings, 'dist-upgrade'];
-    expectSuccess(await this.#runner.run(words, { environment: unattended, timeout: Number.POSITIVE_INFINITY, keep: 65_536, signal, heard }), words);
+    const argv = ['apt-get', '-q', '--yes', ...keepSettings, 'dist-upgrade'];
+    expectSuccess(await this.#runner.run(argv, { environment: unattended, timeout: Number.POSITIVE_INFINITY, keep: 65_536, signal, heard }), argv);
   }
 
   async end(how: 'reboot' | 'poweroff'): Promise<void> {
     await this.#run('systemctl', '--no-ask-password', '--no-block', how);
   }
 
-  async #run(...words: string[]): Promise<string> {
-    return expectSuccess(await this.#runner.run(words, { environment: unattended, timeout: patience.packages }), words).stdout;
+  async #run(...argv: string[]): Promise<string> {
+    return expectSuccess(await this.#runner.run(argv, { environment: unattended, timeout: patience.packages }), argv).stdout;
   }
 }

@@ -7,8 +7,8 @@ import type { FixedRoute, Link, Medium } from '../ports/network.ts';
 export function readLinks(text: string): readonly Link[] {
   const entries: unknown = JSON.parse(text.trim() === '' ? '[]' : text);
   return (Array.isArray(entries) ? entries : []).filter(isObject).flatMap((entry) => {
-    const { ifname, flags: words, linkinfo, master, mtu, addr_info } = entry;
-    const flags: readonly unknown[] = Array.isArray(words) ? words : [];
+    const { ifname, flags: argv, linkinfo, master, mtu, addr_info } = entry;
+    const flags: readonly unknown[] = Array.isArray(argv) ? argv : [];
     if (typeof ifname !== 'string' || flags.includes('LOOPBACK')) return [];
     const up = flags.includes('UP');
     const kind = isObject(linkinfo) && typeof linkinfo['info_kind'] === 'string' ? linkinfo['info_kind'] : '';

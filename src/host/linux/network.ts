@@ -3,7 +3,7 @@ import type { Files } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import type { FixedRoute, Link, LinkGoal, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
 import { readDomain, readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from './network-read.ts';
-import { expectSuccess, type Runner, wordsOf } from './runner.ts';
+import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import { readLastWords } from './services-read.ts';
 import { watchProgram } from './watch.ts';
 
@@ -35,15 +35,15 @@ export class LinuxNetwork implements Network {
 
   async routes(): Promise<readonly FixedRoute[]> {
     const show = async (family: '-4' | '-6') => {
-      const words = ['ip', '-json', family, 'route', 'show', 'proto', 'static'];
-      return readRoutes(expectSuccess(await this.#runner.run(words), words).stdout, family === '-4' ? 4 : 6);
+      const argv = ['ip', '-json', family, 'route', 'show', 'proto', 'static'];
+      return readRoutes(expectSuccess(await this.#runner.run(argv), argv).stdout, family === '-4' ? 4 : 6);
     };
     return (await Promise.all([show('-4'), show('-6')])).flat();
   }
 
   async rename(name: string): Promise<void> {
-    const words = ['hostname', name];
-    expectSuccess(await this.#runner.run(words), words);
+    const argv = ['hostname', name];
+    expectSuccess(await this.#runner.run(argv), argv);
   }
 
   async medium(link: string): Promise<Medium | undefined> {
@@ -63,7 +63,7 @@ export class LinuxNetwork implements Network {
           ['speed', String(medium.speed), 'duplex', medium.duplex, 'autoneg', medium.speed < 1000 ? 'off' : 'on'];
     const outcome = await this.#runner.run(['ethtool', '-s', link, ...how]);
     if (outcome.status !== 0 || /not setting|Cannot set/i.test(outcome.stderr))
-      throw new HostError(`${link} cannot be told its medium: ${wordsOf(outcome).replaceAll(/\s*\n\s*/g, ' ')}`);
+      throw new HostError(`${link} cannot be told its medium: ${messageOfProgram(outcome).replaceAll(/\s*\n\s*/g, ' ')}`);
   }
 
   watch(changed: () => void): () => void {
@@ -117,23 +117,23 @@ export class LinuxNetwork implements Network {
   }
 
   async #lastWords(since: number): Promise<string> {
-    const words = ['journalctl', '--quiet', '--no-pager', '--unit=systemd-networkd', `--since=@${since / 1000}`, '--lines=10', '--output=json', '--output-fields=MESSAGE,_PID'];
-    return readLastWords((await this.#runner.run(words)).stdout).join('\n') || 'networkd said nothing';
+    const argv = ['journalctl', '--quiet', '--no-pager', '--unit=systemd-networkd', `--since=@${since / 1000}`, '--lines=10', '--output=json', '--output-fields=MESSAGE,_PID'];
+    return readLastWords((await this.#runner.run(argv)).stdout).join('\n') || 'networkd said nothing';
   }
 
   async #links(): Promise<readonly Link[]> {
-    const words = ['ip', '-json', '-details', 'address', 'show'];
-    return readLinks(expectSuccess(await this.#runner.run(words), words).stdout);
+    const argv = ['ip', '-json', '-details', 'address', 'show'];
+    return readLinks(expectSuccess(await this.#runner.run(argv), argv).stdout);
   }
 
   async #batch(commands: readonly string[]): Promise<void> {
     if (commands.length === 0) return;
-    const words = ['ip', '-force', '-batch', '-'];
-    await this.#runner.run(words, { input: `${commands.join('\n')}\n` });
+    const argv = ['ip', '-force', '-batch', '-'];
+    await this.#runner.run(argv, { input: `${commands.join('\n')}\n` });
   }
 
-  async #networkctl(...words: readonly string[]): Promise<void> {
-    const command = ['networkctl', '--no-ask-password', ...words];
+  async #networkctl(...argv: readonly string[]): Promise<void> {
+    const command = ['networkctl', '--no-ask-password', ...argv];
     expectSuccess(await this.#runner.run(command), command);
   }
 }

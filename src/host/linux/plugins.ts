@@ -22,7 +22,7 @@ import { fetchArchive, longOutput, longWork } from './archives.ts';
 import { hostError, isAbsence } from './failure.ts';
 import { lastWords } from './journal.ts';
 import { http } from './node-http.ts';
-import { expectSuccess, type Runner, type RunOptions, wordsOf } from './runner.ts';
+import { expectSuccess, messageOfProgram, type Runner, type RunOptions } from './runner.ts';
 
 /** Milliseconds: longer than the limits in a plugin's unit, so that the service manager's words are heard and not ours. */
 const patience = 120_000;
@@ -56,7 +56,8 @@ export class LinuxPlugins implements Plugins {
     const since = Date.now();
     await this.#runner.run(['systemctl', '--quiet', 'reset-failed', unit]);
     const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], { timeout: patience });
-    if (outcome.status !== 0) throw new HostError(`its start command failed: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || wordsOf(outcome)}`);
+    if (outcome.status !== 0)
+      throw new HostError(`its start command failed: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || messageOfProgram(outcome)}`);
     if (await this.#becomes(id, 'RUNNING')) return;
     await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'stop', unit], { timeout: patience });
     throw new HostError(`it was started, but did not answer its health check within ${readyWithin / 1000} seconds, and was stopped`);
@@ -81,8 +82,8 @@ export class LinuxPlugins implements Plugins {
     const outside = names.find((name) => name.startsWith('/') || name.split('/').includes('..'));
     if (outside !== undefined) throw new HostError(`the bundle has the file ${outside}, which would lie outside of it`);
     // tar itself writes nothing by way of a link of the archive that leads elsewhere. Nobody becomes another by what is in it.
-    const words = ['tar', '--extract', ...named, `--directory=${folder}`, '--no-same-owner', '--no-same-permissions'];
-    expectSuccess(await this.#runner.run(words, { timeout: longWork, umask: 0o022 }), words);
+    const argv = ['tar', '--extract', ...named, `--directory=${folder}`, '--no-same-owner', '--no-same-permissions'];
+    expectSuccess(await this.#runner.run(argv, { timeout: longWork, umask: 0o022 }), argv);
     if (archive === fetched) await rm(fetched, { force: true });
     const strange = await longOutput(this.#runner, 'find', folder, '-xdev', '!', '-type', 'f', '!', '-type', 'd', '!', '-type', 'l', '-print', '-quit');
     if (strange !== '') throw new HostError(`the bundle has ${strange.trim().slice(folder.length + 1)}, which is neither a file nor a folder nor a link`);
@@ -101,11 +102,11 @@ export class LinuxPlugins implements Plugins {
     if (packages.length === 0) return;
     watch.progress(`looking for packages of the jail ${jail}`);
     const heard = (line: string) => watch.progress(line.slice(0, 200));
-    for (const words of [
+    for (const argv of [
       ['update', '--quiet'],
       ['install', '--quiet', '--yes', '--no-install-recommends', '--', ...packages],
     ])
-      await this.#apt(jail, words, { heard });
+      await this.#apt(jail, argv, { heard });
   }
 
   async removePackages(jail: string, packages: readonly string[]): Promise<void> {
@@ -114,9 +115,9 @@ export class LinuxPlugins implements Plugins {
     if (there.length > 0) await this.#apt(jail, ['purge', '--quiet', '--yes', '--autoremove', '--', ...there], {});
   }
 
-  async #apt(jail: string, words: readonly string[], options: RunOptions): Promise<void> {
-    const outcome = await this.#in(jail, ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...words], { ...options, timeout: longWork });
-    if (outcome.status !== 0) throw new HostError(`apt-get ${words[0]} in the jail ${jail} failed: ${wordsOf(outcome) || `it ended with the status ${outcome.status}`}`);
+  async #apt(jail: string, argv: readonly string[], options: RunOptions): Promise<void> {
+    const outcome = await this.#in(jail, ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...argv], { ...options, timeout: longWork });
+    if (outcome.status !== 0) throw new HostError(`apt-get ${argv[0]} in the jail ${jail} failed: ${messageOfProgram(outcome) || `it ended with the status ${outcome.status}`}`);
   }
 
   /** The archive of a bundle: itself, one made of a folder, or one that is fetched. */
@@ -182,10 +183,10 @@ export class LinuxPlugins implements Plugins {
   }
 
   /** Runs a program in a jail, with no more rights than the jail has. */
-  #in(jail: string, words: readonly string[], options: RunOptions = {}, folder = '/'): Promise<Outcome> {
+  #in(jail: string, argv: readonly string[], options: RunOptions = {}, folder = '/'): Promise<Outcome> {
     const manner = ['--quiet', '--wait', '--pipe', '--collect', '--service-type=exec', '--expand-environment=no'];
     const rules = [`--property=SystemCallFilter=${withheldCalls}`, '--property=SystemCallErrorNumber=EPERM'];
-    return this.#runner.run(['systemd-run', ...manner, ...rules, '--', inJail, jail, folder, ...words], options);
+    return this.#runner.run(['systemd-run', ...manner, ...rules, '--', inJail, jail, folder, ...argv], options);
   }
 }
 

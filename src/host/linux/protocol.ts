@@ -5,7 +5,7 @@ import { isObject } from '../../lib/json.ts';
 export interface StartOrder {
   readonly kind: 'start';
   readonly id: number;
-  readonly words: readonly string[];
+  readonly argv: readonly string[];
   readonly input: string | undefined;
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -48,14 +48,14 @@ export function readReport(message: unknown): Report | undefined {
 /** The message as an order, or undefined when it is none. */
 export function readOrder(message: unknown): Order | undefined {
   if (!isObject(message)) return undefined;
-  const { kind, id, words, input, folder, environment, timeout, most, tail, lines, umask } = message;
+  const { kind, id, argv, input, folder, environment, timeout, most, tail, lines, umask } = message;
   if (typeof id !== 'number') return undefined;
   if (kind === 'end') return { kind, id };
-  if (kind !== 'start' || !isTextList(words) || typeof folder !== 'string' || !isTextMap(environment) || typeof most !== 'number') return undefined;
+  if (kind !== 'start' || !isTextList(argv) || typeof folder !== 'string' || !isTextMap(environment) || typeof most !== 'number') return undefined;
   return {
     kind,
     id,
-    words,
+    argv,
     folder,
     environment,
     most,

@@ -6,7 +6,7 @@ import type { Outcome } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
 import type { Compressor, Paired, PairRequest, Remote, Replica, ReplicaSnapshot, Replication, Transfer } from '../ports/replication.ts';
 import { http } from './node-http.ts';
-import { expectSuccess, helperEntry, type Runner, wordsOf } from './runner.ts';
+import { expectSuccess, helperEntry, messageOfProgram, type Runner } from './runner.ts';
 import { type TransferOrder, transferWord } from './transfer.ts';
 
 const minute = 60_000;
@@ -34,8 +34,8 @@ export class LinuxReplication implements Replication {
   }
 
   async near(dataset: string, { recursive }: { recursive: boolean }): Promise<readonly Replica[]> {
-    const words = ['zfs', 'list', '-Hp', ...(recursive ? ['-r'] : ['-d', '1']), '-t', 'filesystem,volume,snapshot,bookmark', '-o', columns, '--', dataset];
-    const all = readReplicas(expectSuccess(await this.#runner.run(words, { timeout: 5 * minute }), words).stdout);
+    const argv = ['zfs', 'list', '-Hp', ...(recursive ? ['-r'] : ['-d', '1']), '-t', 'filesystem,volume,snapshot,bookmark', '-o', columns, '--', dataset];
+    const all = readReplicas(expectSuccess(await this.#runner.run(argv, { timeout: 5 * minute }), argv).stdout);
     return recursive ? all : all.filter(({ name }) => name === dataset);
   }
 
@@ -71,22 +71,22 @@ export class LinuxReplication implements Replication {
     }
     const there = [packing?.unpack.map(shellWord).join(' '), asRoot(remote, receive)].filter((part) => part !== undefined).join(' | ');
     const order: TransferOrder = { stages: [send, ...(packing === undefined ? [] : [packing.pack]), [...sshWords(remote), there]], limit, stall };
-    const words = [process.execPath, helperEntry(), transferWord];
+    const argv = [process.execPath, helperEntry(), transferWord];
     const heard = (line: string) => progress(Number(line), total);
-    expectSuccess(await this.#runner.run(words, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, signal, keep: 8192, heard }), words);
+    expectSuccess(await this.#runner.run(argv, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, signal, keep: 8192, heard }), argv);
   }
 
   async abandon(remote: Remote, dataset: string): Promise<void> {
-    const words = ['zfs', 'receive', '-A', dataset];
-    expectSuccess(await this.#there(remote, ...words), words);
+    const argv = ['zfs', 'receive', '-A', dataset];
+    expectSuccess(await this.#there(remote, ...argv), argv);
   }
 
   async destroy(remote: Remote, snapshots: readonly string[]): Promise<void> {
     for (const snapshot of snapshots) {
       if (!/^[^@]+@[^@,%]+$/.test(snapshot)) throw new HostError(`cannot destroy '${snapshot}': it is no snapshot`);
-      const words = ['zfs', 'destroy', '-d', '--', snapshot];
-      const outcome = await this.#there(remote, ...words);
-      if (outcome.status !== 0 && !/could not find any snapshots|does not exist/.test(outcome.stderr)) expectSuccess(outcome, words);
+      const argv = ['zfs', 'destroy', '-d', '--', snapshot];
+      const outcome = await this.#there(remote, ...argv);
+      if (outcome.status !== 0 && !/could not find any snapshots|does not exist/.test(outcome.stderr)) expectSuccess(outcome, argv);
     }
   }
 
@@ -94,8 +94,8 @@ export class LinuxReplication implements Replication {
     const bookmark = `${snapshot.slice(0, snapshot.indexOf('@'))}#${name}`;
     const before = await this.#runner.run(['zfs', 'destroy', bookmark]);
     if (before.status !== 0 && !/does not exist/.test(before.stderr)) expectSuccess(before, ['zfs', 'destroy', bookmark]);
-    const words = ['zfs', 'bookmark', snapshot, bookmark];
-    expectSuccess(await this.#runner.run(words), words);
+    const argv = ['zfs', 'bookmark', snapshot, bookmark];
+    expectSuccess(await this.#runner.run(argv), argv);
   }
 
   async pair({ hostname, port, https, token, publicKey, user }: PairRequest): Promise<Paired> {
@@ -109,16 +109,16 @@ export class LinuxReplication implements Replication {
 
   /** How many bytes a send will have, as ZFS estimates it; that it cannot tell is no fault of the send. */
   async #sizeOf(send: readonly string[]): Promise<number | undefined> {
-    const words = [...send.slice(0, 2), '-nP', ...send.slice(2)];
-    const outcome = expectSuccess(await this.#runner.run(words, { timeout: 5 * minute }), words);
+    const argv = [...send.slice(0, 2), '-nP', ...send.slice(2)];
+    const outcome = expectSuccess(await this.#runner.run(argv, { timeout: 5 * minute }), argv);
     const size = /^size\s+(\d+)$/m.exec(outcome.stdout)?.[1];
     return size === undefined ? undefined : Number(size);
   }
 
-  async #there(remote: Remote, ...words: readonly string[]): Promise<Outcome> {
-    const outcome = await this.#runner.run([...sshWords(remote), asRoot(remote, words)], { timeout: 5 * minute });
+  async #there(remote: Remote, ...argv: readonly string[]): Promise<Outcome> {
+    const outcome = await this.#runner.run([...sshWords(remote), asRoot(remote, argv)], { timeout: 5 * minute });
     // That is ssh itself, whatever the program would have said.
-    if (outcome.status === 255) throw new HostError(wordsOf(outcome) || `${remote.hostname} does not answer`);
+    if (outcome.status === 255) throw new HostError(messageOfProgram(outcome) || `${remote.hostname} does not answer`);
     return outcome;
   }
 }
@@ -142,8 +142,8 @@ export function sshWords({ hostname, port, user, ciphers, identity, knownHosts, 
 }
 
 /** The line that the shell there reads: each word in quotes. */
-function asRoot({ sudo }: Remote, words: readonly string[]): string {
-  return [...(sudo ? ['sudo', '-n'] : []), ...words].map(shellWord).join(' ');
+function asRoot({ sudo }: Remote, argv: readonly string[]): string {
+  return [...(sudo ? ['sudo', '-n'] : []), ...argv].map(shellWord).join(' ');
 }
 
 function shellWord(word: string): string {

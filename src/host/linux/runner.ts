@@ -8,10 +8,10 @@ import { type Order, readReport, type StartOrder } from './protocol.ts';
 /** Starts programs. A program is a list of words that no shell reads. */
 export interface Runner {
   /** A status other than zero is an answer. A missing program, one that takes too long or says too much is a failure. */
-  run(words: readonly string[], options?: RunOptions): Promise<Outcome>;
+  run(argv: readonly string[], options?: RunOptions): Promise<Outcome>;
 
   /** Starts a program that goes on by itself, and tells each line that it writes. Returns how to end it. */
-  follow(words: readonly string[], listener: Listener): () => void;
+  follow(argv: readonly string[], listener: Listener): () => void;
 }
 
 export interface RunOptions {
@@ -49,13 +49,13 @@ export const endedBySignal = 143;
 
 type Waiting =
   | {
-      readonly words: readonly string[];
+      readonly argv: readonly string[];
       readonly timeout: number;
       readonly heard: ((line: string) => void) | undefined;
       resolve(outcome: Outcome): void;
       reject(error: HostError): void;
     }
-  | { readonly words: readonly string[]; readonly listener: Listener };
+  | { readonly argv: readonly string[]; readonly listener: Listener };
 
 /** Runs programs by way of a helper process: one that is as big as the daemon stands still whenever it starts a program. */
 export class HelperRunner implements Runner {
@@ -69,18 +69,18 @@ export class HelperRunner implements Runner {
     this.#entry = options.entry ?? helperEntry();
   }
 
-  run(words: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  run(argv: readonly string[], options: RunOptions = {}): Promise<Outcome> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const { signal, timeout = minute, heard } = options;
     if (signal?.aborted) return Promise.resolve({ status: endedBySignal, stdout: '', stderr: '' });
-    const id = this.#start({ words, timeout, heard, resolve, reject }, options, { lines: heard !== undefined, timeout: Number.isFinite(timeout) ? timeout : undefined });
+    const id = this.#start({ argv, timeout, heard, resolve, reject }, options, { lines: heard !== undefined, timeout: Number.isFinite(timeout) ? timeout : undefined });
     const abort = () => this.#send({ kind: 'end', id });
     signal?.addEventListener('abort', abort, { once: true });
     return promise.finally(() => signal?.removeEventListener('abort', abort));
   }
 
-  follow(words: readonly string[], listener: Listener): () => void {
-    const id = this.#start({ words, listener }, { keep: 4096 }, { lines: true, timeout: undefined });
+  follow(argv: readonly string[], listener: Listener): () => void {
+    const id = this.#start({ argv, listener }, { keep: 4096 }, { lines: true, timeout: undefined });
     this.#rest();
     return () => {
       if (!this.#waiting.delete(id)) return;
@@ -107,7 +107,7 @@ export class HelperRunner implements Runner {
     this.#send({
       kind: 'start',
       id,
-      words: waiting.words,
+      argv: waiting.argv,
       input,
       umask,
       folder: folder ?? '/',
@@ -180,7 +180,7 @@ export class HelperRunner implements Runner {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);
-    const sentence = `cannot run ${shown(waiting.words)}: ${reason}`;
+    const sentence = `cannot run ${shown(waiting.argv)}: ${reason}`;
     if ('listener' in waiting) waiting.listener.ended(sentence);
     else waiting.reject(new HostError(sentence));
     this.#rest();
@@ -201,21 +201,21 @@ export function helperEntry(): string {
 }
 
 /** The outcome, if the program was content; else a failure in its own words. */
-export function expectSuccess(outcome: Outcome, words: readonly string[]): Outcome {
+export function expectSuccess(outcome: Outcome, argv: readonly string[]): Outcome {
   if (outcome.status === 0) return outcome;
-  throw new HostError(wordsOf(outcome) || `${shown(words)} ended with the status ${outcome.status}`, {
-    cause: new Error(`${shown(words)} ended with the status ${outcome.status}${said(outcome.stdout, outcome.stderr)}`),
+  throw new HostError(messageOfProgram(outcome) || `${shown(argv)} ended with the status ${outcome.status}`, {
+    cause: new Error(`${shown(argv)} ended with the status ${outcome.status}${said(outcome.stdout, outcome.stderr)}`),
   });
 }
 
 /** What a program said of its failure: on standard error, or else at all. */
-export function wordsOf({ stdout, stderr }: Outcome): string {
+export function messageOfProgram({ stdout, stderr }: Outcome): string {
   return stderr.trim() || stdout.trim();
 }
 
 /** A program with its words, for reading. */
-function shown(words: readonly string[]): string {
-  const text = words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
+function shown(argv: readonly string[]): string {
+  const text = argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }
 

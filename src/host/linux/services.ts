@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { HostError } from '../ports/index.ts';
 import type { ServiceState, Services } from '../ports/services.ts';
 import { enabledUnits } from './enabled-units.ts';
-import { expectSuccess, type Runner, wordsOf } from './runner.ts';
+import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import { readLastWords, readUnitStates, readUnits, type UnitProperties } from './services-read.ts';
 
 const properties = ['ActiveState', 'SubState', 'UnitFileState', 'LoadState', 'CanReload', 'Type', 'Result', 'ExecMainStatus', 'NRestarts'];
@@ -78,8 +78,8 @@ export class LinuxServices implements Services {
   }
 
   async reread(): Promise<void> {
-    const words = ['systemctl', '--no-ask-password', '--quiet', 'daemon-reload'];
-    expectSuccess(await this.#run(words), words);
+    const argv = ['systemctl', '--no-ask-password', '--quiet', 'daemon-reload'];
+    expectSuccess(await this.#run(argv), argv);
   }
 
   /**
@@ -102,15 +102,15 @@ export class LinuxServices implements Services {
     const since = Date.now();
     // systemd refuses to start what was started several times within seconds; changes may well come so fast.
     await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
-    const words = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
-    const outcome = await this.#run(words);
+    const argv = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
+    const outcome = await this.#run(argv);
     const unit = outcome.status === 0 ? await this.#proven(name) : await this.#look(name);
     if (isRunning(unit.ActiveState)) return;
-    if (unit.LoadState === 'not-found' || unit.LoadState === 'masked') expectSuccess(outcome, words);
+    if (unit.LoadState === 'not-found' || unit.LoadState === 'masked') expectSuccess(outcome, argv);
     const said = await this.#lastWords(name, since);
     // One that systemd goes on trying to start would come up behind the back of whoever was told that it failed.
     if (unit.ActiveState === 'activating') await this.#run(['systemctl', '--quiet', 'stop', unitOf(name)]);
-    throw new HostError(`${name} did not start: ${said || endingOf(unit) || wordsOf(outcome)}`);
+    throw new HostError(`${name} did not start: ${said || endingOf(unit) || messageOfProgram(outcome)}`);
   }
 
   /** The unit once it no longer starts. One that systemd will start again after a failure has settled. */
@@ -169,8 +169,8 @@ export class LinuxServices implements Services {
   }
 
   async #show(names: readonly string[]): Promise<readonly UnitProperties[]> {
-    const words = ['systemctl', 'show', `--property=${properties.join(',')}`, '--', ...names.map(unitOf)];
-    return readUnits(expectSuccess(await this.#run(words), words).stdout);
+    const argv = ['systemctl', 'show', `--property=${properties.join(',')}`, '--', ...names.map(unitOf)];
+    return readUnits(expectSuccess(await this.#run(argv), argv).stdout);
   }
 
   /**
@@ -179,18 +179,18 @@ export class LinuxServices implements Services {
    * what systemctl says of the links.
    */
   async #switch(verb: 'enable' | 'disable', name: string): Promise<string> {
-    const words = ['systemctl', '--no-reload', verb, unitOf(name)];
+    const argv = ['systemctl', '--no-reload', verb, unitOf(name)];
     const isScript = (await this.#look(name)).UnitFileState === 'generated';
-    return expectSuccess(await this.#runner.run(words, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }), words).stderr;
+    return expectSuccess(await this.#runner.run(argv, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }), argv).stderr;
   }
 
   async #systemctl(verb: string, ...names: readonly string[]): Promise<void> {
-    const words = ['systemctl', '--no-ask-password', '--quiet', verb, ...names.map(unitOf)];
-    expectSuccess(await this.#run(words), words);
+    const argv = ['systemctl', '--no-ask-password', '--quiet', verb, ...names.map(unitOf)];
+    expectSuccess(await this.#run(argv), argv);
   }
 
-  #run(words: readonly string[]) {
-    return this.#runner.run(words, { timeout: patience });
+  #run(argv: readonly string[]) {
+    return this.#runner.run(argv, { timeout: patience });
   }
 }
 

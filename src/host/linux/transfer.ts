@@ -31,8 +31,8 @@ const patience = 2000;
  * bytes the first has written. One that fails, or a stream that stands still, ends the others.
  */
 export async function carry({ stages, limit, stall }: TransferOrder, told: (bytes: number) => void): Promise<void> {
-  const children = stages.map(([program = '', ...words], place) => {
-    const child = spawn(program, words, { stdio: [place === 0 ? 'ignore' : 'pipe', place === stages.length - 1 ? 'ignore' : 'pipe', 'pipe'] });
+  const children = stages.map(([program = '', ...words], index) => {
+    const child = spawn(program, words, { stdio: [index === 0 ? 'ignore' : 'pipe', index === stages.length - 1 ? 'ignore' : 'pipe', 'pipe'] });
     return { child, program };
   });
   const words = children.map(({ child }) => {
@@ -46,12 +46,12 @@ export async function carry({ stages, limit, stall }: TransferOrder, told: (byte
     for (const { child } of children) child.kill('SIGTERM');
   };
   const ends = children.map(
-    ({ child, program }, place) =>
+    ({ child, program }, index) =>
       new Promise<void>((resolve, reject) => {
         child.on('error', () => reject(new Error(`this machine has no ${program}`)));
         child.on('close', (code, signal) => {
           if (code === 0) resolve();
-          else reject(new Error(words[place]?.text.trim() || `${program} ended with ${code ?? signal}`));
+          else reject(new Error(words[index]?.text.trim() || `${program} ended with ${code ?? signal}`));
         });
       }),
   );
@@ -73,10 +73,10 @@ export async function carry({ stages, limit, stall }: TransferOrder, told: (byte
     if (!last.writableFinished && performance.now() - moved > stall) stalled.reject(new Error(`No data moved for ${stall / 1000} s, so it was given up.`));
   }, 1000);
 
-  const flows = children.slice(0, -1).flatMap(({ child }, place) => {
-    const into = children[place + 1]?.child.stdin;
+  const flows = children.slice(0, -1).flatMap(({ child }, index) => {
+    const into = children[index + 1]?.child.stdin;
     if (child.stdout === null || into === null || into === undefined) return [];
-    const between = [...(place === 0 ? [counter] : []), ...(place === children.length - 2 ? [last] : [])];
+    const between = [...(index === 0 ? [counter] : []), ...(index === children.length - 2 ? [last] : [])];
     // A program that ended before its input did is told by its own end.
     return [pipeline([child.stdout, ...between, into]).catch(() => {})];
   });

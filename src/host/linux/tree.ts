@@ -206,10 +206,10 @@ export class Tree implements Files {
     try {
       const border = await this.#border(within);
       if (recursive) {
-        const words = [process.execPath, helperEntry(), permissionsWord];
+        const argv = [process.execPath, helperEntry(), permissionsWord];
         const order: PermissionOrder = { border, parts, given };
         const heard = (line: string) => told?.(Number(line));
-        expectSuccess(await this.#runner.run(words, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, heard }), words);
+        expectSuccess(await this.#runner.run(argv, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, heard }), argv);
         return;
       }
       const { end, stats, close } = await walk(border, parts);

@@ -11,7 +11,7 @@ export interface Watching<Event> {
 }
 
 /** Follows a program that writes down what happens, and starts it again when it ends. Returns how to stop. */
-export function watchProgram<Event>(runner: Runner, words: readonly string[], { reader, changed }: Watching<Event>): () => void {
+export function watchProgram<Event>(runner: Runner, argv: readonly string[], { reader, changed }: Watching<Event>): () => void {
   let stopped = false;
   let pause = 1000;
   let gathered: NodeJS.Timeout | undefined;
@@ -30,7 +30,7 @@ export function watchProgram<Event>(runner: Runner, words: readonly string[], { 
   const begin = () => {
     const begun = Date.now();
     const read = reader();
-    end = runner.follow(words, {
+    end = runner.follow(argv, {
       line: (line) => {
         const event = read(line);
         if (event !== undefined) tell(event);

@@ -20,7 +20,7 @@ import {
   type ZfsEvent,
 } from '../ports/zfs.ts';
 import { diskBehind, poolOfRoot, stablePaths } from './devices.ts';
-import { expectSuccess, type Runner, wordsOf } from './runner.ts';
+import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import type { Tree } from './tree.ts';
 import { watchProgram } from './watch.ts';
 import { zfsEventReader, zfsEvents } from './zfs-events.ts';
@@ -67,13 +67,13 @@ export class LinuxZfs implements Zfs {
 
   async createPool({ name, groups, mountpoint, settings = {}, encryption }: PoolSpec): Promise<void> {
     const base = ['zpool', 'create'];
-    const root = [...rootSettings, ...options('-O', { ...settings, mountpoint: undefined }), ...encryptionWords(encryption)];
+    const root = [...rootSettings, ...options('-O', { ...settings, mountpoint: undefined }), ...encryptionArgv(encryption)];
     const rest = ['-o', 'ashift=12', '-m', settings.mountpoint ?? mountpoint, ...root, '--', name];
-    await this.#useDisks(base, [...rest, ...(await vdevWords(groups))], groups, encryption?.key);
+    await this.#useDisks(base, [...rest, ...(await vdevArgv(groups))], groups, encryption?.key);
   }
 
   async extendPool(name: string, groups: readonly DiskGroup[]): Promise<void> {
-    await this.#useDisks(['zpool', 'add'], ['--', name, ...(await vdevWords(groups))], groups);
+    await this.#useDisks(['zpool', 'add'], ['--', name, ...(await vdevArgv(groups))], groups);
   }
 
   async destroyPool(name: string): Promise<void> {
@@ -95,9 +95,9 @@ export class LinuxZfs implements Zfs {
     const by = JSON.stringify(labels);
     // To look again would wake the disks.
     if (by === this.#found.by) return this.#found.pools;
-    const words = ['zpool', 'import', ...labels.flatMap(({ device }) => ['-d', `/dev/${device}`])];
-    const outcome = labels.length === 0 ? nothing : await this.#run(...words);
-    if (outcome.status !== 0 && !/no pools available/.test(outcome.stderr)) expectSuccess(outcome, words);
+    const argv = ['zpool', 'import', ...labels.flatMap(({ device }) => ['-d', `/dev/${device}`])];
+    const outcome = labels.length === 0 ? nothing : await this.#run(...argv);
+    if (outcome.status !== 0 && !/no pools available/.test(outcome.stderr)) expectSuccess(outcome, argv);
     const hostnameOf = (guid: string) => labels.find((label) => label.guid === guid)?.hostname ?? '';
     const pools = readImportable(outcome.stdout).map((pool) => Object.freeze({ ...pool, hostname: hostnameOf(pool.guid) }));
     this.#found = { by, pools };
@@ -146,8 +146,8 @@ export class LinuxZfs implements Zfs {
   }
 
   async loadKey(pool: string, key: string): Promise<void> {
-    const words = ['zfs', 'load-key', pool];
-    expectSuccess(await this.#runner.run(words, { input: `${key}\n` }), words);
+    const argv = ['zfs', 'load-key', pool];
+    expectSuccess(await this.#runner.run(argv, { input: `${key}\n` }), argv);
     try {
       await this.#mountAll(pool);
     } catch (error) {
@@ -168,15 +168,15 @@ export class LinuxZfs implements Zfs {
   }
 
   async isKey(pool: string, key: string): Promise<boolean> {
-    const words = ['zfs', 'load-key', '-n', pool];
-    const outcome = await this.#runner.run(words, { input: `${key}\n` });
-    if (outcome.status !== 0 && !/Incorrect key/.test(wordsOf(outcome))) expectSuccess(outcome, words);
+    const argv = ['zfs', 'load-key', '-n', pool];
+    const outcome = await this.#runner.run(argv, { input: `${key}\n` });
+    if (outcome.status !== 0 && !/Incorrect key/.test(messageOfProgram(outcome))) expectSuccess(outcome, argv);
     return outcome.status === 0;
   }
 
   async changeKey(pool: string, key: string): Promise<void> {
-    const words = ['zfs', 'change-key', '-o', 'keyformat=hex', '-o', 'keylocation=prompt', pool];
-    expectSuccess(await this.#runner.run(words, { input: `${key}\n` }), words);
+    const argv = ['zfs', 'change-key', '-o', 'keyformat=hex', '-o', 'keylocation=prompt', pool];
+    expectSuccess(await this.#runner.run(argv, { input: `${key}\n` }), argv);
   }
 
   async setKeySlots(pool: string, slots: string): Promise<void> {
@@ -214,12 +214,12 @@ export class LinuxZfs implements Zfs {
 
   /** In JSON zfs answers nothing at all when one of several datasets is not there; it names those, and is asked for the others. */
   async #listDatasets(options: readonly string[], names: readonly string[] = []): Promise<string> {
-    const words = ['zfs', 'list', '-jp', ...options, '-t', 'filesystem,volume', '-o', datasetColumns.join(',')];
-    const outcome = await this.#run(...words, ...names);
+    const argv = ['zfs', 'list', '-jp', ...options, '-t', 'filesystem,volume', '-o', datasetColumns.join(',')];
+    const outcome = await this.#run(...argv, ...names);
     if (outcome.status === 0) return outcome.stdout;
     const gone = new Set([...outcome.stderr.matchAll(/^cannot open '([^']+)': (?:dataset does not exist|no such pool)/gm)].map((match) => match[1]));
     const left = names.filter((name) => !gone.has(name));
-    if (left.length === names.length) expectSuccess(outcome, words);
+    if (left.length === names.length) expectSuccess(outcome, argv);
     return left.length === 0 ? '' : await this.#listDatasets(options, left);
   }
 
@@ -271,17 +271,17 @@ export class LinuxZfs implements Zfs {
   }
 
   async snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]> {
-    const words = ['zfs', 'list', '-Hp', '-t', 'snapshot', '-o', snapshotColumns.join(',')];
+    const argv = ['zfs', 'list', '-Hp', '-t', 'snapshot', '-o', snapshotColumns.join(',')];
     if (datasets === undefined) {
       const isSystem = await ofSystem();
-      return readSnapshots((await this.#do(...words)).stdout).filter(({ dataset }) => !isSystem(dataset));
+      return readSnapshots((await this.#do(...argv)).stdout).filter(({ dataset }) => !isSystem(dataset));
     }
     const found: Snapshot[] = [];
     for (let from = 0; from < datasets.length; from += mostNames) {
       const some = datasets.slice(from, from + mostNames);
-      const outcome = await this.#run(...words, '-d', '1', '--', ...some);
+      const outcome = await this.#run(...argv, '-d', '1', '--', ...some);
       // One that went meanwhile has none; the others are told all the same.
-      if (outcome.status !== 0 && !isGone(outcome)) expectSuccess(outcome, words);
+      if (outcome.status !== 0 && !isGone(outcome)) expectSuccess(outcome, argv);
       found.push(...readSnapshots(outcome.stdout));
     }
     return found;
@@ -315,13 +315,13 @@ export class LinuxZfs implements Zfs {
    * what is free is free for whatever is on it. Its other objections stand.
    */
   async #useDisks(program: readonly string[], rest: readonly string[], groups: readonly DiskGroup[], key?: string): Promise<void> {
-    const words = [...program, ...rest];
+    const argv = [...program, ...rest];
     const options = { timeout: patience, ...(key === undefined ? {} : { input: `${key}\n` }) };
-    const outcome = await this.#runner.run(words, options);
+    const outcome = await this.#runner.run(argv, options);
     if (outcome.status === 0) return;
     const overridable =
       /use '-f' to override/.test(outcome.stderr) && /contains a|does not contain an EFI label|different sizes|is part of potentially active pool/.test(outcome.stderr);
-    if (!overridable || /mismatched replication level/.test(outcome.stderr)) expectSuccess(outcome, words);
+    if (!overridable || /mismatched replication level/.test(outcome.stderr)) expectSuccess(outcome, argv);
     const disks = await this.#disks();
     for (const name of groups.flatMap((group) => group.disks)) {
       const disk = disks.find((one) => one.name === name);
@@ -390,22 +390,22 @@ export class LinuxZfs implements Zfs {
   }
 
   /** What is busy for a moment is tried again. */
-  async #patiently(...words: readonly string[]): Promise<void> {
+  async #patiently(...argv: readonly string[]): Promise<void> {
     for (const pause of retries) {
-      const outcome = await this.#runner.run(words, { timeout: patience });
+      const outcome = await this.#runner.run(argv, { timeout: patience });
       if (outcome.status === 0) return;
-      if (!/busy/.test(wordsOf(outcome))) expectSuccess(outcome, words);
+      if (!/busy/.test(messageOfProgram(outcome))) expectSuccess(outcome, argv);
       await wait(pause);
     }
-    await this.#do(...words);
+    await this.#do(...argv);
   }
 
-  async #do(...words: readonly string[]): Promise<Outcome> {
-    return expectSuccess(await this.#run(...words), words);
+  async #do(...argv: readonly string[]): Promise<Outcome> {
+    return expectSuccess(await this.#run(...argv), argv);
   }
 
-  #run(...words: readonly string[]): Promise<Outcome> {
-    return this.#runner.run(words, { timeout: patience });
+  #run(...argv: readonly string[]): Promise<Outcome> {
+    return this.#runner.run(argv, { timeout: patience });
   }
 }
 
@@ -438,7 +438,7 @@ function isGone({ stderr }: Outcome): boolean {
   return /does not exist|no such pool/.test(stderr);
 }
 
-function encryptionWords(encryption: PoolSpec['encryption']): readonly string[] {
+function encryptionArgv(encryption: PoolSpec['encryption']): readonly string[] {
   if (encryption === undefined) return [];
   const settings = ['encryption=aes-256-gcm', 'keyformat=hex', 'keylocation=prompt', `${keySlotsProperty}=${encryption.slots}`];
   return settings.flatMap((setting) => ['-O', setting]);
@@ -449,7 +449,7 @@ function isData({ kind }: DiskGroup): boolean {
 }
 
 /** The groups as `zpool` wants them: the data first, each kind introduced by its word. */
-async function vdevWords(groups: readonly DiskGroup[]): Promise<readonly string[]> {
+async function vdevArgv(groups: readonly DiskGroup[]): Promise<readonly string[]> {
   const stable = await stablePaths();
   return [...groups.filter(isData), ...groups.filter((group) => !isData(group))].flatMap(({ kind, disks }) => {
     const paths = disks.map((disk) => stable.get(disk) ?? `/dev/${disk}`);

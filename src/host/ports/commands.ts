@@ -1,7 +1,7 @@
 /** Programs that end by themselves. A program is a list of words; no shell reads it on the way. */
 export interface Commands {
   /** Asks a checker about a staged file. It must change nothing. */
-  check(words: readonly string[]): Promise<Outcome>;
+  check(argv: readonly string[]): Promise<Outcome>;
 
   /**
    * Runs a person's own command line, as that account, with the shell they wrote it for. Ends early when `signal`
@@ -32,7 +32,7 @@ export interface UserCommand extends AsUser {
 }
 
 export interface UserProgram extends AsUser {
-  readonly words: readonly string[];
+  readonly argv: readonly string[];
   /** Milliseconds; without it the program takes as long as it likes. One that takes longer is a failure. */
   readonly timeout?: number;
   /** Told each line of standard output as it comes; a carriage return ends one too. */

@@ -25,8 +25,8 @@ export class VirtualCommands implements Commands {
     this.#userNames = options.userNames;
   }
 
-  async check(words: readonly string[]): Promise<Outcome> {
-    const [program = '', ...rest] = words;
+  async check(argv: readonly string[]): Promise<Outcome> {
+    const [program = '', ...rest] = argv;
     switch (basename(program)) {
       case 'testparm':
         return testparm(rest.findLast((word) => !word.startsWith('-')) ?? '/etc/samba/smb.conf', (path) => this.#read(path));
@@ -47,8 +47,8 @@ export class VirtualCommands implements Commands {
     return this.#tell(user, line, signal, keep);
   }
 
-  runProgram({ user, words, signal, keep }: UserProgram): Promise<Outcome> {
-    return this.#tell(user, words.join(' '), signal, keep);
+  runProgram({ user, argv, signal, keep }: UserProgram): Promise<Outcome> {
+    return this.#tell(user, argv.join(' '), signal, keep);
   }
 
   async #tell(user: string, line: string, signal: AbortSignal, keep: number): Promise<Outcome> {
@@ -87,7 +87,7 @@ export class VirtualCommands implements Commands {
   }
 }
 
-function after(words: readonly string[], option: string): string | undefined {
-  const at = words.indexOf(option);
-  return at < 0 ? undefined : words[at + 1];
+function after(argv: readonly string[], option: string): string | undefined {
+  const at = argv.indexOf(option);
+  return at < 0 ? undefined : argv[at + 1];
 }

@@ -69,7 +69,7 @@ function readText(file: string, content: string, state: State, depth: number): s
 }
 
 function takeLine(line: string, state: State, depth: number): string | undefined {
-  const [directive = '', ...parameters] = wordsOf(line.startsWith('<') ? line.replace(/>\s*$/, '') : line);
+  const [directive = '', ...parameters] = messageOfProgram(line.startsWith('<') ? line.replace(/>\s*$/, '') : line);
   const skipping = state.sections.at(-1)?.skips === true;
   if (skipping) return skipLine(directive, state);
   if (directive.startsWith('</')) return closeSection(directive.slice(2), state);
@@ -144,6 +144,6 @@ function include(pattern: string, state: State, depth: number): string | undefin
 }
 
 /** Words as ProFTPD parts them: by blanks, except within double quotes, where a backslash takes the next as it is. */
-function wordsOf(line: string): readonly string[] {
+function messageOfProgram(line: string): readonly string[] {
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"?|\S+/g)].map((match) => (match[1] === undefined ? match[0] : match[1].replace(/\\(.)/g, '$1')));
 }

@@ -166,10 +166,10 @@ export function codeOf(error: unknown): string | undefined {
 /** `cannot write /etc/x: permission denied`, for a failed call to the file system. */
 export function hostError(what: string, error: unknown): HostError {
   if (error instanceof HostError) return error.message.startsWith('cannot ') ? error : new HostError(`${what}: ${error.message}`);
-  return new HostError(`${what}: ${wordsOf(error)}`, { cause: error });
+  return new HostError(`${what}: ${messageOfProgram(error)}`, { cause: error });
 }
 
-function wordsOf(error: unknown): string {
+function messageOfProgram(error: unknown): string {
   // Node gives some of its own errors the number without its sign.
   if (error instanceof Error && 'errno' in error && typeof error.errno === 'number') return getSystemErrorMessage(-Math.abs(error.errno));
   return messageOf(error);

@@ -75,6 +75,6 @@ function sudoName(name: string): string {
 }
 
 const visudo: Checker = {
-  words: (staged) => ['visudo', '-c', '-q', '-f', staged],
+  argv: (staged) => ['visudo', '-c', '-q', '-f', staged],
   objection: ({ status, stdout, stderr }) => (status === 0 ? undefined : `sudo refuses its rules: ${(stderr || stdout).trim()}`),
 };

@@ -25,7 +25,7 @@ export const dynamicDnsSubsystem: Subsystem = {
 };
 
 const inadyn: Checker = {
-  words: (staged) => ['inadyn', '--check-config', '-f', staged],
+  argv: (staged) => ['inadyn', '--check-config', '-f', staged],
   objection: ({ status, stdout, stderr }) =>
     status === 0
       ? undefined

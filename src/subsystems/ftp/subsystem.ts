@@ -49,7 +49,7 @@ export const ftpSubsystem: Subsystem = {
 };
 
 const proftpd: Checker = {
-  words: (staged) => ['proftpd', '-t', '-D', stagedWord, '-c', staged],
+  argv: (staged) => ['proftpd', '-t', '-D', stagedWord, '-c', staged],
   objection({ status, stdout, stderr }) {
     const said = `${stderr}\n${stdout}`.split('\n').map((line) => line.replace(/^.*proftpd\[\d+\][^:]*: /, '').trim());
     // It answers 0 for options that keep it from starting.

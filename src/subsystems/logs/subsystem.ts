@@ -49,7 +49,7 @@ export const logsSubsystem: Subsystem = {
 };
 
 const rsyslogd: Checker = {
-  words: (staged) => ['rsyslogd', '-N1', '-f', staged],
+  argv: (staged) => ['rsyslogd', '-N1', '-f', staged],
   objection: ({ status, stdout, stderr }) =>
     status === 0 ? undefined : `The log sender refuses its configuration: ${(stderr.trim() || stdout.trim()).split('\n').slice(-2).join(' ')}`,
 };

@@ -8,7 +8,7 @@ const chatter =
   /^(Load smb config files|Loaded services file OK|Weak crypto|lpcfg_do_global_parameter: WARNING|WARNING|NOTE|Server role|Ignoring unknown parameter|Error loading services|\s*$)/;
 
 export const testparm: Checker = {
-  words: (staged) => ['testparm', '-s', staged],
+  argv: (staged) => ['testparm', '-s', staged],
   objection({ status, stderr }) {
     const said = stderr.split('\n').map((line) => line.trim());
     const refused = said.filter((line) => refusals.test(line));

@@ -39,7 +39,7 @@ function withoutBits(address: string): string {
 
 /** It looks at no key: those that are written together with the file are not there yet. */
 const sshd: Checker = {
-  words: (staged) => ['/usr/sbin/sshd', '-G', '-f', staged],
+  argv: (staged) => ['/usr/sbin/sshd', '-G', '-f', staged],
   objection({ status, stderr }) {
     if (status === 0) return undefined;
     const said = stderr.split(/\r?\n/).filter((line) => line !== '' && !/terminating, \d+ bad configuration/.test(line));
@@ -48,6 +48,6 @@ const sshd: Checker = {
 };
 
 const keyReader: Checker = {
-  words: (staged) => ['ssh-keygen', '-y', '-P', '', '-f', staged],
+  argv: (staged) => ['ssh-keygen', '-y', '-P', '', '-f', staged],
   objection: ({ status, stderr }) => (status === 0 ? undefined : `The SSH server cannot read ssh_privatekey: ${stderr.trim().split('\n')[0] ?? ''}`),
 };

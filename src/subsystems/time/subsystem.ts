@@ -20,6 +20,6 @@ export const timeSubsystem: Subsystem = {
 };
 
 const chronyd: Checker = {
-  words: (staged) => ['chronyd', '-p', '-f', staged],
+  argv: (staged) => ['chronyd', '-p', '-f', staged],
   objection: ({ status, stdout, stderr }) => (status === 0 ? undefined : `The time service refuses its configuration: ${(stderr.trim() || stdout.trim()).split('\n').at(-1)}`),
 };

@@ -75,7 +75,7 @@ function partOf(share: WebdavShare, address: string, login: WebdavSettings['webd
 }
 
 const apache: Checker = {
-  words: (staged) => ['/usr/sbin/apache2', '-t', '-D', stagedWord, '-f', staged],
+  argv: (staged) => ['/usr/sbin/apache2', '-t', '-D', stagedWord, '-f', staged],
   objection({ status, stderr }) {
     if (status === 0) return undefined;
     const said = stderr.split('\n').map((line) => line.replace(/^(?:\[[^\]]*\] )*(?:AH\d+: )?/, '').trim());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Copy, readExtra, rsyncWords } from '../../../src/areas/tasks/rsync-arguments.ts';
+import { type Copy, readExtra, rsyncArgv } from '../../../src/areas/tasks/rsync-arguments.ts';
 
 const plain: Copy = {
   rsync_path: '/mnt/tank/media/',
@@ -24,7 +24,7 @@ const plain: Copy = {
 };
 
 test('a task as it comes pushes to a module', () => {
-  assert.deepEqual(rsyncWords(plain), [
+  assert.deepEqual(rsyncArgv(plain), [
     'rsync',
     '--recursive',
     '--times',
@@ -40,7 +40,7 @@ test('a task as it comes pushes to a module', () => {
 });
 
 test('every flag is an argument, and a pull turns the ends round', () => {
-  const words = rsyncWords({
+  const words = rsyncArgv({
     ...plain,
     rsync_path: '/mnt/tank//media/../films',
     rsync_mode: 'ssh',

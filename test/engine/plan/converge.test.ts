@@ -48,7 +48,7 @@ test('a checker is shown the head and what is new below it', async (t) => {
     shown.push(content);
     return stage(path, content);
   };
-  const fine: Checker = { words: (staged) => ['testparm', '-s', staged], objection: () => undefined };
+  const fine: Checker = { argv: (staged) => ['testparm', '-s', staged], objection: () => undefined };
   const checked = (head: string, ...parts: readonly (readonly string[])[]): Desired => ({ checks: [{ path: '/etc/samba/smb.conf', head, parts, verify: fine }] });
   const [first, second] = [['# a\n', '# b\n'], ['# c\n']] as const;
   await verify(host, checked('# 1\n', first, second), undefined);

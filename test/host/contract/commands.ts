@@ -5,10 +5,10 @@ import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { refused } from './support.ts';
 
 /** What a checker says about a text. */
-async function verdict(host: Host, t: TestContext, path: string, content: string, words: (staged: string) => readonly string[]) {
+async function verdict(host: Host, t: TestContext, path: string, content: string, argv: (staged: string) => readonly string[]) {
   const staged = await host.files.stage(path, content);
   finallyOf(t, () => host.files.discard(staged));
-  return { staged, ...(await host.commands.check(words(staged))) };
+  return { staged, ...(await host.commands.check(argv(staged))) };
 }
 
 const testparm = (staged: string) => ['testparm', '-s', staged];
@@ -70,14 +70,14 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
 
       test('a program of a person is run as that person, word by word', async (t) => {
         const { commands } = await start(t);
-        const answer = await commands.runProgram({ user: 'root', words: ['printf', '%s;', 'a b', '$HOME'], signal: new AbortController().signal, keep: 1000 });
+        const answer = await commands.runProgram({ user: 'root', argv: ['printf', '%s;', 'a b', '$HOME'], signal: new AbortController().signal, keep: 1000 });
         assert.equal(answer.status, 0);
         assert.match(answer.stdout, /a b.*\$HOME/);
       });
 
       test('a program whose signal has fired ends as one that was ended', async (t) => {
         const { commands } = await start(t);
-        const answer = await commands.runProgram({ user: 'root', words: ['sleep', '60'], signal: AbortSignal.abort(), keep: 1000 });
+        const answer = await commands.runProgram({ user: 'root', argv: ['sleep', '60'], signal: AbortSignal.abort(), keep: 1000 });
         assert.equal(answer.status, 143);
       });
 
@@ -85,7 +85,7 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         const { commands } = await start(t);
         const { signal } = new AbortController();
         await refused(commands.run({ user: 'hf-no-such-user', line: 'true', signal, keep: 1000 }), /hf-no-such-user/);
-        await refused(commands.runProgram({ user: 'hf-no-such-user', words: ['true'], signal, keep: 1000 }), /hf-no-such-user/);
+        await refused(commands.runProgram({ user: 'hf-no-such-user', argv: ['true'], signal, keep: 1000 }), /hf-no-such-user/);
       });
     });
   }

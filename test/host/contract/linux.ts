@@ -67,7 +67,7 @@ function describeReal(host: Host): void {
   describe('the Linux host in a real machine', () => {
     const runner = new HelperRunner();
     after(() => runner.close());
-    const byOtherHands = (...words: readonly string[]) => runner.run(words);
+    const byOtherHands = (...argv: readonly string[]) => runner.run(argv);
 
     test('changes by other programs are reported with what they touched and when', async (t) => {
       const pool = await poolOn(host, t);

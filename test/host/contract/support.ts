@@ -13,10 +13,10 @@ export function freshName(start: string): string {
 }
 
 /** Passes when the promise fails with a HostError of which the words match. */
-export async function refused(promise: Promise<unknown>, words: RegExp): Promise<void> {
+export async function refused(promise: Promise<unknown>, argv: RegExp): Promise<void> {
   await assert.rejects(promise, (error) => {
     assert.ok(error instanceof HostError, `not a HostError: ${String(error)}`);
-    assert.match(error.message, words);
+    assert.match(error.message, argv);
     return true;
   });
 }

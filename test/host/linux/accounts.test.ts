@@ -32,17 +32,17 @@ function machineFolder(t: TestContext): string {
   return root;
 }
 
-function placeFor(t: TestContext, fail?: (words: readonly string[]) => boolean): Place {
+function placeFor(t: TestContext, fail?: (argv: readonly string[]) => boolean): Place {
   const root = machineFolder(t);
   const helper = new HelperRunner();
   finallyOf(t, () => helper.close());
   const lines: string[] = [];
   const runner: Runner = {
-    run(words, options) {
-      lines.push(words.join(' '));
-      return fail?.(words) === true ? Promise.resolve({ status: 1, stdout: '', stderr: `${words[0]}: no` }) : helper.run(words, options);
+    run(argv, options) {
+      lines.push(argv.join(' '));
+      return fail?.(argv) === true ? Promise.resolve({ status: 1, stdout: '', stderr: `${argv[0]}: no` }) : helper.run(argv, options);
     },
-    follow: (words, listener) => helper.follow(words, listener),
+    follow: (argv, listener) => helper.follow(argv, listener),
   };
   const tree = new Tree({ root, runner });
   return { accounts: new LinuxAccounts({ runner, tree, ledger }), tree, root, lines };

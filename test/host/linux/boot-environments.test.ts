@@ -12,7 +12,7 @@ test('where the environments lie is read off what is mounted at /', () => {
 });
 
 test('a boot loader that names the root by itself is known by its words', () => {
-  const fixed = (words: string) => readPlace(mounts, words)?.fixed;
+  const fixed = (argv: string) => readPlace(mounts, argv)?.fixed;
   assert.equal(fixed('BOOT_IMAGE=/ROOT/default@/boot/vmlinuz-6.12.57 root=ZFS=rpool/ROOT/default ro quiet\n'), 'rpool/ROOT/default');
   assert.equal(fixed('initrd=\\debian\\initrd.img root=zfs:rpool/ROOT/default rw\n'), 'rpool/ROOT/default');
   assert.equal(fixed('root=zfs:rpool/ROOT/default spl_hostid=0x00bab10c quiet\n'), undefined);

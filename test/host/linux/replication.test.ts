@@ -31,11 +31,11 @@ describe('replicas', () => {
 });
 
 test('ssh asks nobody, reads no other settings, and takes the key of the record alone', () => {
-  const words = sshWords({ hostname: 'far', port: 2222, user: 'copier', sudo: true, ciphers: ['a', 'b'], identity: '/key', knownHosts: '/known', alias: 'replication-3' });
-  assert.deepEqual(words.slice(0, 10), ['ssh', '-F', 'none', '-T', '-p', '2222', '-l', 'copier', '-i', '/key']);
-  assert.deepEqual(words.slice(-2), ['--', 'far']);
+  const argv = sshWords({ hostname: 'far', port: 2222, user: 'copier', sudo: true, ciphers: ['a', 'b'], identity: '/key', knownHosts: '/known', alias: 'replication-3' });
+  assert.deepEqual(argv.slice(0, 10), ['ssh', '-F', 'none', '-T', '-p', '2222', '-l', 'copier', '-i', '/key']);
+  assert.deepEqual(argv.slice(-2), ['--', 'far']);
   for (const setting of ['StrictHostKeyChecking=yes', 'BatchMode=yes', 'UserKnownHostsFile=/known', 'HostKeyAlias=replication-3', 'Ciphers=a,b'])
-    assert.ok(words.includes(setting), setting);
+    assert.ok(argv.includes(setting), setting);
 });
 
 describe('a stream through a row of programs', () => {
@@ -58,7 +58,7 @@ describe('a stream through a row of programs', () => {
   });
 
   test('fails with the words of the program that failed, the last one first', async () => {
-    const saying = (words: string, status: number) => program(`console.error(${JSON.stringify(words)}); process.exitCode = ${status}`);
+    const saying = (argv: string, status: number) => program(`console.error(${JSON.stringify(argv)}); process.exitCode = ${status}`);
     await assert.rejects(
       carry({ stages: [saying('no such snapshot', 1), reads(0)], limit: 0, stall: 60_000 }, () => {}),
       /no such snapshot/,

@@ -174,8 +174,8 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
 
   test('as a program it gets its words as they stand, and tells its lines as they come', async (t) => {
     const heard: string[] = [];
-    const words = ['printf', '%s\\r%s\\n%s', '$HOME', 'b c', 'end'];
-    const program = { user: 'nobody', words, signal: new AbortController().signal, keep: 1000, heard: (line: string) => void heard.push(line) };
+    const argv = ['printf', '%s\\r%s\\n%s', '$HOME', 'b c', 'end'];
+    const program = { user: 'nobody', argv, signal: new AbortController().signal, keep: 1000, heard: (line: string) => void heard.push(line) };
     assert.deepEqual(await new LinuxCommands({ runner: runnerFor(t) }).runProgram(program), { status: 0, stdout: '$HOME\rb c\nend', stderr: '' });
     assert.deepEqual(heard, ['$HOME', 'b c', 'end']);
   });
@@ -196,7 +196,7 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
 
   test('ends early when it is told to', async (t) => {
     const abort = new AbortController();
-    const program = { user: 'nobody', words: ['sh', '-c', 'echo begun; sleep 60'], signal: abort.signal, keep: 1000, heard: () => abort.abort() };
+    const program = { user: 'nobody', argv: ['sh', '-c', 'echo begun; sleep 60'], signal: abort.signal, keep: 1000, heard: () => abort.abort() };
     assert.deepEqual(await new LinuxCommands({ runner: runnerFor(t) }).runProgram(program), { status: 143, stdout: 'begun\n', stderr: '' });
   });
 

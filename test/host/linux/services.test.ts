@@ -51,7 +51,7 @@ describe('services', () => {
     });
     const services = new LinuxServices({
       root: '/',
-      runner: { ...runner, run: (words, options) => (words.includes('--output=json') ? runner.run(['journalctl', '--sync']) : runner.run(words, options)) },
+      runner: { ...runner, run: (argv, options) => (argv.includes('--output=json') ? runner.run(['journalctl', '--sync']) : runner.run(argv, options)) },
     });
     await assert.rejects(services.start('x'), /x did not start: its result was timeout/);
     assert.equal(asked.at(-1), 'systemctl --no-reload disable x.service');
@@ -75,12 +75,12 @@ describe('services', () => {
     const known = recordedRunner({ ...outcomes, [named]: { stdout: 'sshd.service not-found inactive dead sshd.service\n' } });
     await new LinuxServices({ runner: known.runner, root: '/' }).start('ssh');
     assert.deepEqual(
-      known.asked.filter((words) => / (enable|stop|daemon-reload|start)\b/.test(words)),
-      Object.keys(outcomes).filter((words) => / (enable|stop|daemon-reload|start)\b/.test(words)),
+      known.asked.filter((argv) => / (enable|stop|daemon-reload|start)\b/.test(argv)),
+      Object.keys(outcomes).filter((argv) => / (enable|stop|daemon-reload|start)\b/.test(argv)),
     );
     const unknown = recordedRunner({ ...outcomes, [named]: {} });
     await new LinuxServices({ runner: unknown.runner, root: '/' }).start('ssh');
-    assert.ok(!unknown.asked.some((words) => words.includes('daemon-reload')));
+    assert.ok(!unknown.asked.some((argv) => argv.includes('daemon-reload')));
   });
 
   test('one that cannot reload is restarted', async () => {
@@ -135,14 +135,14 @@ describe('services', () => {
       root: '/',
       runner: {
         ...runner,
-        async run(words, options) {
-          if (words[1] === 'show') {
+        async run(argv, options) {
+          if (argv[1] === 'show') {
             looks += 1;
             const fallen = { ActiveState: 'activating', SubState: 'auto-restart', Result: 'exit-code', ExecMainStatus: '3', NRestarts: '1' };
             return { status: 0, stdout: unit({ Type: 'simple', ...(looks > 2 ? fallen : {}) }), stderr: '' };
           }
-          if (words[0] === 'journalctl' && words[1] !== '--sync') return { status: 0, stdout: '', stderr: '' };
-          return runner.run(words, options);
+          if (argv[0] === 'journalctl' && argv[1] !== '--sync') return { status: 0, stdout: '', stderr: '' };
+          return runner.run(argv, options);
         },
       },
     });

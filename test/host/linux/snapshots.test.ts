@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { hdparmWords, readAbilities } from '../../../src/host/linux/disks-read.ts';
+import { hdparmArgv, readAbilities } from '../../../src/host/linux/disks-read.ts';
 import { readDatasets, readSnapshots } from '../../../src/host/linux/zfs-read.ts';
 import { standbyCode } from '../../../src/lib/disk.ts';
 
@@ -41,8 +41,8 @@ describe('what disks are told', () => {
   });
 
   test('only what is to be told is said', () => {
-    assert.deepEqual(hdparmWords({ standby: 30, power: 255, acoustics: 0 }), ['-S', '241', '-B', '255', '-M', '0']);
-    assert.deepEqual(hdparmWords({ smart: { on: true, options: [] } }), []);
+    assert.deepEqual(hdparmArgv({ standby: 30, power: 255, acoustics: 0 }), ['-S', '241', '-B', '255', '-M', '0']);
+    assert.deepEqual(hdparmArgv({ smart: { on: true, options: [] } }), []);
   });
 
   test('minutes of standby are written as ATA counts them', () => {

@@ -14,8 +14,8 @@ export function recording(name: string): string {
 export function recordedRunner(answers: Readonly<Record<string, Partial<Outcome>>>): { readonly runner: Runner; readonly asked: readonly string[] } {
   const asked: string[] = [];
   const runner: Runner = {
-    async run(words) {
-      const line = words.join(' ');
+    async run(argv) {
+      const line = argv.join(' ');
       asked.push(line);
       const answer = answers[line];
       if (answer === undefined) throw new Error(`nothing is recorded for: ${line}`);

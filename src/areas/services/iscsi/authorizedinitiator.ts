@@ -11,14 +11,14 @@ export const iscsiInitiators = collection('services/iscsi/authorizedinitiator', 
   unique: [{ fields: ['iscsi_target_initiator_tag'], description: 'Another group of initiators has this number.' }],
   fields: {
     iscsi_target_initiator_initiators: refine(text({ description: 'Names of initiators, separated by blanks, or ALL.', max: 8192, initial: 'ALL', multiline: true }), (value) => {
-      const stranger = blankSeparated(value).find((word) => word !== 'ALL' && !/^[-A-Za-z0-9._:]{1,223}$/.test(word));
-      return stranger === undefined ? undefined : `${quote(stranger)} is no name of an initiator: letters, digits and - . _ : only.`;
+      const invalid = blankSeparated(value).find((word) => word !== 'ALL' && !/^[-A-Za-z0-9._:]{1,223}$/.test(word));
+      return invalid === undefined ? undefined : `${quote(invalid)} is no name of an initiator: letters, digits and - . _ : only.`;
     }),
     iscsi_target_initiator_auth_network: refine(
       text({ description: 'Addresses and networks of initiators, separated by blanks, or ALL.', max: 8192, initial: 'ALL', multiline: true }),
       (value) => {
-        const stranger = blankSeparated(value).find((word) => word !== 'ALL' && !isNetwork(word));
-        return stranger === undefined ? undefined : `${quote(stranger)} is no address or network: write 192.0.2.7 or 192.0.2.0/24.`;
+        const invalid = blankSeparated(value).find((word) => word !== 'ALL' && !isNetwork(word));
+        return invalid === undefined ? undefined : `${quote(invalid)} is no address or network: write 192.0.2.7 or 192.0.2.0/24.`;
       },
     ),
     iscsi_target_initiator_comment: text({ description: 'What the group is for.', max: 120 }),

@@ -19,8 +19,8 @@ export const iscsiSettings = singleton('services/iscsi/globalconfiguration', {
     iscsi_isns_servers: refine(
       text({ description: 'Servers (iSNS) that are told of the targets: addresses, each with :port if need be, separated by blanks.', max: 2048, multiline: true }),
       (value) => {
-        const stranger = blankSeparated(value).find((one) => !isServer(one));
-        return stranger === undefined ? undefined : `${quote(stranger)} is no address: write 192.0.2.1, 192.0.2.1:3205 or [2001:db8::1]:3205.`;
+        const invalid = blankSeparated(value).find((one) => !isServer(one));
+        return invalid === undefined ? undefined : `${quote(invalid)} is no address: write 192.0.2.1, 192.0.2.1:3205 or [2001:db8::1]:3205.`;
       },
     ),
     iscsi_pool_avail_threshold: nullable(integer({ description: 'Percentage of free space below which a pool with zvols that are offered is warned of.', min: 1, max: 99 })),
