@@ -39,13 +39,13 @@ export function openApi(routes: readonly Route[], options: { readonly version: s
             },
           },
         },
-        Stranger: { description: 'No credential, or a wrong one.' },
+        Unauthorized: { description: 'No credential, or a wrong one.' },
         Busy: {
           description: 'Too many logins: the password was not checked. A credential that was right before is never answered so.',
           headers: { 'Retry-After': { description: 'Seconds after which to send the request again.', schema: { type: 'integer' } } },
         },
         Foreign: { description: 'A browser sent this for a page of another server; nothing changed.' },
-        Missing: { description: 'There is no such record.' },
+        NotFound: { description: 'There is no such record.' },
       },
     },
   };
@@ -114,9 +114,9 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
   };
   const changes = method !== 'GET' || 'action' in operation;
   const faults = {
-    '401': { $ref: '#/components/responses/Stranger' },
+    '401': { $ref: '#/components/responses/Unauthorized' },
     ...(changes && { '403': { $ref: '#/components/responses/Foreign' } }),
-    '404': { $ref: '#/components/responses/Missing' },
+    '404': { $ref: '#/components/responses/NotFound' },
     '429': { $ref: '#/components/responses/Busy' },
   };
   if ('action' in operation)
