@@ -10,7 +10,11 @@ export interface Prepared {
 const answers = new Map<string, Prepared>();
 
 const server = createServer((request, response) => {
-  const { status, headers, body } = answers.get(`${request.method} ${request.url}`) ?? { status: 404, headers: {}, body: '' };
+  const { status, headers, body } = answers.get(`${request.method} ${request.url}`) ?? {
+    status: 404,
+    headers: {},
+    body: '',
+  };
   const answer = () => {
     response.writeHead(status, headers);
     response.end(body);

@@ -11,8 +11,12 @@ export function durableCommits(folder: string, seconds: number, body: string): n
     database.pragma('synchronous = FULL');
     for (const step of migrations) database.exec(step);
     const document = database.prepare('INSERT INTO documents VALUES (?, ?, ?)');
-    const sequence = database.prepare('INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last');
-    const revision = database.prepare('INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)');
+    const sequence = database.prepare(
+      'INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last',
+    );
+    const revision = database.prepare(
+      'INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)',
+    );
     let count = 0;
     const commit = database.transaction(() => {
       document.run('sharing/cifs', count, body);

@@ -23,7 +23,12 @@ const state = mkdtempSync('/var/tmp/holdfast-bench-');
 
 const nameOf = (n: number) => `disk${String(n).padStart(6, '0')}`;
 const extentOf = (n: number) =>
-  ({ iscsi_target_extent_name: nameOf(n), iscsi_target_extent_type: 'File', iscsi_target_extent_path: `/mnt/tank/${nameOf(n)}`, iscsi_target_extent_filesize: '1MB' }) as const;
+  ({
+    iscsi_target_extent_name: nameOf(n),
+    iscsi_target_extent_type: 'File',
+    iscsi_target_extent_path: `/mnt/tank/${nameOf(n)}`,
+    iscsi_target_extent_filesize: '1MB',
+  }) as const;
 
 function make(draft: Draft, n: number): void {
   const extent = draft.create(iscsiExtent, extentOf(n));
@@ -33,10 +38,23 @@ function make(draft: Draft, n: number): void {
 }
 
 const host = await openVirtualHost({ folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
-const app = await buildApp({ host, store: Store.open(state), log: quiet, now: Date.now, profile: 'document', version: 'bench', rootPassword: password });
+const app = await buildApp({
+  host,
+  store: Store.open(state),
+  log: quiet,
+  now: Date.now,
+  profile: 'document',
+  version: 'bench',
+  rootPassword: password,
+});
 
 async function send(method: 'POST' | 'PUT', path: string, body: object): Promise<number> {
-  const answer = await app.server.inject({ method, url: `/api/v1.0/${path}`, headers: { authorization, 'content-type': 'application/json' }, payload: JSON.stringify(body) });
+  const answer = await app.server.inject({
+    method,
+    url: `/api/v1.0/${path}`,
+    headers: { authorization, 'content-type': 'application/json' },
+    payload: JSON.stringify(body),
+  });
   if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${answer.body}`);
   const record: unknown = JSON.parse(answer.body);
   return isObject(record) ? Number(record['id']) : 0;

@@ -24,7 +24,15 @@ async function timed(times: number, deed: () => Promise<unknown>): Promise<strin
 
 try {
   const host = await openVirtualHost({ folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
-  const app = await buildApp({ host, store: Store.open(state), log: quiet, now: Date.now, profile: 'document', version: 'bench', rootPassword: password });
+  const app = await buildApp({
+    host,
+    store: Store.open(state),
+    log: quiet,
+    now: Date.now,
+    profile: 'document',
+    version: 'bench',
+    rootPassword: password,
+  });
   const url = await app.server.listen({ host: '127.0.0.1', port: 0 });
   const send = async (method: string, path: string, body?: object) => {
     const answer = await fetch(`${url}/api/v1.0/${path}`, {
@@ -39,12 +47,16 @@ try {
   await send('POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
   await send('PUT', 'jails/configuration/', { jc_path: '/mnt/tank', jc_ipv4_network: '10.9.0.0/16' });
   let n = 0;
-  print(`making one of ${count}:          ${await timed(count, () => send('POST', 'jails/jails/', { jail_host: `jail${n++}` }))}`);
+  print(
+    `making one of ${count}:          ${await timed(count, () => send('POST', 'jails/jails/', { jail_host: `jail${n++}` }))}`,
+  );
   print(`the first page:              ${await timed(50, () => send('GET', 'jails/jails/'))}`);
   print(`all ${count}, limit=0:           ${await timed(50, () => send('GET', 'jails/jails/?limit=0'))}`);
   const ten = Array.from({ length: Math.min(10, count) }, (_, index) => index + 1);
   for (const id of ten) await send('POST', `jails/jails/${id}/stop/`);
-  print(`starting ten at once:        ${await timed(1, () => Promise.all(ten.map((id) => send('POST', `jails/jails/${id}/start/`))))}`);
+  print(
+    `starting ten at once:        ${await timed(1, () => Promise.all(ten.map((id) => send('POST', `jails/jails/${id}/start/`))))}`,
+  );
   await app.close();
 } finally {
   rmSync(state, { recursive: true, force: true });

@@ -24,7 +24,10 @@ export interface Result {
 }
 
 /** Keeps every connection busy with one request at a time until the time or the requests are used up. */
-export async function load(target: Target, { connections, seconds, requests = Number.POSITIVE_INFINITY }: Bounds): Promise<Result> {
+export async function load(
+  target: Target,
+  { connections, seconds, requests = Number.POSITIVE_INFINITY }: Bounds,
+): Promise<Result> {
   const latencies: number[] = [];
   const start = performance.now();
   const end = start + seconds * 1000;
@@ -37,12 +40,16 @@ export async function load(target: Target, { connections, seconds, requests = Nu
   await Promise.all(Array.from({ length: connections }, () => converse(target, next, latencies)));
   const elapsed = (performance.now() - start) / 1000;
   latencies.sort((a, b) => a - b);
-  const quantile = (part: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? Number.NaN;
+  const quantile = (part: number) =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? Number.NaN;
   return { perSecond: latencies.length / elapsed, p50: quantile(0.5), p99: quantile(0.99), requests: latencies.length };
 }
 
 /** Asks once, and answers what came, head and body. */
-export async function ask(port: number, request: Buffer): Promise<{ readonly status: number; readonly head: string; readonly body: string }> {
+export async function ask(
+  port: number,
+  request: Buffer,
+): Promise<{ readonly status: number; readonly head: string; readonly body: string }> {
   const socket = await open(port);
   try {
     return await new Promise((resolve, reject) => {
@@ -53,7 +60,11 @@ export async function ask(port: number, request: Buffer): Promise<{ readonly sta
         seen = Buffer.concat([seen, chunk]);
         const answer = answerIn(seen);
         if (answer === undefined || seen.length < answer.length) return;
-        resolve({ status: answer.status, head: seen.toString('latin1', 0, answer.headLength), body: seen.toString('utf8', answer.headLength, answer.length) });
+        resolve({
+          status: answer.status,
+          head: seen.toString('latin1', 0, answer.headLength),
+          body: seen.toString('utf8', answer.headLength, answer.length),
+        });
       });
       socket.write(request);
     });
@@ -79,7 +90,10 @@ async function converse({ port, status }: Target, next: () => Buffer | undefined
         if (wanted === 0) {
           const answer = answerIn(seen);
           if (answer === undefined) return;
-          if (answer.status !== status) return reject(new Error(`answered ${answer.status}, not ${status}: ${seen.toString('utf8').slice(0, 1000)}`));
+          if (answer.status !== status)
+            return reject(
+              new Error(`answered ${answer.status}, not ${status}: ${seen.toString('utf8').slice(0, 1000)}`),
+            );
           wanted = answer.length;
         }
         if (seen.length < wanted) return;
@@ -112,7 +126,9 @@ function open(port: number): Promise<Socket> {
 }
 
 /** Status and lengths of the answer that begins here; undefined while its head is not all there. */
-function answerIn(bytes: Buffer): { readonly status: number; readonly headLength: number; readonly length: number } | undefined {
+function answerIn(
+  bytes: Buffer,
+): { readonly status: number; readonly headLength: number; readonly length: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const head = bytes.toString('latin1', 0, end);

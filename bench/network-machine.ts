@@ -10,9 +10,18 @@ const [vlans, routes] = [Number(process.argv[2] ?? 1000), Number(process.argv[3]
 await using nas = await startNas({ disks: 0, networks: [0, 1], bare: [1] });
 const send = async (path: string, body: object) => void (await nas.api.expect(201, 'POST', path, body));
 const vlan = (n: number) => send('network/vlan/', { vlan_vint: `vlan${n}`, vlan_pint: 'vec1', vlan_tag: 1 + n });
-const route = (n: number) => send('network/staticroute/', { sr_destination: `172.${16 + Math.floor(n / 250)}.${n % 250}.0/24`, sr_gateway: `10.0.3.${2 + (n % 48)}` });
+const route = (n: number) =>
+  send('network/staticroute/', {
+    sr_destination: `172.${16 + Math.floor(n / 250)}.${n % 250}.0/24`,
+    sr_gateway: `10.0.3.${2 + (n % 48)}`,
+  });
 
-await send('network/interface/', { int_name: 'a', int_interface: 'vec1', int_ipv4address: '10.0.3.50', int_v4netmaskbit: '24' });
+await send('network/interface/', {
+  int_name: 'a',
+  int_interface: 'vec1',
+  int_ipv4address: '10.0.3.50',
+  int_v4netmaskbit: '24',
+});
 for (const [what, make, count] of [
   ['VLANs', vlan, vlans],
   ['static routes', route, routes],

@@ -29,11 +29,24 @@ try {
 
 async function measure(vlans: number, state: string): Promise<void> {
   const host = await openVirtualHost({ folder: join(state, 'virtual'), disks: [], now: Date.now });
-  const app = await buildApp({ host, store: Store.open(state), log: quiet, now: Date.now, profile: 'document', version: 'bench', rootPassword: 'x' });
+  const app = await buildApp({
+    host,
+    store: Store.open(state),
+    log: quiet,
+    now: Date.now,
+    profile: 'document',
+    version: 'bench',
+    rootPassword: 'x',
+  });
   const { engine } = app;
   try {
     await engine.change('an interface', asker, (draft) =>
-      draft.create(networkInterface, { int_name: 'a', int_interface: 'em0', int_ipv4address: '10.0.0.1', int_v4netmaskbit: '16' }),
+      draft.create(networkInterface, {
+        int_name: 'a',
+        int_interface: 'em0',
+        int_ipv4address: '10.0.0.1',
+        int_v4netmaskbit: '16',
+      }),
     );
     const routes = vlans * routesPerVlan;
     const all = await timed(() =>
@@ -46,7 +59,16 @@ async function measure(vlans: number, state: string): Promise<void> {
     const oneVlan = await best(engine, (draft, turn) => addVlan(draft, vlans + turn));
     const oneRoute = await best(engine, (draft, turn) => addRoute(draft, routes + turn));
     const records = vlans + routes;
-    const cells = [vlans, routes, ms(all), each(all, records), ms(render), each(render, records), ms(oneVlan), ms(oneRoute)];
+    const cells = [
+      vlans,
+      routes,
+      ms(all),
+      each(all, records),
+      ms(render),
+      each(render, records),
+      ms(oneVlan),
+      ms(oneRoute),
+    ];
     console.log(cells.map((cell, place) => String(cell).padStart([5, 7, 20, 9, 11, 9, 15, 16][place] ?? 0)).join(' '));
   } finally {
     await app.close();
@@ -56,17 +78,24 @@ async function measure(vlans: number, state: string): Promise<void> {
 function addVlan(draft: Draft, n: number): void {
   const { vlan_row } = draft.create(vlan, { vlan_vint: `vlan${n}`, vlan_pint: 'em0', vlan_tag: 1 + n });
   if (vlan_row === null) throw new Error('a VLAN without a record of its interface');
-  draft.update(networkInterface, vlan_row, { int_ipv4address: `10.${1 + Math.floor(n / 250)}.${n % 250}.1`, int_v4netmaskbit: '24' });
+  draft.update(networkInterface, vlan_row, {
+    int_ipv4address: `10.${1 + Math.floor(n / 250)}.${n % 250}.1`,
+    int_v4netmaskbit: '24',
+  });
 }
 
 function addRoute(draft: Draft, n: number): void {
-  draft.create(staticRoute, { sr_destination: `172.${16 + Math.floor(n / 250)}.${n % 250}.0/24`, sr_gateway: `10.0.0.${2 + (n % 250)}` });
+  draft.create(staticRoute, {
+    sr_destination: `172.${16 + Math.floor(n / 250)}.${n % 250}.0/24`,
+    sr_gateway: `10.0.0.${2 + (n % 250)}`,
+  });
 }
 
 /** The quickest of a few turns: what else the machine does only ever adds. */
 async function best(engine: Engine, make: (draft: Draft, turn: number) => void): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let turn = 0; turn < 5; turn += 1) least = Math.min(least, await timed(() => engine.change('one more', asker, (draft) => make(draft, turn))));
+  for (let turn = 0; turn < 5; turn += 1)
+    least = Math.min(least, await timed(() => engine.change('one more', asker, (draft) => make(draft, turn))));
   return least;
 }
 

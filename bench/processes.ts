@@ -12,7 +12,12 @@ export const password = 'the password of the benchmark';
 export const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
 
 export function request(method: string, path: string, body?: string): Buffer {
-  const head = [`${method} ${path} HTTP/1.1`, 'Host: localhost', `Authorization: ${authorization}`, 'Accept: application/json'];
+  const head = [
+    `${method} ${path} HTTP/1.1`,
+    'Host: localhost',
+    `Authorization: ${authorization}`,
+    'Accept: application/json',
+  ];
   if (body !== undefined) head.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`);
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
@@ -28,20 +33,28 @@ export interface Daemon extends Running {
   readonly startedIn: number;
 }
 
-export async function startDaemon(state: string, options: { readonly program: string; readonly nodeOptions?: readonly string[] }): Promise<Daemon> {
+export async function startDaemon(
+  state: string,
+  options: { readonly program: string; readonly nodeOptions?: readonly string[] },
+): Promise<Daemon> {
   const port = await freePort();
   const log = openSync(join(state, 'log'), 'a');
   const start = performance.now();
-  const child = spawn(process.execPath, [...(options.nodeOptions ?? []), options.program, 'serve', '--listen', `127.0.0.1:${port}`, '--state', state], {
-    stdio: ['ignore', log, 'inherit'],
-    env: { ...process.env, HOLDFAST_ROOT_PASSWORD: password, HOLDFAST_LOG_LEVEL: 'info' },
-  });
+  const child = spawn(
+    process.execPath,
+    [...(options.nodeOptions ?? []), options.program, 'serve', '--listen', `127.0.0.1:${port}`, '--state', state],
+    {
+      stdio: ['ignore', log, 'inherit'],
+      env: { ...process.env, HOLDFAST_ROOT_PASSWORD: password, HOLDFAST_LOG_LEVEL: 'info' },
+    },
+  );
   const running = { port, child, stop: () => stopped(child, () => child.kill('SIGTERM')) };
   try {
     for (;;) {
       const answer = await ask(port, request('GET', '/api/v1.0/services/cifs/')).catch(() => undefined);
       if (answer?.status === 200) return { ...running, startedIn: performance.now() - start };
-      if (child.exitCode !== null || performance.now() - start > 30_000) throw new Error(`the daemon did not start; its log is ${join(state, 'log')}`);
+      if (child.exitCode !== null || performance.now() - start > 30_000)
+        throw new Error(`the daemon did not start; its log is ${join(state, 'log')}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   } catch (error) {

@@ -9,10 +9,21 @@ import { parseArgs } from 'node:util';
 import { bundle, root } from '../scripts/bundle.ts';
 import { durableCommits } from './commits.ts';
 import { ask, type Bounds, load, type Result, type Target } from './load.ts';
-import { type Bare, computingOf, type Daemon, memoryOf, type Running, request, startBare, startDaemon } from './processes.ts';
+import {
+  type Bare,
+  computingOf,
+  type Daemon,
+  memoryOf,
+  type Running,
+  request,
+  startBare,
+  startDaemon,
+} from './processes.ts';
 import { makeShares } from './shares.ts';
 
-const { values: options } = parseArgs({ options: { seconds: { type: 'string' }, quick: { type: 'boolean', default: false }, daemon: { type: 'string' } } });
+const { values: options } = parseArgs({
+  options: { seconds: { type: 'string' }, quick: { type: 'boolean', default: false }, daemon: { type: 'string' } },
+});
 const seconds = Number(options.seconds ?? (options.quick ? 0.5 : 2));
 const turns = options.quick ? 3 : 5;
 const shareCount = 10_000;
@@ -23,7 +34,8 @@ const mostPosts = 200;
 
 const list = '/api/v1.0/sharing/cifs/';
 /** The folder is one that is there: making folders is the disk's work, not the daemon's. */
-const postBody = (name: string) => JSON.stringify({ cifs_path: '/mnt/tank/share-00001', cifs_name: name, cifs_comment: 'Files of a new team' });
+const postBody = (name: string) =>
+  JSON.stringify({ cifs_path: '/mnt/tank/share-00001', cifs_name: name, cifs_comment: 'Files of a new team' });
 
 /** One run, and how much computing each answer took the server, in microseconds. */
 interface Run extends Result {
@@ -78,12 +90,18 @@ async function measure(): Promise<void> {
       print(
         `${line.what.padEnd(30)} one at a time, each with a commit of its own, ${whole(alone.perSecond)} a second; ${connections} at once ${(line.ours.perSecond / alone.perSecond).toFixed(1)} times as many`,
       );
-      print(`${line.what.padEnd(30)} ${connections} at once, ${share.toFixed(2)} of the ${whole(commits)} durable commits a second that this disk allows (aim: more than 1)`);
+      print(
+        `${line.what.padEnd(30)} ${connections} at once, ${share.toFixed(2)} of the ${whole(commits)} durable commits a second that this disk allows (aim: more than 1)`,
+      );
     }
-    print(`${'start to first answer'.padEnd(30)} fresh ${whole(fresh.milliseconds)} ms, with ${shareCount} shares ${whole(full.milliseconds)} ms (aim: under 1000)`);
+    print(
+      `${'start to first answer'.padEnd(30)} fresh ${whole(fresh.milliseconds)} ms, with ${shareCount} shares ${whole(full.milliseconds)} ms (aim: under 1000)`,
+    );
     const { atStart, afterGets, afterPosts } = withMany.memory;
     print(`${'resident memory, fresh'.padEnd(30)} ${whole(fresh.memory)} MB (aim: under 120)`);
-    print(`${`resident memory, ${shareCount} shares`.padEnd(30)} ${whole(atStart)} MB at start, ${whole(afterGets)} after the GETs, ${whole(afterPosts)} after the POSTs`);
+    print(
+      `${`resident memory, ${shareCount} shares`.padEnd(30)} ${whole(atStart)} MB at start, ${whole(afterGets)} after the GETs, ${whole(afterPosts)} after the POSTs`,
+    );
   } finally {
     await bare.stop();
   }
@@ -98,12 +116,23 @@ async function served<T>(program: string, state: string, work: (daemon: Daemon) 
   }
 }
 
-async function startupOf(program: string, stateOf: (turn: number) => string): Promise<{ readonly milliseconds: number; readonly memory: number }> {
+async function startupOf(
+  program: string,
+  stateOf: (turn: number) => string,
+): Promise<{ readonly milliseconds: number; readonly memory: number }> {
   const starts: { milliseconds: number; memory: number }[] = [];
   for (let turn = 0; turn < 3; turn += 1) {
-    starts.push(await served(program, stateOf(turn), async (daemon) => ({ milliseconds: daemon.startedIn, memory: memoryOf(daemon) })));
+    starts.push(
+      await served(program, stateOf(turn), async (daemon) => ({
+        milliseconds: daemon.startedIn,
+        memory: memoryOf(daemon),
+      })),
+    );
   }
-  return { milliseconds: median(starts.map((one) => one.milliseconds)), memory: median(starts.map((one) => one.memory)) };
+  return {
+    milliseconds: median(starts.map((one) => one.milliseconds)),
+    memory: median(starts.map((one) => one.memory)),
+  };
 }
 
 async function beside(what: string, daemon: Daemon, bare: Bare, path: string, aim: number): Promise<Line> {
@@ -118,7 +147,11 @@ async function beside(what: string, daemon: Daemon, bare: Bare, path: string, ai
   return { what, aim, ...runs };
 }
 
-async function postsBeside(what: string, daemon: Daemon, bare: Bare): Promise<{ readonly line: Line; readonly alone: Run; readonly commits: number }> {
+async function postsBeside(
+  what: string,
+  daemon: Daemon,
+  bare: Bare,
+): Promise<{ readonly line: Line; readonly alone: Run; readonly commits: number }> {
   const first = await ask(daemon.port, request('POST', list, postBody('bench-first')));
   if (first.status !== 201) throw new Error(`the POST answered ${first.status}: ${first.body}`);
   await teach(bare, 'POST', list, first);
@@ -145,7 +178,10 @@ async function postsBeside(what: string, daemon: Daemon, bare: Bare): Promise<{ 
 }
 
 /** Short runs, one after the other, so that what else the machine does meets both alike. The first warms both up. */
-async function inTurns(ofBare: () => Promise<Run>, ofOurs: () => Promise<Run>): Promise<{ readonly bare: Run; readonly ours: Run }> {
+async function inTurns(
+  ofBare: () => Promise<Run>,
+  ofOurs: () => Promise<Run>,
+): Promise<{ readonly bare: Run; readonly ours: Run }> {
   const bare: Run[] = [];
   const ours: Run[] = [];
   for (let turn = 0; turn <= turns; turn += 1) {
@@ -162,16 +198,29 @@ async function run(server: Running, target: Omit<Target, 'port'>, bounds: Bounds
 }
 
 /** The bare server answers what the daemon answered, to the byte; what Node adds by itself, it adds there too. */
-async function teach(bare: Bare, method: string, path: string, { status, head, body }: Awaited<ReturnType<typeof ask>>): Promise<void> {
+async function teach(
+  bare: Bare,
+  method: string,
+  path: string,
+  { status, head, body }: Awaited<ReturnType<typeof ask>>,
+): Promise<void> {
   const lines = head.trim().split('\r\n').slice(1);
   const pairs = lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)] as const);
-  const headers = Object.fromEntries(pairs.filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name.toLowerCase())));
+  const headers = Object.fromEntries(
+    pairs.filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name.toLowerCase())),
+  );
   await bare.know(method, path, { status, headers, body });
 }
 
 function middle(results: readonly Run[]): Run {
   const of = (name: keyof Run) => median(results.map((result) => result[name]));
-  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), requests: of('requests'), computing: of('computing') };
+  return {
+    perSecond: of('perSecond'),
+    p50: of('p50'),
+    p99: of('p99'),
+    requests: of('requests'),
+    computing: of('computing'),
+  };
 }
 
 function median(numbers: readonly number[]): number {
@@ -179,7 +228,8 @@ function median(numbers: readonly number[]): number {
 }
 
 function printLines(lines: readonly Line[]): void {
-  const cells = (...texts: readonly string[]) => print(texts.map((text, column) => (column === 0 ? text.padEnd(30) : text.padStart(9))).join(' '));
+  const cells = (...texts: readonly string[]) =>
+    print(texts.map((text, column) => (column === 0 ? text.padEnd(30) : text.padStart(9))).join(' '));
   cells('', 'bare /s', 'p99 ms', 'CPU µs', 'ours /s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'aim');
   for (const { what, bare, ours, aim } of lines) {
     const ratio = ours.perSecond / bare.perSecond;

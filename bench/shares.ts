@@ -35,7 +35,11 @@ export function shareOf(protocol: Protocol, index: number, path = `/mnt/tank/sha
       return { body, put: (draft) => void draft.create(afpShare, body) };
     }
     case 'nfs': {
-      const body = { nfs_paths: [path], nfs_comment: comment, nfs_hosts: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` };
+      const body = {
+        nfs_paths: [path],
+        nfs_comment: comment,
+        nfs_hosts: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
+      };
       return { body, put: (draft) => void draft.create(nfsShare, body) };
     }
   }
@@ -48,14 +52,26 @@ function digits(index: number): string {
 export async function makeShares(state: string, count: number, protocol: Protocol = 'cifs'): Promise<void> {
   const disks = Array<number>(4).fill(2 * 1024 ** 3);
   const host = await openVirtualHost({ folder: join(state, 'virtual'), disks, now: Date.now });
-  const app = await buildApp({ host, store: Store.open(state), log: quiet, now: Date.now, profile: 'document', version: 'bench', rootPassword: password });
+  const app = await buildApp({
+    host,
+    store: Store.open(state),
+    log: quiet,
+    now: Date.now,
+    profile: 'document',
+    version: 'bench',
+    rootPassword: password,
+  });
   try {
     const names = (await host.disks.list()).map(({ name }) => name);
-    await inject(app, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'raidz', disks: names }] });
+    await inject(app, 'POST', 'storage/volume/', {
+      volume_name: 'tank',
+      layout: [{ vdevtype: 'raidz', disks: names }],
+    });
     await inject(app, 'PUT', `services/services/${protocol}/`, { srv_enable: true });
     for (let first = 0; first < count; first += perChange) {
       await app.engine.change(`create shares from ${first} on`, asker, (draft) => {
-        for (let index = first; index < Math.min(first + perChange, count); index += 1) shareOf(protocol, index).put(draft);
+        for (let index = first; index < Math.min(first + perChange, count); index += 1)
+          shareOf(protocol, index).put(draft);
       });
     }
   } finally {
@@ -63,8 +79,18 @@ export async function makeShares(state: string, count: number, protocol: Protoco
   }
 }
 
-async function inject({ server }: Awaited<ReturnType<typeof buildApp>>, method: 'POST' | 'PUT', path: string, body: object): Promise<void> {
+async function inject(
+  { server }: Awaited<ReturnType<typeof buildApp>>,
+  method: 'POST' | 'PUT',
+  path: string,
+  body: object,
+): Promise<void> {
   const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
-  const answer = await server.inject({ method, url: `/api/v1.0/${path}`, headers: { authorization, 'content-type': 'application/json' }, payload: JSON.stringify(body) });
+  const answer = await server.inject({
+    method,
+    url: `/api/v1.0/${path}`,
+    headers: { authorization, 'content-type': 'application/json' },
+    payload: JSON.stringify(body),
+  });
   if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${answer.body}`);
 }

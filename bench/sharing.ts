@@ -25,12 +25,18 @@ interface Cost {
 const folder = mkdtempSync('/var/tmp/holdfast-bench-');
 try {
   await bundle('dist');
-  console.log(`one more share beside          ${fleets.map((count) => `${count}: p50 ms    CPU µs`.padStart(22)).join('')}   CPU ratio`);
+  console.log(
+    `one more share beside          ${fleets.map((count) => `${count}: p50 ms    CPU µs`.padStart(22)).join('')}   CPU ratio`,
+  );
   for (const protocol of protocols.filter((one) => asked.length === 0 || asked.includes(one))) {
     const costs: Cost[] = [];
     for (const count of fleets) costs.push(await measure(protocol, count));
-    const cells = costs.map(({ p50, computing }) => `${p50.toFixed(2).padStart(12)}${computing.toFixed(0).padStart(10)}`);
-    console.log(`${protocol.padEnd(31)}${cells.join('')}${((costs.at(-1)?.computing ?? 0) / (costs[0]?.computing ?? 1)).toFixed(1).padStart(12)}`);
+    const cells = costs.map(
+      ({ p50, computing }) => `${p50.toFixed(2).padStart(12)}${computing.toFixed(0).padStart(10)}`,
+    );
+    console.log(
+      `${protocol.padEnd(31)}${cells.join('')}${((costs.at(-1)?.computing ?? 0) / (costs[0]?.computing ?? 1)).toFixed(1).padStart(12)}`,
+    );
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -18,9 +18,26 @@ const state = mkdtempSync('/var/tmp/holdfast-bench-');
 
 async function started() {
   const begun = performance.now();
-  const host = await openVirtualHost({ folder: join(state, 'virtual'), disks: Array<number>(2).fill(1024 ** 4), now: Date.now });
-  const app = await buildApp({ host, store: Store.open(state), log: quiet, now: Date.now, profile: 'document', version: 'bench', rootPassword: password });
-  return { app, host, url: await app.server.listen({ host: '127.0.0.1', port: 0 }), milliseconds: performance.now() - begun };
+  const host = await openVirtualHost({
+    folder: join(state, 'virtual'),
+    disks: Array<number>(2).fill(1024 ** 4),
+    now: Date.now,
+  });
+  const app = await buildApp({
+    host,
+    store: Store.open(state),
+    log: quiet,
+    now: Date.now,
+    profile: 'document',
+    version: 'bench',
+    rootPassword: password,
+  });
+  return {
+    app,
+    host,
+    url: await app.server.listen({ host: '127.0.0.1', port: 0 }),
+    milliseconds: performance.now() - begun,
+  };
 }
 
 async function furnish(): Promise<void> {
@@ -30,13 +47,20 @@ async function furnish(): Promise<void> {
   await app.close();
   const path = join(state, 'virtual/zfs.json');
   const memory: unknown = JSON.parse(readFileSync(path, 'utf8'), (_key, value: unknown) =>
-    isObject(value) && typeof value['name'] === 'string' && value['name'].startsWith('tank/') ? { ...value, snapshots: many(Number(value['name'].slice(6))) } : value,
+    isObject(value) && typeof value['name'] === 'string' && value['name'].startsWith('tank/')
+      ? { ...value, snapshots: many(Number(value['name'].slice(6))) }
+      : value,
   );
   writeFileSync(path, JSON.stringify(memory));
 }
 
 function many(dataset: number) {
-  return Array.from({ length: count / datasets }, (_, n) => ({ guid: String(1 + dataset * count + n), name: `auto-${n}`, created: 1_700_000_000 + n, properties: {} }));
+  return Array.from({ length: count / datasets }, (_, n) => ({
+    guid: String(1 + dataset * count + n),
+    name: `auto-${n}`,
+    created: 1_700_000_000 + n,
+    properties: {},
+  }));
 }
 
 async function timed(times: number, deed: () => Promise<unknown>): Promise<string> {
@@ -54,7 +78,10 @@ try {
   await furnish();
   const { app, url, milliseconds } = await started();
   const send = async (path: string, init: RequestInit = {}) => {
-    const answer = await fetch(`${url}/api/v1.0/${path}`, { ...init, headers: { authorization, 'content-type': 'application/json' } });
+    const answer = await fetch(`${url}/api/v1.0/${path}`, {
+      ...init,
+      headers: { authorization, 'content-type': 'application/json' },
+    });
     if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
     return answer.arrayBuffer();
   };
@@ -71,7 +98,9 @@ try {
   print(`a page while all are sent:    ${await timed(20, () => send('storage/snapshot/'))}`);
   await all;
   let n = 0;
-  print(`making one:                   ${await timed(5, () => send('storage/snapshot/', { method: 'POST', body: JSON.stringify({ dataset: 'tank/d7', name: `made-${n++}` }) }))}`);
+  print(
+    `making one:                   ${await timed(5, () => send('storage/snapshot/', { method: 'POST', body: JSON.stringify({ dataset: 'tank/d7', name: `made-${n++}` }) }))}`,
+  );
   await app.close();
 } finally {
   rmSync(state, { recursive: true, force: true });

@@ -29,7 +29,9 @@ if (listed) {
     sed -i 's/const child *= *spawn(program, *rest,\\([^;]*\\));/const __began=Date.now();const child=spawn(program,rest,\\1);child.on("close",()=>__note("\\/tmp\\/programs",__began+" "+(Date.now()-__began)+" "+words.join(" ").slice(0,200)+"\\\\n"));/' /usr/lib/holdfast/dist/helper.mjs
     grep -c __note /usr/lib/holdfast/dist/helper.mjs`);
 }
-console.log(`200 programs that do nothing: ${(await machine.run("bash -c 'TIMEFORMAT=%R; time for i in $(seq 200); do /bin/true; done' 2>&1")).trim()} s`);
+console.log(
+  `200 programs that do nothing: ${(await machine.run("bash -c 'TIMEFORMAT=%R; time for i in $(seq 200); do /bin/true; done' 2>&1")).trim()} s`,
+);
 console.log(
   `Node, doing nothing: ${(await machine.run('bash -c \'TIMEFORMAT="%R s, of the processor %U + %S"; /usr/lib/holdfast/bin/node -e 0; time /usr/lib/holdfast/bin/node -e 0\' 2>&1')).trim()}`,
 );

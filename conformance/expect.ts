@@ -15,17 +15,35 @@ function shown(value: unknown): string {
 }
 
 /** Sends a request and holds the answer's status and headers against the document. */
-export async function ask(world: World, status: number, method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+export async function ask(
+  world: World,
+  status: number,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<ApiAnswer> {
   const answer = await world.api.send(method, path, body);
-  ensure(answer.status === status, `${method} ${path} answers ${answer.status}, not ${status}: ${answer.text.slice(0, 300)}`);
+  ensure(
+    answer.status === status,
+    `${method} ${path} answers ${answer.status}, not ${status}: ${answer.text.slice(0, 300)}`,
+  );
   const type = answer.headers.get('content-type');
-  if (status === 204) ensure(answer.text === '' && type === null, `${method} ${path} answers 204 with a body or a content type`);
-  else if (Array.isArray(answer.json) || isObject(answer.json)) ensure(type?.startsWith('application/json') === true, `${method} ${path} answers JSON as ${type}`);
+  if (status === 204)
+    ensure(answer.text === '' && type === null, `${method} ${path} answers 204 with a body or a content type`);
+  else if (Array.isArray(answer.json) || isObject(answer.json))
+    ensure(type?.startsWith('application/json') === true, `${method} ${path} answers JSON as ${type}`);
   return answer;
 }
 
 /** The same for an answer that is one record with these fields. */
-export async function askRecord(world: World, status: number, method: string, path: string, shape: Shape, body?: unknown): Promise<Body> {
+export async function askRecord(
+  world: World,
+  status: number,
+  method: string,
+  path: string,
+  shape: Shape,
+  body?: unknown,
+): Promise<Body> {
   return recordIn((await ask(world, status, method, path, body)).json, shape, `${method} ${path}`);
 }
 
@@ -37,7 +55,14 @@ export async function askList(world: World, path: string, query = ''): Promise<r
 }
 
 /** The sentence that an action answers, bare or as a JSON string. */
-export async function askText(world: World, status: number, method: string, path: string, text: string, body?: unknown): Promise<void> {
+export async function askText(
+  world: World,
+  status: number,
+  method: string,
+  path: string,
+  text: string,
+  body?: unknown,
+): Promise<void> {
   const answer = await ask(world, status, method, path, body);
   const said = typeof answer.json === 'string' ? answer.json : answer.text;
   ensure(said.trim() === text, `${method} ${path} says ${shown(said)}, not ${shown(text)}`);
@@ -46,7 +71,10 @@ export async function askText(world: World, status: number, method: string, path
 /** A refusal tells in JSON what is wrong. */
 export async function askRefused(world: World, method: string, path: string, body: unknown): Promise<void> {
   const answer = await world.api.send(method, path, body);
-  ensure(answer.status === 400 || answer.status === 409, `${method} ${path} with ${shown(body)} answers ${answer.status}, and should refuse it`);
+  ensure(
+    answer.status === 400 || answer.status === 409,
+    `${method} ${path} with ${shown(body)} answers ${answer.status}, and should refuse it`,
+  );
   ensure(answer.json !== undefined, `${method} ${path} refuses ${shown(body)} without JSON`);
 }
 
@@ -62,13 +90,23 @@ export function recordIn(value: unknown, shape: Shape, told: string): Body {
 
 /** What was sent is what is answered, where a record has the field: a number as its digits counts as the number. */
 export function ensureEchoed(sent: Body, answered: Body, shape: Shape, respelt: readonly string[] = []): void {
-  const plain = (value: unknown) => (typeof value === 'number' || typeof value === 'boolean' ? String(value) : JSON.stringify(value ?? '').replace(/^"(.*)"$/, '$1'));
-  const lost = Object.entries(sent).filter(([name, value]) => Object.hasOwn(shape, name) && !respelt.includes(name) && plain(value) !== plain(answered[name]));
-  ensure(lost.length === 0, lost.map(([name, value]) => `${name} was sent as ${shown(value)} and is ${shown(answered[name])}`).join('; '));
+  const plain = (value: unknown) =>
+    typeof value === 'number' || typeof value === 'boolean'
+      ? String(value)
+      : JSON.stringify(value ?? '').replace(/^"(.*)"$/, '$1');
+  const lost = Object.entries(sent).filter(
+    ([name, value]) => Object.hasOwn(shape, name) && !respelt.includes(name) && plain(value) !== plain(answered[name]),
+  );
+  ensure(
+    lost.length === 0,
+    lost.map(([name, value]) => `${name} was sent as ${shown(value)} and is ${shown(answered[name])}`).join('; '),
+  );
 }
 
 /** Fields that were not sent are as they were. */
 export function ensureKept(sent: Body, before: Body, after: Body, names: readonly string[]): void {
-  const changed = names.filter((name) => !Object.hasOwn(sent, name) && JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  const changed = names.filter(
+    (name) => !Object.hasOwn(sent, name) && JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
   ensure(changed.length === 0, `an update changed ${changed.join(', ')}, which it did not send`);
 }

@@ -24,7 +24,10 @@ export function subject(name: string): Body {
 
 /** Makes an authority by the action that is named, and answers its record. */
 export function newAuthority(world: World, more: Body = {}, how = 'internal'): Promise<Body> {
-  return madeBy(world, 'system/certificateauthority', how, 'Certificate Authority created.', { ...subject(world.name('authority')), ...more });
+  return madeBy(world, 'system/certificateauthority', how, 'Certificate Authority created.', {
+    ...subject(world.name('authority')),
+    ...more,
+  });
 }
 
 /** An action answers a sentence; the record is the one in the list that has the name. */
@@ -39,10 +42,22 @@ export async function madeBy(world: World, path: string, how: string, sentence: 
 export async function newFile(world: World): Promise<string> {
   const name = world.name('file');
   const iscsi_target_extent_path = world.folder(`files/${name}`);
-  const extent = { iscsi_target_extent_type: 'File', iscsi_target_extent_name: name, iscsi_target_extent_path, iscsi_target_extent_filesize: '4096' };
+  const extent = {
+    iscsi_target_extent_type: 'File',
+    iscsi_target_extent_name: name,
+    iscsi_target_extent_path,
+    iscsi_target_extent_filesize: '4096',
+  };
   const { id } = await askRecord(world, 201, 'POST', 'services/iscsi/extent/', { id: integer }, extent);
   await ask(world, 204, 'DELETE', `services/iscsi/extent/${String(id)}/`);
-  const permission = { mp_path: world.folder('files'), mp_acl: 'unix', mp_mode: '755', mp_user: 'root', mp_group: 'wheel', mp_recursive: true };
+  const permission = {
+    mp_path: world.folder('files'),
+    mp_acl: 'unix',
+    mp_mode: '755',
+    mp_user: 'root',
+    mp_group: 'wheel',
+    mp_recursive: true,
+  };
   await ask(world, 201, 'PUT', 'storage/permission/', permission);
   return iscsi_target_extent_path;
 }

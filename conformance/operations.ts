@@ -10,7 +10,10 @@ export interface Operation {
   readonly status: number;
 }
 
-export const operations: readonly Operation[] = readFileSync(fileURLToPath(new URL('./operations.tsv', import.meta.url)), 'utf8')
+export const operations: readonly Operation[] = readFileSync(
+  fileURLToPath(new URL('./operations.tsv', import.meta.url)),
+  'utf8',
+)
   .split('\n')
   .filter((line) => /^(GET|POST|PUT|DELETE)\t/.test(line))
   .map((line) => {
@@ -19,8 +22,14 @@ export const operations: readonly Operation[] = readFileSync(fileURLToPath(new U
   });
 
 /** The operations that no request of its kind showed, and what was answered instead. */
-export function notShown(exchanges: readonly Exchange[]): readonly { readonly operation: Operation; readonly why: string }[] {
-  const shapes = operations.map((operation) => ({ operation, shape: shapeOf(operation.path), weight: weightOf(operation.path) }));
+export function notShown(
+  exchanges: readonly Exchange[],
+): readonly { readonly operation: Operation; readonly why: string }[] {
+  const shapes = operations.map((operation) => ({
+    operation,
+    shape: shapeOf(operation.path),
+    weight: weightOf(operation.path),
+  }));
   const statuses = new Map<Operation, Set<number>>(operations.map((operation) => [operation, new Set()]));
   for (const { method, path, status } of exchanges) {
     const fitting = shapes.filter(({ operation, shape }) => operation.method === method && shape.test(trimmed(path)));
@@ -30,7 +39,12 @@ export function notShown(exchanges: readonly Exchange[]): readonly { readonly op
   return operations.flatMap((operation) => {
     const seen = [...(statuses.get(operation) ?? [])];
     if (seen.includes(operation.status)) return [];
-    return [{ operation, why: seen.length === 0 ? 'was not tried' : `answers ${seen.toSorted().join(', ')}, not ${operation.status}` }];
+    return [
+      {
+        operation,
+        why: seen.length === 0 ? 'was not tried' : `answers ${seen.toSorted().join(', ')}, not ${operation.status}`,
+      },
+    ];
   });
 }
 
@@ -41,7 +55,9 @@ function trimmed(path: string): string {
 /** Names of datasets, zvols and snapshots may have slashes in them. */
 function shapeOf(path: string): RegExp {
   const withSlashes = /^storage\/(dataset|snapshot|volume\/\{vol\}\/(datasets|zvols))\//;
-  return new RegExp(`^${path.replaceAll(/\{[^}]*\}/g, (_, at: number) => (withSlashes.test(path.slice(0, at)) ? '.+' : '[^/]+'))}$`);
+  return new RegExp(
+    `^${path.replaceAll(/\{[^}]*\}/g, (_, at: number) => (withSlashes.test(path.slice(0, at)) ? '.+' : '[^/]+'))}$`,
+  );
 }
 
 /** How much of a path is said word by word: the more particular path is meant. */

@@ -34,7 +34,12 @@ export function table({ checks, operations, missing }: Report): string {
     return [area, `${all - lacking} of ${all}`, String(own.length - failed), String(failed)];
   });
   const failed = checks.filter(({ why }) => why !== undefined);
-  const total = ['all', `${operations.length - missing.length} of ${operations.length}`, String(checks.length - failed.length), String(failed.length)];
+  const total = [
+    'all',
+    `${operations.length - missing.length} of ${operations.length}`,
+    String(checks.length - failed.length),
+    String(failed.length),
+  ];
   const reasons = [
     ...failed.map(({ resource, title, why }) => `${resource}: ${title}\n    ${why}`),
     ...missing.map(({ operation: { method, path }, why }) => `${method} ${path}\n    ${why}`),
@@ -44,5 +49,9 @@ export function table({ checks, operations, missing }: Report): string {
 
 function columns(rows: readonly (readonly string[])[]): string {
   const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  return rows.map((row) => row.map((cell, column) => (column === 0 ? cell.padEnd(width(column)) : cell.padStart(width(column)))).join('  ')).join('\n');
+  return rows
+    .map((row) =>
+      row.map((cell, column) => (column === 0 ? cell.padEnd(width(column)) : cell.padStart(width(column)))).join('  '),
+    )
+    .join('\n');
 }

@@ -11,7 +11,8 @@ export async function run(target: Target): Promise<Report> {
   const checks: Check[] = [];
   for (const resource of areas.flatMap(({ resources }) => resources)) {
     const step: Step = async (title, perform) => {
-      const note = (why: string | undefined) => void checks.push({ area: areaOf(resource.path), resource: resource.path, title, why });
+      const note = (why: string | undefined) =>
+        void checks.push({ area: areaOf(resource.path), resource: resource.path, title, why });
       try {
         const result = await perform();
         note(undefined);

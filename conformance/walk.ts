@@ -82,11 +82,18 @@ async function walkCollection(resource: Collection, step: Step, world: World): P
     });
   await step('is removed', async () => {
     for (const record of made) await ask(world, 204, 'DELETE', `${at(record)}/`);
-    ensure((await world.api.get(`${at(first)}/`)).status === 404, `GET ${at(first)} should answer 404 once it is removed`);
+    ensure(
+      (await world.api.get(`${at(first)}/`)).status === 404,
+      `GET ${at(first)} should answer 404 once it is removed`,
+    );
   });
 }
 
-async function walkSingleton({ path, record, change, respelt, choices }: Singleton, step: Step, world: World): Promise<void> {
+async function walkSingleton(
+  { path, record, change, respelt, choices }: Singleton,
+  step: Step,
+  world: World,
+): Promise<void> {
   const shape: Shape = { id: integer, ...record };
   const before = await step('is read', () => askRecord(world, 200, 'GET', `${path}/`, shape));
   if (before === undefined) return;
@@ -102,19 +109,37 @@ async function walkSingleton({ path, record, change, respelt, choices }: Singlet
     ensureKept(body, before, after, Object.keys(shape));
     ensureEchoed(body, await askRecord(world, 200, 'GET', `${path}/`, shape), shape, respelt);
   });
-  await chosen(record, choices, step, world, { accept: (_, body) => put(body), refuse: (_, body) => askRefused(world, 'PUT', `${path}/`, body) });
-  await step('is put back', () => put(Object.fromEntries([...touched].filter((name) => Object.hasOwn(before, name)).map((name) => [name, before[name]]))));
+  await chosen(record, choices, step, world, {
+    accept: (_, body) => put(body),
+    refuse: (_, body) => askRefused(world, 'PUT', `${path}/`, body),
+  });
+  await step('is put back', () =>
+    put(
+      Object.fromEntries(
+        [...touched].filter((name) => Object.hasOwn(before, name)).map((name) => [name, before[name]]),
+      ),
+    ),
+  );
 }
 
 /** A list in pages: `limit` and `offset`, and records with all their fields. */
-export async function listed(path: string, key: (record: Body) => string, shape: Shape, step: Step, world: World): Promise<void> {
+export async function listed(
+  path: string,
+  key: (record: Body) => string,
+  shape: Shape,
+  step: Step,
+  world: World,
+): Promise<void> {
   await step('is listed in pages', async () => {
     const whole = await askList(world, path, '?limit=0');
     for (const record of whole) recordIn(record, shape, `GET ${path}`);
     const keys = whole.map(key);
     const page = async (query: string, from: number, to: number) => {
       const found = (await askList(world, path, query)).map(key);
-      ensure(found.join(' ') === keys.slice(from, to).join(' '), `GET ${path}/${query} answers ${found.join(' ')}, not ${keys.slice(from, to).join(' ')}`);
+      ensure(
+        found.join(' ') === keys.slice(from, to).join(' '),
+        `GET ${path}/${query} answers ${found.join(' ')}, not ${keys.slice(from, to).join(' ')}`,
+      );
     };
     await page('', 0, 20);
     await page('?limit=1', 0, 1);
@@ -129,8 +154,16 @@ interface Choosing {
 }
 
 /** Each member of each closed list, and one beside it. */
-async function chosen(record: Shape, choices: Choices | undefined, step: Step, world: World, { accept, refuse }: Choosing): Promise<void> {
-  const fields = Object.entries({ ...record, ...choices?.asked }).filter(([name, kind]) => kind.members !== undefined && choices?.told?.includes(name) !== true);
+async function chosen(
+  record: Shape,
+  choices: Choices | undefined,
+  step: Step,
+  world: World,
+  { accept, refuse }: Choosing,
+): Promise<void> {
+  const fields = Object.entries({ ...record, ...choices?.asked }).filter(
+    ([name, kind]) => kind.members !== undefined && choices?.told?.includes(name) !== true,
+  );
   for (const [name, { members = [] }] of fields as readonly (readonly [string, Kind])[]) {
     for (const member of members)
       await step(`${name} may be ${member}`, async () => {

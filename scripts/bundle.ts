@@ -12,12 +12,17 @@ export async function bundle(folder: string): Promise<void> {
   await mkdir(`${outdir}/docs`, { recursive: true });
   // Only what an earlier bundle left: packages lie beside it.
   for (const name of await readdir(outdir)) if (/\.mjs(\.map)?$/.test(name)) await rm(`${outdir}/${name}`);
-  for (const asset of pageAssets) await copyFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${asset}`)), `${outdir}/docs/${asset}`);
+  for (const asset of pageAssets)
+    await copyFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${asset}`)), `${outdir}/docs/${asset}`);
   // The virtual machine has the bundles of plugins too.
   await cp(`${root}/plugins`, `${outdir}/plugins`, { recursive: true });
   await build({
     absWorkingDir: root,
-    entryPoints: { holdfast: 'src/main.ts', 'passwords-worker': 'src/engine/passwords-worker.ts', helper: 'src/host/linux/helper.ts' },
+    entryPoints: {
+      holdfast: 'src/main.ts',
+      'passwords-worker': 'src/engine/passwords-worker.ts',
+      helper: 'src/host/linux/helper.ts',
+    },
     outdir,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -34,7 +39,9 @@ export async function bundle(folder: string): Promise<void> {
     // Its native part is found beside its own files.
     external: ['better-sqlite3'],
     // CommonJS packages in the bundle ask for Node's modules with require.
-    banner: { js: "import { createRequire as bundledRequire } from 'node:module'; const require = bundledRequire(import.meta.url);" },
+    banner: {
+      js: "import { createRequire as bundledRequire } from 'node:module'; const require = bundledRequire(import.meta.url);",
+    },
     logLevel: 'warning',
   });
 }

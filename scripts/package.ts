@@ -12,7 +12,18 @@ const tree = `${root}/dist/package`;
 const home = `${tree}/usr/lib/holdfast`;
 
 /** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
-const depends = ['adduser', 'hostname', 'iproute2', 'iputils-ping', 'libc6', 'passwd', 'systemd', 'util-linux', 'zfsutils-linux', 'libstdc++6'];
+const depends = [
+  'adduser',
+  'hostname',
+  'iproute2',
+  'iputils-ping',
+  'libc6',
+  'passwd',
+  'systemd',
+  'util-linux',
+  'zfsutils-linux',
+  'libstdc++6',
+];
 const recommends = [
   'apache2-bin',
   'chrony',
@@ -80,7 +91,8 @@ if (spawnSync('dpkg-deb', ['--version']).status !== 0) {
 }
 
 const manifest: unknown = JSON.parse(await readFile(`${root}/package.json`, 'utf8'));
-const version = typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0';
+const version =
+  typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0';
 
 await rm(tree, { recursive: true, force: true });
 await bundle('dist/package/usr/lib/holdfast/dist');
@@ -95,7 +107,11 @@ await mkdir(`${database}/prebuilds`, { recursive: true });
 await cp(`${root}/node_modules/better-sqlite3/lib`, `${database}/lib`, { recursive: true });
 await copyFile(`${root}/node_modules/better-sqlite3/package.json`, `${database}/package.json`);
 await copyFile(`${root}/node_modules/better-sqlite3/prebuilds/linux-x64.node`, `${database}/prebuilds/linux-x64.node`);
-await put('/usr/sbin/holdfast', lines('#!/bin/sh', 'exec /usr/lib/holdfast/bin/node /usr/lib/holdfast/dist/holdfast.mjs "$@"'), 0o755);
+await put(
+  '/usr/sbin/holdfast',
+  lines('#!/bin/sh', 'exec /usr/lib/holdfast/bin/node /usr/lib/holdfast/dist/holdfast.mjs "$@"'),
+  0o755,
+);
 await put('/usr/lib/systemd/system/holdfast.service', await readFile(`${root}/packaging/holdfast.service`, 'utf8'));
 await put('/etc/holdfast/holdfast.conf', await readFile(`${root}/packaging/holdfast.conf`, 'utf8'), 0o600);
 await put(
@@ -116,9 +132,19 @@ await put(
   ),
 );
 await put('/DEBIAN/conffiles', lines('/etc/holdfast/holdfast.conf'));
-for (const program of ['disk-report', 'domain-controller', 'domain-monitor', 'end-jail', 'in-jail', 'samba-directory', 'snmp-pools', 'ups-event'])
+for (const program of [
+  'disk-report',
+  'domain-controller',
+  'domain-monitor',
+  'end-jail',
+  'in-jail',
+  'samba-directory',
+  'snmp-pools',
+  'ups-event',
+])
   await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
-for (const script of ['postinst', 'prerm', 'postrm']) await put(`/DEBIAN/${script}`, await readFile(`${root}/packaging/${script}`, 'utf8'), 0o755);
+for (const script of ['postinst', 'prerm', 'postrm'])
+  await put(`/DEBIAN/${script}`, await readFile(`${root}/packaging/${script}`, 'utf8'), 0o755);
 await cp(`${root}/plugins`, `${tree}/usr/share/holdfast/plugins`, { recursive: true });
 await mkdir(`${root}/dist/debian`, { recursive: true });
 run('dpkg-deb', '--root-owner-group', '-Zzstd', '-z3', '--build', tree, `${root}/dist/debian/holdfast.deb`);

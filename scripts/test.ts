@@ -7,7 +7,18 @@ import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Outcome, runAll, runJob } from './test/run.ts';
-import { durationsFile, filesOf, findFile, jobsOf, obstacle, recordedSeconds, root, type Selection, type TierName, tiers } from './test/tiers.ts';
+import {
+  durationsFile,
+  filesOf,
+  findFile,
+  jobsOf,
+  obstacle,
+  recordedSeconds,
+  root,
+  type Selection,
+  type TierName,
+  tiers,
+} from './test/tiers.ts';
 
 const usage = `bin/test [TIER…] [FILE…] [--record] | --list
 
@@ -31,7 +42,11 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 function readWords(): { readonly selection: Selection; readonly list: boolean; readonly record: boolean } {
   const { values, positionals } = parseArgs({
-    options: { list: { type: 'boolean', default: false }, record: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+    options: {
+      list: { type: 'boolean', default: false },
+      record: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
     allowPositionals: true,
   });
   if (values.help) {
@@ -43,9 +58,15 @@ function readWords(): { readonly selection: Selection; readonly list: boolean; r
   const found = words.map((word) => ({ word, file: findFile(word) }));
   const unknown = found.filter(({ file }) => file === undefined).map(({ word }) => word);
   if (unknown.length > 0)
-    throw new Error(`Expected tiers (${tiers.map(({ name }) => name).join(', ')}) or test files, got ${unknown.join(', ')}. bin/test --list shows the files.`);
+    throw new Error(
+      `Expected tiers (${tiers.map(({ name }) => name).join(', ')}) or test files, got ${unknown.join(', ')}. bin/test --list shows the files.`,
+    );
   const selected = positionals.length === 0 ? tiers.map(({ name }) => name) : names;
-  return { selection: { tiers: selected, files: found.flatMap(({ file }) => file ?? []) }, list: values.list, record: values.record };
+  return {
+    selection: { tiers: selected, files: found.flatMap(({ file }) => file ?? []) },
+    list: values.list,
+    record: values.record,
+  };
 }
 
 function listFiles(): void {
@@ -65,7 +86,10 @@ function possible(selection: Selection): Selection {
     if (reason !== undefined) obstacles.set(name, reason);
   }
   for (const [name, reason] of obstacles) print(`The tier ${name} cannot run here: ${reason}.`);
-  return { tiers: selection.tiers.filter((name) => !obstacles.has(name)), files: selection.files.filter(({ tier }) => !obstacles.has(tier)) };
+  return {
+    tiers: selection.tiers.filter((name) => !obstacles.has(name)),
+    files: selection.files.filter(({ tier }) => !obstacles.has(tier)),
+  };
 }
 
 /** A folder of the run's own: in memory where there is room, for the tests sync thousands of small files to it. */
@@ -106,26 +130,42 @@ async function again(failed: readonly Outcome[]): Promise<readonly Outcome[]> {
 function summarize(outcomes: readonly Outcome[], flaky: readonly string[], seconds: number): void {
   const tests = outcomes.filter(({ job }) => job.isTest);
   print(`\nThe slowest files:`);
-  for (const one of tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowest)) print(`${one.seconds.toFixed(1).padStart(7)} s  ${one.job.name}`);
+  for (const one of tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowest))
+    print(`${one.seconds.toFixed(1).padStart(7)} s  ${one.job.name}`);
   print('');
   for (const name of new Set(outcomes.map(({ job }) => job.tier))) {
     const own = outcomes.filter(({ job }) => job.tier === name);
     const total = own.reduce((sum, one) => sum + one.seconds, 0);
     const statements = own.flatMap((one) => one.statements);
     const failed = own.filter(({ failure }) => failure !== undefined).length;
-    const what = own.some(({ job }) => job.isTest) ? `${own.length} files, ${statements.length} statements` : `${own.length} jobs`;
-    print(`${name.padEnd(8)} ${failed === 0 ? 'passed' : `${failed} FAILED`}: ${what}, ${Math.round(total)} s one after the other`);
+    const what = own.some(({ job }) => job.isTest)
+      ? `${own.length} files, ${statements.length} statements`
+      : `${own.length} jobs`;
+    print(
+      `${name.padEnd(8)} ${failed === 0 ? 'passed' : `${failed} FAILED`}: ${what}, ${Math.round(total)} s one after the other`,
+    );
   }
   print(`\nflaky: ${flaky.length === 0 ? 'none' : flaky.join(', ')}`);
-  print(`${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s with up to ${room.toFixed(1)} cores' worth of jobs at once`);
+  print(
+    `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s with up to ${room.toFixed(1)} cores' worth of jobs at once`,
+  );
   const statements = outcomes.flatMap((one) => one.statements);
-  const unreported = outcomes.filter(({ failure, statements: own }) => failure !== undefined && own.every(({ passed }) => passed)).length;
-  print(`${statements.filter(({ passed }) => passed).length} passed, ${statements.filter(({ passed }) => !passed).length + unreported} failed`);
+  const unreported = outcomes.filter(
+    ({ failure, statements: own }) => failure !== undefined && own.every(({ passed }) => passed),
+  ).length;
+  print(
+    `${statements.filter(({ passed }) => passed).length} passed, ${statements.filter(({ passed }) => !passed).length + unreported} failed`,
+  );
 }
 
 function recordDurations(outcomes: readonly Outcome[]): void {
   const known = new Set(tiers.flatMap(filesOf));
-  const all = new Map([...recordedSeconds(), ...outcomes.filter(({ job }) => job.isTest).map(({ job, seconds }) => [job.name, Math.round(seconds * 10) / 10] as const)]);
+  const all = new Map([
+    ...recordedSeconds(),
+    ...outcomes
+      .filter(({ job }) => job.isTest)
+      .map(({ job, seconds }) => [job.name, Math.round(seconds * 10) / 10] as const),
+  ]);
   const sorted = [...all].filter(([file]) => known.has(file)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
 }

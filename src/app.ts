@@ -147,11 +147,25 @@ export async function openApp(parts: AppParts): Promise<App> {
     ['POST config/backup', (body) => backUp(engine, body)],
     ['GET config/backups', () => listBackups(engine)],
     ['GET found', () => listFound(engine, parts.subsystems ?? subsystems)],
-    ...(parts.subsystems ?? subsystems).map(({ name }): [string, ManagementOperation] => [`POST found/${name}/take`, (_body, context) => takeFound(engine, name, context)]),
+    ...(parts.subsystems ?? subsystems).map(({ name }): [string, ManagementOperation] => [
+      `POST found/${name}/take`,
+      (_body, context) => takeFound(engine, name, context),
+    ]),
     ['POST config/restore', (body, context) => restore(engine, body, context)],
   ]);
   const names = { own: () => machineNames(engine.world), further: parts.names ?? [] };
-  const server = buildServer({ engine, authenticator, log, profile, version, management, shown, connections, limits: bounds, names });
+  const server = buildServer({
+    engine,
+    authenticator,
+    log,
+    profile,
+    version,
+    management,
+    shown,
+    connections,
+    limits: bounds,
+    names,
+  });
   await server.ready();
   answer = (request, response) => server.routing(request, response);
   return {
@@ -172,7 +186,14 @@ export async function openApp(parts: AppParts): Promise<App> {
       }
       first = undefined;
       if (parts.watchesAlerts === true) watch = new AlertWatch(engine, log);
-      if (parts.backsUpFrom !== undefined) poolBackups = new PoolBackups({ engine, files: host.files, log, state: parts.backsUpFrom, without: [machineKey] });
+      if (parts.backsUpFrom !== undefined)
+        poolBackups = new PoolBackups({
+          engine,
+          files: host.files,
+          log,
+          state: parts.backsUpFrom,
+          without: [machineKey],
+        });
     },
     async close() {
       await server.close();

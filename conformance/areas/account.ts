@@ -4,7 +4,17 @@ import { type Area, type Body, collection, story } from '../resource.ts';
 import type { World } from '../world.ts';
 
 const user = {
-  ...each(text, 'bsdusr_username', 'bsdusr_full_name', 'bsdusr_home', 'bsdusr_shell', 'bsdusr_email', 'bsdusr_sshpubkey', 'bsdusr_unixhash', 'bsdusr_smbhash'),
+  ...each(
+    text,
+    'bsdusr_username',
+    'bsdusr_full_name',
+    'bsdusr_home',
+    'bsdusr_shell',
+    'bsdusr_email',
+    'bsdusr_sshpubkey',
+    'bsdusr_unixhash',
+    'bsdusr_smbhash',
+  ),
   ...each(integer, 'bsdusr_uid', 'bsdusr_group'),
   ...each(flag, 'bsdusr_password_disabled', 'bsdusr_locked', 'bsdusr_sudo', 'bsdusr_builtin'),
   bsdusr_attributes: object,
@@ -39,17 +49,30 @@ const groups = collection('account/groups', {
 });
 
 const membership = story('account/users', async (step, world) => {
-  const person = await step('is made for its actions', async () => `account/users/${String((await askRecord(world, 201, 'POST', 'account/users/', user, newUser(world)))['id'])}`);
+  const person = await step(
+    'is made for its actions',
+    async () =>
+      `account/users/${String((await askRecord(world, 201, 'POST', 'account/users/', user, newUser(world)))['id'])}`,
+  );
   if (person === undefined) return;
-  await step('password answers the user', () => askRecord(world, 200, 'POST', `${person}/password/`, user, { bsdusr_password: 'other1234' }));
+  await step('password answers the user', () =>
+    askRecord(world, 200, 'POST', `${person}/password/`, user, { bsdusr_password: 'other1234' }),
+  );
   const names = async (status: number, method: string, body?: readonly string[]) => {
     const { json } = await ask(world, status, method, `${person}/groups/`, body);
-    ensure(Array.isArray(json) && json.every((one) => typeof one === 'string'), `${method} groups does not answer names`);
+    ensure(
+      Array.isArray(json) && json.every((one) => typeof one === 'string'),
+      `${method} groups does not answer names`,
+    );
     return json.toSorted().join(' ');
   };
   await step('groups are none at first', async () => ensure((await names(200, 'GET')) === '', 'there are some'));
-  await step('groups are replaced', async () => ensure((await names(202, 'POST', ['wheel', 'ftp'])) === 'ftp wheel', 'they are others than were sent'));
-  await step('groups are answered', async () => ensure((await names(200, 'GET')) === 'ftp wheel', 'they are others than were sent'));
+  await step('groups are replaced', async () =>
+    ensure((await names(202, 'POST', ['wheel', 'ftp'])) === 'ftp wheel', 'they are others than were sent'),
+  );
+  await step('groups are answered', async () =>
+    ensure((await names(200, 'GET')) === 'ftp wheel', 'they are others than were sent'),
+  );
   await step('is removed after its actions', () => ask(world, 204, 'DELETE', `${person}/`));
 });
 

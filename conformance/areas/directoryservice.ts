@@ -12,30 +12,75 @@ async function certified(mode: string | number, certificate: string, world: Worl
 
 const activeDirectory = singleton('directoryservice/activedirectory', {
   record: {
-    ...each(flag, 'ad_enable', 'ad_enable_monitor', 'ad_allow_dns_updates', 'ad_allow_trusted_doms', 'ad_unix_extensions', 'ad_use_default_domain', 'ad_verbose_logging'),
+    ...each(
+      flag,
+      'ad_enable',
+      'ad_enable_monitor',
+      'ad_allow_dns_updates',
+      'ad_allow_trusted_doms',
+      'ad_unix_extensions',
+      'ad_use_default_domain',
+      'ad_verbose_logging',
+    ),
     ad_disable_freenas_cache: flag,
     ...each(text, 'ad_domainname', 'ad_bindname', 'ad_bindpw', 'ad_netbiosname_a', 'ad_idmap_backend'),
-    ...each(maybe(text), 'ad_netbiosalias', 'ad_dcname', 'ad_gcname', 'ad_nss_info', 'ad_site', 'ad_userdn', 'ad_groupdn'),
+    ...each(
+      maybe(text),
+      'ad_netbiosalias',
+      'ad_dcname',
+      'ad_gcname',
+      'ad_nss_info',
+      'ad_site',
+      'ad_userdn',
+      'ad_groupdn',
+    ),
     ...each(maybe(integer), 'ad_certificate', 'ad_kerberos_principal', 'ad_kerberos_realm'),
     ad_ssl: oneOf('on', 'off', 'start_tls'),
     ad_ldap_sasl_wrapping: oneOf('plain', 'signed', 'sealed'),
     ...each(integer, 'ad_timeout', 'ad_dns_timeout', 'ad_monitor_frequency', 'ad_recover_retry'),
   },
-  change: () => ({ ad_domainname: 'ad.example.com', ad_bindname: 'administrator', ad_netbiosname_a: 'CONFORM', ad_timeout: 70, ad_verbose_logging: true }),
+  change: () => ({
+    ad_domainname: 'ad.example.com',
+    ad_bindname: 'administrator',
+    ad_netbiosname_a: 'CONFORM',
+    ad_timeout: 70,
+    ad_verbose_logging: true,
+  }),
   choices: { along: { ad_ssl: (mode, world) => certified(mode, 'ad_certificate', world) } },
 });
 
 const ldap = singleton('directoryservice/ldap', {
   record: {
     ...each(flag, 'ldap_enable', 'ldap_anonbind', 'ldap_has_samba_schema'),
-    ...each(text, 'ldap_hostname', 'ldap_basedn', 'ldap_binddn', 'ldap_bindpw', 'ldap_schema', 'ldap_idmap_backend', 'ldap_auxiliary_parameters'),
-    ...each(text, 'ldap_usersuffix', 'ldap_groupsuffix', 'ldap_machinesuffix', 'ldap_passwordsuffix', 'ldap_sudosuffix'),
+    ...each(
+      text,
+      'ldap_hostname',
+      'ldap_basedn',
+      'ldap_binddn',
+      'ldap_bindpw',
+      'ldap_schema',
+      'ldap_idmap_backend',
+      'ldap_auxiliary_parameters',
+    ),
+    ...each(
+      text,
+      'ldap_usersuffix',
+      'ldap_groupsuffix',
+      'ldap_machinesuffix',
+      'ldap_passwordsuffix',
+      'ldap_sudosuffix',
+    ),
     ldap_ssl: oneOf('off', 'on', 'start_tls'),
     ...each(maybe(integer), 'ldap_certificate', 'ldap_kerberos_principal', 'ldap_kerberos_realm'),
     ...each(maybe(text), 'ldap_netbiosname_a', 'ldap_netbiosalias'),
     ...each(integer, 'ldap_timeout', 'ldap_dns_timeout'),
   },
-  change: () => ({ ldap_hostname: 'ldap.example.com', ldap_basedn: 'dc=example,dc=com', ldap_binddn: 'cn=reader,dc=example,dc=com', ldap_timeout: 20 }),
+  change: () => ({
+    ldap_hostname: 'ldap.example.com',
+    ldap_basedn: 'dc=example,dc=com',
+    ldap_binddn: 'cn=reader,dc=example,dc=com',
+    ldap_timeout: 20,
+  }),
   choices: { along: { ldap_ssl: (mode, world) => certified(mode, 'ldap_certificate', world) } },
 });
 
@@ -69,11 +114,21 @@ const idMaps: readonly Resource[] = [
   idMap(
     'rfc2307',
     {
-      ...each(text, 'idmap_rfc2307_bind_path_user', 'idmap_rfc2307_bind_path_group', 'idmap_rfc2307_ldap_server', 'idmap_rfc2307_ldap_domain'),
+      ...each(
+        text,
+        'idmap_rfc2307_bind_path_user',
+        'idmap_rfc2307_bind_path_group',
+        'idmap_rfc2307_ldap_server',
+        'idmap_rfc2307_ldap_domain',
+      ),
       ...each(text, 'idmap_rfc2307_ldap_url', 'idmap_rfc2307_ldap_user_dn', 'idmap_rfc2307_ldap_realm'),
       ...each(flag, 'idmap_rfc2307_user_cn', 'idmap_rfc2307_cn_realm'),
     },
-    () => ({ idmap_rfc2307_bind_path_user: 'ou=people,dc=example,dc=com', idmap_rfc2307_bind_path_group: 'ou=groups,dc=example,dc=com', idmap_rfc2307_ldap_server: 'ad' }),
+    () => ({
+      idmap_rfc2307_bind_path_user: 'ou=people,dc=example,dc=com',
+      idmap_rfc2307_bind_path_group: 'ou=groups,dc=example,dc=com',
+      idmap_rfc2307_ldap_server: 'ad',
+    }),
   ),
   idMap('tdb'),
   idMap('tdb2', { idmap_tdb2_script: text }, (world) => ({ idmap_tdb2_script: world.folder('map.sh') })),

@@ -12,4 +12,16 @@ import { systemArea } from './system.ts';
 import { tasksArea } from './tasks.ts';
 
 /** The areas of the document. Storage comes first, for others lie on a volume; what resets the machine comes last. */
-export const areas: readonly Area[] = [storageArea, jailsArea, directoryArea, networkArea, tasksArea, sharingArea, servicesArea, iscsiArea, pluginsArea, accountArea, systemArea];
+export const areas: readonly Area[] = [
+  storageArea,
+  jailsArea,
+  directoryArea,
+  networkArea,
+  tasksArea,
+  sharingArea,
+  servicesArea,
+  iscsiArea,
+  pluginsArea,
+  accountArea,
+  systemArea,
+];

@@ -7,7 +7,17 @@ import { listed } from '../walk.ts';
 const plugins = story('plugins/plugins', async (step, world) => {
   const shape = {
     ...each(integer, 'id', 'plugin_port'),
-    ...each(text, 'plugin_name', 'plugin_version', 'plugin_arch', 'plugin_pbiname', 'plugin_path', 'plugin_ip', 'plugin_jail', 'plugin_api_version'),
+    ...each(
+      text,
+      'plugin_name',
+      'plugin_version',
+      'plugin_arch',
+      'plugin_pbiname',
+      'plugin_path',
+      'plugin_ip',
+      'plugin_jail',
+      'plugin_api_version',
+    ),
     plugin_enabled: flag,
   };
   const own = await step('can be there', async () => {

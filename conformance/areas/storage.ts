@@ -7,7 +7,19 @@ import type { World } from '../world.ts';
 
 const volume = {
   id: integer,
-  ...each(text, 'name', 'vol_name', 'vol_guid', 'mountpoint', 'status', 'used_si', 'avail_si', 'total_si', 'used_pct', 'vol_encryptkey'),
+  ...each(
+    text,
+    'name',
+    'vol_name',
+    'vol_guid',
+    'mountpoint',
+    'status',
+    'used_si',
+    'avail_si',
+    'total_si',
+    'used_pct',
+    'vol_encryptkey',
+  ),
   used: either(text, integer),
   vol_encrypt: integer,
   is_decrypted: flag,
@@ -19,7 +31,8 @@ const path = (name: string) => `storage/volume/${name}`;
 /** The volume that everything else lies on. */
 const theVolume = story('storage/volume', async (step, world) => {
   const { volume: name } = world.target;
-  if ((await world.api.get(`${path(name)}/`)).status === 404) await step('is created', () => create(world, name, [{ vdevtype: 'stripe', disks: [world.disk()] }]));
+  if ((await world.api.get(`${path(name)}/`)).status === 404)
+    await step('is created', () => create(world, name, [{ vdevtype: 'stripe', disks: [world.disk()] }]));
   await step('is read by its name', async () => {
     const record = await askRecord(world, 200, 'GET', `${path(name)}/`, volume);
     ensure(record['status'] === 'HEALTHY', `its status is ${String(record['status'])}`);
@@ -40,7 +53,10 @@ async function withVolume(
   tell: (name: string, disks: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const name = world.name('pool');
-  const groups = layout.map(({ vdevtype, disks }) => ({ vdevtype, disks: Array.from({ length: disks }, () => world.disk()) }));
+  const groups = layout.map(({ vdevtype, disks }) => ({
+    vdevtype,
+    disks: Array.from({ length: disks }, () => world.disk()),
+  }));
   const disks = groups.flatMap((group) => group.disks);
   try {
     await create(world, name, groups, more);
@@ -79,15 +95,23 @@ const layouts = story('storage/volume', async (step, world) => {
     ['raidz3', 5],
   ] as const)
     await step(`vdevtype may be ${vdevtype}`, () =>
-      withVolume(world, [{ vdevtype, disks }], {}, async (name) => ensure((await statusOf(world, name)) === 'HEALTHY', 'it is not healthy')),
+      withVolume(world, [{ vdevtype, disks }], {}, async (name) =>
+        ensure((await statusOf(world, name)) === 'HEALTHY', 'it is not healthy'),
+      ),
     );
   await step('vdevtype may be nothing else', () =>
-    askRefused(world, 'POST', 'storage/volume/', { volume_name: world.name('pool'), layout: [{ vdevtype: 'raidz9', disks: ['no-such-disk'] }] }),
+    askRefused(world, 'POST', 'storage/volume/', {
+      volume_name: world.name('pool'),
+      layout: [{ vdevtype: 'raidz9', disks: ['no-such-disk'] }],
+    }),
   );
   await step('is extended', () =>
     withVolume(world, [{ vdevtype: 'stripe', disks: 1 }], {}, async (name) => {
       const disk = world.disk();
-      await askRecord(world, 201, 'POST', 'storage/volume/', volume, { volume_add: name, layout: [{ vdevtype: 'stripe', disks: [disk] }] });
+      await askRecord(world, 201, 'POST', 'storage/volume/', volume, {
+        volume_add: name,
+        layout: [{ vdevtype: 'stripe', disks: [disk] }],
+      });
     }),
   );
 });
@@ -99,13 +123,25 @@ const maintenance = story('storage/volume', async (step, world) => {
       await does(world, name, 'DELETE', 'scrub', 'Volume scrub stopped.');
     }),
   );
-  await step('is upgraded', () => withVolume(world, [{ vdevtype: 'stripe', disks: 1 }], {}, (name) => does(world, name, 'POST', 'upgrade', 'Volume has been upgraded.')));
+  await step('is upgraded', () =>
+    withVolume(world, [{ vdevtype: 'stripe', disks: 1 }], {}, (name) =>
+      does(world, name, 'POST', 'upgrade', 'Volume has been upgraded.'),
+    ),
+  );
   await step('has a status tree', () =>
     withVolume(world, [{ vdevtype: 'mirror', disks: 2 }], {}, async (name) => {
       const node = { id: integer, ...each(text, 'name', 'status', 'read', 'write', 'cksum') };
       const { json } = await ask(world, 200, 'GET', `${path(name)}/status/`);
-      const root = recordIn(Array.isArray(json) ? json[0] : json, { ...node, type: oneOf('root'), pk: text, children: list }, 'the root');
-      const vdev = recordIn(Array.isArray(root['children']) ? root['children'][0] : undefined, { ...node, type: oneOf('vdev'), children: list }, 'a vdev');
+      const root = recordIn(
+        Array.isArray(json) ? json[0] : json,
+        { ...node, type: oneOf('root'), pk: text, children: list },
+        'the root',
+      );
+      const vdev = recordIn(
+        Array.isArray(root['children']) ? root['children'][0] : undefined,
+        { ...node, type: oneOf('vdev'), children: list },
+        'a vdev',
+      );
       for (const device of leaves(vdev)) recordIn(device, { ...node, type: oneOf('dev'), label: text }, 'a device');
     }),
   );
@@ -124,7 +160,11 @@ const maintenance = story('storage/volume', async (step, world) => {
   await step('has a disk replaced', () =>
     withVolume(world, [{ vdevtype: 'mirror', disks: 2 }], {}, async (name) => {
       const [device] = await devices(world, name);
-      await does(world, name, 'POST', 'replace', 'Disk replacement started.', { label: device?.['label'], replace_disk: world.disk(), force: true });
+      await does(world, name, 'POST', 'replace', 'Disk replacement started.', {
+        label: device?.['label'],
+        replace_disk: world.disk(),
+        force: true,
+      });
     }),
   );
   await step('has a cache removed', () =>
@@ -136,7 +176,9 @@ const maintenance = story('storage/volume', async (step, world) => {
       ],
       {},
       async (name, disks) => {
-        const cache = (await devices(world, name)).find((device) => String(device['name']).startsWith(disks[1] ?? '?') || device['label'] === disks[1]);
+        const cache = (await devices(world, name)).find(
+          (device) => String(device['name']).startsWith(disks[1] ?? '?') || device['label'] === disks[1],
+        );
         await does(world, name, 'POST', 'remove', 'Disk removed.', { label: cache?.['label'] ?? disks[1] });
       },
     ),
@@ -148,11 +190,22 @@ const encryption = story('storage/volume', async (step, world) => {
   await step('is locked and unlocked', () =>
     withVolume(world, [{ vdevtype: 'stripe', disks: 1 }], { encryption: true }, async (name) => {
       const state = async () => {
-        const { status, is_decrypted, vol_encrypt } = await askRecord(world, 200, 'GET', `${path(name)}/`, { is_decrypted: flag, vol_encrypt: integer });
+        const { status, is_decrypted, vol_encrypt } = await askRecord(world, 200, 'GET', `${path(name)}/`, {
+          is_decrypted: flag,
+          vol_encrypt: integer,
+        });
         return `${String(status)} ${String(is_decrypted)} ${String(vol_encrypt)}`;
       };
       ensure((await state()) === 'HEALTHY true 1', `at first it is ${await state()}`);
-      await does(world, name, 'POST', 'keypassphrase', 'Volume passphrase has been set', { passphrase: 'open sesame', passphrase2: 'open sesame' }, 201);
+      await does(
+        world,
+        name,
+        'POST',
+        'keypassphrase',
+        'Volume passphrase has been set',
+        { passphrase: 'open sesame', passphrase2: 'open sesame' },
+        201,
+      );
       ensure((await state()) === 'HEALTHY true 2', `with a passphrase it is ${await state()}`);
       await does(world, name, 'POST', 'lock', 'Volume has been locked.');
       ensure((await state()).includes('false'), `locked it is ${await state()}`);
@@ -164,8 +217,24 @@ const encryption = story('storage/volume', async (step, world) => {
       await does(world, name, 'POST', 'lock', 'Volume has been locked.');
       await does(world, name, 'POST', 'unlock', 'Volume has been unlocked.', { recovery_key: content });
       await ask(world, 204, 'DELETE', `${path(name)}/recoverykey/`);
-      await does(world, name, 'PUT', 'keypassphrase', 'Volume passphrase has been set', { adminpw: world.target.password, passphrase: 'close sesame' }, 201);
-      await does(world, name, 'PUT', 'keypassphrase', 'Volume passphrase has been removed', { adminpw: world.target.password, remove: true }, 201);
+      await does(
+        world,
+        name,
+        'PUT',
+        'keypassphrase',
+        'Volume passphrase has been set',
+        { adminpw: world.target.password, passphrase: 'close sesame' },
+        201,
+      );
+      await does(
+        world,
+        name,
+        'PUT',
+        'keypassphrase',
+        'Volume passphrase has been removed',
+        { adminpw: world.target.password, remove: true },
+        201,
+      );
       await does(world, name, 'POST', 'rekey', 'Volume has been rekeyed.');
       ensure((await state()) === 'HEALTHY true 1', `rekeyed it is ${await state()}`);
     }),
@@ -178,9 +247,21 @@ const importing = story('storage/volume_import', async (step, world) => {
     const { id } = await create(world, name, [{ vdevtype: 'stripe', disks: [world.disk()] }]);
     await ask(world, 204, 'DELETE', `${path(String(id))}/`, { destroy: false });
     const found = (await askList(world, 'storage/volume_import')).find(({ label }) => label === name);
-    const record = recordIn(found, { ...each(text, 'id', 'label', 'group_type'), type: oneOf('zfs') }, 'an importable volume');
-    const disks = recordIn(record['disks'], { ...each(text, 'status', 'name'), numVdevs: integer, vdevs: list }, 'disks');
-    recordIn(Array.isArray(disks['vdevs']) ? disks['vdevs'][0] : undefined, { ...each(text, 'status', 'name', 'type'), numDisks: integer, disks: list }, 'a vdev');
+    const record = recordIn(
+      found,
+      { ...each(text, 'id', 'label', 'group_type'), type: oneOf('zfs') },
+      'an importable volume',
+    );
+    const disks = recordIn(
+      record['disks'],
+      { ...each(text, 'status', 'name'), numVdevs: integer, vdevs: list },
+      'disks',
+    );
+    recordIn(
+      Array.isArray(disks['vdevs']) ? disks['vdevs'][0] : undefined,
+      { ...each(text, 'status', 'name', 'type'), numDisks: integer, disks: list },
+      'a vdev',
+    );
     await askText(world, 202, 'POST', 'storage/volume_import/', 'Volume imported.', { volume_id: record['id'] });
     await ask(world, 204, 'DELETE', `${path(name)}/`);
   });
@@ -199,7 +280,20 @@ const datasetChoices: Readonly<Record<string, readonly string[]>> = {
   atime: ['on', 'off', 'inherit'],
   readonly: ['on', 'off', 'inherit'],
   dedup: ['on', 'off', 'inherit'],
-  compression: ['lz4', 'gzip-1', 'gzip-2', 'gzip-3', 'gzip-4', 'gzip-5', 'gzip-6', 'gzip-7', 'gzip-8', 'gzip-9', 'zle', 'lzjb'],
+  compression: [
+    'lz4',
+    'gzip-1',
+    'gzip-2',
+    'gzip-3',
+    'gzip-4',
+    'gzip-5',
+    'gzip-6',
+    'gzip-7',
+    'gzip-8',
+    'gzip-9',
+    'zle',
+    'lzjb',
+  ],
   recordsize: ['512', '1K', '2K', '4K', '8k', '16K', '32K', '64K', '128K', '256K', '512K', '1024K'],
 };
 
@@ -208,13 +302,25 @@ const datasetsBelow = story('storage/volume/{vol}/datasets', async (step, world)
   const names = [world.name('data'), world.name('data'), world.name('data')];
   const [name = ''] = names;
   await step('is created', async () => {
-    for (const one of names) await askRecord(world, 201, 'POST', `${place}/`, dataset, { name: one, comments: 'A dataset', compression: 'lz4', quota: '500M' });
+    for (const one of names)
+      await askRecord(world, 201, 'POST', `${place}/`, dataset, {
+        name: one,
+        comments: 'A dataset',
+        compression: 'lz4',
+        quota: '500M',
+      });
   });
   await listed(place, (record) => String(record['name']), dataset, step, world);
   await step('is read alone', () => askRecord(world, 200, 'GET', `${place}/${name}/`, dataset));
   await step('is changed in what is sent', async () => {
-    const record = await askRecord(world, 201, 'PUT', `${place}/${name}/`, dataset, { comments: 'Another', quota: '200M' });
-    ensure(record['comments'] === 'Another' && record['quota'] === 200 * 1024 ** 2 && record['compression'] === 'lz4', JSON.stringify(record));
+    const record = await askRecord(world, 201, 'PUT', `${place}/${name}/`, dataset, {
+      comments: 'Another',
+      quota: '200M',
+    });
+    ensure(
+      record['comments'] === 'Another' && record['quota'] === 200 * 1024 ** 2 && record['compression'] === 'lz4',
+      JSON.stringify(record),
+    );
   });
   for (const [field, members] of Object.entries(datasetChoices)) {
     for (const member of members)
@@ -223,9 +329,14 @@ const datasetsBelow = story('storage/volume/{vol}/datasets', async (step, world)
         const said = record[field];
         const wanted = field === 'recordsize' ? Number.parseInt(member, 10) * (/k$/i.test(member) ? 1024 : 1) : member;
         const inherits = Array.isArray(record['inherit_props']) && record['inherit_props'].includes(field);
-        ensure(member === 'inherit' ? inherits : said === wanted && !inherits, `it is ${String(said)}, inherited: ${inherits}`);
+        ensure(
+          member === 'inherit' ? inherits : said === wanted && !inherits,
+          `it is ${String(said)}, inherited: ${inherits}`,
+        );
       });
-    await step(`${field} may be nothing else`, () => askRefused(world, 'PUT', `${place}/${name}/`, { [field]: 'none of them' }));
+    await step(`${field} may be nothing else`, () =>
+      askRefused(world, 'PUT', `${place}/${name}/`, { [field]: 'none of them' }),
+    );
   }
   await step('is removed', async () => {
     for (const one of names) await ask(world, 204, 'DELETE', `${place}/${one}/`);
@@ -239,12 +350,17 @@ const datasets = story('storage/dataset', async (step, world) => {
   const whole = `${pool}/${parent}/below`;
   await step('is created below another', async () => {
     await askRecord(world, 201, 'POST', `storage/dataset/${pool}/`, dataset, { name: parent });
-    const { name } = await askRecord(world, 201, 'POST', `storage/dataset/${pool}/${parent}/`, dataset, { name: 'below', atime: 'off' });
+    const { name } = await askRecord(world, 201, 'POST', `storage/dataset/${pool}/${parent}/`, dataset, {
+      name: 'below',
+      atime: 'off',
+    });
     ensure(name === whole, `it is called ${String(name)}`);
   });
   await listed('storage/dataset', (record) => String(record['name']), dataset, step, world);
   await step('is changed by a POST without a name', async () => {
-    const { comments, atime } = await askRecord(world, 202, 'POST', `storage/dataset/${whole}/`, dataset, { comments: 'Another' });
+    const { comments, atime } = await askRecord(world, 202, 'POST', `storage/dataset/${whole}/`, dataset, {
+      comments: 'Another',
+    });
     ensure(comments === 'Another' && atime === 'off', 'it is not as was sent');
   });
   await step('is removed', async () => {
@@ -267,16 +383,38 @@ const zvols = story('storage/volume/{vol}/zvols', async (step, world) => {
   const [name = ''] = names;
   await step('is created', async () => {
     for (const one of names)
-      await askRecord(world, 202, 'POST', `${place}/`, zvol, { name: one, comments: 'A zvol', volsize: '10M', compression: 'lz4', sparse: true, force: false, blocksize: '4K' });
+      await askRecord(world, 202, 'POST', `${place}/`, zvol, {
+        name: one,
+        comments: 'A zvol',
+        volsize: '10M',
+        compression: 'lz4',
+        sparse: true,
+        force: false,
+        blocksize: '4K',
+      });
   });
   await listed(place, (record) => String(record['name']), zvol, step, world);
   await step('is changed in what is sent', async () => {
-    const record = await askRecord(world, 201, 'PUT', `${place}/${name}/`, zvol, { volsize: '50M', dedup: 'on', compression: 'zle' });
-    ensure(record['volsize'] === 50 * 1024 ** 2 && record['dedup'] === 'on' && record['compression'] === 'zle', JSON.stringify(record));
+    const record = await askRecord(world, 201, 'PUT', `${place}/${name}/`, zvol, {
+      volsize: '50M',
+      dedup: 'on',
+      compression: 'zle',
+    });
+    ensure(
+      record['volsize'] === 50 * 1024 ** 2 && record['dedup'] === 'on' && record['compression'] === 'zle',
+      JSON.stringify(record),
+    );
   });
   for (const member of ['on', 'off'])
-    await step(`dedup may be ${member}`, async () => ensure((await askRecord(world, 201, 'PUT', `${place}/${name}/`, zvol, { dedup: member }))['dedup'] === member, 'it is not'));
-  await step('dedup may be nothing else', () => askRefused(world, 'PUT', `${place}/${name}/`, { dedup: 'none of them' }));
+    await step(`dedup may be ${member}`, async () =>
+      ensure(
+        (await askRecord(world, 201, 'PUT', `${place}/${name}/`, zvol, { dedup: member }))['dedup'] === member,
+        'it is not',
+      ),
+    );
+  await step('dedup may be nothing else', () =>
+    askRefused(world, 'PUT', `${place}/${name}/`, { dedup: 'none of them' }),
+  );
   await step('is removed', async () => {
     for (const one of names) await ask(world, 204, 'DELETE', `${place}/${one}/`);
     ensure((await world.api.get(`${place}/${name}/`)).status === 404, 'it should answer 404');
@@ -297,15 +435,22 @@ const snapshots = story('storage/snapshot', async (step, world) => {
   await step('is created', async () => {
     await ask(world, 201, 'POST', `storage/dataset/${pool}/`, { name: source.slice(pool.length + 1) });
     for (const name of ['one', 'two', 'three']) {
-      const { id, fullname } = await askRecord(world, 201, 'POST', 'storage/snapshot/', shape, { dataset: source, name });
+      const { id, fullname } = await askRecord(world, 201, 'POST', 'storage/snapshot/', shape, {
+        dataset: source,
+        name,
+      });
       ensure(id === `${source}@${name}` && fullname === id, `it is called ${String(id)}`);
     }
   });
   await listed('storage/snapshot', (record) => String(record['id']), shape, step, world);
   const clone = `${pool}/${world.name('clone')}`;
-  await step('is cloned', () => askText(world, 202, 'POST', `${at('one')}/clone/`, 'Snapshot cloned.', { name: clone }));
+  await step('is cloned', () =>
+    askText(world, 202, 'POST', `${at('one')}/clone/`, 'Snapshot cloned.', { name: clone }),
+  );
   await step('the clone is there and goes', () => ask(world, 204, 'DELETE', `storage/dataset/${clone}/`));
-  await step('is rolled back to', () => askText(world, 202, 'POST', `${at('two')}/rollback/`, 'Snapshot rolled back.', { force: true }));
+  await step('is rolled back to', () =>
+    askText(world, 202, 'POST', `${at('two')}/rollback/`, 'Snapshot rolled back.', { force: true }),
+  );
   await step('is removed', async () => {
     for (const name of ['one', 'two']) await ask(world, 204, 'DELETE', `${at(name)}/`);
     await ask(world, 204, 'DELETE', `storage/dataset/${source}/`);
@@ -345,23 +490,55 @@ const disks = story('storage/disk', async (step, world) => {
   const at = `storage/disk/${encodeURIComponent(String(disk['disk_identifier']))}/`;
   await step('is changed in what is sent', async () => {
     const record = await askRecord(world, 200, 'PUT', at, shape, { disk_description: 'the upper one' });
-    ensure(record['disk_description'] === 'the upper one' && record['disk_hddstandby'] === disk['disk_hddstandby'], JSON.stringify(record));
+    ensure(
+      record['disk_description'] === 'the upper one' && record['disk_hddstandby'] === disk['disk_hddstandby'],
+      JSON.stringify(record),
+    );
   });
   for (const [field, { members = [] }] of Object.entries(settings)) {
     for (const member of members)
-      await step(`${field} may be ${member}`, async () => ensure((await askRecord(world, 200, 'PUT', at, shape, { [field]: member }))[field] === member, 'it is not'));
+      await step(`${field} may be ${member}`, async () =>
+        ensure((await askRecord(world, 200, 'PUT', at, shape, { [field]: member }))[field] === member, 'it is not'),
+      );
     await step(`${field} may be nothing else`, () => askRefused(world, 'PUT', at, { [field]: 'none of them' }));
   }
-  await step('is put back', () => askRecord(world, 200, 'PUT', at, shape, Object.fromEntries(['disk_description', ...Object.keys(settings)].map((field) => [field, disk[field]]))));
+  await step('is put back', () =>
+    askRecord(
+      world,
+      200,
+      'PUT',
+      at,
+      shape,
+      Object.fromEntries(['disk_description', ...Object.keys(settings)].map((field) => [field, disk[field]])),
+    ),
+  );
 });
 
 const permission = story('storage/permission', async (step, world) => {
-  const body = { mp_path: world.folder('permitted'), mp_acl: 'unix', mp_mode: '755', mp_user: 'root', mp_group: 'wheel', mp_recursive: false };
-  await step('a folder to permit is made', () => ask(world, 201, 'POST', `${path(world.target.volume)}/datasets/`, { name: 'permitted' }));
+  const body = {
+    mp_path: world.folder('permitted'),
+    mp_acl: 'unix',
+    mp_mode: '755',
+    mp_user: 'root',
+    mp_group: 'wheel',
+    mp_recursive: false,
+  };
+  await step('a folder to permit is made', () =>
+    ask(world, 201, 'POST', `${path(world.target.volume)}/datasets/`, { name: 'permitted' }),
+  );
   for (const mp_acl of ['unix', 'mac', 'windows'])
-    await step(`mp_acl may be ${mp_acl}`, () => askText(world, 201, 'PUT', 'storage/permission/', 'Mount Point permissions successfully updated.', { ...body, mp_acl }));
-  await step('mp_acl may be nothing else', () => askRefused(world, 'PUT', 'storage/permission/', { ...body, mp_acl: 'none of them' }));
-  await step('the folder is removed', () => ask(world, 204, 'DELETE', `${path(world.target.volume)}/datasets/permitted/`));
+    await step(`mp_acl may be ${mp_acl}`, () =>
+      askText(world, 201, 'PUT', 'storage/permission/', 'Mount Point permissions successfully updated.', {
+        ...body,
+        mp_acl,
+      }),
+    );
+  await step('mp_acl may be nothing else', () =>
+    askRefused(world, 'PUT', 'storage/permission/', { ...body, mp_acl: 'none of them' }),
+  );
+  await step('the folder is removed', () =>
+    ask(world, 204, 'DELETE', `${path(world.target.volume)}/datasets/permitted/`),
+  );
 });
 
 const snapshotTasks = collection('storage/task', {
@@ -372,13 +549,28 @@ const snapshotTasks = collection('storage/task', {
     task_ret_unit: oneOf('hour', 'day', 'week', 'month', 'year'),
     task_interval: oneOf(5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440, 10_080),
   },
-  create: (world) => ({ task_filesystem: world.target.volume, task_recursive: false, task_ret_unit: 'week', task_interval: 60 }),
+  create: (world) => ({
+    task_filesystem: world.target.volume,
+    task_recursive: false,
+    task_ret_unit: 'week',
+    task_interval: 60,
+  }),
   change: () => ({ task_ret_count: 3, task_byweekday: '6,7' }),
 });
 
 const replications = collection('storage/replication', {
   record: {
-    ...each(text, 'repl_filesystem', 'repl_zfs', 'repl_remote_hostname', 'repl_remote_hostkey', 'repl_begin', 'repl_end', 'repl_status', 'repl_lastsnapshot'),
+    ...each(
+      text,
+      'repl_filesystem',
+      'repl_zfs',
+      'repl_remote_hostname',
+      'repl_remote_hostkey',
+      'repl_begin',
+      'repl_end',
+      'repl_status',
+      'repl_lastsnapshot',
+    ),
     ...each(integer, 'repl_remote_port', 'repl_limit'),
     ...each(flag, 'repl_remote_dedicateduser_enabled', 'repl_userepl', 'repl_followdelete', 'repl_enabled'),
     repl_remote_dedicateduser: maybe(text),
@@ -423,5 +615,20 @@ const scrubs = collection('storage/scrub', {
 
 export const storageArea: Area = {
   name: 'storage',
-  resources: [theVolume, layouts, maintenance, encryption, importing, datasetsBelow, datasets, zvols, snapshots, disks, permission, snapshotTasks, replications, scrubs],
+  resources: [
+    theVolume,
+    layouts,
+    maintenance,
+    encryption,
+    importing,
+    datasetsBelow,
+    datasets,
+    zvols,
+    snapshots,
+    disks,
+    permission,
+    snapshotTasks,
+    replications,
+    scrubs,
+  ],
 };

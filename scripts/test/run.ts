@@ -20,7 +20,11 @@ const shownOutput = 20_000;
  * Runs jobs side by side until all have ended or can no longer run, and reports each as it ends. A job whose needs
  * failed fails with them.
  */
-export async function runAll(jobs: readonly Job[], room: number, ended: (outcome: Outcome) => void): Promise<readonly Outcome[]> {
+export async function runAll(
+  jobs: readonly Job[],
+  room: number,
+  ended: (outcome: Outcome) => void,
+): Promise<readonly Outcome[]> {
   const waiting = [...jobs];
   const running = new Map<Job, Promise<void>>();
   const done = new Set<string>();
@@ -46,11 +50,22 @@ export async function runAll(jobs: readonly Job[], room: number, ended: (outcome
     running.set(job, finished);
   };
   for (;;) {
-    for (let job = next(waiting, [...running.keys()], done, room); job !== undefined; job = next(waiting, [...running.keys()], done, room)) start(job);
+    for (
+      let job = next(waiting, [...running.keys()], done, room);
+      job !== undefined;
+      job = next(waiting, [...running.keys()], done, room)
+    )
+      start(job);
     if (running.size === 0) break;
     await Promise.race(running.values());
   }
-  for (const job of waiting) settle({ job, seconds: 0, statements: [], failure: `it needs ${job.needs.join(', ')}, and not all of these are there` });
+  for (const job of waiting)
+    settle({
+      job,
+      seconds: 0,
+      statements: [],
+      failure: `it needs ${job.needs.join(', ')}, and not all of these are there`,
+    });
   return outcomes;
 }
 
@@ -61,7 +76,12 @@ export function runJob(job: Job): Promise<Outcome> {
   // With it, `node --test` makes its own children report to it in a format of theirs.
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   return new Promise((resolve) => {
-    const child = spawn(program, argv, { cwd: root, env: { ...environment, ...job.environment }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn(program, argv, {
+      cwd: root,
+      env: { ...environment, ...job.environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
     let output = '';
     let late = false;
     const collect = (piece: string) => {
@@ -84,16 +104,28 @@ export function runJob(job: Job): Promise<Outcome> {
       process.removeListener('exit', interrupted);
       const { statements, rest } = readOutput(output);
       const reason = late ? `It did not end within ${job.limit} s.` : ending;
-      resolve({ job, seconds: (performance.now() - start) / 1000, statements, failure: failureOf(job, statements, reason, rest) });
+      resolve({
+        job,
+        seconds: (performance.now() - start) / 1000,
+        statements,
+        failure: failureOf(job, statements, reason, rest),
+      });
     };
     child.on('error', (error) => finish(error.message));
     child.on('close', (status, signal) => finish(status === 0 ? undefined : `It ended with ${status ?? signal}.`));
   });
 }
 
-function failureOf(job: Job, statements: readonly Statement[], ending: string | undefined, output: string): string | undefined {
+function failureOf(
+  job: Job,
+  statements: readonly Statement[],
+  ending: string | undefined,
+  output: string,
+): string | undefined {
   const failed = statements.filter(({ passed }) => !passed).map(({ name, failure }) => `✖ ${name}\n  ${failure}`);
-  const skipped = statements.filter((one) => one.skipped).map(({ name }) => `✖ ${name}\n  It was skipped, and a skipped test proves nothing.`);
+  const skipped = statements
+    .filter((one) => one.skipped)
+    .map(({ name }) => `✖ ${name}\n  It was skipped, and a skipped test proves nothing.`);
   const empty = job.isTest && ending === undefined && statements.length === 0 ? ['It ran no test.'] : [];
   const words = [...failed, ...skipped, ...empty];
   if (words.length === 0 && ending === undefined) return undefined;
@@ -120,7 +152,13 @@ function readStatement(line: string): Statement | undefined {
     const report: unknown = JSON.parse(line);
     if (!isObject(report)) return undefined;
     const { name, passed, skipped, seconds, failure } = report;
-    return { name: String(name), passed: passed === true, skipped: skipped === true, seconds: Number(seconds), failure: String(failure) };
+    return {
+      name: String(name),
+      passed: passed === true,
+      skipped: skipped === true,
+      seconds: Number(seconds),
+      failure: String(failure),
+    };
   } catch {
     return undefined;
   }

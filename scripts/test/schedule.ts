@@ -21,14 +21,23 @@ export interface Job {
  * most depends, counted in seconds until the end of all that waits for it. So the longest files begin first and none is
  * left to run alone at the end, and an image that many files need is built before a file that takes longer.
  */
-export function next(waiting: readonly Job[], running: readonly Job[], done: ReadonlySet<string>, room: number): Job | undefined {
+export function next(
+  waiting: readonly Job[],
+  running: readonly Job[],
+  done: ReadonlySet<string>,
+  room: number,
+): Job | undefined {
   const used = running.reduce((sum, { load }) => sum + load, 0);
-  const ready = waiting.filter(({ needs, load }) => needs.every((name) => done.has(name)) && (used + load <= room || running.length === 0));
+  const ready = waiting.filter(
+    ({ needs, load }) => needs.every((name) => done.has(name)) && (used + load <= room || running.length === 0),
+  );
   return ready.toSorted((a, b) => urgency(b, waiting) - urgency(a, waiting))[0];
 }
 
 /** Seconds from its start to the end of the longest chain of jobs that begins with it. */
 function urgency(job: Job, waiting: readonly Job[]): number {
-  const followers = waiting.filter(({ needs }) => needs.includes(job.name)).map((follower) => urgency(follower, waiting));
+  const followers = waiting
+    .filter(({ needs }) => needs.includes(job.name))
+    .map((follower) => urgency(follower, waiting));
   return job.seconds + Math.max(0, ...followers);
 }

@@ -20,9 +20,21 @@ interface Tier {
 
 export const tiers: readonly Tier[] = [
   { name: 'check', title: 'types, lint and format' },
-  { name: 'code', title: 'renderers, engine, contract, conventions, crash and end to end on the virtual host', files: 'test/!(lab|pc)/**/*.test.ts' },
-  { name: 'machine', title: 'end to end on the test machine, with real daemons and real clients', files: 'test/lab/*.test.ts' },
-  { name: 'pc', title: 'disks with serial numbers and SMART, and translated addresses, in a machine that QEMU emulates', files: 'test/pc/*.test.ts' },
+  {
+    name: 'code',
+    title: 'renderers, engine, contract, conventions, crash and end to end on the virtual host',
+    files: 'test/!(lab|pc)/**/*.test.ts',
+  },
+  {
+    name: 'machine',
+    title: 'end to end on the test machine, with real daemons and real clients',
+    files: 'test/lab/*.test.ts',
+  },
+  {
+    name: 'pc',
+    title: 'disks with serial numbers and SMART, and translated addresses, in a machine that QEMU emulates',
+    files: 'test/pc/*.test.ts',
+  },
 ];
 
 /** The test files of a tier, relative to the project's folder. */
@@ -41,7 +53,8 @@ export function obstacle(name: TierName): string | undefined {
 /** Seconds that each file took when the durations were last recorded. */
 export function recordedSeconds(): ReadonlyMap<string, number> {
   const recorded: unknown = JSON.parse(readFileSync(durationsFile, 'utf8'));
-  if (typeof recorded !== 'object' || recorded === null) throw new Error(`${durationsFile} holds no durations; write it with bin/test --record.`);
+  if (typeof recorded !== 'object' || recorded === null)
+    throw new Error(`${durationsFile} holds no durations; write it with bin/test --record.`);
   return new Map(Object.entries(recorded).map(([file, seconds]) => [file, Number(seconds)]));
 }
 
@@ -64,7 +77,12 @@ const limits: Readonly<Record<TierName, number>> = { check: 300, code: 600, mach
 const nodeTest = ['node', '--test-reporter=./scripts/test/reporter.ts', '--test-reporter-destination=stdout'] as const;
 
 /** What a test file needs before it, by its tier. */
-const needsOf: Readonly<Record<TierName, readonly string[]>> = { check: [], code: [], machine: ['layer'], pc: ['layer', 'pc image'] };
+const needsOf: Readonly<Record<TierName, readonly string[]>> = {
+  check: [],
+  code: [],
+  machine: ['layer'],
+  pc: ['layer', 'pc image'],
+};
 
 interface Preparation {
   readonly name: string;
@@ -97,7 +115,9 @@ export interface Selection {
 export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
   const durations = recordedSeconds();
   const chosen = [
-    ...tiers.filter(({ name }) => selection.tiers.includes(name)).flatMap((tier) => filesOf(tier).map((file) => ({ tier: tier.name, file }))),
+    ...tiers
+      .filter(({ name }) => selection.tiers.includes(name))
+      .flatMap((tier) => filesOf(tier).map((file) => ({ tier: tier.name, file }))),
     ...selection.files.filter(({ tier }) => !selection.tiers.includes(tier)),
   ];
   const tests = chosen.map(({ tier, file }): Job => {
@@ -120,6 +140,11 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
     (one: Preparation): Job => ({ ...one, tier, environment: {}, load: 1, isTest: false });
   const needed = new Set(tests.flatMap(({ needs }) => needs));
   // In reverse order, so that the needs of what is needed are known.
-  for (const { name, needs } of preparations.toReversed()) if (needed.has(name)) for (const one of needs) needed.add(one);
-  return [...(selection.tiers.includes('check') ? checks.map(plain('check')) : []), ...preparations.filter(({ name }) => needed.has(name)).map(plain('prepare')), ...tests];
+  for (const { name, needs } of preparations.toReversed())
+    if (needed.has(name)) for (const one of needs) needed.add(one);
+  return [
+    ...(selection.tiers.includes('check') ? checks.map(plain('check')) : []),
+    ...preparations.filter(({ name }) => needed.has(name)).map(plain('prepare')),
+    ...tests,
+  ];
 }

@@ -8,5 +8,7 @@ import type { Log } from '../engine/engine.ts';
  * Node reports an unhandled rejection as an uncaught exception too.
  */
 export function serveThroughErrors(log: Log): void {
-  process.on('uncaughtException', (error, origin) => log.error({ err: error, origin }, 'unexpected error: the daemon keeps serving'));
+  process.on('uncaughtException', (error, origin) =>
+    log.error({ err: error, origin }, 'unexpected error: the daemon keeps serving'),
+  );
 }

@@ -22,7 +22,10 @@ const longest = 65_536;
 const patience = 10_000;
 
 /** Takes one message by each connection, and answers nothing, or what was wrong with it. */
-export async function takeNotices(folder: string, take: (message: unknown) => Promise<string | undefined>): Promise<Server> {
+export async function takeNotices(
+  folder: string,
+  take: (message: unknown) => Promise<string | undefined>,
+): Promise<Server> {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     let said = '';
     socket.setEncoding('utf8').setTimeout(patience, () => socket.destroy());
@@ -60,7 +63,8 @@ export async function tell(folder: string, message: object, { seconds = 60 } = {
       if (objection !== '') throw new Error(objection);
       return;
     } catch (error) {
-      const isAway = error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED');
+      const isAway =
+        error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED');
       if (!isAway || Date.now() > end) throw error;
       await pause(1000);
     }

@@ -29,10 +29,18 @@ export class PluginError extends Error {
 }
 
 /** Installs a plugin by the daemon, and answers a line for the person who asked. */
-export async function installPlugin(bundle: string, { jail, enable = false, start }: Installing, server: Server): Promise<string> {
+export async function installPlugin(
+  bundle: string,
+  { jail, enable = false, start }: Installing,
+  server: Server,
+): Promise<string> {
   // The daemon runs elsewhere on the machine, so it needs the whole path.
   const place = existsSync(bundle) ? resolve(bundle) : bundle;
-  const record = await ask(server, '/api/holdfast/v1/plugins', { bundle: place, enabled: enable, ...(jail === undefined ? {} : { jail }) });
+  const record = await ask(server, '/api/holdfast/v1/plugins', {
+    bundle: place,
+    enabled: enable,
+    ...(jail === undefined ? {} : { jail }),
+  });
   const { id, plugin_name, plugin_version, plugin_jail, plugin_ip, plugin_port } = isObject(record) ? record : {};
   const told = `The plugin ${String(plugin_name)} ${String(plugin_version)} is in the jail ${String(plugin_jail)}, number ${String(id)}.`;
   if (!start) return told;
@@ -55,13 +63,24 @@ async function ask(server: Server, path: string, body: object): Promise<unknown>
 }
 
 /** Waits as long as it takes: a jail may have to be made of a template that is fetched first. */
-async function post({ url, user, password }: Server, path: string, body: string): Promise<{ readonly status: number; readonly isJson: boolean; readonly text: string }> {
+async function post(
+  { url, user, password }: Server,
+  path: string,
+  body: string,
+): Promise<{ readonly status: number; readonly isJson: boolean; readonly text: string }> {
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-  const sending = (url.startsWith('https:') ? https : http).request(`${url}${path}`, { method: 'POST', headers: { authorization, 'content-type': 'application/json' } });
+  const sending = (url.startsWith('https:') ? https : http).request(`${url}${path}`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+  });
   sending.end(body);
   const [answer] = await once(sending, 'response');
   if (!(answer instanceof http.IncomingMessage)) throw new TypeError('no answer');
-  return { status: answer.statusCode ?? 0, isJson: answer.headers['content-type'] === 'application/json', text: await readAll(answer) };
+  return {
+    status: answer.statusCode ?? 0,
+    isJson: answer.headers['content-type'] === 'application/json',
+    text: await readAll(answer),
+  };
 }
 
 /** The sentences of a refusal, whatever they belong to. */

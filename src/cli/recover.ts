@@ -4,7 +4,15 @@ import type { Kept } from '../engine/configuration/tables.ts';
 import { removeFile } from '../store/marks.ts';
 import { StoreError } from '../store/open.ts';
 import { recoveryKeyName } from '../store/pool-backups.ts';
-import { accept, backupsOnPools, build, examine, type FoundBackup, readAnyBackup, setAside } from '../store/recovery.ts';
+import {
+  accept,
+  backupsOnPools,
+  build,
+  examine,
+  type FoundBackup,
+  readAnyBackup,
+  setAside,
+} from '../store/recovery.ts';
 import { storeOptions } from './serve.ts';
 import type { Settings } from './settings.ts';
 
@@ -29,16 +37,26 @@ export function describeState(settings: Settings, say: Say): void {
   const { folder, refusal, revision, marked } = examine(settings.state, storeOptions(settings));
   const backups = backupsOnPools(rootOf(settings), settings.state);
   say(`State folder: ${folder}`);
-  say(`Database: ${revision === undefined ? 'none that can be read' : `ends with revision ${revision}`}${marked === undefined ? '' : `; revision ${marked} was kept in it`}`);
-  say(refusal === undefined ? 'The daemon starts on this state; nothing has to be recovered.' : `The daemon does not start: ${refusal}`);
   say(
-    backups.length === 0 ? 'Backups on pools: none. Pools that are not imported or are locked are not searched: zpool import shows them.' : 'Backups on pools, the newest first:',
+    `Database: ${revision === undefined ? 'none that can be read' : `ends with revision ${revision}`}${marked === undefined ? '' : `; revision ${marked} was kept in it`}`,
+  );
+  say(
+    refusal === undefined
+      ? 'The daemon starts on this state; nothing has to be recovered.'
+      : `The daemon does not start: ${refusal}`,
+  );
+  say(
+    backups.length === 0
+      ? 'Backups on pools: none. Pools that are not imported or are locked are not searched: zpool import shows them.'
+      : 'Backups on pools, the newest first:',
   );
   for (const backup of backups.slice(0, 10)) say(`  ${line(backup)}`);
   if (refusal === undefined) return;
   say('');
-  if (backups.length > 0) say('holdfast recover restore         restores the newest of these backups; a file can be named');
-  if (revision !== undefined) say(`holdfast recover accept          goes on with revision ${revision}, and gives up what came later`);
+  if (backups.length > 0)
+    say('holdfast recover restore         restores the newest of these backups; a file can be named');
+  if (revision !== undefined)
+    say(`holdfast recover accept          goes on with revision ${revision}, and gives up what came later`);
   say('holdfast recover new             begins with an empty configuration; accounts and data stay');
   say('Each describes what it does. With --yes it does it.');
 }
@@ -50,10 +68,15 @@ function line({ file, revision, at, keyFile }: FoundBackup): string {
 /** Goes on with a database that is behind. */
 export function acceptState({ settings, yes, say }: Recovering): void {
   const { folder, revision, marked } = examine(settings.state, storeOptions(settings));
-  if (revision === undefined) throw new StoreError(`${folder} has no database with a configuration that can be read. To see what can be done: holdfast recover.`);
+  if (revision === undefined)
+    throw new StoreError(
+      `${folder} has no database with a configuration that can be read. To see what can be done: holdfast recover.`,
+    );
   say(`The daemon will go on with the database in ${folder}, which ends with revision ${revision}.`);
   if (marked !== undefined && marked > revision)
-    say(`What the revisions ${revision + 1} to ${marked} changed is given up. At its next start the daemon makes the machine what revision ${revision} describes.`);
+    say(
+      `What the revisions ${revision + 1} to ${marked} changed is given up. At its next start the daemon makes the machine what revision ${revision} describes.`,
+    );
   if (!yes) {
     say(nothingDone);
     return;
@@ -66,33 +89,53 @@ export function acceptState({ settings, yes, say }: Recovering): void {
 export function beginAgain({ settings, yes, say }: Recovering): void {
   const { state } = settings;
   examine(state, storeOptions(settings));
-  say(`What is in ${state} is moved into a folder in it, with its key. The daemon will begin with an empty configuration and a new password of root.`);
-  say('At its next start it ends the services that the earlier configuration had, such as shares. Accounts, pools and all data stay.');
+  say(
+    `What is in ${state} is moved into a folder in it, with its key. The daemon will begin with an empty configuration and a new password of root.`,
+  );
+  say(
+    'At its next start it ends the services that the earlier configuration had, such as shares. Accounts, pools and all data stay.',
+  );
   if (!yes) {
     say(nothingDone);
     return;
   }
   const { machineMark } = storeOptions(settings);
-  const aside = setAside(state, { key: true, further: [join(state, recoveryKeyName), ...(settings.host === 'linux' ? [join(state, 'accounts.json')] : [])] });
+  const aside = setAside(state, {
+    key: true,
+    further: [join(state, recoveryKeyName), ...(settings.host === 'linux' ? [join(state, 'accounts.json')] : [])],
+  });
   if (machineMark !== undefined) removeFile(machineMark);
   say(`Done. What there was is in ${aside}. Start the daemon.`);
 }
 
 /** Restores a backup; the newest on the pools unless a file is named. */
-export async function restoreState({ settings, yes, say }: Recovering, named: string | undefined, key: string | undefined, resources: readonly Kept[]): Promise<void> {
+export async function restoreState(
+  { settings, yes, say }: Recovering,
+  named: string | undefined,
+  key: string | undefined,
+  resources: readonly Kept[],
+): Promise<void> {
   const { state } = settings;
   const options = storeOptions(settings);
   examine(state, options);
   const found = backupsOnPools(rootOf(settings), state);
   const chosen = named === undefined ? found[0] : found.find(({ file }) => file === named);
   const file = named ?? chosen?.file;
-  if (file === undefined) throw new StoreError('No pool that is mounted has a backup. Import or unlock the pool, or name the file of a backup.');
+  if (file === undefined)
+    throw new StoreError(
+      'No pool that is mounted has a backup. Import or unlock the pool, or name the file of a backup.',
+    );
   const keyPath = chosen?.keyFile;
-  const passphrase = key ?? process.env['HOLDFAST_RECOVERY_KEY'] ?? (keyPath === undefined ? undefined : readFileSync(keyPath, 'utf8').trim());
+  const passphrase =
+    key ??
+    process.env['HOLDFAST_RECOVERY_KEY'] ??
+    (keyPath === undefined ? undefined : readFileSync(keyPath, 'utf8').trim());
   const backup = await readAnyBackup(file, resources, passphrase);
   const count = [...backup.configuration.values()].reduce((sum, records) => sum + records.length, 0);
   say(`The configuration becomes that of ${chosen === undefined ? file : line(chosen)}: ${count} records.`);
-  say(`What is in ${state} is moved into a folder in it. At its next start the daemon makes the machine what the backup describes.`);
+  say(
+    `What is in ${state} is moved into a folder in it. At its next start the daemon makes the machine what the backup describes.`,
+  );
   say('Encrypted volumes without a passphrase that this machine opened by itself then need their recovery key once.');
   if (!yes) {
     say(nothingDone);
@@ -106,6 +149,7 @@ export async function restoreState({ settings, yes, say }: Recovering, named: st
 /** The key that opens the secrets of backups on pools, to be written down. */
 export function showRecoveryKey({ state }: Settings, say: Say): void {
   const file = join(state, recoveryKeyName);
-  if (!existsSync(file)) throw new StoreError(`${file} is missing: the daemon makes it when it first writes a backup to a pool.`);
+  if (!existsSync(file))
+    throw new StoreError(`${file} is missing: the daemon makes it when it first writes a backup to a pool.`);
   say(readFileSync(file, 'utf8').trim());
 }

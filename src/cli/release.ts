@@ -12,8 +12,13 @@ const grub = '/etc/default/grub.d/holdfast.cfg';
 const shutdown = '/etc/systemd/system/holdfast-shutdown.service';
 
 /** Stops what is only Holdfast's, removes its files, and puts back the files and services that it took the place of. */
-export async function release(host: Host, { now, say }: { readonly now: () => number; readonly say: Say }): Promise<void> {
-  const log = { info: (fields: object, message: string) => say('path' in fields ? `${message}: ${String(fields.path)}` : message) };
+export async function release(
+  host: Host,
+  { now, say }: { readonly now: () => number; readonly say: Say },
+): Promise<void> {
+  const log = {
+    info: (fields: object, message: string) => say('path' in fields ? `${message}: ${String(fields.path)}` : message),
+  };
   const originals = new Originals({ host, log, now });
   await originals.load();
   if (!originals.isThere || originals.isReleased) return say('there is nothing to give back.');
@@ -22,7 +27,8 @@ export async function release(host: Host, { now, say }: { readonly now: () => nu
   if (own.includes(shutdown)) await disarm(host);
   for (const path of own) await stopUnit(path, host, say);
   const unknown = await originals.release(own, { except: [network.service] });
-  for (const path of unknown) say(`${path} stays as Holdfast wrote it: an earlier version replaced it without keeping the original.`);
+  for (const path of unknown)
+    say(`${path} stays as Holdfast wrote it: an earlier version replaced it without keeping the original.`);
   for (const folder of foldersOf(own)) await host.files.removeEmptyFolder(folder);
   if (needsBootLoader) await host.machine.renewBootLoader({ needed: false });
   say('accounts that Holdfast made, pools and the files /etc/systemd/network/05-holdfast-* stay.');
@@ -30,7 +36,17 @@ export async function release(host: Host, { now, say }: { readonly now: () => nu
 
 /** To stop this unit is to run the scripts of a shutdown. Without them it stops like any other. */
 async function disarm(host: Host): Promise<void> {
-  await host.files.write(shutdown, lines('[Service]', 'Type=oneshot', 'RemainAfterExit=yes', 'ExecStart=/bin/true', '[Install]', 'WantedBy=multi-user.target'));
+  await host.files.write(
+    shutdown,
+    lines(
+      '[Service]',
+      'Type=oneshot',
+      'RemainAfterExit=yes',
+      'ExecStart=/bin/true',
+      '[Install]',
+      'WantedBy=multi-user.target',
+    ),
+  );
   await host.services.reread();
 }
 
@@ -49,7 +65,12 @@ async function stopUnit(path: string, host: Host, say: Say): Promise<void> {
 function foldersOf(paths: readonly string[]): readonly string[] {
   const folders = new Set<string>();
   for (const path of paths) {
-    for (let folder = dirname(path); isOwnPath(folder) || folder.endsWith('.service.d') || folder.endsWith('.target.d'); folder = dirname(folder)) folders.add(folder);
+    for (
+      let folder = dirname(path);
+      isOwnPath(folder) || folder.endsWith('.service.d') || folder.endsWith('.target.d');
+      folder = dirname(folder)
+    )
+      folders.add(folder);
   }
   return [...folders].toSorted((a, b) => b.length - a.length);
 }

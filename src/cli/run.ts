@@ -34,14 +34,19 @@ export async function run(words: readonly string[]): Promise<void> {
     .option('--profile <name>', 'document: answers as documented; clients: as most programs expect (default document)')
     .option('--disks <list>', 'disks of a new virtual host, as 8x2G (the default) or 4x2G,2x500M')
     .option('--log-level <level>', 'debug, info, warn, error or silent (default info)')
-    .option('--names <list>', 'further names by which it is reached, as through a proxy: nas.example.org,files.example.org:8443')
+    .option(
+      '--names <list>',
+      'further names by which it is reached, as through a proxy: nas.example.org,files.example.org:8443',
+    )
     .option('--config <file>', 'file with further settings')
     .addHelpText('after', help)
     .action((options: Options) => serve(readSettings(options, process.env, process.getuid?.() === 0), version()));
   // Most who ask for help mean what is done when no command is named.
   program.addHelpText('after', () => `\n${served.helpInformation()}${help}`);
   const folder = ['--to <folder>', 'folder of the socket by which the daemon is told', noticesFolder] as const;
-  const notify = program.command('notify').description('tell the daemon what another program has to say, which becomes an alert and a mail');
+  const notify = program
+    .command('notify')
+    .description('tell the daemon what another program has to say, which becomes an alert and a mail');
   notify
     .command('smartd')
     .description('what smartd says in the environment')
@@ -56,7 +61,9 @@ export async function run(words: readonly string[]): Promise<void> {
   addRecover(program);
   program
     .command('release')
-    .description('give this machine back as it was: files and services that Holdfast took the place of. The service must be stopped')
+    .description(
+      'give this machine back as it was: files and services that Holdfast took the place of. The service must be stopped',
+    )
     .action(releaseMachine);
   program
     .command('plugin')
@@ -69,7 +76,10 @@ export async function run(words: readonly string[]): Promise<void> {
     .option('--no-start', 'do not start it now')
     .option('--url <url>', 'where the daemon is (default: where the settings say that it listens)')
     .option('--user <name>', 'account', 'root')
-    .addHelpText('after', '\nThe password is that of HOLDFAST_PASSWORD in the environment, else HOLDFAST_ROOT_PASSWORD as for serve.')
+    .addHelpText(
+      'after',
+      '\nThe password is that of HOLDFAST_PASSWORD in the environment, else HOLDFAST_ROOT_PASSWORD as for serve.',
+    )
     .action(async (bundle: string, options: Installing & Partial<Server>) => {
       process.stdout.write(`${await installPlugin(bundle, options, doorOf(options))}\n`);
     });
@@ -92,13 +102,18 @@ function addRecover(program: Command): void {
   const isRoot = process.getuid?.() === 0;
   // On an appliance it is the appliance's state that is meant, as for its service.
   const usual = isRoot && existsSync('/etc/holdfast/holdfast.conf') ? { host: 'linux' } : {};
-  const settingsOf = (command: Command) => readSettings({ ...usual, ...command.optsWithGlobals<Options>() }, process.env, isRoot);
+  const settingsOf = (command: Command) =>
+    readSettings({ ...usual, ...command.optsWithGlobals<Options>() }, process.env, isRoot);
   const withState = (command: Command) =>
     command
       .option('--state <dir>', 'folder of the configuration, as for serve')
       .option('--host <kind>', 'virtual or linux, as for serve')
       .option('--config <file>', 'file with further settings (default for root: /etc/holdfast/holdfast.conf)');
-  const recovering = (command: Command) => ({ settings: settingsOf(command), yes: command.opts()['yes'] === true, say });
+  const recovering = (command: Command) => ({
+    settings: settingsOf(command),
+    yes: command.opts()['yes'] === true,
+    say,
+  });
   const recover = withState(program.command('recover'))
     .description('when the daemon refuses its state: show what there is and what can be done')
     .action((_options: object, command: Command) => describeState(settingsOf(command), say));
@@ -106,7 +121,10 @@ function addRecover(program: Command): void {
     .command('restore')
     .description('restore a backup: the newest on the pools, or a file')
     .argument('[file]')
-    .option('--key <key>', 'recovery key or passphrase of the backup, where it does not lie beside it (or HOLDFAST_RECOVERY_KEY in the environment)')
+    .option(
+      '--key <key>',
+      'recovery key or passphrase of the backup, where it does not lie beside it (or HOLDFAST_RECOVERY_KEY in the environment)',
+    )
     .option('--yes', 'do it')
     .action(async (file: string | undefined, { key }: { key?: string }, command: Command) => {
       const { catalogue } = await import('../areas/index.ts');
@@ -134,7 +152,8 @@ async function releaseMachine(): Promise<void> {
   if (process.getuid?.() !== 0) return fail('release changes this machine and requires root.');
   const host = await (await import('../host/linux/index.ts')).openLinuxHost();
   try {
-    if ((await host.services.states(['holdfast'])).get('holdfast')?.running === true) return fail('the service runs; stop it first with: systemctl stop holdfast');
+    if ((await host.services.states(['holdfast'])).get('holdfast')?.running === true)
+      return fail('the service runs; stop it first with: systemctl stop holdfast');
     await release(host, { now: Date.now, say });
   } finally {
     await host.close();
@@ -145,8 +164,13 @@ async function releaseMachine(): Promise<void> {
 function doorOf({ url, user = 'root' }: Partial<Server>): Server {
   const { listen, rootPassword = '' } = readSettings({}, process.env, process.getuid?.() === 0);
   const { address, port } = listen;
-  const near = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '[::1]' : address.includes(':') ? `[${address}]` : address;
-  return { url: url?.replace(/\/+$/, '') ?? `http://${near}:${port}`, user, password: process.env['HOLDFAST_PASSWORD'] ?? rootPassword };
+  const near =
+    address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '[::1]' : address.includes(':') ? `[${address}]` : address;
+  return {
+    url: url?.replace(/\/+$/, '') ?? `http://${near}:${port}`,
+    user,
+    password: process.env['HOLDFAST_PASSWORD'] ?? rootPassword,
+  };
 }
 
 function fail(message: string): void {

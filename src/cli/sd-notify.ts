@@ -57,7 +57,8 @@ export class StartNotifier {
     clearTimeout(this.#later);
     this.#later = undefined;
     this.#sent = this.#now();
-    if (!this.#isReady) return this.#send(`EXTEND_TIMEOUT_USEC=${patience * 1_000_000}`, `STATUS=Starting: ${this.#what}`);
+    if (!this.#isReady)
+      return this.#send(`EXTEND_TIMEOUT_USEC=${patience * 1_000_000}`, `STATUS=Starting: ${this.#what}`);
     return this.#send(...states, `STATUS=Serving${this.#what === '' ? '' : `, ${this.#what}`}`);
   }
 }

@@ -44,26 +44,38 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   try {
     await app.server.listen({ host: settings.listen.address, port: settings.listen.port });
   } catch (error) {
-    process.stderr.write(`holdfast: cannot listen on ${settings.listen.address}:${settings.listen.port}: ${messageOf(error)}\n`);
+    process.stderr.write(
+      `holdfast: cannot listen on ${settings.listen.address}:${settings.listen.port}: ${messageOf(error)}\n`,
+    );
     process.exitCode = 1;
     await app.close();
     return;
   }
-  log.info({ version, host: settings.host, profile: settings.profile, state: settings.state }, `listening on ${addressOf(app)}`);
+  log.info(
+    { version, host: settings.host, profile: settings.profile, state: settings.state },
+    `listening on ${addressOf(app)}`,
+  );
   try {
     await app.begin();
   } catch (error) {
     return failStart(error);
   }
-  const notices = await takeNotices(settings.host === 'linux' ? noticesFolder : settings.state, (message) => app.notices.take(message)).catch((error: unknown) => {
+  const notices = await takeNotices(settings.host === 'linux' ? noticesFolder : settings.state, (message) =>
+    app.notices.take(message),
+  ).catch((error: unknown) => {
     log.error({ err: error }, 'other programs of this machine cannot tell anything');
     return undefined;
   });
   serveThroughErrors(log);
-  await app.notices.begin(Date.now() - uptime() * 1000).catch((error: unknown) => log.error({ error: messageOf(error) }, 'old notices of the UPS could not be forgotten'));
+  await app.notices
+    .begin(Date.now() - uptime() * 1000)
+    .catch((error: unknown) => log.error({ error: messageOf(error) }, 'old notices of the UPS could not be forgotten'));
   if (app.newPassword !== undefined) process.stderr.write(`\n  Holdfast serves on ${addressOf(app)}`);
   showPassword(app, settings);
-  log.info({ version, host: settings.host, profile: settings.profile, state: settings.state }, `serving on ${addressOf(app)}`);
+  log.info(
+    { version, host: settings.host, profile: settings.profile, state: settings.state },
+    `serving on ${addressOf(app)}`,
+  );
   // Units that come after this one rely on what it configures.
   await notifier.ready();
   stopOnSignal(app, notices, log);
@@ -79,7 +91,9 @@ function logTo() {
 export function storeOptions({ host, state }: Settings): StoreOptions {
   const reserve = 4 * 1024 ** 2;
   // The virtual machine lies in the state folder, in a folder of its own.
-  return host === 'linux' ? { reserve, machineMark: '/etc/holdfast/configured', watched: ['/'] } : { reserve, machineMark: join(state, 'virtual', 'configured') };
+  return host === 'linux'
+    ? { reserve, machineMark: '/etc/holdfast/configured', watched: ['/'] }
+    : { reserve, machineMark: join(state, 'virtual', 'configured') };
 }
 
 function failStart(error: unknown): never {
@@ -92,15 +106,22 @@ function failStart(error: unknown): never {
 async function openHost(settings: Settings): Promise<Host> {
   // Only the host that is used is loaded: a laptop needs none of the other.
   const { targetEngine } = settings;
-  if (settings.host === 'linux') return (await import('../host/linux/index.ts')).openLinuxHost({ targetEngine: targetEngine === 'auto' ? undefined : targetEngine });
-  return (await import('../host/virtual/index.ts')).openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, now: Date.now }).catch((error: unknown) => {
-    throw new StoreError(`The virtual machine in ${settings.state} cannot be used: ${messageOf(error)}`);
-  });
+  if (settings.host === 'linux')
+    return (await import('../host/linux/index.ts')).openLinuxHost({
+      targetEngine: targetEngine === 'auto' ? undefined : targetEngine,
+    });
+  return (await import('../host/virtual/index.ts'))
+    .openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, now: Date.now })
+    .catch((error: unknown) => {
+      throw new StoreError(`The virtual machine in ${settings.state} cannot be used: ${messageOf(error)}`);
+    });
 }
 
 function showPassword({ newPassword }: App, { state }: Settings): void {
   if (newPassword === undefined) return;
-  process.stderr.write(`\n  A password was made for root. It is shown this once:\n\n      ${newPassword}\n\n  State: ${state}\n\n`);
+  process.stderr.write(
+    `\n  A password was made for root. It is shown this once:\n\n      ${newPassword}\n\n  State: ${state}\n\n`,
+  );
 }
 
 function addressOf(app: App): string {

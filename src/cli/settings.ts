@@ -48,15 +48,29 @@ export function readSettings(options: Options, environment: Environment, isRoot:
   const file = readFile(options.config ?? environment['HOLDFAST_CONFIG'], environment, isRoot);
   const setting = (option: string | undefined, name: string) => option ?? environment[name] ?? file[name];
   const host = oneOf('host', setting(options.host, 'HOLDFAST_HOST') ?? 'virtual', ['virtual', 'linux'] as const);
-  if (host === 'linux' && !isRoot) throw new SettingsError('--host linux changes this machine and needs root; without root, use --host virtual.');
+  if (host === 'linux' && !isRoot)
+    throw new SettingsError('--host linux changes this machine and needs root; without root, use --host virtual.');
   return {
     host,
     listen: readListen(setting(options.listen, 'HOLDFAST_LISTEN') ?? '127.0.0.1:8080'),
     state: setting(options.state, 'HOLDFAST_STATE') ?? defaultState(host, environment),
-    profile: oneOf('profile', setting(options.profile, 'HOLDFAST_PROFILE') ?? 'document', ['document', 'clients'] as const),
+    profile: oneOf('profile', setting(options.profile, 'HOLDFAST_PROFILE') ?? 'document', [
+      'document',
+      'clients',
+    ] as const),
     disks: readDisks(setting(options.disks, 'HOLDFAST_DISKS') ?? '8x2G'),
-    logLevel: oneOf('log-level', setting(options.logLevel, 'HOLDFAST_LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error', 'silent'] as const),
-    targetEngine: oneOf('HOLDFAST_ISCSI', setting(undefined, 'HOLDFAST_ISCSI') ?? 'auto', ['auto', 'lio', 'tgt'] as const),
+    logLevel: oneOf('log-level', setting(options.logLevel, 'HOLDFAST_LOG_LEVEL') ?? 'info', [
+      'debug',
+      'info',
+      'warn',
+      'error',
+      'silent',
+    ] as const),
+    targetEngine: oneOf('HOLDFAST_ISCSI', setting(undefined, 'HOLDFAST_ISCSI') ?? 'auto', [
+      'auto',
+      'lio',
+      'tgt',
+    ] as const),
     rootPassword: readPassword(environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD']),
     names: readNames(setting(options.names, 'HOLDFAST_NAMES') ?? ''),
   };
@@ -64,7 +78,9 @@ export function readSettings(options: Options, environment: Environment, isRoot:
 
 /** The file has the names of the environment, one `NAME=value` a line. Only one that was asked for must exist. */
 function readFile(asked: string | undefined, environment: Environment, isRoot: boolean): Environment {
-  const usual = isRoot ? '/etc/holdfast/holdfast.conf' : join(environment['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'holdfast', 'holdfast.conf');
+  const usual = isRoot
+    ? '/etc/holdfast/holdfast.conf'
+    : join(environment['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'holdfast', 'holdfast.conf');
   const path = asked ?? usual;
   if (asked === undefined && !existsSync(path)) return {};
   try {
@@ -81,7 +97,10 @@ function defaultState(host: Settings['host'], environment: Environment): string 
 
 function oneOf<const V extends string>(name: string, value: string, values: readonly V[]): V {
   const known = values.find((one) => one === value);
-  if (known === undefined) throw new SettingsError(`${/^[A-Z]/.test(name) ? '' : '--'}${name} is ${values.slice(0, -1).join(', ')} or ${values.at(-1)}, not "${value}".`);
+  if (known === undefined)
+    throw new SettingsError(
+      `${/^[A-Z]/.test(name) ? '' : '--'}${name} is ${values.slice(0, -1).join(', ')} or ${values.at(-1)}, not "${value}".`,
+    );
   return known;
 }
 
@@ -90,7 +109,8 @@ function readListen(text: string): Settings['listen'] {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text);
   const address = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3]);
-  if (match === null || isIP(address) === 0 || port > 65535) throw new SettingsError(`--listen is ADDR:PORT like 127.0.0.1:8080 or [::1]:8080, not "${text}".`);
+  if (match === null || isIP(address) === 0 || port > 65535)
+    throw new SettingsError(`--listen is ADDR:PORT like 127.0.0.1:8080 or [::1]:8080, not "${text}".`);
   return { address, port };
 }
 
@@ -100,13 +120,16 @@ function readDisks(text: string): readonly number[] {
     const match = /^(\d{1,3})x(.+)$/.exec(part.trim());
     const size = parseSize(match?.[2] ?? '');
     if (match === null || size === undefined || size < 64 * 1024 ** 2)
-      throw new SettingsError(`--disks is a number of disks and their size, like 8x2G or 4x2G,2x500M with at least 64M each, not "${text}".`);
+      throw new SettingsError(
+        `--disks is a number of disks and their size, like 8x2G or 4x2G,2x500M with at least 64M each, not "${text}".`,
+      );
     return Array<number>(Number(match[1])).fill(size);
   });
 }
 
 function readPassword(text: string | undefined): string | undefined {
-  if (text !== undefined && Buffer.byteLength(text) > longestPassword) throw new SettingsError(`HOLDFAST_ROOT_PASSWORD has at most ${longestPassword} bytes.`);
+  if (text !== undefined && Buffer.byteLength(text) > longestPassword)
+    throw new SettingsError(`HOLDFAST_ROOT_PASSWORD has at most ${longestPassword} bytes.`);
   return text;
 }
 
@@ -114,6 +137,9 @@ function readPassword(text: string | undefined): string | undefined {
 function readNames(text: string): readonly string[] {
   const names = text.split(/[\s,]+/).filter((name) => name !== '');
   const wrong = names.find((name) => readAuthority(name) === undefined);
-  if (wrong !== undefined) throw new SettingsError(`--names is a list of host names like nas.example.org,files.example.org:8443, not "${wrong}".`);
+  if (wrong !== undefined)
+    throw new SettingsError(
+      `--names is a list of host names like nas.example.org,files.example.org:8443, not "${wrong}".`,
+    );
   return names.map((name) => name.toLowerCase());
 }

@@ -8,7 +8,21 @@ import { LayeredDraft, type Mark, type References } from './configuration/draft.
 import { type Kept, type RecordChange, Tables } from './configuration/tables.ts';
 import { Fault, failed, missing, refused, unavailable } from './declare/errors.ts';
 import type { Fields } from './declare/fields.ts';
-import type { Collection, Configuration, Draft, Due, Health, Operations, RecordOf, Resource, Runs, Step, Task, Work, World } from './declare/resource.ts';
+import type {
+  Collection,
+  Configuration,
+  Draft,
+  Due,
+  Health,
+  Operations,
+  RecordOf,
+  Resource,
+  Runs,
+  Step,
+  Task,
+  Work,
+  World,
+} from './declare/resource.ts';
 import type { Rule } from './declare/rule.ts';
 import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './declare/schedule.ts';
 import type { Subsystem } from './declare/subsystem.ts';
@@ -124,7 +138,20 @@ export class Engine {
   #obstructed: string | undefined;
   #closing = false;
 
-  private constructor({ resources, subsystems, rules = [], accesses = [], host, store, log, now, passwords, zone = machineZone, version = 'unknown', ...rest }: EngineParts) {
+  private constructor({
+    resources,
+    subsystems,
+    rules = [],
+    accesses = [],
+    host,
+    store,
+    log,
+    now,
+    passwords,
+    zone = machineZone,
+    version = 'unknown',
+    ...rest
+  }: EngineParts) {
     this.version = version;
     this.startup = new Startup(rest.progressed);
     this.#patience = rest.patience ?? 10_000;
@@ -135,7 +162,9 @@ export class Engine {
     this.#now = now;
     this.#passwords = passwords;
     this.events = new EventBus(now);
-    this.jobs = new Jobs(store, this.events, now, (error) => log.error({ error: messageOf(error) }, 'a job could not be written down; it is written when there is room'));
+    this.jobs = new Jobs(store, this.events, now, (error) =>
+      log.error({ error: messageOf(error) }, 'a job could not be written down; it is written when there is room'),
+    );
     this.#tables = new Tables(resources.filter(isKeptResource));
     this.#references = referencesIn(resources);
     this.#confirmation = new Confirmation({
@@ -147,7 +176,14 @@ export class Engine {
       log,
       events: this.events,
       now,
-      takeBack: (title, context, it) => this.#queue.enter({ title, context, changes: [], provisional: 'none', make: (draft) => draft.revert(it.changes) }),
+      takeBack: (title, context, it) =>
+        this.#queue.enter({
+          title,
+          context,
+          changes: [],
+          provisional: 'none',
+          make: (draft) => draft.revert(it.changes),
+        }),
     });
     this.#subsystems = subsystems;
     this.#originals = new Originals({ host, log, now });
@@ -167,7 +203,9 @@ export class Engine {
     this.#scheduler = new Scheduler({
       entries: () =>
         this.#scheduled().flatMap(({ task, ...entry }) =>
-          task === undefined ? [] : [{ ...entry, task: (at: number) => task({ at, zone: this.#zone(), runs: this.runs, ...this.world }) }],
+          task === undefined
+            ? []
+            : [{ ...entry, task: (at: number) => task({ at, zone: this.#zone(), runs: this.runs, ...this.world }) }],
         ),
       start: (task) => this.#startByClock(task),
       failed: (subject, error) => log.error({ subject, err: error }, 'a task that is due could not be started'),
@@ -239,7 +277,9 @@ export class Engine {
       degraded: this.#reconciler.degraded,
       drifted: this.#drifted,
       // What a request waited for has been answered to it. What was started by a clock or in the background was not.
-      failedJobs: this.jobs.lastEnded.filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject)),
+      failedJobs: this.jobs.lastEnded.filter(
+        ({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject),
+      ),
       fileSystems: this.#store.fileSystems(),
       obstacle: this.obstacle,
       loginAttack: this.loginAttack(),
@@ -301,7 +341,11 @@ export class Engine {
   }
 
   /** Exchanges the whole configuration, as one change like any other. What there was is kept with it. */
-  async exchange(title: string, context: RequestContext, wanted: (current: Configuration, fresh: Configuration) => Configuration): Promise<void> {
+  async exchange(
+    title: string,
+    context: RequestContext,
+    wanted: (current: Configuration, fresh: Configuration) => Configuration,
+  ): Promise<void> {
     const change: Change = {
       title,
       context,
@@ -321,7 +365,9 @@ export class Engine {
 
   /** All records that are kept, also those that belong to this machine alone. */
   get wholeConfiguration(): Configuration {
-    return new Map(this.resources.filter(isKeptResource).map((resource) => [resource, [...this.#tables.table(resource).all()]]));
+    return new Map(
+      this.resources.filter(isKeptResource).map((resource) => [resource, [...this.#tables.table(resource).all()]]),
+    );
   }
 
   /** What the configuration was when the system was fresh. */
@@ -373,7 +419,13 @@ export class Engine {
       .map(({ resource, record, when }) => ({ resource, record, when, at: nextRun(when, this.#now(), zone) }));
     return reports
       .toSorted((a, b) => (a.at ?? Number.POSITIVE_INFINITY) - (b.at ?? Number.POSITIVE_INFINITY))
-      .map(({ resource, record, when, at }) => ({ resource, id: record.id, schedule: timetableLine(when), zone, next: at === undefined ? null : timeIn(zone, at) }));
+      .map(({ resource, record, when, at }) => ({
+        resource,
+        id: record.id,
+        schedule: timetableLine(when),
+        zone,
+        next: at === undefined ? null : timeIn(zone, at),
+      }));
   }
 
   /** Finishes what is in hand, then lets go of everything. */
@@ -405,7 +457,9 @@ export class Engine {
     await startup.each('looking at', promptTopics, topicTitle, (topic) => this.#facts.renew(topic));
     await this.#spareAccounts();
     await this.#originals.load();
-    const isFresh = this.resources.filter(isKeptResource).every((resource) => this.#tables.table(resource).lastId === 0);
+    const isFresh = this.resources
+      .filter(isKeptResource)
+      .every((resource) => this.#tables.table(resource).lastId === 0);
     await startup.during('making the first records', () => this.#seed(isFresh || this.#originals.isReleased));
     // Services on volumes are configured once the volumes are there. A pool that takes longer keeps nothing else waiting:
     // its services follow when it has come.
@@ -421,13 +475,19 @@ export class Engine {
       title: 'bring the machine to the configuration',
       context: { actor: 'holdfast', request: 'start' },
       changes: [],
-      make: (draft) => draft.plan.last({ title: 'bring the machine to the configuration', perform: () => this.#reconciler.begin(startup, touched) }),
+      make: (draft) =>
+        draft.plan.last({
+          title: 'bring the machine to the configuration',
+          perform: () => this.#reconciler.begin(startup, touched),
+        }),
     });
     this.#started = true;
-    if (touched.size > 0) await startup.each('looking again at', [...touched], topicTitle, (topic) => this.#facts.renew(topic));
+    if (touched.size > 0)
+      await startup.each('looking again at', [...touched], topicTitle, (topic) => this.#facts.renew(topic));
     const after = this.#facts.facts;
     // What changed while the subsystems were being configured came too late for some of them.
-    for (const topic of promptTopics) if (before[topic] !== after[topic] && !touched.has(topic)) this.#factsChanged(topic);
+    for (const topic of promptTopics)
+      if (before[topic] !== after[topic] && !touched.has(topic)) this.#factsChanged(topic);
     this.#store.settle();
     this.#scheduler.begin();
     this.#stopWatching.push(this.#host.zfs.watch((events) => void this.#facts.heed(events).catch(() => {})));
@@ -473,7 +533,10 @@ export class Engine {
     if (users.length === 0 && groups.length === 0) return;
     await this.#host.accounts.disown();
     await this.#facts.renew('accounts');
-    this.#log.warn({ users: users.map(({ name }) => name), groups: groups.map(({ name }) => name) }, 'accounts of an earlier configuration stay as accounts of the system');
+    this.#log.warn(
+      { users: users.map(({ name }) => name), groups: groups.map(({ name }) => name) },
+      'accounts of an earlier configuration stay as accounts of the system',
+    );
   }
 
   /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
@@ -486,7 +549,10 @@ export class Engine {
       const isNew = this.#tables.table(resource).lastId === 0;
       const isNoted = resource.ofMachine || this.#store.loadFresh(resource).length > 0;
       if (!isNew && isNoted) continue;
-      const first = resource.kind === 'collection' ? resource.seed(this.#facts.facts) : [{ ...resource.seed(this.#facts.facts), ...(await resource.adopt?.(this.#host)) }];
+      const first =
+        resource.kind === 'collection'
+          ? resource.seed(this.#facts.facts)
+          : [{ ...resource.seed(this.#facts.facts), ...(await resource.adopt?.(this.#host)) }];
       for (const values of first) {
         if (!isNoted) fresh.plant(resource, values);
         if (isNew) draft.plant(resource, values);
@@ -498,7 +564,11 @@ export class Engine {
     try {
       this.#store.noteFresh(fresh.changes());
       if (changes.length === 0) return;
-      this.#store.commit([{ at: this.#time(), ...context, title: 'a fresh system', changes }], changes, draft.sequences());
+      this.#store.commit(
+        [{ at: this.#time(), ...context, title: 'a fresh system', changes }],
+        changes,
+        draft.sequences(),
+      );
     } catch (error) {
       // Of a new version on a full disk: the next start writes them down.
       if (!(error instanceof Fault)) throw error;
@@ -511,7 +581,10 @@ export class Engine {
   async #markUnmanaged(draft: LayeredDraft): Promise<void> {
     if (!this.resources.some(({ path }) => path === unmanagedSubsystem.path)) return;
     for (const found of await lookForLocal(this.#subsystems, this.#host, { view: draft, facts: draft.facts })) {
-      this.#log.warn({ ...found, takeOver: `POST /api/holdfast/v1/found/${found.subsystem}/take` }, 'found on this machine: configured by hand, left unmanaged');
+      this.#log.warn(
+        { ...found, takeOver: `POST /api/holdfast/v1/found/${found.subsystem}/take` },
+        'found on this machine: configured by hand, left unmanaged',
+      );
       const known = draft.find(unmanagedSubsystem, 'subsystem', found.subsystem);
       if (known === undefined) draft.plant(unmanagedSubsystem, found);
     }
@@ -521,7 +594,8 @@ export class Engine {
   async takeOver(subsystem: string, context: RequestContext): Promise<void> {
     await this.change(`take over ${subsystem}`, context, (draft) => {
       const record = draft.find(unmanagedSubsystem, 'subsystem', subsystem);
-      if (record === undefined) throw missing(`Expected an unmanaged subsystem, got ${subsystem}; GET /api/holdfast/v1/found lists them.`);
+      if (record === undefined)
+        throw missing(`Expected an unmanaged subsystem, got ${subsystem}; GET /api/holdfast/v1/found lists them.`);
       draft.remove(unmanagedSubsystem, record.id);
     });
   }
@@ -609,7 +683,13 @@ export class Engine {
         await this.#take(step, done);
       }
       const at = this.#time();
-      const revisions = accepted.map(({ item }) => ({ at, ...item.context, title: item.title, changes: item.changes, ...(item.backup && { backup: item.backup }) }));
+      const revisions = accepted.map(({ item }) => ({
+        at,
+        ...item.context,
+        title: item.title,
+        changes: item.changes,
+        ...(item.backup && { backup: item.backup }),
+      }));
       this.#store.commit(
         revisions.filter(({ changes }) => changes.length > 0),
         draft.changes(),
@@ -618,7 +698,10 @@ export class Engine {
       );
     } catch (error) {
       await this.#takeBack(begun, done);
-      this.#log.warn({ error: messageOf(error), requests: accepted.map(({ item }) => item.context.request) }, `failed: ${accepted.map(({ item }) => item.title).join('; ')}`);
+      this.#log.warn(
+        { error: messageOf(error), requests: accepted.map(({ item }) => item.context.request) },
+        `failed: ${accepted.map(({ item }) => item.title).join('; ')}`,
+      );
       await this.#renewQuietly(touched);
       throw asFault(error);
     }
@@ -689,12 +772,23 @@ export class Engine {
   #guard(item: Change, draft: LayeredDraft, mark: Mark): void {
     item.changes = draft.changesSince(mark);
     if (item.provisional === 'none') return;
-    item.provisional = this.#confirmation.demand(item.title, item.context, item.changes, draft, draft.firstSteps[mark.first] ?? draft.lastSteps[mark.last]);
+    item.provisional = this.#confirmation.demand(
+      item.title,
+      item.context,
+      item.changes,
+      draft,
+      draft.firstSteps[mark.first] ?? draft.lastSteps[mark.last],
+    );
   }
 
   // Work that takes its time -----------------------------------------------------------------------------------------
 
-  async #work<T>(title: string, locks: readonly string[], context: RequestContext, run: (work: Work) => Promise<T>): Promise<T> {
+  async #work<T>(
+    title: string,
+    locks: readonly string[],
+    context: RequestContext,
+    run: (work: Work) => Promise<T>,
+  ): Promise<T> {
     const result: { value?: { readonly it: T }; error?: unknown } = {};
     const task = {
       title,
@@ -751,14 +845,21 @@ export class Engine {
     try {
       await this.#facts.renew(...touched).catch(() => this.#facts.renew(...touched));
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, `could not look at ${[...new Set([...touched].map(topicOf))].join(', ')}`);
+      this.#log.warn(
+        { error: messageOf(error) },
+        `could not look at ${[...new Set([...touched].map(topicOf))].join(', ')}`,
+      );
     }
   }
 
   // What is done by the clock ----------------------------------------------------------------------------------------
 
   #scheduled(): readonly ScheduledRecord[] {
-    return this.resources.filter(isKeptResource).flatMap((resource) => (resource.kind === 'collection' ? scheduledIn(resource, this.#tables.table(resource).all()) : []));
+    return this.resources
+      .filter(isKeptResource)
+      .flatMap((resource) =>
+        resource.kind === 'collection' ? scheduledIn(resource, this.#tables.table(resource).all()) : [],
+      );
   }
 
   #background(task: Task): void {
@@ -812,7 +913,9 @@ export class Engine {
     follows.keep(draft);
     if (draft.changes().length === 0) return;
     try {
-      await this.change(`follow the machine: ${resource.title}`, { actor: 'holdfast', request: '' }, (inQueue) => follows.keep(inQueue));
+      await this.change(`follow the machine: ${resource.title}`, { actor: 'holdfast', request: '' }, (inQueue) =>
+        follows.keep(inQueue),
+      );
     } catch (error) {
       this.#log.error({ error: messageOf(error) }, `could not follow the machine: ${resource.title}`);
     }
@@ -820,7 +923,9 @@ export class Engine {
 
   async #inQueue(title: string, deed: () => Promise<void>): Promise<void> {
     try {
-      await this.change(title, { actor: 'holdfast', request: '' }, (draft) => draft.plan.last({ title, perform: deed }));
+      await this.change(title, { actor: 'holdfast', request: '' }, (draft) =>
+        draft.plan.last({ title, perform: deed }),
+      );
     } catch (error) {
       this.#log.error({ error: messageOf(error) }, title);
     }
@@ -854,14 +959,27 @@ interface ScheduledRecord {
   readonly task: ((due: Due) => Task | undefined) | undefined;
 }
 
-function scheduledIn<F extends Fields>({ path, scheduled = [] }: Collection<F>, records: readonly RecordOf<F>[]): readonly ScheduledRecord[] {
+function scheduledIn<F extends Fields>(
+  { path, scheduled = [] }: Collection<F>,
+  records: readonly RecordOf<F>[],
+): readonly ScheduledRecord[] {
   return [scheduled].flat().flatMap((hook, part) => {
     const taskOf = hook.task?.bind(hook);
     return records.flatMap((record) => {
       const when = hook.when(record);
       if (when === undefined) return [];
       const subject = `${path}/${record.id}`;
-      return [{ subject, resource: path, record, part, when, quiet: hook.quiet ?? false, task: taskOf && ((due: Due) => taskOf(record, due)) }];
+      return [
+        {
+          subject,
+          resource: path,
+          record,
+          part,
+          when,
+          quiet: hook.quiet ?? false,
+          task: taskOf && ((due: Due) => taskOf(record, due)),
+        },
+      ];
     });
   });
 }

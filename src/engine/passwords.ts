@@ -4,7 +4,10 @@ import { Worker } from 'node:worker_threads';
 import { ntHash } from '../lib/md4.ts';
 
 /** What the worker is asked and what it answers. */
-export type Question = { readonly id: number } & ({ readonly hash: string } | { readonly verify: string; readonly against: string });
+export type Question = { readonly id: number } & (
+  | { readonly hash: string }
+  | { readonly verify: string; readonly against: string }
+);
 export interface Reply {
   readonly id: number;
   readonly answer: string | boolean;
@@ -113,7 +116,9 @@ export class Passwords {
 
   /** Of those with the highest rank the oldest goes: its caller is the most likely one to have given up. */
   #refuseWorst(): void {
-    const { place, rank } = this.#waiting.map((task, index) => ({ place: index, rank: task.rank() })).reduce((worst, one) => (one.rank > worst.rank ? one : worst));
+    const { place, rank } = this.#waiting
+      .map((task, index) => ({ place: index, rank: task.rank() }))
+      .reduce((worst, one) => (one.rank > worst.rank ? one : worst));
     // Of what the daemon itself needs nothing is refused.
     if (rank === Number.NEGATIVE_INFINITY) return;
     const [task] = this.#waiting.splice(place, 1);
@@ -131,7 +136,9 @@ export class Passwords {
     if (this.#waiting.length === 0) return;
     const { place } = this.#waiting
       .map((task, index) => ({ place: index, rank: task.rank() }))
-      .reduce((best, one) => (one.rank < best.rank || (one.rank === best.rank && Number.isFinite(one.rank)) ? one : best));
+      .reduce((best, one) =>
+        one.rank < best.rank || (one.rank === best.rank && Number.isFinite(one.rank)) ? one : best,
+      );
     const [task] = this.#waiting.splice(place, 1);
     if (task === undefined) return;
     this.#running = task;

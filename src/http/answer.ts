@@ -30,7 +30,11 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 const mostAtOnce = 500;
 
 /** A list of records; one that is long is made while it is sent. */
-export function jsonList<T>(items: readonly T[], present: (item: T) => unknown, headers: Readonly<Record<string, string>>): Answer {
+export function jsonList<T>(
+  items: readonly T[],
+  present: (item: T) => unknown,
+  headers: Readonly<Record<string, string>>,
+): Answer {
   if (items.length <= 2 * mostAtOnce) return json(200, items.map(present), headers);
   return { status: 200, type: jsonType, headers, pieces: piecesOf(items, present) };
 }
@@ -68,7 +72,12 @@ export function faultAnswer(error: unknown, place: Place): Answer | undefined {
   if (!(error instanceof Fault)) return undefined;
   switch (error.kind) {
     case 'invalid':
-      return json(place.invalid, Object.fromEntries(Object.entries(error.issues).map(([name, sentences]) => [place.issueNames?.[name] ?? name, sentences])));
+      return json(
+        place.invalid,
+        Object.fromEntries(
+          Object.entries(error.issues).map(([name, sentences]) => [place.issueNames?.[name] ?? name, sentences]),
+        ),
+      );
     case 'refused':
       return json(400, place.fault === undefined ? error.message : { [place.fault]: error.message });
     case 'failed':
@@ -79,7 +88,8 @@ export function faultAnswer(error: unknown, place: Place): Answer | undefined {
       if (place.fault !== undefined && place.method === 'DELETE') return json(400, { [place.fault]: error.message });
       const onRecord = place.operation !== undefined && 'verb' in place.operation;
       if (place.method === 'PUT' && onRecord && !place.byPath) return json(404, 'Object not found');
-      if (onRecord ? place.method === 'DELETE' || place.byPath : place.byPath) return json(404, { error_message: error.message });
+      if (onRecord ? place.method === 'DELETE' || place.byPath : place.byPath)
+        return json(404, { error_message: error.message });
       return nothing(404);
     }
   }

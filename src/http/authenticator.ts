@@ -48,7 +48,11 @@ export class Authenticator {
   readonly #tokens = new Map<string, number>();
   readonly #now: () => number;
 
-  constructor(passwords: Passwords, hashOf: HashOf, { now = Date.now, refused = () => {}, budget = new LoginBudget() }: GateOptions = {}) {
+  constructor(
+    passwords: Passwords,
+    hashOf: HashOf,
+    { now = Date.now, refused = () => {}, budget = new LoginBudget() }: GateOptions = {},
+  ) {
     this.#passwords = passwords;
     this.#hashOf = hashOf;
     this.#now = now;
@@ -87,7 +91,11 @@ export class Authenticator {
     this.#tokens.delete(digest);
     const isPairing = method === 'POST' && url.replace(/\?.*$/, '').replace(/\/$/, '') === tokenPath;
     if (until > this.#now() && isPairing) return Object.freeze({ name: 'replication token' });
-    this.#refused.note({ address: connectionOf(socket).remote, account: 'replication token', reason: 'wrong credential' });
+    this.#refused.note({
+      address: connectionOf(socket).remote,
+      account: 'replication token',
+      reason: 'wrong credential',
+    });
     return notRight;
   }
 
@@ -111,13 +119,24 @@ export class Authenticator {
     this.#budget.begin(source);
     if (Buffer.byteLength(credentials.password) > longestPassword) return this.#guessed(login);
     const callers = [socket];
-    const result = this.#check(digest, credentials, against, login, callers).finally(() => this.#checking.delete(digest));
+    const result = this.#check(digest, credentials, against, login, callers).finally(() =>
+      this.#checking.delete(digest),
+    );
     this.#checking.set(digest, { callers, result });
     return result;
   }
 
-  async #check(digest: string, { name, password }: Credentials, against: string | undefined, login: Login, callers: readonly Socket[]): Promise<Principal | Refusal> {
-    const waiting = { rank: () => this.#budget.rank(login.source), isWanted: () => callers.some(({ destroyed }) => !destroyed) };
+  async #check(
+    digest: string,
+    { name, password }: Credentials,
+    against: string | undefined,
+    login: Login,
+    callers: readonly Socket[],
+  ): Promise<Principal | Refusal> {
+    const waiting = {
+      rank: () => this.#budget.rank(login.source),
+      isWanted: () => callers.some(({ destroyed }) => !destroyed),
+    };
     try {
       // A name that may not enter costs the same time as a wrong password.
       const right = await this.#passwords.verify(password, against ?? nobodysHash, waiting);

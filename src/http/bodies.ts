@@ -68,7 +68,11 @@ export class Bodies {
   }
 }
 
-const tooMany: Answer = json(503, { error: 'Too many large requests at once: send this one again in a few seconds.' }, { 'retry-after': '5' });
+const tooMany: Answer = json(
+  503,
+  { error: 'Too many large requests at once: send this one again in a few seconds.' },
+  { 'retry-after': '5' },
+);
 
 function tooLarge(limit: number): Answer {
   return json(413, { error: `A body has at most ${limit} bytes here (${showSize(limit)}).` });

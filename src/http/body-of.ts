@@ -28,6 +28,9 @@ export function bodyOf(request: FastifyRequest, needed: boolean): unknown {
  */
 export function refuseOtherTypes(request: FastifyRequest, method: Method | undefined): void {
   if (method !== 'POST' && method !== 'PUT') return;
-  const problem = typeProblem(Buffer.isBuffer(request.body) ? request.body : undefined, request.headers['content-type']);
+  const problem = typeProblem(
+    Buffer.isBuffer(request.body) ? request.body : undefined,
+    request.headers['content-type'],
+  );
   if (problem !== undefined) throw new AnswerError(problem);
 }

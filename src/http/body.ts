@@ -11,7 +11,8 @@ export function readBody(raw: Buffer | undefined, type: string | undefined): Bod
   if (problem !== undefined) return { ok: false, answer: problem };
   try {
     const value: unknown = JSON.parse(decoder.decode(raw));
-    if (depthOf(value) > deepest) return { ok: false, answer: json(400, { error: `The body is nested more than ${deepest} levels deep.` }) };
+    if (depthOf(value) > deepest)
+      return { ok: false, answer: json(400, { error: `The body is nested more than ${deepest} levels deep.` }) };
     return { ok: true, value };
   } catch {
     return { ok: false, answer: json(400, { error: 'The body is not valid JSON.' }) };
@@ -20,7 +21,13 @@ export function readBody(raw: Buffer | undefined, type: string | undefined): Bod
 
 /** What is wrong with the type of a body that is there. */
 export function typeProblem(raw: Buffer | undefined, type: string | undefined): Answer | undefined {
-  if (type === undefined || raw === undefined || raw.length === 0 || /^application\/(\w[\w.+-]*\+)?json\s*(;|$)/i.test(type)) return undefined;
+  if (
+    type === undefined ||
+    raw === undefined ||
+    raw.length === 0 ||
+    /^application\/(\w[\w.+-]*\+)?json\s*(;|$)/i.test(type)
+  )
+    return undefined;
   return json(400, { error_message: `The body must be application/json, not ${type.slice(0, 80)}.` });
 }
 

@@ -57,7 +57,8 @@ export async function debugArchive(engine: Engine, context: RequestContext, now:
     ['health.json', shown(engine.health)],
     ['drift.json', shown(await engine.report())],
   ]);
-  for (const [name, argv] of Object.entries(questions)) files.set(`machine/${name}.txt`, await asked(engine, context, argv));
+  for (const [name, argv] of Object.entries(questions))
+    files.set(`machine/${name}.txt`, await asked(engine, context, argv));
   const clean = new Map([...files].map(([name, text]) => [name, without(text, secrets)]));
   return gzipSync(tar(clean, Math.floor(now / 1000)));
 }
@@ -68,7 +69,13 @@ async function asked(engine: Engine, context: RequestContext, argv: readonly str
     await engine.operations(context).perform({
       title: `ask ${argv[0]}`,
       async perform({ commands }) {
-        const { stdout, stderr } = await commands.runProgram({ user: 'root', argv, signal: AbortSignal.timeout(patience), keep: 1024 ** 2, timeout: patience });
+        const { stdout, stderr } = await commands.runProgram({
+          user: 'root',
+          argv,
+          signal: AbortSignal.timeout(patience),
+          keep: 1024 ** 2,
+          timeout: patience,
+        });
         said.push(stdout, stderr);
       },
     });
@@ -88,7 +95,9 @@ function textsIn(value: unknown): readonly string[] {
 /** The longest first, for one secret may hold another. In JSON a text stands with its escapes. */
 function without(text: string, secrets: ReadonlySet<string>): string {
   const spelt = [...secrets].flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
-  return spelt.toSorted((a, b) => b.length - a.length).reduce((clean, secret) => clean.replaceAll(secret, removed), text);
+  return spelt
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((clean, secret) => clean.replaceAll(secret, removed), text);
 }
 
 function shown(value: unknown): string {

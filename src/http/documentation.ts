@@ -42,7 +42,10 @@ export const contentPolicy = [
 /** The files that Swagger UI's page needs, by name. The rest of its package is other ways to build it. */
 export const pageAssets = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const;
 
-const types: Readonly<Record<string, string>> = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' };
+const types: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+};
 
 const own: ReadonlyMap<string, Page> = new Map([
   ['', { type: 'text/html; charset=utf-8', content: Buffer.from(html) }],
@@ -53,7 +56,10 @@ const own: ReadonlyMap<string, Page> = new Map([
 export function documentationPage(name: string): Page | undefined {
   const asset = pageAssets.find((one) => one === name);
   if (asset === undefined) return own.get(name);
-  return { type: types[asset.split('.').at(-1) ?? ''] ?? 'application/octet-stream', content: readFileSync(placeOf(asset)) };
+  return {
+    type: types[asset.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
+    content: readFileSync(placeOf(asset)),
+  };
 }
 
 /** Beside the bundle, or in the package that they come from. */

@@ -12,7 +12,12 @@ export interface Limits {
 
 const MiB = 1024 * 1024;
 
-export const limits: Limits = Object.freeze({ connections: 1024, bodyBytes: 64 * MiB, requestTime: 120_000, restTime: 2000 });
+export const limits: Limits = Object.freeze({
+  connections: 1024,
+  bodyBytes: 64 * MiB,
+  requestTime: 120_000,
+  restTime: 2000,
+});
 
 /** Bytes of an ordinary body. Above the fields' own limits, so that the answer can name the field that is too long. */
 const ordinary = MiB;
@@ -26,7 +31,9 @@ const files = 4 * MiB;
 const larger: ReadonlyMap<string, number> = new Map([
   ['api/holdfast/v1/config/restore', configuration],
   ['api/holdfast/v1/plan', files],
-  ...['system/certificate', 'system/certificateauthority', 'directoryservice/kerberoskeytab'].map((path) => [`api/v1.0/${path}`, files] as const),
+  ...['system/certificate', 'system/certificateauthority', 'directoryservice/kerberoskeytab'].map(
+    (path) => [`api/v1.0/${path}`, files] as const,
+  ),
 ]);
 
 /** Bytes that the body of a request may have; the path is without slashes around it. */

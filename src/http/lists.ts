@@ -24,7 +24,12 @@ export class QueryError extends Error {
  * Reads the query. Unknown and empty keys are ignored; `limit=0` is everything, an explicit limit is cut to 1000, and
  * a `Range: items=10-29` header counts where the query says nothing.
  */
-export function readPage(query: string, range: string | undefined, fields: Fields, filterable: readonly string[]): Page {
+export function readPage(
+  query: string,
+  range: string | undefined,
+  fields: Fields,
+  filterable: readonly string[],
+): Page {
   let offset: number | undefined;
   let limit: number | undefined;
   const sort: { name: string; descending: boolean }[] = [];
@@ -37,7 +42,8 @@ export function readPage(query: string, range: string | undefined, fields: Field
         .map((part) => part.trim())
         .filter((part) => part !== '')) {
         const name = word.replace(/^[-+]/, '');
-        if (name !== 'id' && !isOwn(fields, name)) throw new QueryError(`Records here have no field ${quote(name)} to sort by.`);
+        if (name !== 'id' && !isOwn(fields, name))
+          throw new QueryError(`Records here have no field ${quote(name)} to sort by.`);
         sort.push({ name, descending: word.startsWith('-') });
       }
     } else if (value === '') {
@@ -45,7 +51,8 @@ export function readPage(query: string, range: string | undefined, fields: Field
     } else if (key === 'offset') offset = wholeNumber('offset', value);
     else if (key === 'limit') limit = wholeNumber('limit', value);
     else if (filterable.includes(key)) filters.push({ name: key.replace(/__id$/, ''), value });
-    else if (key === 'id' || isOwn(fields, key.replace(/__.*$/s, ''))) throw new QueryError(`Lists here cannot be narrowed by ${key}.`);
+    else if (key === 'id' || isOwn(fields, key.replace(/__.*$/s, '')))
+      throw new QueryError(`Lists here cannot be narrowed by ${key}.`);
   }
   const bounds = offset === undefined && limit === undefined ? /^items=(\d{1,15})-(\d{0,15})$/.exec(range ?? '') : null;
   if (bounds !== null) {
@@ -76,6 +83,14 @@ export function slice<T>(items: readonly T[], { offset, limit }: Page): Slice<T>
   return { items: page, range: `items ${offset}-${offset + page.length - 1}/${items.length}` };
 }
 
-export function sorted<T extends object>(items: readonly T[], sort: Page['sort'], fieldValue: (item: T, name: string) => unknown): readonly T[] {
-  return sort.reduce<readonly T[]>((list, { name, descending }) => list.toSorted((a, b) => (descending ? -1 : 1) * compareValues(fieldValue(a, name), fieldValue(b, name))), items);
+export function sorted<T extends object>(
+  items: readonly T[],
+  sort: Page['sort'],
+  fieldValue: (item: T, name: string) => unknown,
+): readonly T[] {
+  return sort.reduce<readonly T[]>(
+    (list, { name, descending }) =>
+      list.toSorted((a, b) => (descending ? -1 : 1) * compareValues(fieldValue(a, name), fieldValue(b, name))),
+    items,
+  );
 }

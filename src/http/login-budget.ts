@@ -86,7 +86,10 @@ export class LoginBudget {
     const { count } = this.#count(this.#accounts, account);
     if (count < attackedFrom) return;
     const before = this.#attack;
-    const refused = before?.report.account === account && this.#now() - before.at < reportedFor ? before.report.refused + 1 : Math.round(count);
+    const refused =
+      before?.report.account === account && this.#now() - before.at < reportedFor
+        ? before.report.refused + 1
+        : Math.round(count);
     this.#attack = { report: Object.freeze({ account, refused, address }), at: this.#now() };
   }
 

@@ -19,7 +19,12 @@ export class ManagementApi {
   /** Answers that go on until someone ends them. */
   readonly #listeners = new Set<FastifyReply['raw']>();
 
-  constructor(engine: Engine, authenticator: Authenticator, root: string, management: ReadonlyMap<string, ManagementOperation>) {
+  constructor(
+    engine: Engine,
+    authenticator: Authenticator,
+    root: string,
+    management: ReadonlyMap<string, ManagementOperation>,
+  ) {
     this.#engine = engine;
     this.#authenticator = authenticator;
     this.#management = management;
@@ -32,8 +37,18 @@ export class ManagementApi {
       .slice(this.#root.length + 1)
       .split('/')
       .filter((part) => part !== '');
-    const extra = this.#management.get(`${request.method} ${[subject, id, action].filter((part) => part !== '').join('/')}`);
-    if (extra !== undefined) return json(200, await extra(bodyOf(request, false), { actor: principal.name, request: request.id, connection: clientConnectionOf(request) }));
+    const extra = this.#management.get(
+      `${request.method} ${[subject, id, action].filter((part) => part !== '').join('/')}`,
+    );
+    if (extra !== undefined)
+      return json(
+        200,
+        await extra(bodyOf(request, false), {
+          actor: principal.name,
+          request: request.id,
+          connection: clientConnectionOf(request),
+        }),
+      );
     const limit = Math.min(Number(searchParams.get('limit')) || 20, 1000);
     switch (`${request.method} ${subject}${id === '' ? '' : '/{id}'}${action === '' ? '' : `/${action}`}`) {
       case 'GET jobs':
@@ -62,7 +77,9 @@ export class ManagementApi {
   /** The change that waits to be confirmed, or null. */
   #confirmation() {
     const waits = this.#engine.provisional;
-    return waits === undefined ? null : { title: waits.title, request: waits.request, until: new Date(waits.until).toISOString() };
+    return waits === undefined
+      ? null
+      : { title: waits.title, request: waits.request, until: new Date(waits.until).toISOString() };
   }
 
   /** Lets every listener go. */
@@ -75,8 +92,16 @@ export class ManagementApi {
     const { events } = this.#engine;
     const last = Number(request.headers['last-event-id']);
     const { raw } = reply.hijack();
-    raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': request.id });
-    const send = (event: AnyEvent) => raw.write(`id: ${event.number}\nevent: ${event.name}\ndata: ${JSON.stringify({ at: event.at, ...event.payload })}\n\n`);
+    raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': request.id,
+    });
+    const send = (event: AnyEvent) =>
+      raw.write(
+        `id: ${event.number}\nevent: ${event.name}\ndata: ${JSON.stringify({ at: event.at, ...event.payload })}\n\n`,
+      );
     if (Number.isSafeInteger(last)) for (const event of events.since(last)) send(event);
     const stop = events.listen(send);
     const beat = setInterval(() => raw.write(': still here\n\n'), 15_000);

@@ -7,7 +7,10 @@ import type { Method, Operation, Route } from './routes.ts';
 import { answeredSample, sampleOf, sentSample } from './samples.ts';
 
 /** The description of the interface, made from the catalogue alone (OpenAPI 3.1). */
-export function openApi(routes: readonly Route[], options: { readonly version: string; readonly root: string; readonly profile: Profile }): JsonObject {
+export function openApi(
+  routes: readonly Route[],
+  options: { readonly version: string; readonly root: string; readonly profile: Profile },
+): JsonObject {
   const resources = [...new Set(routes.map(({ resource }) => resource))];
   return {
     openapi: '3.1.0',
@@ -26,7 +29,11 @@ export function openApi(routes: readonly Route[], options: { readonly version: s
       responses: {
         Invalid: {
           description: 'What is wrong, by field; `__all__` for what belongs to none.',
-          content: { 'application/json': { schema: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } } } },
+          content: {
+            'application/json': {
+              schema: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
+            },
+          },
         },
         Failed: {
           description: 'The machine would not or could not do it; nothing changed.',
@@ -34,15 +41,27 @@ export function openApi(routes: readonly Route[], options: { readonly version: s
             'application/json': {
               schema: {
                 type: 'object',
-                properties: { error_message: { type: 'string', description: 'What went wrong, in the words of the machine.', examples: ['the disk ada1 is in use'] } },
+                properties: {
+                  error_message: {
+                    type: 'string',
+                    description: 'What went wrong, in the words of the machine.',
+                    examples: ['the disk ada1 is in use'],
+                  },
+                },
               },
             },
           },
         },
         Unauthorized: { description: 'No credential, or a wrong one.' },
         Busy: {
-          description: 'Too many logins: the password was not checked. A credential that was right before is never answered so.',
-          headers: { 'Retry-After': { description: 'Seconds after which to send the request again.', schema: { type: 'integer' } } },
+          description:
+            'Too many logins: the password was not checked. A credential that was right before is never answered so.',
+          headers: {
+            'Retry-After': {
+              description: 'Seconds after which to send the request again.',
+              schema: { type: 'integer' },
+            },
+          },
         },
         Foreign: { description: 'A browser sent this for a page of another server; nothing changed.' },
         NotFound: { description: 'There is no such record.' },
@@ -62,8 +81,14 @@ function schemaName({ path }: Resource): string {
 
 function recordSchema(resource: Resource): JsonObject {
   const answered = Object.entries(resource.fields).filter(([, field]) => isAnswered(field));
-  const id: readonly [string, JsonObject][] = resource.kind === 'hosted' ? [] : [['id', { type: 'integer', description: 'Number of the record.', examples: [1] }]];
-  const properties = [...id, ...answered.map(([name, field]) => [name, described(field, field.schema, answeredSample(field))] as const)];
+  const id: readonly [string, JsonObject][] =
+    resource.kind === 'hosted'
+      ? []
+      : [['id', { type: 'integer', description: 'Number of the record.', examples: [1] }]];
+  const properties = [
+    ...id,
+    ...answered.map(([name, field]) => [name, described(field, field.schema, answeredSample(field))] as const),
+  ];
   const always = [...id, ...answered.filter(([, field]) => field.sometimes !== true)].map(([name]) => name);
   return { type: 'object', title: resource.title, properties: Object.fromEntries(properties), required: always };
 }
@@ -71,7 +96,8 @@ function recordSchema(resource: Resource): JsonObject {
 function described(field: Field, plainSchema: JsonObject, sample: Json): JsonObject {
   const schema = withSamples(plainSchema);
   const initial = field.initial;
-  const plain = initial === null || typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean';
+  const plain =
+    initial === null || typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean';
   return {
     ...schema,
     description: field.description,
@@ -87,22 +113,35 @@ function requestSchema(fields: Fields, mode: 'create' | 'update'): JsonObject {
   const required = mode === 'create' ? sent.filter(([, field]) => field.required).map(([name]) => name) : [];
   return {
     type: 'object',
-    properties: Object.fromEntries(sent.map(([name, field]) => [name, described(field, field.accepts, sentSample(field))])),
+    properties: Object.fromEntries(
+      sent.map(([name, field]) => [name, described(field, field.accepts, sentSample(field))]),
+    ),
     ...(required.length > 0 ? { required } : {}),
   };
 }
 
 function pathItem(route: Route): JsonObject {
-  const names = [...route.pattern.matchAll(/\{(\w+)(\*?)\}/g)].map(([, name = '', slashes = '']) => ({ name, slashes: slashes === '*' }));
+  const names = [...route.pattern.matchAll(/\{(\w+)(\*?)\}/g)].map(([, name = '', slashes = '']) => ({
+    name,
+    slashes: slashes === '*',
+  }));
   return {
     parameters: names.map(({ name, slashes }) => ({
       name,
       in: 'path',
       required: true,
       schema: { type: 'string' },
-      description: name === 'key' ? `Id or name of the ${route.resource.title}${slashes ? '; it may contain slashes' : ''}.` : `Id or name of the ${name}.`,
+      description:
+        name === 'key'
+          ? `Id or name of the ${route.resource.title}${slashes ? '; it may contain slashes' : ''}.`
+          : `Id or name of the ${name}.`,
     })),
-    ...Object.fromEntries([...route.operations].map(([method, operation]) => [method.toLowerCase(), operationObject(route, method, operation)])),
+    ...Object.fromEntries(
+      [...route.operations].map(([method, operation]) => [
+        method.toLowerCase(),
+        operationObject(route, method, operation),
+      ]),
+    ),
   };
 }
 
@@ -120,11 +159,19 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
     '429': { $ref: '#/components/responses/Busy' },
   };
   if ('action' in operation)
-    return { ...common, ...actionObject(operation.action), responses: { ...actionAnswer(operation.action), ...faults, '400': { $ref: '#/components/responses/Failed' } } };
+    return {
+      ...common,
+      ...actionObject(operation.action),
+      responses: { ...actionAnswer(operation.action), ...faults, '400': { $ref: '#/components/responses/Failed' } },
+    };
   const record = { $ref: `#/components/schemas/${schemaName(resource)}` };
   const invalid = String(resource.quirks.invalid ?? 409);
   const confirming = resource.kind === 'hosted' ? {} : { parameters: confirmParameters };
-  const writing = { ...faults, '400': { $ref: '#/components/responses/Failed' }, [invalid]: { $ref: '#/components/responses/Invalid' } };
+  const writing = {
+    ...faults,
+    '400': { $ref: '#/components/responses/Failed' },
+    [invalid]: { $ref: '#/components/responses/Invalid' },
+  };
   switch (operation.verb) {
     case 'list':
       return {
@@ -134,7 +181,11 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         responses: { '200': jsonAnswer('A page of records.', { type: 'array', items: record }), ...faults },
       };
     case 'read':
-      return { ...common, summary: `Reads the ${resource.title}.`, responses: { '200': jsonAnswer('The record.', record), ...faults } };
+      return {
+        ...common,
+        summary: `Reads the ${resource.title}.`,
+        responses: { '200': jsonAnswer('The record.', record), ...faults },
+      };
     case 'create':
       return {
         ...common,
@@ -162,7 +213,12 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
       };
     }
     case 'clear':
-      return { ...common, ...confirming, summary: `Removes every ${resource.title}.`, responses: { '204': { description: 'All are gone.' }, ...writing } };
+      return {
+        ...common,
+        ...confirming,
+        summary: `Removes every ${resource.title}.`,
+        responses: { '204': { description: 'All are gone.' }, ...writing },
+      };
   }
 }
 
@@ -178,11 +234,21 @@ const confirmParameters: readonly JsonObject[] = [
 ];
 
 function listParameters(resource: Resource): readonly JsonObject[] {
-  const query = (name: string, schema: JsonObject, description: string) => ({ name, in: 'query', required: false, schema, description });
+  const query = (name: string, schema: JsonObject, description: string) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema,
+    description,
+  });
   const filters = resource.kind === 'singleton' ? [] : resource.filters;
   return [
     query('offset', { type: 'integer', minimum: 0, default: 0 }, 'How many records to pass over.'),
-    query('limit', { type: 'integer', minimum: 0, default: 20 }, 'How many records at most, 1000 unless it is 0 for all.'),
+    query(
+      'limit',
+      { type: 'integer', minimum: 0, default: 20 },
+      'How many records at most, 1000 unless it is 0 for all.',
+    ),
     ...filters.map((name) => query(name, { type: 'string' }, `Only records whose ${name} is this.`)),
   ];
 }
@@ -198,17 +264,23 @@ function actionObject(action: Action): JsonObject {
 
 function actionAnswer({ status, answers }: Action): JsonObject {
   if (answers === 'nothing') return { [String(status)]: { description: 'Done.' } };
-  if (answers === 'text') return { [String(status)]: { description: 'A sentence.', content: { 'text/html': { schema: { type: 'string' } } } } };
+  if (answers === 'text')
+    return {
+      [String(status)]: { description: 'A sentence.', content: { 'text/html': { schema: { type: 'string' } } } },
+    };
   return { [String(status)]: jsonAnswer('The answer.', withSamples(answers)) };
 }
 
 /** A schema whose fields each have a sample. */
 function withSamples(schema: JsonObject): JsonObject {
   const { items, properties, anyOf } = schema;
-  if (Array.isArray(anyOf)) return { ...schema, anyOf: anyOf.map((one: Json) => (isObject(one) ? withSamples(one) : one)) };
+  if (Array.isArray(anyOf))
+    return { ...schema, anyOf: anyOf.map((one: Json) => (isObject(one) ? withSamples(one) : one)) };
   if (isObject(items)) return { ...schema, items: withSamples(items) };
   if (!isObject(properties)) return schema;
-  const sampled = Object.entries(properties).map(([name, one]) => [name, isObject(one) ? { examples: [sampleOf(one)], ...withSamples(one) } : one] as const);
+  const sampled = Object.entries(properties).map(
+    ([name, one]) => [name, isObject(one) ? { examples: [sampleOf(one)], ...withSamples(one) } : one] as const,
+  );
   return { ...schema, properties: Object.fromEntries(sampled) };
 }
 

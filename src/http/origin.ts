@@ -46,10 +46,16 @@ export class Hosts {
 }
 
 /** What is wrong with where a request that changes something comes from, as a sentence. */
-export function crossSiteProblem(headers: IncomingHttpHeaders, isSecure: boolean, further: readonly string[]): string | undefined {
+export function crossSiteProblem(
+  headers: IncomingHttpHeaders,
+  isSecure: boolean,
+  further: readonly string[],
+): string | undefined {
   const site = headers['sec-fetch-site'];
   const { origin } = headers;
-  const isForeign = (site !== undefined && site !== 'same-origin' && site !== 'none') || (origin !== undefined && !isOwnOrigin(origin, headers.host, isSecure, further));
+  const isForeign =
+    (site !== undefined && site !== 'same-origin' && site !== 'none') ||
+    (origin !== undefined && !isOwnOrigin(origin, headers.host, isSecure, further));
   if (!isForeign) return undefined;
   const told = origin === undefined ? `Sec-Fetch-Site ${quote(String(site))}` : `Origin ${quote(origin)}`;
   return `Expected a page of this machine or a program as the sender of a change, got ${told}. If that is a proxy in front of this machine, add its name to --names or HOLDFAST_NAMES.`;
@@ -60,7 +66,9 @@ function isOwnOrigin(origin: string, host: string | undefined, isSecure: boolean
   if (!/^https?:\/\//.test(origin) || !URL.canParse(origin)) return false;
   const page = new URL(origin);
   const own = `${isSecure ? 'https' : 'http'}://${host}`;
-  return (host !== undefined && URL.canParse(own) && new URL(own).origin === page.origin) || further.includes(page.host);
+  return (
+    (host !== undefined && URL.canParse(own) && new URL(own).origin === page.origin) || further.includes(page.host)
+  );
 }
 
 /** Reads `name`, `name:port`, `192.0.2.7:port` or `[2001:db8::7]:port`; the name in lower case, without a dot at its end. */

@@ -36,11 +36,23 @@ export class RefusedLogins {
     const cost = isReported ? 1 : 0;
     this.#all = { ...all, left: all.left - cost };
     this.#addresses.delete(login.address);
-    this.#addresses.set(login.address, { ...one, left: one.left - cost, unreported: isReported ? 0 : known.unreported + 1 });
+    this.#addresses.set(login.address, {
+      ...one,
+      left: one.left - cost,
+      unreported: isReported ? 0 : known.unreported + 1,
+    });
     const [oldest] = this.#addresses.keys();
     if (this.#addresses.size > mostKnown && oldest !== undefined) this.#addresses.delete(oldest);
     // In this order: docs/fail2ban reads the line that is made of it.
-    if (isReported) this.#report(Object.freeze({ address: login.address, account: login.account, reason: login.reason, refused: known.unreported + 1 }));
+    if (isReported)
+      this.#report(
+        Object.freeze({
+          address: login.address,
+          account: login.account,
+          reason: login.reason,
+          refused: known.unreported + 1,
+        }),
+      );
   }
 }
 
@@ -50,6 +62,10 @@ interface Allowance {
   readonly at: number;
 }
 
-function refilled({ left, at }: Allowance, { burst, perSecond }: { readonly burst: number; readonly perSecond: number }, now: number): Allowance {
+function refilled(
+  { left, at }: Allowance,
+  { burst, perSecond }: { readonly burst: number; readonly perSecond: number },
+  now: number,
+): Allowance {
   return { left: Math.min(left + ((now - at) / 1000) * perSecond, burst), at: now };
 }

@@ -2,7 +2,16 @@ import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
 import { invalid, missing, refused } from '../engine/declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/declare/fields.ts';
 import { answered, readSent } from '../engine/declare/record.ts';
-import { type Action, ActionAnswer, type Draft, type Hosted, type Profile, type RecordOf, type Scope, type SentOf } from '../engine/declare/resource.ts';
+import {
+  type Action,
+  ActionAnswer,
+  type Draft,
+  type Hosted,
+  type Profile,
+  type RecordOf,
+  type Scope,
+  type SentOf,
+} from '../engine/declare/resource.ts';
 import type { Engine, RequestContext } from '../engine/engine.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
@@ -44,13 +53,16 @@ export class ResourceController {
   perform(call: Call): Answer | Promise<Answer> {
     const { resource } = call.match.route;
     if ('action' in call.operation) return this.#act(call, call.operation.action);
-    return resource.kind === 'hosted' ? this.#onHosted(call, resource, call.operation.verb) : this.#onKept(call, resource, call.operation.verb);
+    return resource.kind === 'hosted'
+      ? this.#onHosted(call, resource, call.operation.verb)
+      : this.#onKept(call, resource, call.operation.verb);
   }
 
   /** What a change would do to the machine, as sentences. Nothing is done. */
   async plan(call: Call): Promise<Answer> {
     const { resource } = call.match.route;
-    if ('action' in call.operation || resource.kind === 'hosted') throw refused('Only changes of records that the configuration owns can be planned.');
+    if ('action' in call.operation || resource.kind === 'hosted')
+      throw refused('Only changes of records that the configuration owns can be planned.');
     const { make } = await this.#changeOf(call, resource, call.operation.verb);
     return json(200, await this.#engine.plan(make));
   }
@@ -76,7 +88,10 @@ export class ResourceController {
     const { title, make, around } = await this.#changeOf(call, of, verb);
     const id = await (around?.() ?? this.#engine.change(title, call.context, make));
     const waits = this.#engine.provisional;
-    const told: Readonly<Record<string, string>> = waits?.request === call.context.request ? { 'x-holdfast-confirm-until': new Date(waits.until).toISOString() } : {};
+    const told: Readonly<Record<string, string>> =
+      waits?.request === call.context.request
+        ? { 'x-holdfast-confirm-until': new Date(waits.until).toISOString() }
+        : {};
     if (id === undefined) return nothing(204, told);
     const text = this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id)));
     if (verb === 'update') return jsonText(of.quirks.updated ?? 200, text, told);
@@ -97,7 +112,12 @@ export class ResourceController {
       if (of.kind !== 'singleton' || of.around === undefined || Object.keys(issues).length > 0) return { title, make };
       const around = of.around.bind(of);
       const operations = this.#engine.operations(call.context);
-      return { title, make, around: () => around({ title, sent, before, operations, make: (draft, more) => void make(draft, more) }).then(() => id) };
+      return {
+        title,
+        make,
+        around: () =>
+          around({ title, sent, before, operations, make: (draft, more) => void make(draft, more) }).then(() => id),
+      };
     }
     if (of.kind !== 'collection') throw new Error(`${of.path} has no verb ${verb}`);
     if (verb === 'create') {
@@ -117,7 +137,8 @@ export class ResourceController {
       title: ids ? `remove the ${of.title} ${ids[0]}` : `remove every ${of.title}`,
       make: (draft) => {
         // One may have gone with another that it depended on.
-        for (const id of ids ?? draft.all(of).map((record) => record.id)) if (ids || draft.get(of, id)) draft.remove(of, id, sent);
+        for (const id of ids ?? draft.all(of).map((record) => record.id))
+          if (ids || draft.get(of, id)) draft.remove(of, id, sent);
         return undefined;
       },
     };
@@ -125,7 +146,11 @@ export class ResourceController {
 
   /** What was sent, with what the resource does about it beforehand. `before` is the record of an update. */
   async #read(call: Call, of: Kept, before: RecordOf<Fields> | undefined) {
-    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), before === undefined ? 'create' : 'update');
+    const { sent, issues } = readSent(
+      of.fields,
+      call.body({ needed: true }),
+      before === undefined ? 'create' : 'update',
+    );
     const fill = Object.keys(issues).length === 0 ? await this.#beforehand(call, of, sent, before) : undefined;
     return { sent, issues, fill };
   }
@@ -139,7 +164,10 @@ export class ResourceController {
   #list(call: Call, of: Kept): Answer {
     const page = readPage(call.query, call.range, of.fields, of.kind === 'collection' ? of.filters : []);
     const table = this.#engine.table(of);
-    const matching = page.filters.reduce((records, { name, value }) => records.filter((record) => String(fieldValue(record, name)) === value), table.all());
+    const matching = page.filters.reduce(
+      (records, { name, value }) => records.filter((record) => String(fieldValue(record, name)) === value),
+      table.all(),
+    );
     const { items, range } = slice(sorted(matching, page.sort, fieldValue), page);
     return jsonText(200, `[${items.map((record) => this.#text(of, record)).join(',')}]`, { 'content-range': range });
   }
@@ -156,7 +184,10 @@ export class ResourceController {
   /** The record as JSON text: as it is kept, or put together anew when it shows something of the machine. */
   #text(of: Kept, record: Parameters<NonNullable<Kept['present']>>[0]): string {
     if (of.present === undefined) return this.#engine.table(of).text(record);
-    return sortedJson({ ...answered(of.fields, record), ...of.present(record, this.#engine.glance(of.shows), this.#engine.runs) });
+    return sortedJson({
+      ...answered(of.fields, record),
+      ...of.present(record, this.#engine.glance(of.shows), this.#engine.runs),
+    });
   }
 
   // Records the host owns --------------------------------------------------------------------------------------------
@@ -187,7 +218,10 @@ export class ResourceController {
       return jsonList(items, (item) => of.present(item, scope), { 'content-range': range });
     }
     const records = all.map((item) => of.present(item, scope));
-    const matching = page.filters.reduce((list, { name, value }) => list.filter((record) => String(fieldValue(record, name)) === value), records);
+    const matching = page.filters.reduce(
+      (list, { name, value }) => list.filter((record) => String(fieldValue(record, name)) === value),
+      records,
+    );
     const { items, range } = slice(sorted(matching, page.sort, fieldValue), page);
     return json(200, items, { 'content-range': range });
   }
@@ -199,7 +233,11 @@ export class ResourceController {
     const item = await of.create(sent, this.#scope(call, of), this.#engine.operations(call.context));
     const answer = of.present(item, this.#scope(call, of));
     const key = fieldValue(answer, of.key.name);
-    return json(of.quirks.created ?? 201, answer, typeof key === 'number' ? { location: `${this.#root}/${of.path}/${key}/` } : {});
+    return json(
+      of.quirks.created ?? 201,
+      answer,
+      typeof key === 'number' ? { location: `${this.#root}/${of.path}/${key}/` } : {},
+    );
   }
 
   async #updateHosted(call: Call, of: Hosted): Promise<Answer> {
@@ -213,7 +251,10 @@ export class ResourceController {
 
   async #removeHosted(call: Call, of: Hosted): Promise<Answer> {
     if (of.remove === undefined) throw new Error(`${of.path} cannot be removed`);
-    const item = of.findToRemove === undefined ? this.#item(call, of) : (of.findToRemove(this.#scope(call, of), keyOf(call)) ?? gone(of, keyOf(call)));
+    const item =
+      of.findToRemove === undefined
+        ? this.#item(call, of)
+        : (of.findToRemove(this.#scope(call, of), keyOf(call)) ?? gone(of, keyOf(call)));
     const { sent, issues } = readSent(of.removal ?? {}, of.removal ? call.body({ needed: false }) : {}, 'update');
     throwIssues(issues);
     await of.remove(item, sent, this.#scope(call, of), this.#engine.operations(call.context));
@@ -243,11 +284,33 @@ export class ResourceController {
 
   async #act(call: Call, action: Action): Promise<Answer> {
     const { resource } = call.match.route;
-    const target = action.on === 'resource' ? undefined : resource.kind === 'hosted' ? this.#item(call, resource) : this.#find(call, resource);
-    const { sent, issues } = action.fields ? readSent(action.fields, call.body({ needed: Object.values(action.fields).some((field) => field.required) }), 'create') : noBody;
+    const target =
+      action.on === 'resource'
+        ? undefined
+        : resource.kind === 'hosted'
+          ? this.#item(call, resource)
+          : this.#find(call, resource);
+    const { sent, issues } = action.fields
+      ? readSent(
+          action.fields,
+          call.body({ needed: Object.values(action.fields).some((field) => field.required) }),
+          'create',
+        )
+      : noBody;
     throwIssues(issues, action.fields ?? {}, sent);
-    const items = action.items === undefined ? [] : action.bare ? readBare(action.items, call.body({ needed: false })) : readItems(action.items, call.body({ needed: true }));
-    const result = await action.perform({ target, sent, items, scope: this.#scope(call, resource), operations: this.#engine.operations(call.context) });
+    const items =
+      action.items === undefined
+        ? []
+        : action.bare
+          ? readBare(action.items, call.body({ needed: false }))
+          : readItems(action.items, call.body({ needed: true }));
+    const result = await action.perform({
+      target,
+      sent,
+      items,
+      scope: this.#scope(call, resource),
+      operations: this.#engine.operations(call.context),
+    });
     if (result instanceof ActionAnswer) return json(result.status, result.value);
     if (action.answers === 'nothing') return nothing(action.status);
     return action.answers === 'text' ? sentence(action.status, String(result)) : json(action.status, result);
@@ -257,8 +320,14 @@ export class ResourceController {
 const noBody = readSent({}, {}, 'create');
 
 /** A required field that was not sent is one more issue; for kept records the draft finds it. */
-function throwIssues(issues: Readonly<Record<string, readonly string[]>>, fields: Fields = {}, sent: Readonly<Record<string, unknown>> = {}): void {
-  const absent = Object.entries(fields).filter(([name, field]) => field.required && sent[name] === undefined && issues[name] === undefined);
+function throwIssues(
+  issues: Readonly<Record<string, readonly string[]>>,
+  fields: Fields = {},
+  sent: Readonly<Record<string, unknown>> = {},
+): void {
+  const absent = Object.entries(fields).filter(
+    ([name, field]) => field.required && sent[name] === undefined && issues[name] === undefined,
+  );
   const all = { ...issues, ...Object.fromEntries(absent.map(([name]) => [name, [isRequired]])) };
   if (Object.keys(all).length > 0) throw invalid(all);
 }

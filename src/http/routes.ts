@@ -23,14 +23,19 @@ export function routesOf(resources: readonly Resource[]): readonly Route[] {
   return resources.flatMap((resource) => {
     const record = resource.kind === 'hosted' && resource.key.slashes ? '{key*}' : '{key}';
     const at = (suffix: string, operations: readonly (readonly [Method, Operation])[]): readonly Route[] =>
-      operations.length === 0 ? [] : [{ pattern: `${resource.path}${suffix}`, resource, operations: new Map(operations) }];
-    const verbs = (pairs: readonly (readonly [Method, Verb])[]) => pairs.filter(([, verb]) => resource.verbs.includes(verb)).map(([method, verb]) => [method, { verb }] as const);
+      operations.length === 0
+        ? []
+        : [{ pattern: `${resource.path}${suffix}`, resource, operations: new Map(operations) }];
+    const verbs = (pairs: readonly (readonly [Method, Verb])[]) =>
+      pairs.filter(([, verb]) => resource.verbs.includes(verb)).map(([method, verb]) => [method, { verb }] as const);
     const actionsOn = (on: Action['on'], segment: string) =>
-      resource.actions.filter((one) => one.on === on && one.segment === segment).map((action) => [action.method, { action }] as const);
+      resource.actions
+        .filter((one) => one.on === on && one.segment === segment)
+        .map((action) => [action.method, { action }] as const);
     const segmentsOn = (on: Action['on'], prefix: string) =>
-      [...new Set(resource.actions.filter((one) => one.on === on && one.segment !== '').map(({ segment }) => segment))].flatMap((segment) =>
-        at(`${prefix}/${segment}`, actionsOn(on, segment)),
-      );
+      [
+        ...new Set(resource.actions.filter((one) => one.on === on && one.segment !== '').map(({ segment }) => segment)),
+      ].flatMap((segment) => at(`${prefix}/${segment}`, actionsOn(on, segment)));
     const ofRecord = [['GET', 'read'] as const, ['PUT', 'update'] as const];
     return resource.kind === 'singleton'
       ? // A singleton answers under any id as well (gaps 1.2).
@@ -55,7 +60,10 @@ export function routesOf(resources: readonly Resource[]): readonly Route[] {
 export class Router {
   /** Addresses without names in them, which are always the most particular. */
   readonly #plain = new Map<string, Match>();
-  readonly #routes = new Map<string, { readonly route: Route; readonly shape: RegExp; readonly names: readonly string[] }[]>();
+  readonly #routes = new Map<
+    string,
+    { readonly route: Route; readonly shape: RegExp; readonly names: readonly string[] }[]
+  >();
 
   constructor(routes: readonly Route[]) {
     for (const route of routes.toSorted((a, b) => particularity(b) - particularity(a))) {
@@ -79,7 +87,8 @@ export class Router {
     if (plain !== undefined) return plain;
     for (const { route, shape, names } of this.#routes.get(rootOf(path)) ?? []) {
       const found = shape.exec(path);
-      if (found !== null) return { route, params: Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? ''])) };
+      if (found !== null)
+        return { route, params: Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? ''])) };
     }
     return undefined;
   }
@@ -92,7 +101,9 @@ function rootOf(path: string): string {
 
 /** Literal segments count more than names, and names without slashes more than those with. */
 function particularity({ pattern }: Route): number {
-  return pattern.split('/').reduce((sum, segment) => sum + (segment.endsWith('*}') ? 1 : segment.startsWith('{') ? 10 : 100), 0);
+  return pattern
+    .split('/')
+    .reduce((sum, segment) => sum + (segment.endsWith('*}') ? 1 : segment.startsWith('{') ? 10 : 100), 0);
 }
 
 /** The path as it is looked up: decoded, without repeated, leading and trailing slashes (clients-need H5 to H8). */

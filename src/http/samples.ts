@@ -44,17 +44,25 @@ const usual: readonly Json[] = [
 /** Something that may be sent, for a reader to look at; what a field has unless told, when that says anything. */
 export function sentSample(field: Field): Json {
   const { initial, accepts, schema } = field;
-  const own: readonly unknown[] = [...(isTelling(initial) ? [initial] : []), ...membersOf(accepts), ...numbersOf(schema)];
+  const own: readonly unknown[] = [
+    ...(isTelling(initial) ? [initial] : []),
+    ...membersOf(accepts),
+    ...numbersOf(schema),
+  ];
   const single = own.concat(usual);
   // A list takes a single value too, which would hide that it is one.
-  const candidates = schema['type'] === 'array' ? [...(isTelling(initial) ? [initial] : []), ...single.filter((one) => !Array.isArray(one)).map((one) => [one])] : single;
+  const candidates =
+    schema['type'] === 'array'
+      ? [...(isTelling(initial) ? [initial] : []), ...single.filter((one) => !Array.isArray(one)).map((one) => [one])]
+      : single;
   return candidates.filter(isJson).find((one) => field.read(one).ok && fits(accepts, one)) ?? null;
 }
 
 /** Something that may be answered. */
 export function answeredSample(field: Field): Json {
   const reading = field.read(sentSample(field));
-  if (reading.ok && isJson(reading.value) && reading.value !== null && fits(field.schema, reading.value)) return reading.value;
+  if (reading.ok && isJson(reading.value) && reading.value !== null && fits(field.schema, reading.value))
+    return reading.value;
   return sampleOf(field.schema);
 }
 
@@ -68,7 +76,12 @@ export function sampleOf(schema: JsonObject): Json {
   if (number !== undefined) return number;
   if (kind === 'boolean') return true;
   if (kind === 'array') return isSchema(items) ? [sampleOf(items)] : [];
-  if (kind === 'object') return isSchema(properties) ? Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, isSchema(one) ? sampleOf(one) : null])) : {};
+  if (kind === 'object')
+    return isSchema(properties)
+      ? Object.fromEntries(
+          Object.entries(properties).map(([name, one]) => [name, isSchema(one) ? sampleOf(one) : null]),
+        )
+      : {};
   const among = schema['anyOf'];
   if (Array.isArray(among)) return among.filter(isSchema).map(sampleOf)[0] ?? null;
   return kind === 'null' ? null : 'example';
@@ -86,7 +99,8 @@ function membersOf({ enum: members, anyOf }: JsonObject): readonly Json[] {
 
 function numbersOf(schema: JsonObject): readonly number[] {
   const { type, minimum, anyOf } = schema;
-  if (type === 'integer' || (Array.isArray(type) && type[0] === 'integer')) return [typeof minimum === 'number' ? Math.max(minimum, 1) : 1];
+  if (type === 'integer' || (Array.isArray(type) && type[0] === 'integer'))
+    return [typeof minimum === 'number' ? Math.max(minimum, 1) : 1];
   return Array.isArray(anyOf) ? anyOf.filter(isSchema).flatMap(numbersOf) : [];
 }
 
@@ -95,7 +109,13 @@ function fits({ type, anyOf, enum: members, pattern }: JsonObject, value: Json):
   if (Array.isArray(members)) return members.includes(value);
   if (Array.isArray(anyOf)) return anyOf.some((one) => isSchema(one) && fits(one, value));
   if (typeof value === 'string' && typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value)) return false;
-  const kind = Array.isArray(value) ? 'array' : value === null ? 'null' : Number.isInteger(value) ? 'integer' : typeof value;
+  const kind = Array.isArray(value)
+    ? 'array'
+    : value === null
+      ? 'null'
+      : Number.isInteger(value)
+        ? 'integer'
+        : typeof value;
   const wanted = Array.isArray(type) ? type : [type];
   return type === undefined || wanted.includes(kind) || (kind === 'integer' && wanted.includes('number'));
 }

@@ -71,7 +71,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const answers = new WeakMap<IncomingMessage, ServerResponse>();
   const app = fastify({
     requestTimeout: limits.requestTime,
-    http: { headersTimeout: Math.min(limits.requestTime, 30_000), connectionsCheckingInterval: Math.min(limits.requestTime, 5000) },
+    http: {
+      headersTimeout: Math.min(limits.requestTime, 30_000),
+      connectionsCheckingInterval: Math.min(limits.requestTime, 5000),
+    },
     clientErrorHandler: answerMalformed,
     // A client that sends headers and then nothing must not keep a stop waiting.
     forceCloseConnections: 'idle',
@@ -91,7 +94,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const { raw } = request;
     shown.set(raw.socket, performance.now());
     // What was answered before its body had come: the rest is read and thrown away, but not for long.
-    if (!raw.complete && raw.socket instanceof Socket) setTimeout(() => raw.complete || raw.socket.destroy(), limits.restTime).unref();
+    if (!raw.complete && raw.socket instanceof Socket)
+      setTimeout(() => raw.complete || raw.socket.destroy(), limits.restTime).unref();
     done();
   });
 
@@ -101,15 +105,20 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     reply.header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');
     const { raw } = request;
-    if (connections.isRefused(raw.socket)) return write(reply, json(503, { error: 'Too many connections.' }, { 'retry-after': '5', connection: 'close' }));
+    if (connections.isRefused(raw.socket))
+      return write(reply, json(503, { error: 'Too many connections.' }, { 'retry-after': '5', connection: 'close' }));
     const wrongHost = hosts.problem(raw.headers.host);
     if (wrongHost !== undefined) return write(reply, json(421, { error: wrongHost }));
-    const crossSite = isFromBrowser(request) && changes(request) ? crossSiteProblem(raw.headers, raw.socket instanceof TLSSocket, names.further) : undefined;
+    const crossSite =
+      isFromBrowser(request) && changes(request)
+        ? crossSiteProblem(raw.headers, raw.socket instanceof TLSSocket, names.further)
+        : undefined;
     if (crossSite !== undefined) return write(reply, json(403, { error: crossSite }));
     const pass = (admitted: Principal | Refusal) => {
       if (!('name' in admitted)) return write(reply, refusal(request, admitted));
       request.principal = admitted;
-      if (raw.headers['content-length'] !== undefined || raw.headers['transfer-encoding'] !== undefined) answers.set(raw, reply.raw);
+      if (raw.headers['content-length'] !== undefined || raw.headers['transfer-encoding'] !== undefined)
+        answers.set(raw, reply.raw);
       connections.proven(raw.socket);
       engine.heard(clientConnectionOf(request), shown.get(raw.socket) ?? 0);
       done();
@@ -134,11 +143,16 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const documentation = (name: string, reply: FastifyReply) => {
     const page = documentationPage(name);
     if (page === undefined) return write(reply, sentence(404, 'Not found'));
-    return reply.headers({ 'content-security-policy': contentPolicy, 'referrer-policy': 'no-referrer' }).type(page.type).send(page.content);
+    return reply
+      .headers({ 'content-security-policy': contentPolicy, 'referrer-policy': 'no-referrer' })
+      .type(page.type)
+      .send(page.content);
   };
   app.get('/docs', (_request, reply) => documentation('', reply));
   app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'], reply));
-  app.all(`${beyond}/*`, (request, reply) => answering(request, reply, () => heldBeyond(request) ?? management.answer(request, reply, request.principal)));
+  app.all(`${beyond}/*`, (request, reply) =>
+    answering(request, reply, () => heldBeyond(request) ?? management.answer(request, reply, request.principal)),
+  );
 
   // The address that debug archives are fetched from, beside the interface (gaps 16).
   app.get('/system/debug/download/', async (request, reply) => {
@@ -147,11 +161,15 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const now = Date.now();
     const archive = await debugArchive(engine, { actor: request.principal.name, request: request.id }, now);
     const name = `debug-${new Date(now).toISOString().slice(0, 10)}.tar.gz`;
-    return reply.header('content-type', 'application/gzip').header('content-disposition', `attachment; filename="${name}"`).send(archive);
+    return reply
+      .header('content-type', 'application/gzip')
+      .header('content-disposition', `attachment; filename="${name}"`)
+      .send(archive);
   });
 
   // A dry run: the body names the request that would be sent.
-  const planned = (request: FastifyRequest, reply: FastifyReply) => answering(request, reply, () => heldChange(engine) ?? controller.plan(plannedCall(request, router)));
+  const planned = (request: FastifyRequest, reply: FastifyReply) =>
+    answering(request, reply, () => heldChange(engine) ?? controller.plan(plannedCall(request, router)));
   for (const path of [`${beyond}/plan`, `${beyond}/plan/`]) app.post(path, planned);
 
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
@@ -162,14 +180,21 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     if (match === undefined) return write(reply, sentence(404, 'Not found'));
     const method = methodOf(request);
     const operation = method && match.route.operations.get(method);
-    if (operation === undefined) return write(reply, request.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
-    return answering(request, reply, () => held(match, operation) ?? controller.perform(callOf(request, match, operation, query)), { match, operation });
+    if (operation === undefined)
+      return write(reply, request.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
+    return answering(
+      request,
+      reply,
+      () => held(match, operation) ?? controller.perform(callOf(request, match, operation, query)),
+      { match, operation },
+    );
   };
   app.all('/*', documented);
 
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof AnswerError) return write(reply, error.answer);
-    const status = error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
+    const status =
+      error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
     if (status < 500) return write(reply, json(status, { error: messageOf(error) }));
     return unexpected(request, reply, error);
   });
@@ -182,16 +207,25 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
   /** The answer to a request of the document that has to wait for the end of the start. */
   function held({ route }: Match, operation: Operation): Answer | undefined {
-    return 'verb' in operation && (operation.verb === 'list' || operation.verb === 'read') ? heldRead(engine, route.resource) : heldChange(engine);
+    return 'verb' in operation && (operation.verb === 'list' || operation.verb === 'read')
+      ? heldRead(engine, route.resource)
+      : heldChange(engine);
   }
 
   /** The same for what is offered beyond it. Drift is only known once the machine has been brought to the configuration. */
   function heldBeyond(request: FastifyRequest): Answer | undefined {
-    return request.method === 'GET' && !split(request.url).path.startsWith(`${beyond}/drift`) ? undefined : heldChange(engine);
+    return request.method === 'GET' && !split(request.url).path.startsWith(`${beyond}/drift`)
+      ? undefined
+      : heldChange(engine);
   }
 
   /** Carries out a request and says how it went, also when it went wrong. What is at hand is answered in the same turn. */
-  function answering(request: FastifyRequest, reply: FastifyReply, perform: () => Answer | Promise<Answer>, place?: Place): void | Promise<void> {
+  function answering(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    perform: () => Answer | Promise<Answer>,
+    place?: Place,
+  ): void | Promise<void> {
     const failed = (error: unknown) => {
       if (error instanceof AnswerError) return write(reply, error.answer);
       if (error instanceof QueryError) return write(reply, json(400, { error: error.message }));
@@ -199,13 +233,24 @@ export function buildServer(parts: ServerParts): FastifyInstance {
         method: request.method,
         operation: place?.operation,
         invalid: invalidStatus(place),
-        byPath: place?.match.route.resource.kind === 'hosted' && (place.match.route.resource.key.slashes || place.match.route.resource.quirks.missing === 'told'),
-        fault: place && ('action' in place.operation ? place.operation.action.fault : place.match.route.resource.quirks.fault),
-        issueNames: place && ('action' in place.operation ? place.operation.action.issueNames : place.match.route.resource.quirks.issueNames),
+        byPath:
+          place?.match.route.resource.kind === 'hosted' &&
+          (place.match.route.resource.key.slashes || place.match.route.resource.quirks.missing === 'told'),
+        fault:
+          place &&
+          ('action' in place.operation ? place.operation.action.fault : place.match.route.resource.quirks.fault),
+        issueNames:
+          place &&
+          ('action' in place.operation
+            ? place.operation.action.issueNames
+            : place.match.route.resource.quirks.issueNames),
       });
       if (known === undefined) return unexpected(request, reply, error);
       if (error instanceof Fault && error.kind !== 'missing')
-        log.debug({ request: request.id, error: error.message }, `${request.method} ${split(request.url).path}: ${known.status}`);
+        log.debug(
+          { request: request.id, error: error.message },
+          `${request.method} ${split(request.url).path}: ${known.status}`,
+        );
       write(reply, known);
     };
     try {
@@ -233,7 +278,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   /** What nobody foresaw: the log has all of it, the client the number to find it by. */
   function unexpected(request: FastifyRequest, reply: FastifyReply, error: unknown) {
     log.error({ request: request.id, err: error }, `unexpected, at ${request.method} ${split(request.url).path}`);
-    return write(reply, json(500, { error_message: `Something unexpected happened; the log has it under ${request.id}.` }));
+    return write(
+      reply,
+      json(500, { error_message: `Something unexpected happened; the log has it under ${request.id}.` }),
+    );
   }
 
   return app;
@@ -252,7 +300,12 @@ function callOf(request: FastifyRequest, match: Match, operation: Operation, que
     query,
     range: request.headers.range,
     body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
-    context: { actor: request.principal.name, request: request.id, connection: clientConnectionOf(request), ...confirmIn(query) },
+    context: {
+      actor: request.principal.name,
+      request: request.id,
+      connection: clientConnectionOf(request),
+      ...confirmIn(query),
+    },
   };
 }
 
@@ -260,7 +313,8 @@ function callOf(request: FastifyRequest, match: Match, operation: Operation, que
 function confirmIn(query: string): { readonly confirmWithin?: number } {
   const value = new URLSearchParams(query).get('confirm_within');
   if (value === null || value === '') return {};
-  if (!/^\d{1,4}$/.test(value) || Number(value) > longestConfirm) throw new AnswerError(json(400, { error: `confirm_within is a number of seconds from 0 to ${longestConfirm}.` }));
+  if (!/^\d{1,4}$/.test(value) || Number(value) > longestConfirm)
+    throw new AnswerError(json(400, { error: `confirm_within is a number of seconds from 0 to ${longestConfirm}.` }));
   return { confirmWithin: Number(value) };
 }
 
@@ -270,8 +324,16 @@ function plannedCall(request: FastifyRequest, router: Router): Call {
   const { method, path, body } = isObject(planned) ? planned : {};
   const match = typeof path === 'string' ? router.match(plainPath(path) ?? '') : undefined;
   const operation = [...(match?.route.operations ?? [])].find(([one]) => one === method)?.[1];
-  if (match === undefined || operation === undefined || method === 'GET') throw refused('A plan needs the method and the path of a request that changes something, and its body.');
-  return { match, operation, query: '', range: undefined, body: () => body ?? {}, context: { actor: request.principal.name, request: request.id } };
+  if (match === undefined || operation === undefined || method === 'GET')
+    throw refused('A plan needs the method and the path of a request that changes something, and its body.');
+  return {
+    match,
+    operation,
+    query: '',
+    range: undefined,
+    body: () => body ?? {},
+    context: { actor: request.principal.name, request: request.id },
+  };
 }
 
 /** Browsers send at least one of these with whatever a page makes them send, but for reading. */
@@ -280,9 +342,17 @@ function isFromBrowser({ headers }: FastifyRequest): boolean {
 }
 
 function refusal(request: FastifyRequest, { retryAfter }: Refusal): Answer {
-  if (retryAfter !== undefined) return json(429, { error: `Too many logins: send this request again in ${retryAfter} s.` }, { 'retry-after': String(retryAfter) });
+  if (retryAfter !== undefined)
+    return json(
+      429,
+      { error: `Too many logins: send this request again in ${retryAfter} s.` },
+      { 'retry-after': String(retryAfter) },
+    );
   // A page that asks by script handles the refusal itself and wants no browser prompt (gaps 1.1).
-  return nothing(401, request.headers['x-requested-from'] === 'WebUI' ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' });
+  return nothing(
+    401,
+    request.headers['x-requested-from'] === 'WebUI' ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' },
+  );
 }
 
 /** Answers what is no HTTP, or did not come to its end in time. */
@@ -310,7 +380,8 @@ function answerMalformed(error: Error & { readonly code?: string }, socket: Sock
 function write(reply: FastifyReply, { status, headers, type, body, pieces }: Answer): void {
   reply.code(status);
   if (headers !== undefined) reply.headers(headers);
-  if (pieces !== undefined && type !== undefined) reply.header('vary', 'Accept').header('content-type', type).send(Readable.from(pieces));
+  if (pieces !== undefined && type !== undefined)
+    reply.header('vary', 'Accept').header('content-type', type).send(Readable.from(pieces));
   else if (body === undefined || type === undefined) reply.send();
   else reply.header('vary', 'Accept').header('content-type', type).serializer(asItIs).send(body);
 }
@@ -348,13 +419,22 @@ function allowed(match: Match): Answer {
 function invalidStatus(place: Place | undefined): 400 | 409 {
   if (place === undefined) return 400;
   // What a record in use is not removed for is told in fields, but as a failure (gaps 7.5).
-  if ('verb' in place.operation && place.operation.verb === 'remove' && place.match.route.resource.kind === 'collection') return 400;
-  return 'action' in place.operation ? place.operation.action.invalid : (place.match.route.resource.quirks.invalid ?? 409);
+  if (
+    'verb' in place.operation &&
+    place.operation.verb === 'remove' &&
+    place.match.route.resource.kind === 'collection'
+  )
+    return 400;
+  return 'action' in place.operation
+    ? place.operation.action.invalid
+    : (place.match.route.resource.quirks.invalid ?? 409);
 }
 
 /** All resources with their addresses (gaps 1.2). */
 function index(engine: Engine): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    engine.resources.filter(({ path, verbs }) => verbs.length > 0 && !path.includes('{')).map(({ path }) => [path, { list_endpoint: `${root}/${path}/`, schema: '/openapi.json' }]),
+    engine.resources
+      .filter(({ path, verbs }) => verbs.length > 0 && !path.includes('{'))
+      .map(({ path }) => [path, { list_endpoint: `${root}/${path}/`, schema: '/openapi.json' }]),
   );
 }

@@ -19,7 +19,9 @@ export function readiness({ startup, isDegraded, obstacle }: Engine): Answer {
  * whether the change was made.
  */
 export function heldChange(engine: Engine): Answer | undefined {
-  return engine.startup.holdsChanges ? starting(engine, 'Nothing was changed. Send the request again in a few seconds.') : undefined;
+  return engine.startup.holdsChanges
+    ? starting(engine, 'Nothing was changed. Send the request again in a few seconds.')
+    : undefined;
 }
 
 /**
@@ -31,7 +33,9 @@ export function heldRead(engine: Engine, resource: Resource): Answer | undefined
   if (!startup.holdsChanges) return undefined;
   const awaitsFirst = resource.kind !== 'hosted' && startup.phase === 'loading' && engine.table(resource).lastId === 0;
   const unseen = resource.shows.some((topic) => !startup.hasSeen(topic));
-  return awaitsFirst || unseen ? starting(engine, 'This is not known yet. Send the request again in a few seconds.') : undefined;
+  return awaitsFirst || unseen
+    ? starting(engine, 'This is not known yet. Send the request again in a few seconds.')
+    : undefined;
 }
 
 function starting({ startup }: Engine, sentence: string): Answer {

@@ -6,7 +6,10 @@ export const longestCronCommand = 998;
  * vanishes. The redirection comes first, by `exec`: so it holds for all of the command, which needs no further quotes
  * and may be anything that a shell reads on one line.
  */
-export function cronTableCommand(command: string, dropped: { readonly stdout: boolean; readonly stderr: boolean }): string {
+export function cronTableCommand(
+  command: string,
+  dropped: { readonly stdout: boolean; readonly stderr: boolean },
+): string {
   const outputs = dropped.stdout ? '>/dev/null 2>&1' : dropped.stderr ? '2>/dev/null' : '2>&1';
   return `exec ${outputs}; ${command.replaceAll(/[\\%]/g, '\\$&')}`;
 }

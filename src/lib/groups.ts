@@ -15,7 +15,10 @@ export function differing<T>(before: Groups<T>, after: Groups<T>): readonly T[] 
 }
 
 /** What is in one list and not in the other, each value once at most. Lists that are alike at both ends are quickly compared, however long they are. */
-export function changesBetween<T>(before: readonly T[], after: readonly T[]): { readonly gone: readonly T[]; readonly come: readonly T[] } {
+export function changesBetween<T>(
+  before: readonly T[],
+  after: readonly T[],
+): { readonly gone: readonly T[]; readonly come: readonly T[] } {
   const shorter = Math.min(before.length, after.length);
   let head = 0;
   while (head < shorter && before[head] === after[head]) head += 1;

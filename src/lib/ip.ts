@@ -53,7 +53,9 @@ export function isLinkLocal({ family, value }: Ip): boolean {
 export function showIp({ family, value }: Ip): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
   const groups = Array.from({ length: 8 }, (_, place) => ((value >> BigInt(112 - 16 * place)) & 0xffffn).toString(16));
-  const zeros = [...groups.join(':').matchAll(/(?<=^|:)0(?::0)+(?=:|$)/g)].map(([row]) => row).toSorted((a, b) => b.length - a.length)[0];
+  const zeros = [...groups.join(':').matchAll(/(?<=^|:)0(?::0)+(?=:|$)/g)]
+    .map(([row]) => row)
+    .toSorted((a, b) => b.length - a.length)[0];
   const text = groups.join(':');
   if (zeros === undefined) return text;
   const at = text.search(new RegExp(`(?<=^|:)${zeros}(?=:|$)`));

@@ -25,14 +25,24 @@ export function md4(message: Uint8Array): Uint8Array {
 const at = (numbers: Uint32Array, index: number): number => numbers[index] ?? 0;
 
 const rounds = [
-  { mix: (x: number, y: number, z: number) => (x & y) | (~x & z), constant: 0, order: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], shifts: [3, 7, 11, 19] },
+  {
+    mix: (x: number, y: number, z: number) => (x & y) | (~x & z),
+    constant: 0,
+    order: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+    shifts: [3, 7, 11, 19],
+  },
   {
     mix: (x: number, y: number, z: number) => (x & y) | (x & z) | (y & z),
     constant: 0x5a827999,
     order: [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15],
     shifts: [3, 5, 9, 13],
   },
-  { mix: (x: number, y: number, z: number) => x ^ y ^ z, constant: 0x6ed9eba1, order: [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15], shifts: [3, 9, 11, 15] },
+  {
+    mix: (x: number, y: number, z: number) => x ^ y ^ z,
+    constant: 0x6ed9eba1,
+    order: [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15],
+    shifts: [3, 9, 11, 15],
+  },
 ] as const;
 
 /** The NT hash of a password: MD4 of its UTF-16 text, low byte first, as 32 upper-case hex digits. */

@@ -11,7 +11,8 @@ export function tar(files: ReadonlyMap<string, string>, seconds: number): Buffer
 
 function header(name: string, size: number, seconds: number): Buffer {
   const head = Buffer.alloc(block);
-  const octal = (value: number, at: number, length: number) => void head.write(value.toString(8).padStart(length - 1, '0'), at, 'ascii');
+  const octal = (value: number, at: number, length: number) =>
+    void head.write(value.toString(8).padStart(length - 1, '0'), at, 'ascii');
   if (Buffer.byteLength(name) > 100) throw new TypeError(`${name} is too long a name for an archive`);
   head.write(name, 0);
   octal(0o600, 100, 8);
@@ -63,7 +64,13 @@ export function untar(archive: Buffer): readonly TarEntry[] | undefined {
     else if (type !== 'x' && type !== 'g') {
       const before = head.toString('latin1', 262, 263) === '\0' ? textAt(345, 155) : '';
       const name = long ?? (before === '' ? textAt(0, 100) : `${before}/${textAt(0, 100)}`);
-      entries.push({ name, kind: kinds[type] ?? 'other', mode: numberAt(100, 8) & 0o777, content, target: textAt(157, 100) });
+      entries.push({
+        name,
+        kind: kinds[type] ?? 'other',
+        mode: numberAt(100, 8) & 0o777,
+        content,
+        target: textAt(157, 100),
+      });
       long = undefined;
     }
   }

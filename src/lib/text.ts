@@ -12,7 +12,12 @@ export function strayCharacter(text: string, options: { multiline?: boolean } = 
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
     if (options.multiline === true && (code === 0x0a || code === 0x09)) continue;
-    const stray = code < 0x20 || (code >= 0x7f && code < 0xa0) || code === 0x2028 || code === 0x2029 || (code >= 0xd800 && code < 0xe000);
+    const stray =
+      code < 0x20 ||
+      (code >= 0x7f && code < 0xa0) ||
+      code === 0x2028 ||
+      code === 0x2029 ||
+      (code >= 0xd800 && code < 0xe000);
     if (stray) return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
   }
   return undefined;

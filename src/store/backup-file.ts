@@ -21,7 +21,9 @@ const cost = { log: 16, r: 8, p: 1 };
 async function sealBy(passphrase: string, salt: Buffer): Promise<Seal> {
   const { log, r, p } = cost;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  scrypt(passphrase, salt, 32, { N: 2 ** log, r, p, maxmem: 2 ** (log + 11) }, (error, key) => (error === null ? resolve(key) : reject(error)));
+  scrypt(passphrase, salt, 32, { N: 2 ** log, r, p, maxmem: 2 ** (log + 11) }, (error, key) =>
+    error === null ? resolve(key) : reject(error),
+  );
   return new Seal(await promise);
 }
 
@@ -55,7 +57,9 @@ export function writeBackup(
     version,
     made: at,
     secrets: sealed === undefined ? null : { salt: sealed.salt.toString('base64') },
-    resources: Object.fromEntries([...configuration].map(([{ path, fields }, records]) => [path, records.map((record) => bodyOf(fields, record))])),
+    resources: Object.fromEntries(
+      [...configuration].map(([{ path, fields }, records]) => [path, records.map((record) => bodyOf(fields, record))]),
+    ),
   };
   return { ...file, digest: digestOf(file) };
 }
@@ -71,15 +75,24 @@ interface ReadingOptions {
 }
 
 /** Reads a file that may be anything. Each problem is told by the record that has it. */
-export async function readBackup(file: unknown, { resources, passphrase, trusted = false }: ReadingOptions): Promise<Reading> {
+export async function readBackup(
+  file: unknown,
+  { resources, passphrase, trusted = false }: ReadingOptions,
+): Promise<Reading> {
   const { holdfast_backup: made, digest, ...rest } = isObject(file) ? file : {};
   if (typeof made !== 'number') throw wrongFile('This is no backup of a configuration of Holdfast.');
-  if (made > format) throw wrongFile(`A newer Holdfast wrote this backup (version ${made} of its format; this one knows ${format}).`);
-  if (digest !== digestOf({ holdfast_backup: made, ...rest })) throw wrongFile('The backup is damaged, or was changed since it was made: its digest is not that of what it holds.');
+  if (made > format)
+    throw wrongFile(`A newer Holdfast wrote this backup (version ${made} of its format; this one knows ${format}).`);
+  if (digest !== digestOf({ holdfast_backup: made, ...rest }))
+    throw wrongFile(
+      'The backup is damaged, or was changed since it was made: its digest is not that of what it holds.',
+    );
   const seal = await sealOf(rest['secrets'], passphrase);
   const bodies = isObject(rest['resources']) ? rest['resources'] : {};
   const issues = new IssueList();
-  for (const path of Object.keys(bodies)) if (!resources.some((resource) => resource.path === path)) issues.add(path, 'This Holdfast has nothing of this name.');
+  for (const path of Object.keys(bodies))
+    if (!resources.some((resource) => resource.path === path))
+      issues.add(path, 'This Holdfast has nothing of this name.');
   const found = new Map<Kept, readonly Partly[]>();
   for (const resource of resources) {
     const list = bodies[resource.path];
@@ -97,7 +110,12 @@ export async function readBackup(file: unknown, { resources, passphrase, trusted
       if (partly === undefined) return [resource, fresh.get(resource) ?? []];
       const there = new Map((current.get(resource) ?? []).map((record) => [record.id, record]));
       const first = new Map((fresh.get(resource) ?? []).map((record) => [record.id, record]));
-      return [resource, partly.flatMap((one) => completed(resource, one, { now: there.get(one.id), first: first.get(one.id) }, lacking))];
+      return [
+        resource,
+        partly.flatMap((one) =>
+          completed(resource, one, { now: there.get(one.id), first: first.get(one.id) }, lacking),
+        ),
+      ];
     });
     lacking.throwIfAny();
     return new Map(whole);
@@ -117,9 +135,18 @@ interface Partly {
 function readRecords(resource: Kept, list: unknown, seal: Seal | undefined, issues: IssueList): readonly Partly[] {
   const records = Array.isArray(list) ? list.filter(isObject) : [];
   const ids = records.map(({ id }) => id);
-  const isWhole = Array.isArray(list) && records.length === list.length && ids.every((id) => Number.isSafeInteger(id) && Number(id) > 0) && new Set(ids).size === ids.length;
+  const isWhole =
+    Array.isArray(list) &&
+    records.length === list.length &&
+    ids.every((id) => Number.isSafeInteger(id) && Number(id) > 0) &&
+    new Set(ids).size === ids.length;
   if (!isWhole || (resource.kind === 'singleton' && !(ids.length === 1 && ids[0] === 1))) {
-    issues.add(resource.path, resource.kind === 'singleton' ? 'One record with the id 1 is wanted.' : 'A list of records is wanted, each with an id of its own.');
+    issues.add(
+      resource.path,
+      resource.kind === 'singleton'
+        ? 'One record with the id 1 is wanted.'
+        : 'A list of records is wanted, each with an id of its own.',
+    );
     return [];
   }
   return records.map((record) => readRecord(resource, record, seal, issues));
@@ -131,7 +158,8 @@ function readRecord({ path, fields }: Kept, body: Members, seal: Seal | undefine
   const values: Record<string, unknown> = { id };
   const missing: string[] = [];
   const doubtful: Partly['doubtful'][number][] = [];
-  for (const name of Object.keys(body)) if (name !== 'id' && !isKeptName(fields, name)) tell(name, 'This Holdfast has no field of this name.');
+  for (const name of Object.keys(body))
+    if (name !== 'id' && !isKeptName(fields, name)) tell(name, 'This Holdfast has no field of this name.');
   for (const [name, field] of Object.entries(fields)) {
     if (!isKept(field)) continue;
     const value = opened(field, body[name], seal);
@@ -180,16 +208,24 @@ function completed(
 ): readonly RecordOf<Fields>[] {
   const { fields, path } = resource;
   for (const { name, wrong } of doubtful) {
-    if (![now, first].some((one) => one !== undefined && isDeepStrictEqual(fieldValue(one, name), values[name]))) issues.add(`${path}/${id}`, `${name}: ${wrong}`);
+    if (![now, first].some((one) => one !== undefined && isDeepStrictEqual(fieldValue(one, name), values[name])))
+      issues.add(`${path}/${id}`, `${name}: ${wrong}`);
   }
   const filledIn = Object.entries(fields).flatMap(([name, field]) => (field.use === 'readOnly' ? [name] : []));
-  const names = [...(resource.kind === 'singleton' ? [] : (resource.unique[0]?.fields ?? resource.order)), ...filledIn.filter((name) => !missing.includes(name))];
+  const names = [
+    ...(resource.kind === 'singleton' ? [] : (resource.unique[0]?.fields ?? resource.order)),
+    ...filledIn.filter((name) => !missing.includes(name)),
+  ];
   const isSame = now !== undefined && names.every((name) => isDeepStrictEqual(fieldValue(now, name), values[name]));
   const record: Record<string, unknown> = { ...values };
   for (const name of missing) {
     const field = fields[name];
     if (isSame) record[name] = fieldValue(now, name);
-    else if (field?.required) issues.add(`${path}/${id}`, `${name}: It is a secret, which this backup does not have. Take one that was made with a passphrase.`);
+    else if (field?.required)
+      issues.add(
+        `${path}/${id}`,
+        `${name}: It is a secret, which this backup does not have. Take one that was made with a passphrase.`,
+      );
     else record[name] = field?.initial ?? null;
   }
   // Keys of the machine itself, of which the file has only the public halves, stay together.
@@ -200,7 +236,10 @@ function completed(
 
 async function sealOf(secrets: unknown, passphrase: string | undefined): Promise<Seal | undefined> {
   if (!isObject(secrets)) return undefined;
-  if (passphrase === undefined) throw invalid({ passphrase: ['The secrets of this backup are sealed: the passphrase is wanted that it was made with.'] });
+  if (passphrase === undefined)
+    throw invalid({
+      passphrase: ['The secrets of this backup are sealed: the passphrase is wanted that it was made with.'],
+    });
   return sealBy(passphrase, Buffer.from(String(secrets['salt']), 'base64'));
 }
 

@@ -12,19 +12,30 @@ import { newBackupSeal, readBackup, writeBackup } from './backup-file.ts';
 
 const passphrase = inputOnly(
   secret(
-    refine(text({ description: 'What seals the secrets of the file.', max: 256, untrimmed: true }), (value) => (value.length < 8 ? 'It has at least 8 characters.' : undefined)),
+    refine(text({ description: 'What seals the secrets of the file.', max: 256, untrimmed: true }), (value) =>
+      value.length < 8 ? 'It has at least 8 characters.' : undefined,
+    ),
   ),
 );
 
 const backupFields = { passphrase };
 
-const restoreFields = { passphrase, backup: inputOnly(integer({ description: 'Number of a backup that was made by itself, in place of a file.', min: 1 })) };
+const restoreFields = {
+  passphrase,
+  backup: inputOnly(
+    integer({ description: 'Number of a backup that was made by itself, in place of a file.', min: 1 }),
+  ),
+};
 
 /** The configuration as one file; with its secrets when there is a passphrase to seal them by. */
 export async function backUp(engine: Engine, body: unknown): Promise<unknown> {
   const sent = readBody(backupFields, body);
   const sealed = sent.passphrase === undefined ? undefined : await newBackupSeal(sent.passphrase);
-  return writeBackup(engine.configuration, { version: engine.version, at: new Date(engine.now()).toISOString(), sealed });
+  return writeBackup(engine.configuration, {
+    version: engine.version,
+    at: new Date(engine.now()).toISOString(),
+    sealed,
+  });
 }
 
 /** The backups that were made by themselves, each before a change of the whole configuration. */
@@ -36,9 +47,13 @@ export async function listBackups(engine: Engine): Promise<readonly Backup[]> {
 export async function restore(engine: Engine, body: unknown, context: RequestContext): Promise<unknown> {
   const sent = readBody(restoreFields, body);
   const file = isObject(body) ? body['file'] : undefined;
-  if ((file === undefined) === (sent.backup === undefined)) throw invalid({ file: ['A backup is wanted: either its file, or as backup the number of one of config/backups.'] });
+  if ((file === undefined) === (sent.backup === undefined))
+    throw invalid({ file: ['A backup is wanted: either its file, or as backup the number of one of config/backups.'] });
   if (sent.backup === undefined) {
-    const reading = await readBackup(file, { resources: [...engine.configuration.keys()], passphrase: sent.passphrase });
+    const reading = await readBackup(file, {
+      resources: [...engine.configuration.keys()],
+      passphrase: sent.passphrase,
+    });
     const made = isObject(file) ? quote(file['made']) : '';
     await engine.exchange(`restore the configuration of ${made}`, context, reading);
   } else {

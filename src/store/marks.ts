@@ -10,7 +10,19 @@
  * - The machine's own mark lies outside the state folder and stays when that is lost.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject } from '../lib/json.ts';
 
@@ -36,7 +48,8 @@ export function digestOfRevision(row: Readonly<Record<string, unknown>>): string
 /** Undefined when there is none; a file that cannot be understood is none, for the next one replaces it. */
 export function readMark(folder: string): RevisionMark | undefined {
   const value = readJson(markFile(folder));
-  if (!isObject(value) || typeof value['revision'] !== 'number' || typeof value['digest'] !== 'string') return undefined;
+  if (!isObject(value) || typeof value['revision'] !== 'number' || typeof value['digest'] !== 'string')
+    return undefined;
   return { revision: value['revision'], digest: value['digest'] };
 }
 

@@ -5,7 +5,18 @@ import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
-import { databaseFile, digestOfRevision, keyFile, markFile, type RevisionMark, readMachineMark, readMark, replaceDurably, startingFile, syncFolder } from './marks.ts';
+import {
+  databaseFile,
+  digestOfRevision,
+  keyFile,
+  markFile,
+  type RevisionMark,
+  readMachineMark,
+  readMark,
+  replaceDurably,
+  startingFile,
+  syncFolder,
+} from './marks.ts';
 import { migrations } from './migrations.ts';
 import { type Lack, lackOf } from './reserve.ts';
 import { Seal } from './seal.ts';
@@ -63,7 +74,11 @@ function openCopy(folder: string, options: OpenOptions, lack: Lack | undefined):
   }
 }
 
-function openFile(file: string, folder: string, { accepts, onlyLooks }: OpenOptions): Pick<Opened, 'database' | 'seal'> {
+function openFile(
+  file: string,
+  folder: string,
+  { accepts, onlyLooks }: OpenOptions,
+): Pick<Opened, 'database' | 'seal'> {
   const database = openDatabase(file);
   try {
     // Before anything is written.
@@ -105,7 +120,10 @@ function copyOf(file: string): string {
 function sealOf(database: Database.Database, folder: string, onlyLooks: boolean): Seal {
   const key = keyFile(folder);
   if (existsSync(key)) return Seal.at(key);
-  if (hasRecords(database)) throw new StoreError(`${key} is missing, and without it the secrets beside it cannot be read. Restore it, or see: ${wayOut}.`);
+  if (hasRecords(database))
+    throw new StoreError(
+      `${key} is missing, and without it the secrets beside it cannot be read. Restore it, or see: ${wayOut}.`,
+    );
   if (onlyLooks) return new Seal(Buffer.alloc(32));
   replaceDurably(startingFile(folder), '');
   const seal = Seal.at(key);
@@ -150,7 +168,10 @@ export function mustBeUnused(folder: string): void {
 }
 
 function isLocked(error: unknown): boolean {
-  return error instanceof Database.SqliteError && (error.code.startsWith('SQLITE_BUSY') || error.code.startsWith('SQLITE_LOCKED'));
+  return (
+    error instanceof Database.SqliteError &&
+    (error.code.startsWith('SQLITE_BUSY') || error.code.startsWith('SQLITE_LOCKED'))
+  );
 }
 
 function inUse(file: string): StoreError {
@@ -172,7 +193,10 @@ export function refuseLost(folder: string, machineMark: string | undefined): voi
     : existsSync(markFile(folder))
       ? `${markFile(folder)} shows that there was a configuration`
       : machine && `${machineMark} shows that this machine was configured from ${machine.state}`;
-  if (sign !== undefined) throw new StoreError(`${state}, and ${sign}. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`);
+  if (sign !== undefined)
+    throw new StoreError(
+      `${state}, and ${sign}. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`,
+    );
 }
 
 /** Refuses a database that has lost revisions, or all records. */
@@ -180,7 +204,9 @@ function refuseBehind(database: Database.Database, folder: string): void {
   const file = databaseFile(folder);
   if (!hasRecords(database)) {
     if (!existsSync(keyFile(folder)) || existsSync(startingFile(folder))) return;
-    throw new StoreError(`${file} has no records, though there was a configuration. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`);
+    throw new StoreError(
+      `${file} has no records, though there was a configuration. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`,
+    );
   }
   const mark = readMark(folder);
   if (mark === undefined) return;
@@ -206,7 +232,10 @@ function openDatabase(file: string): Database.Database {
     // In KiB. Records are read once, at start; what is left is a few pages for each change.
     database.pragma('cache_size = -2000');
     const verdict = database.pragma('quick_check(1)', { simple: true });
-    if (verdict !== 'ok') throw new StoreError(`${file} is damaged: ${String(verdict).replaceAll(/\s+/g, ' ')}. Holdfast does not replace it; to restore a backup: ${wayOut}.`);
+    if (verdict !== 'ok')
+      throw new StoreError(
+        `${file} is damaged: ${String(verdict).replaceAll(/\s+/g, ' ')}. Holdfast does not replace it; to restore a backup: ${wayOut}.`,
+      );
     return database;
   } catch (error) {
     database.close();
@@ -214,7 +243,9 @@ function openDatabase(file: string): Database.Database {
     const code = error instanceof Database.SqliteError ? error.code : '';
     if (isLocked(error)) throw inUse(file);
     if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
-      throw new StoreError(`${file} is damaged: ${messageOf(error)}. Holdfast does not replace it; to restore a backup: ${wayOut}.`);
+      throw new StoreError(
+        `${file} is damaged: ${messageOf(error)}. Holdfast does not replace it; to restore a backup: ${wayOut}.`,
+      );
     }
     if (lackOf(error) !== undefined) throw error;
     throw new StoreError(`${file} cannot be opened: ${messageOf(error)}`);
@@ -223,7 +254,10 @@ function openDatabase(file: string): Database.Database {
 
 function migrate(database: Database.Database, file: string): void {
   const version = Number(database.pragma('user_version', { simple: true }));
-  if (version > migrations.length) throw new StoreError(`${file} was written by a newer Holdfast (version ${version} of its layout; this one knows ${migrations.length}).`);
+  if (version > migrations.length)
+    throw new StoreError(
+      `${file} was written by a newer Holdfast (version ${version} of its layout; this one knows ${migrations.length}).`,
+    );
   if (version === migrations.length) return;
   database
     .transaction(() => {

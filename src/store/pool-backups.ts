@@ -33,7 +33,11 @@ const interval = 60_000;
 /** The part of the host's files that is needed. */
 export interface PrivateFiles {
   beginning(path: string): Promise<readonly string[]>;
-  writePrivate(path: string, content: string | undefined, options: { within: string; uid: number; gid: number }): Promise<void>;
+  writePrivate(
+    path: string,
+    content: string | undefined,
+    options: { within: string; uid: number; gid: number },
+  ): Promise<void>;
 }
 
 interface PoolBackupsParts {
@@ -86,14 +90,19 @@ export class PoolBackups {
   #wait(): void {
     this.#since ??= performance.now();
     clearTimeout(this.#soon);
-    this.#soon = setTimeout(() => void this.write(), Math.max(0, Math.min(quiet, this.#since + longest - performance.now())));
+    this.#soon = setTimeout(
+      () => void this.write(),
+      Math.max(0, Math.min(quiet, this.#since + longest - performance.now())),
+    );
     this.#soon.unref();
   }
 
   /** Writes the newest revision to each pool that does not have it. A failure is logged and tried again. */
   write(): Promise<void> {
     this.#since = undefined;
-    this.#writing = this.#writing.then(() => this.#write()).catch((error: unknown) => this.#parts.log.error({ error: messageOf(error) }, 'backup on pools: failed'));
+    this.#writing = this.#writing
+      .then(() => this.#write())
+      .catch((error: unknown) => this.#parts.log.error({ error: messageOf(error) }, 'backup on pools: failed'));
     return this.#writing;
   }
 
@@ -102,7 +111,8 @@ export class PoolBackups {
     const revision = engine.revisions(1)[0]?.number ?? 0;
     const places = placesOf(engine);
     const lacking = places.filter(({ pool }) => this.#written.get(pool) !== revision);
-    for (const pool of this.#written.keys()) if (!places.some((place) => place.pool === pool)) this.#written.delete(pool);
+    for (const pool of this.#written.keys())
+      if (!places.some((place) => place.pool === pool)) this.#written.delete(pool);
     if (lacking.length === 0) return;
     const key = recoveryKey(this.#parts.state);
     this.#sealed ??= await newBackupSeal(key);
@@ -114,7 +124,8 @@ export class PoolBackups {
         this.#written.set(place.pool, revision);
         this.#failures.delete(place.pool);
       } catch (error) {
-        if (this.#failures.get(place.pool) !== messageOf(error)) log.warn({ pool: place.pool, error: messageOf(error) }, 'backup on a pool: failed');
+        if (this.#failures.get(place.pool) !== messageOf(error))
+          log.warn({ pool: place.pool, error: messageOf(error) }, 'backup on a pool: failed');
         this.#failures.set(place.pool, messageOf(error));
       }
     }
@@ -126,7 +137,9 @@ export class PoolBackups {
     const options = { within: folder, uid: 0, gid: 0 };
     await files.writePrivate(at(`configuration-${String(revision).padStart(8, '0')}.json`), content, options);
     await files.writePrivate(at(recoveryKeyName), key === undefined ? undefined : `${key}\n`, options);
-    const kept = (await files.beginning(at('configuration-'))).filter((path) => backupName.test(path.slice(path.lastIndexOf('/') + 1)));
+    const kept = (await files.beginning(at('configuration-'))).filter((path) =>
+      backupName.test(path.slice(path.lastIndexOf('/') + 1)),
+    );
     // By number, so that a name that became longer stays the newest.
     const byNumber = kept.toSorted((a, b) => numberIn(a) - numberIn(b));
     for (const path of byNumber.slice(0, -keptOnPool)) await files.writePrivate(path, undefined, options);
@@ -135,8 +148,14 @@ export class PoolBackups {
   #fileOf(revision: number, sealed: BackupSeal): object {
     const { engine, without } = this.#parts;
     const made = { version: engine.version, at: new Date(engine.now()).toISOString(), sealed };
-    const leaving = (configuration: Configuration): Configuration => new Map([...configuration].filter(([{ path }]) => !without.some((one) => one.path === path)));
-    return { holdfast_recovery: 1, revision, configuration: writeBackup(leaving(engine.wholeConfiguration), made), fresh: writeBackup(leaving(engine.freshConfiguration), made) };
+    const leaving = (configuration: Configuration): Configuration =>
+      new Map([...configuration].filter(([{ path }]) => !without.some((one) => one.path === path)));
+    return {
+      holdfast_recovery: 1,
+      revision,
+      configuration: writeBackup(leaving(engine.wholeConfiguration), made),
+      fresh: writeBackup(leaving(engine.freshConfiguration), made),
+    };
   }
 }
 

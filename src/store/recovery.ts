@@ -34,7 +34,8 @@ export interface StateReport {
 /** Nothing is written, and a daemon that runs is not disturbed: a copy is read. */
 export function examine(folder: string, options: StoreOptions): StateReport {
   const marked = readMark(folder)?.revision;
-  if (!existsSync(databaseFile(folder))) return { folder, refusal: refusalOf(folder, options), revision: undefined, marked };
+  if (!existsSync(databaseFile(folder)))
+    return { folder, refusal: refusalOf(folder, options), revision: undefined, marked };
   const refusal = refusalOf(folder, options);
   try {
     const store = Store.open(folder, { ...options, reserve: 0, accepts: true, onlyLooks: true });
@@ -50,7 +51,13 @@ export function examine(folder: string, options: StoreOptions): StateReport {
 
 function refusalOf(folder: string, options: StoreOptions): string | undefined {
   // To look must not be to begin.
-  if (!existsSync(databaseFile(folder)) && !existsSync(keyFile(folder)) && !existsSync(markFile(folder)) && !existsSync(options.machineMark ?? '')) return undefined;
+  if (
+    !existsSync(databaseFile(folder)) &&
+    !existsSync(keyFile(folder)) &&
+    !existsSync(markFile(folder)) &&
+    !existsSync(options.machineMark ?? '')
+  )
+    return undefined;
   try {
     Store.open(folder, { ...options, reserve: 0, onlyLooks: true }).close();
     return undefined;
@@ -61,23 +68,38 @@ function refusalOf(folder: string, options: StoreOptions): string | undefined {
 
 /** The backups on the pools that are mounted, the newest first. `root` is where the machine's files are. */
 export function backupsOnPools(root: string, state: string): readonly FoundBackup[] {
-  const files = globSync(join(root, 'mnt', '*', backupsFolder, 'configuration-*.json')).filter((file) => backupName.test(basename(file)));
+  const files = globSync(join(root, 'mnt', '*', backupsFolder, 'configuration-*.json')).filter((file) =>
+    backupName.test(basename(file)),
+  );
   const found = files.map((file) => {
-    const keys = [join(dirname(file), recoveryKeyName), ...globSync(join(root, 'mnt', '*', backupsFolder, recoveryKeyName)), join(state, recoveryKeyName)];
-    return { file, revision: Number(backupName.exec(basename(file))?.[1]), at: statSync(file).mtime.toISOString(), keyFile: keys.find((key) => existsSync(key)) };
+    const keys = [
+      join(dirname(file), recoveryKeyName),
+      ...globSync(join(root, 'mnt', '*', backupsFolder, recoveryKeyName)),
+      join(state, recoveryKeyName),
+    ];
+    return {
+      file,
+      revision: Number(backupName.exec(basename(file))?.[1]),
+      at: statSync(file).mtime.toISOString(),
+      keyFile: keys.find((key) => existsSync(key)),
+    };
   });
   return found.toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : b.revision - a.revision));
 }
 
 /** Moves what the state folder has into a folder in it, whose path is answered. With `key`, the machine's key goes too. */
-export function setAside(folder: string, { key, further = [] }: { readonly key: boolean; readonly further?: readonly string[] }): string {
+export function setAside(
+  folder: string,
+  { key, further = [] }: { readonly key: boolean; readonly further?: readonly string[] },
+): string {
   mustBeUnused(folder);
   const aside = join(folder, `aside-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
   mkdirSync(aside, { mode: 0o700 });
   const database = databaseFile(folder);
   if (existsSync(keyFile(folder))) copyFileSync(keyFile(folder), join(aside, basename(keyFile(folder))));
   // The database goes first: without it, a daemon refuses what is left.
-  for (const file of [database, `${database}-wal`, `${database}-shm`, markFile(folder), ...further]) if (existsSync(file)) renameSync(file, join(aside, basename(file)));
+  for (const file of [database, `${database}-wal`, `${database}-shm`, markFile(folder), ...further])
+    if (existsSync(file)) renameSync(file, join(aside, basename(file)));
   if (key) removeFile(keyFile(folder));
   return aside;
 }
@@ -99,7 +121,11 @@ export interface ReadBackup {
 }
 
 /** Reads a backup of a pool, or a file that `config/backup` answered. */
-export async function readAnyBackup(file: string, resources: readonly Kept[], passphrase: string | undefined): Promise<ReadBackup> {
+export async function readAnyBackup(
+  file: string,
+  resources: readonly Kept[],
+  passphrase: string | undefined,
+): Promise<ReadBackup> {
   const value: unknown = parsed(file);
   const isOfPool = isObject(value) && value['holdfast_recovery'] === 1;
   const read = async (part: unknown): Promise<Configuration> => {
@@ -107,21 +133,35 @@ export async function readAnyBackup(file: string, resources: readonly Kept[], pa
     return reading(new Map(), new Map());
   };
   try {
-    return isOfPool ? { configuration: await read(value['configuration']), fresh: await read(value['fresh']) } : { configuration: await read(value), fresh: new Map() };
+    return isOfPool
+      ? { configuration: await read(value['configuration']), fresh: await read(value['fresh']) }
+      : { configuration: await read(value), fresh: new Map() };
   } catch (error) {
     throw new StoreError(`${file} cannot be restored: ${messageOf(error)}`);
   }
 }
 
 /** Makes a database of a backup. The state folder has none. */
-export function build(folder: string, { configuration, fresh }: ReadBackup, { title, options }: { readonly title: string; readonly options: StoreOptions }): void {
+export function build(
+  folder: string,
+  { configuration, fresh }: ReadBackup,
+  { title, options }: { readonly title: string; readonly options: StoreOptions },
+): void {
   replaceDurably(startingFile(folder), '');
   const store = Store.open(folder, { ...options, reserve: 0, accepts: true });
   try {
     const changes = changesTo(configuration);
-    const sequences = new Map([...configuration].map(([{ path }, records]) => [path, Math.max(0, ...records.map(({ id }) => id))] as const).filter(([, last]) => last > 0));
+    const sequences = new Map(
+      [...configuration]
+        .map(([{ path }, records]) => [path, Math.max(0, ...records.map(({ id }) => id))] as const)
+        .filter(([, last]) => last > 0),
+    );
     store.noteFresh(changesTo(fresh));
-    store.commit([{ at: new Date().toISOString(), actor: 'holdfast', request: 'recover', title, changes }], changes, sequences);
+    store.commit(
+      [{ at: new Date().toISOString(), actor: 'holdfast', request: 'recover', title, changes }],
+      changes,
+      sequences,
+    );
     store.settle();
   } finally {
     store.close();
@@ -129,7 +169,9 @@ export function build(folder: string, { configuration, fresh }: ReadBackup, { ti
 }
 
 function changesTo(configuration: Configuration): readonly RecordChange[] {
-  return [...configuration].flatMap(([resource, records]) => records.map((after) => ({ resource, id: after.id, before: undefined, after })));
+  return [...configuration].flatMap(([resource, records]) =>
+    records.map((after) => ({ resource, id: after.id, before: undefined, after })),
+  );
 }
 
 function parsed(file: string): unknown {

@@ -18,7 +18,8 @@ export function lackOf(error: unknown): Lack | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
   const { code } = error;
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'SQLITE_FULL') return 'full';
-  if (code === 'EROFS' || (error instanceof Database.SqliteError && code.startsWith('SQLITE_READONLY'))) return 'readOnly';
+  if (code === 'EROFS' || (error instanceof Database.SqliteError && code.startsWith('SQLITE_READONLY')))
+    return 'readOnly';
   // SQLite reports every other errno of a write, such as EDQUOT and EROFS, as an I/O error.
   if (code === 'EIO' || code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_IOERR')) return 'unwritable';
   return undefined;
@@ -46,11 +47,13 @@ export function obstacleOf(folder: string, lack: Lack, size: number, error?: unk
 }
 
 export function causeOf(folder: string, lack: Lack, size: number, error?: unknown): string {
-  if (lack === 'readOnly' || isReadOnly(folder)) return `The file system of ${folder} is read-only. Mount it read-write.`;
+  if (lack === 'readOnly' || isReadOnly(folder))
+    return `The file system of ${folder} is read-only. Mount it read-write.`;
   const { free, total } = writable(folder);
   const needed = size + 2 * leastFree;
   // A quota leaves no trace in the figures of the file system.
-  if (lack === 'unwritable' || free > needed) return `${folder} cannot be written to${error === undefined ? '' : `: ${messageOf(error)}`}. Look at the disk and at quotas.`;
+  if (lack === 'unwritable' || free > needed)
+    return `${folder} cannot be written to${error === undefined ? '' : `: ${messageOf(error)}`}. Look at the disk and at quotas.`;
   return `The file system of ${folder} is full: ${showSize(free)} of ${showSize(total)} are free. Free at least ${showSize(needed)} there.`;
 }
 

@@ -29,7 +29,9 @@ export class Seal {
     const bytes = Buffer.from(sealed.$sealed, 'base64');
     const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12));
     decipher.setAuthTag(bytes.subarray(12, 28));
-    const value: unknown = JSON.parse(Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8'));
+    const value: unknown = JSON.parse(
+      Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8'),
+    );
     return value;
   }
 }

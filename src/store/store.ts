@@ -2,7 +2,13 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Provisional } from '../engine/change/confirm.ts';
-import type { Backup, ConfigurationStore, FileSystem, KeptRevision, Revision } from '../engine/configuration/configuration-store.ts';
+import type {
+  Backup,
+  ConfigurationStore,
+  FileSystem,
+  KeptRevision,
+  Revision,
+} from '../engine/configuration/configuration-store.ts';
 import type { Kept, RecordChange } from '../engine/configuration/tables.ts';
 import { unavailable } from '../engine/declare/errors.ts';
 import type { Fields } from '../engine/declare/fields.ts';
@@ -10,8 +16,25 @@ import { isKept, isRecordOf } from '../engine/declare/record.ts';
 import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
-import { makeFolder, type RevisionMark, removeFile, reserveFile, startingFile, writeMachineMark, writeMark } from './marks.ts';
-import { closeState, lastRevision, type Opened, openState, refuseLost, StoreError, type StoreOptions, wayOut } from './open.ts';
+import {
+  makeFolder,
+  type RevisionMark,
+  removeFile,
+  reserveFile,
+  startingFile,
+  writeMachineMark,
+  writeMark,
+} from './marks.ts';
+import {
+  closeState,
+  lastRevision,
+  type Opened,
+  openState,
+  refuseLost,
+  StoreError,
+  type StoreOptions,
+  wayOut,
+} from './open.ts';
 import { causeOf, type Lack, lackOf, obstacleOf, Reserve } from './reserve.ts';
 import { isSealed, type Seal, type Sealed } from './seal.ts';
 
@@ -74,7 +97,10 @@ export class Store implements ConfigurationStore {
     } catch (error) {
       if (error instanceof StoreError) throw error;
       const lack = lackOf(error);
-      if (lack !== undefined && existsSync(folder)) throw new StoreError(`The state in ${folder} cannot be used. ${causeOf(folder, lack, options.reserve ?? 0, error)}`);
+      if (lack !== undefined && existsSync(folder))
+        throw new StoreError(
+          `The state in ${folder} cannot be used. ${causeOf(folder, lack, options.reserve ?? 0, error)}`,
+        );
       throw new StoreError(`The state in ${folder} cannot be used: ${messageOf(error)}`);
     }
   }
@@ -92,7 +118,8 @@ export class Store implements ConfigurationStore {
   /** Why changes cannot be kept now; undefined when they can. It looks at the disk. */
   obstacle(): string | undefined {
     if (this.#blocked === undefined && this.#isShort()) this.#block('full');
-    if (this.#blocked === undefined || performance.now() - this.#blocked.since < patience) return this.#blocked?.sentence;
+    if (this.#blocked === undefined || performance.now() - this.#blocked.since < patience)
+      return this.#blocked?.sentence;
     this.#tryAgain();
     return this.#blocked?.sentence;
   }
@@ -130,7 +157,8 @@ export class Store implements ConfigurationStore {
 
   /** Writes, with what the reserve gives back when there is no other room. What cannot be kept is unavailable. */
   #write<T>(work: () => T): T {
-    if (this.#copy !== undefined) throw unavailable(this.obstacle() ?? 'The configuration is being opened again. Send the request again.');
+    if (this.#copy !== undefined)
+      throw unavailable(this.obstacle() ?? 'The configuration is being opened again. Send the request again.');
     try {
       return work();
     } catch (error) {
@@ -166,7 +194,8 @@ export class Store implements ConfigurationStore {
       if (this.#options.machineMark !== undefined) writeMachineMark(this.#options.machineMark, this.#folder);
       removeFile(startingFile(this.#folder));
     } catch (error) {
-      if (lackOf(error) === undefined) throw new StoreError(`The machine cannot be marked as configured: ${messageOf(error)}`);
+      if (lackOf(error) === undefined)
+        throw new StoreError(`The machine cannot be marked as configured: ${messageOf(error)}`);
     }
   }
 
@@ -221,15 +250,20 @@ export class Store implements ConfigurationStore {
 
   noteFresh(records: readonly RecordChange[]): void {
     if (records.length === 0) return;
-    const put = this.#database.prepare('INSERT INTO fresh VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
+    const put = this.#database.prepare(
+      'INSERT INTO fresh VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
+    );
     this.#transaction(() => {
-      for (const { resource, id, after } of records) if (after !== undefined) put.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
+      for (const { resource, id, after } of records)
+        if (after !== undefined) put.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
     });
   }
 
   backups(): readonly Backup[] {
     const rows = this.#database.prepare('SELECT number, at, title FROM backups ORDER BY number DESC').all();
-    return rows.filter(isObject).map(({ number, at, title }) => ({ number: Number(number), at: String(at), title: String(title) }));
+    return rows
+      .filter(isObject)
+      .map(({ number, at, title }) => ({ number: Number(number), at: String(at), title: String(title) }));
   }
 
   backup(number: number, resources: readonly Kept[]): Configuration | undefined {
@@ -246,7 +280,12 @@ export class Store implements ConfigurationStore {
   }
 
   /** Keeps everything or nothing, for good. */
-  commit(revisions: readonly Revision[], changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>, provisional?: Provisional | 'none'): void {
+  commit(
+    revisions: readonly Revision[],
+    changes: readonly RecordChange[],
+    sequences: ReadonlyMap<string, number>,
+    provisional?: Provisional | 'none',
+  ): void {
     // A repair of the machine keeps nothing, and goes on with a full disk.
     if (revisions.length === 0 && changes.length === 0 && sequences.size === 0 && provisional === undefined) return;
     this.#transaction(() => {
@@ -265,24 +304,37 @@ export class Store implements ConfigurationStore {
   }
 
   #addBackup(at: string, title: string, backup: Configuration): void {
-    const bodies = Object.fromEntries([...backup].map(([{ path, fields }, records]) => [path, records.map((record) => ({ id: record.id, ...this.#bodyOf(fields, record) }))]));
-    this.#database.prepare('INSERT INTO backups (at, title, body) VALUES (?, ?, ?)').run(at, title, JSON.stringify(bodies));
-    this.#database.prepare('DELETE FROM backups WHERE number <= (SELECT MAX(number) FROM backups) - ?').run(keepBackups);
+    const bodies = Object.fromEntries(
+      [...backup].map(([{ path, fields }, records]) => [
+        path,
+        records.map((record) => ({ id: record.id, ...this.#bodyOf(fields, record) })),
+      ]),
+    );
+    this.#database
+      .prepare('INSERT INTO backups (at, title, body) VALUES (?, ?, ?)')
+      .run(at, title, JSON.stringify(bodies));
+    this.#database
+      .prepare('DELETE FROM backups WHERE number <= (SELECT MAX(number) FROM backups) - ?')
+      .run(keepBackups);
   }
 
   #recordsIn<F extends Fields>(table: 'documents' | 'fresh', resource: Kept<F>): readonly RecordOf<F>[] {
     const rows = this.#database.prepare(`SELECT id, body FROM ${table} WHERE resource = ? ORDER BY id`);
     const records: RecordOf<F>[] = [];
     for (const row of rows.iterate(resource.path)) {
-      if (!isObject(row) || typeof row['body'] !== 'string') throw new StoreError(`A row of ${resource.path} has no body.`);
-      records.push(this.#complete(resource, parsedBody(row['body'], `${resource.path}/${Number(row['id'])}`), Number(row['id'])));
+      if (!isObject(row) || typeof row['body'] !== 'string')
+        throw new StoreError(`A row of ${resource.path} has no body.`);
+      records.push(
+        this.#complete(resource, parsedBody(row['body'], `${resource.path}/${Number(row['id'])}`), Number(row['id'])),
+      );
     }
     return records;
   }
 
   #complete<F extends Fields>(resource: Kept<F>, body: unknown, id: number): RecordOf<F> {
     const record = this.#revive(resource.fields, body, id);
-    if (!isRecordOf(resource.fields, record)) throw new StoreError(`The record ${id} of ${resource.path} is not complete.`);
+    if (!isRecordOf(resource.fields, record))
+      throw new StoreError(`The record ${id} of ${resource.path} is not complete.`);
     Object.freeze(record);
     return record;
   }
@@ -299,7 +351,13 @@ export class Store implements ConfigurationStore {
         throw new StoreError(`What ${String(path)} ${String(id)} was before an unconfirmed change is not complete.`);
       return [{ resource, id: Number(id), before: before && Object.freeze(before), after: undefined }];
     });
-    return { title: String(row['title']), request: String(row['request']), until: Number(row['until']), cuts: row['cuts'] === 1, changes };
+    return {
+      title: String(row['title']),
+      request: String(row['request']),
+      until: Number(row['until']),
+      cuts: row['cuts'] === 1,
+      changes,
+    };
   }
 
   #noteProvisional(provisional: Provisional | 'none'): void {
@@ -308,11 +366,14 @@ export class Store implements ConfigurationStore {
     const { title, request, until, cuts, changes } = provisional;
     this.#database.prepare('INSERT INTO provisional VALUES (?, ?, ?, ?)').run(title, request, until, cuts ? 1 : 0);
     const add = this.#database.prepare('INSERT INTO provisional_records VALUES (?, ?, ?)');
-    for (const { resource, id, before } of changes) add.run(resource.path, id, before === undefined ? null : JSON.stringify(this.#bodyOf(resource.fields, before)));
+    for (const { resource, id, before } of changes)
+      add.run(resource.path, id, before === undefined ? null : JSON.stringify(this.#bodyOf(resource.fields, before)));
   }
 
   revisions(limit: number, before = Number.MAX_SAFE_INTEGER): readonly KeptRevision[] {
-    const rows = this.#database.prepare('SELECT * FROM revisions WHERE number < ? ORDER BY number DESC LIMIT ?').all(before, limit);
+    const rows = this.#database
+      .prepare('SELECT * FROM revisions WHERE number < ? ORDER BY number DESC LIMIT ?')
+      .all(before, limit);
     return rows.filter(isObject).map((row) => {
       const changes: unknown = JSON.parse(String(row['changes']));
       return {
@@ -327,13 +388,19 @@ export class Store implements ConfigurationStore {
   }
 
   addJob(subject: string, body: string): number {
-    const id = this.#write(() => Number(this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid));
+    const id = this.#write(() =>
+      Number(
+        this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid,
+      ),
+    );
     if (id % 100 === 0) this.#pruneJobs();
     return id;
   }
 
   putJob(id: number, subject: string, body: string): void {
-    const put = this.#database.prepare('INSERT INTO jobs (id, subject, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
+    const put = this.#database.prepare(
+      'INSERT INTO jobs (id, subject, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
+    );
     this.#write(() => put.run(id, subject, body));
   }
 
@@ -342,13 +409,17 @@ export class Store implements ConfigurationStore {
     const rows =
       subject === undefined
         ? this.#database.prepare('SELECT id, body FROM jobs ORDER BY id DESC LIMIT ?').all(limit)
-        : this.#database.prepare('SELECT id, body FROM jobs WHERE subject = ? ORDER BY id DESC LIMIT ?').all(subject, limit);
+        : this.#database
+            .prepare('SELECT id, body FROM jobs WHERE subject = ? ORDER BY id DESC LIMIT ?')
+            .all(subject, limit);
     return rows.filter(isObject).map((row) => ({ id: Number(row['id']), body: String(row['body']) }));
   }
 
   /** Forgets the oldest revisions and jobs, so that the file does not grow for ever. Done at start, for jobs also now and then. */
   prune(): void {
-    const prune = this.#database.prepare('DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?');
+    const prune = this.#database.prepare(
+      'DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?',
+    );
     this.#tolerant(() => prune.run(keepRevisions));
     this.#pruneJobs();
   }
@@ -365,10 +436,17 @@ export class Store implements ConfigurationStore {
 
   fileSystems(): readonly FileSystem[] {
     const device = (path: string) => statSync(path, { throwIfNoEntry: false })?.dev;
-    const others = (this.#options.watched ?? []).filter((path) => device(path) !== undefined && device(path) !== device(this.#folder));
+    const others = (this.#options.watched ?? []).filter(
+      (path) => device(path) !== undefined && device(path) !== device(this.#folder),
+    );
     return [this.#folder, ...others].map((path, index) => {
       const { bavail, blocks, bsize } = statfsSync(path);
-      return { path, holds: index === 0 ? ('configuration' as const) : ('system' as const), free: bavail * bsize, total: blocks * bsize };
+      return {
+        path,
+        holds: index === 0 ? ('configuration' as const) : ('system' as const),
+        free: bavail * bsize,
+        total: blocks * bsize,
+      };
     });
   }
 
@@ -386,7 +464,9 @@ export class Store implements ConfigurationStore {
     try {
       return this.#seal.open(value);
     } catch {
-      throw new StoreError('The key in the state folder does not open the secrets kept there: it is not the one they were sealed with. Restore secret.key.');
+      throw new StoreError(
+        'The key in the state folder does not open the secrets kept there: it is not the one they were sealed with. Restore secret.key.',
+      );
     }
   }
 
@@ -397,7 +477,8 @@ export class Store implements ConfigurationStore {
   #bodyOf(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
     const body: Record<string, unknown> = {};
     for (const [name, field] of Object.entries(fields)) {
-      if (isKept(field)) body[name] = field.secret && isSecret(record[name]) ? this.#seal.close(record[name]) : record[name];
+      if (isKept(field))
+        body[name] = field.secret && isSecret(record[name]) ? this.#seal.close(record[name]) : record[name];
     }
     return body;
   }
@@ -418,7 +499,9 @@ function parsedBody(text: string, record: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new StoreError(`The database is damaged: the record ${record} cannot be read (${messageOf(error)}). To restore a backup: ${wayOut}.`);
+    throw new StoreError(
+      `The database is damaged: the record ${record} cannot be read (${messageOf(error)}). To restore a backup: ${wayOut}.`,
+    );
   }
 }
 
@@ -429,7 +512,13 @@ function isSecret(value: unknown): boolean {
 
 function withoutSecrets({ resource, id, before, after }: RecordChange): unknown {
   const shown = (record: RecordOf<Fields> | undefined) =>
-    record && Object.fromEntries(Object.entries(record).map(([name, value]) => [name, resource.fields[name]?.secret && isSecret(value) ? '********' : value]));
+    record &&
+    Object.fromEntries(
+      Object.entries(record).map(([name, value]) => [
+        name,
+        resource.fields[name]?.secret && isSecret(value) ? '********' : value,
+      ]),
+    );
   return { resource: resource.path, id, before: shown(before), after: shown(after) };
 }
 
@@ -443,9 +532,15 @@ class Connection {
 
   constructor(database: Database.Database) {
     this.database = database;
-    this.putDocument = database.prepare('INSERT INTO documents VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
+    this.putDocument = database.prepare(
+      'INSERT INTO documents VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
+    );
     this.dropDocument = database.prepare('DELETE FROM documents WHERE resource = ? AND id = ?');
-    this.putSequence = database.prepare('INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last');
-    this.addRevision = database.prepare('INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)');
+    this.putSequence = database.prepare(
+      'INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last',
+    );
+    this.addRevision = database.prepare(
+      'INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)',
+    );
   }
 }

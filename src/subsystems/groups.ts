@@ -4,7 +4,11 @@
  */
 export function renderedOnce<R extends object, C, T>(
   render: (records: readonly R[], context: C) => T,
-): (groups: ReadonlyMap<number, readonly R[]>, context: C, world: readonly unknown[]) => readonly (readonly [number, T])[] {
+): (
+  groups: ReadonlyMap<number, readonly R[]>,
+  context: C,
+  world: readonly unknown[],
+) => readonly (readonly [number, T])[] {
   const rendered = new WeakMap<readonly R[], { readonly world: readonly unknown[]; readonly result: T }>();
   return (groups, context, world) =>
     [...groups]

@@ -18,5 +18,9 @@ export function hasNoAccounts(passdb: string): boolean {
 /** `/etc/default/tftpd-hpa` as the installation writes it without answers. */
 export function isPackagedTftp(defaults: string): boolean {
   const set = new Map(Array.from(defaults.matchAll(/^(TFTP_\w+)="?(.*?)"?$/gm), ([, name, value]) => [name, value]));
-  return set.get('TFTP_DIRECTORY') === '/srv/tftp' && set.get('TFTP_ADDRESS') === ':69' && set.get('TFTP_OPTIONS') === '--secure';
+  return (
+    set.get('TFTP_DIRECTORY') === '/srv/tftp' &&
+    set.get('TFTP_ADDRESS') === ':69' &&
+    set.get('TFTP_OPTIONS') === '--secure'
+  );
 }

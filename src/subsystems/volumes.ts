@@ -6,7 +6,9 @@ import type { Storage } from '../engine/upkeep/storage-facts.ts';
 export function absence(folder: string, facts: Facts): string | undefined {
   const volume = volumeOf(folder, facts);
   if (volume === undefined) return `the volume of ${folder} is not there`;
-  return facts.storage.datasets.get(volume)?.mountpoint === undefined ? `the volume ${volume} is not mounted` : undefined;
+  return facts.storage.datasets.get(volume)?.mountpoint === undefined
+    ? `the volume ${volume} is not mounted`
+    : undefined;
 }
 
 /** Which volumes there are and which are mounted, in one word: what `absence` answers depends on nothing else. */

@@ -2,19 +2,48 @@ import assert from 'node:assert/strict';
 import { catalogue } from '../../src/areas/index.ts';
 import { isObject } from '../../src/lib/json.ts';
 import type { ApiAnswer } from '../support/api.ts';
-import { answers, datasetsPath, make, makeExtent, makeJob, makePortal, makeTarget, makeZvol, type Nas, type Record_, type Row, row, zvolsPath } from './row.ts';
+import {
+  answers,
+  datasetsPath,
+  make,
+  makeExtent,
+  makeJob,
+  makePortal,
+  makeTarget,
+  makeZvol,
+  type Nas,
+  type Record_,
+  type Row,
+  row,
+  zvolsPath,
+} from './row.ts';
 
 /** A target with a portal and an extent. */
 async function offered(nas: Nas, name: string, port: number) {
-  const [target, portal, extent] = [await makeTarget(nas, name), await makePortal(nas, port), await makeExtent(nas, name)];
-  const group = await make(nas, 'services/iscsi/targetgroup', { iscsi_target: target['id'], iscsi_target_portalgroup: portal['id'] });
-  const association = await make(nas, 'services/iscsi/targettoextent', { iscsi_target: target['id'], iscsi_extent: extent['id'] });
+  const [target, portal, extent] = [
+    await makeTarget(nas, name),
+    await makePortal(nas, port),
+    await makeExtent(nas, name),
+  ];
+  const group = await make(nas, 'services/iscsi/targetgroup', {
+    iscsi_target: target['id'],
+    iscsi_target_portalgroup: portal['id'],
+  });
+  const association = await make(nas, 'services/iscsi/targettoextent', {
+    iscsi_target: target['id'],
+    iscsi_extent: extent['id'],
+  });
   const at = (path: string, record: Record_) => `services/iscsi/${path}/${String(record['id'])}/`;
   return {
     target,
     portal,
     extent,
-    paths: { target: at('target', target), extent: at('extent', extent), group: at('targetgroup', group), association: at('targettoextent', association) },
+    paths: {
+      target: at('target', target),
+      extent: at('extent', extent),
+      group: at('targetgroup', group),
+      association: at('targettoextent', association),
+    },
   };
 }
 
@@ -89,14 +118,20 @@ export const behaviour: readonly Row[] = [
     const { target, portal, extent } = await offered(nas, 'b8', 5008);
     const post = (path: string, body: Record_) => nas.api.post(`${path}/`, body);
     await make(nas, 'sharing/cifs', { cifs_path: '/mnt/tank/b8', cifs_name: 'b8' });
-    twice(await post('sharing/cifs', { cifs_path: '/mnt/tank/b8b', cifs_name: 'b8' }), /A share with this name already exists\./);
+    twice(
+      await post('sharing/cifs', { cifs_path: '/mnt/tank/b8b', cifs_name: 'b8' }),
+      /A share with this name already exists\./,
+    );
     await make(nas, 'sharing/nfs', { nfs_paths: ['/mnt/tank/b8'], nfs_network: '198.51.100.0/24' });
     twice(
       await post('sharing/nfs', { nfs_paths: ['/mnt/tank/b8'], nfs_network: '198.51.100.0/24' }),
       /You can't share same filesystem with all hosts twice\.|Another NFS share already exports this dataset for some network/,
     );
     twice(await post('services/iscsi/target', { iscsi_target_name: 'b8' }), /Target name already exists/);
-    twice(await post('services/iscsi/targetgroup', { iscsi_target: target['id'], iscsi_target_portalgroup: portal['id'] }), /cannot be duplicated on a target/);
+    twice(
+      await post('services/iscsi/targetgroup', { iscsi_target: target['id'], iscsi_target_portalgroup: portal['id'] }),
+      /cannot be duplicated on a target/,
+    );
     twice(
       await post('services/iscsi/extent', {
         iscsi_target_extent_name: 'b8',
@@ -106,9 +141,19 @@ export const behaviour: readonly Row[] = [
       }),
       /Extent name must be unique/,
     );
-    twice(await post('services/iscsi/targettoextent', { iscsi_target: target['id'], iscsi_extent: extent['id'] }), /Extent is already in this target\./);
+    twice(
+      await post('services/iscsi/targettoextent', { iscsi_target: target['id'], iscsi_extent: extent['id'] }),
+      /Extent is already in this target\./,
+    );
     const other = await makeExtent(nas, 'b8other');
-    twice(await post('services/iscsi/targettoextent', { iscsi_target: target['id'], iscsi_extent: other['id'], iscsi_lunid: 0 }), /LUN ID is already being used for this target\./);
+    twice(
+      await post('services/iscsi/targettoextent', {
+        iscsi_target: target['id'],
+        iscsi_extent: other['id'],
+        iscsi_lunid: 0,
+      }),
+      /LUN ID is already being used for this target\./,
+    );
   }),
   row('B9', 'what is wrong is told in JSON, in the form that its place has', async ({ api }) => {
     const told = async (method: string, path: string, body: unknown, key: string) => {
@@ -122,11 +167,18 @@ export const behaviour: readonly Row[] = [
   }),
   row('B10', 'zvols that are there, missing or busy are told in words that programs look for', async (nas) => {
     await makeZvol(nas, 'b10');
-    answers(await nas.api.post(`${zvolsPath}/`, { name: 'b10', volsize: '1M', sparse: true }), 400, /dataset already exists/);
+    answers(
+      await nas.api.post(`${zvolsPath}/`, { name: 'b10', volsize: '1M', sparse: true }),
+      400,
+      /dataset already exists/,
+    );
     const missing = await nas.api.delete(`${zvolsPath}/b10none/`);
     assert.ok(missing.status === 404 || /dataset does not exist/.test(missing.text));
     await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true });
-    const extent = await make(nas, 'services/iscsi/extent', { iscsi_target_extent_name: 'b10', iscsi_target_extent_disk: 'zvol/tank/b10' });
+    const extent = await make(nas, 'services/iscsi/extent', {
+      iscsi_target_extent_name: 'b10',
+      iscsi_target_extent_disk: 'zvol/tank/b10',
+    });
     const target = await makeTarget(nas, 'b10');
     await make(nas, 'services/iscsi/targettoextent', { iscsi_target: target['id'], iscsi_extent: extent['id'] });
     answers(await nas.api.delete(`${zvolsPath}/b10/`), 400, /dataset is busy/);
@@ -142,12 +194,17 @@ export const behaviour: readonly Row[] = [
     }
   }),
   row('B12', 'settings answer under an id too', async ({ api }) => {
-    for (const path of ['services/ftp/1/', 'directoryservice/ldap/1/', 'system/settings/1/']) answers(await api.get(path), 200);
+    for (const path of ['services/ftp/1/', 'directoryservice/ldap/1/', 'system/settings/1/'])
+      answers(await api.get(path), 200);
     answers(await api.put('services/ftp/1/', { ftp_banner: 'b12' }), 200, /"ftp_banner":"b12"/);
   }),
   row('B13', 'a PUT of one field keeps the others, and srv_enable switches the service at once', async (nas) => {
     const { id, ...made } = await makeJob(nas, { cron_description: 'b13' });
-    assert.deepEqual(await nas.api.expect(200, 'PUT', `tasks/cronjob/${String(id)}/`, { cron_hour: '4' }), { id, ...made, cron_hour: '4' });
+    assert.deepEqual(await nas.api.expect(200, 'PUT', `tasks/cronjob/${String(id)}/`, { cron_hour: '4' }), {
+      id,
+      ...made,
+      cron_hour: '4',
+    });
     for (const [srv_enable, state] of [
       [true, 'RUNNING'],
       [false, 'STOPPED'],
@@ -156,7 +213,15 @@ export const behaviour: readonly Row[] = [
   }),
   row('B14', 'what the document gives no shapes for is there', async ({ api }) => {
     answers(await api.post('system/settings/restart-httpd-all/'), 202);
-    for (const path of ['storage/scrub/', 'storage/task/', 'storage/replication/', 'services/smart/', 'storage/disk/', 'system/update/check/']) answers(await api.get(path), 200);
+    for (const path of [
+      'storage/scrub/',
+      'storage/task/',
+      'storage/replication/',
+      'services/smart/',
+      'storage/disk/',
+      'system/update/check/',
+    ])
+      answers(await api.get(path), 200);
     // Shares over WebDAV are being built: their address answers as soon as it is in the catalogue.
     answers(await api.get('sharing/webdav/'), catalogue.some(({ path }) => path === 'sharing/webdav') ? 200 : 404);
   }),

@@ -24,8 +24,12 @@ for (const profile of ['document', 'clients'] satisfies readonly Profile[])
     let box: Appliance;
     before(async () => {
       box = await appliance({ profile });
-      await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+      await box.api.expect(201, 'POST', 'storage/volume/', {
+        volume_name: 'tank',
+        layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+      });
     });
     after(() => box[Symbol.asyncDispose]());
-    for (const { id, description, holds } of rows) test(`${id}: ${description}`, () => holds({ box, api: box.api, profile }));
+    for (const { id, description, holds } of rows)
+      test(`${id}: ${description}`, () => holds({ box, api: box.api, profile }));
   });

@@ -45,9 +45,12 @@ export function makeExtent(nas: Nas, name: string): Promise<Record_> {
   return make(nas, 'services/iscsi/extent', body);
 }
 
-export const makeTarget = (nas: Nas, iscsi_target_name: string) => make(nas, 'services/iscsi/target', { iscsi_target_name });
-export const makePortal = (nas: Nas, port: number) => make(nas, 'services/iscsi/portal', { iscsi_target_portal_ips: [`0.0.0.0:${port}`] });
-export const makeJob = (nas: Nas, more: Record_ = {}) => make(nas, 'tasks/cronjob', { cron_user: 'root', cron_command: 'true', ...more });
+export const makeTarget = (nas: Nas, iscsi_target_name: string) =>
+  make(nas, 'services/iscsi/target', { iscsi_target_name });
+export const makePortal = (nas: Nas, port: number) =>
+  make(nas, 'services/iscsi/portal', { iscsi_target_portal_ips: [`0.0.0.0:${port}`] });
+export const makeJob = (nas: Nas, more: Record_ = {}) =>
+  make(nas, 'tasks/cronjob', { cron_user: 'root', cron_command: 'true', ...more });
 
 export function answers({ status, text }: ApiAnswer, wanted: number, words?: RegExp): void {
   assert.equal(status, wanted, text);

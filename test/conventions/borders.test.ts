@@ -18,14 +18,24 @@ function importsOf(file: string): readonly Import[] {
   const text = readFileSync(join(root, file), 'utf8').replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, '');
   const found: Import[] = [];
   const note = (target: string, typeOnly: boolean) =>
-    void found.push({ from: file, to: target.startsWith('.') ? relative(root, join(root, dirname(file), target)) : target, typeOnly });
-  for (const [, type, names = '', target = ''] of text.matchAll(/^(?:import|export)\s+(type\s)?([^'";]*?)\s*from\s+'([^']+)'/gm)) {
+    void found.push({
+      from: file,
+      to: target.startsWith('.') ? relative(root, join(root, dirname(file), target)) : target,
+      typeOnly,
+    });
+  for (const [, type, names = '', target = ''] of text.matchAll(
+    /^(?:import|export)\s+(type\s)?([^'";]*?)\s*from\s+'([^']+)'/gm,
+  )) {
     const inBraces = /^\{([^}]*)\}$/s.exec(names.trim())?.[1];
     const words = inBraces
       ?.split(',')
       .map((word) => word.trim())
       .filter((word) => word !== '');
-    note(target, type !== undefined || (words !== undefined && words.length > 0 && words.every((word) => word.startsWith('type '))));
+    note(
+      target,
+      type !== undefined ||
+        (words !== undefined && words.length > 0 && words.every((word) => word.startsWith('type '))),
+    );
   }
   for (const [, target = ''] of text.matchAll(/^import\s+'([^']+)'/gm)) note(target, false);
   for (const [, target = ''] of text.matchAll(/\bimport\(\s*'([^']+)'/g)) note(target, false);

@@ -22,7 +22,8 @@ test('every field of every resource is described by a sentence', () => {
     for (const [name, field] of Object.entries(fields)) look(`${path} ${name}`, field.description);
     for (const action of actions) {
       look(`${path} ${action.method} ${action.segment}`, action.title);
-      for (const [name, field] of Object.entries(action.fields ?? {})) look(`${path} ${action.segment} ${name}`, field.description);
+      for (const [name, field] of Object.entries(action.fields ?? {}))
+        look(`${path} ${action.segment} ${name}`, field.description);
     }
   }
   assert.deepEqual(wrong, []);
@@ -39,7 +40,9 @@ test('no two resources have one path, and no path begins or ends with a slash', 
 test('every resource that can be created or changed has an example, and every example a resource', () => {
   const missing = addressed.flatMap(({ path, verbs }) => {
     const example = examples[path];
-    return verbs.filter((verb) => (verb === 'create' || verb === 'update') && example?.[verb] === undefined).map((verb) => `${verb} ${path}`);
+    return verbs
+      .filter((verb) => (verb === 'create' || verb === 'update') && example?.[verb] === undefined)
+      .map((verb) => `${verb} ${path}`);
   });
   assert.deepEqual(missing, []);
   assert.deepEqual(
@@ -51,9 +54,14 @@ test('every resource that can be created or changed has an example, and every ex
 test('every action that wants a body has an example of one', () => {
   const missing = addressed.flatMap(({ path, actions }) =>
     actions
-      .filter((action) => action.items !== undefined || Object.values(action.fields ?? {}).some((field) => field.required))
+      .filter(
+        (action) => action.items !== undefined || Object.values(action.fields ?? {}).some((field) => field.required),
+      )
       .map(({ method, segment }) => `${method} ${segment}`)
-      .filter((name) => examples[path]?.actions?.[name]?.body === undefined && examples[path]?.actions?.[name]?.make === undefined)
+      .filter(
+        (name) =>
+          examples[path]?.actions?.[name]?.body === undefined && examples[path]?.actions?.[name]?.make === undefined,
+      )
       .map((name) => `${path}: ${name}`),
   );
   assert.deepEqual(missing, []);
@@ -86,7 +94,8 @@ test('a reference names a collection, where the catalogue has it', () => {
 test('units stand in an order, and each reads only resources of the catalogue', () => {
   assert.equal(inOrder(subsystems).length, subsystems.length);
   assert.equal(new Set(subsystems.map(({ name }) => name)).size, subsystems.length);
-  for (const { name, reads } of subsystems) for (const resource of reads) assert.ok(catalogue.includes(resource), `${name} reads ${resource.path}`);
+  for (const { name, reads } of subsystems)
+    for (const resource of reads) assert.ok(catalogue.includes(resource), `${name} reads ${resource.path}`);
 });
 
 test('no service belongs to two units', () => {

@@ -14,7 +14,10 @@ interface Documented {
   readonly status: number;
 }
 
-const documented: readonly Documented[] = readFileSync(fileURLToPath(new URL('../../conformance/operations.tsv', import.meta.url)), 'utf8')
+const documented: readonly Documented[] = readFileSync(
+  fileURLToPath(new URL('../../conformance/operations.tsv', import.meta.url)),
+  'utf8',
+)
   .split('\n')
   .filter((line) => /^(GET|POST|PUT|DELETE)\t/.test(line))
   .map((line) => {
@@ -38,7 +41,11 @@ test('every operation of the document is answered with its status', async (t) =>
     if (!route.operations.has('GET')) continue;
     const rest = route.pattern.slice(route.resource.path.length);
     const own = `${pathOf(route.resource)}${rest.includes('{key') ? '' : rest}/`;
-    const paths = rest.includes('{key') ? (await readable(world.api)).filter((path) => router.match(path.replace(/\/$/, ''))?.route.pattern === route.pattern) : [own];
+    const paths = rest.includes('{key')
+      ? (await readable(world.api)).filter(
+          (path) => router.match(path.replace(/\/$/, ''))?.route.pattern === route.pattern,
+        )
+      : [own];
     for (const path of paths.slice(0, 1)) note(`GET ${route.pattern}`, (await world.api.get(path)).status);
   }
   for (const trial of trials(world.maker)) {
@@ -46,14 +53,17 @@ test('every operation of the document is answered with its status', async (t) =>
     const answer = await world.api.send(method, path, body);
     const [verb = '', pattern = ''] = trial.title.split(' ');
     note(`${verb} ${pattern}`, answer.status);
-    if (method === 'POST' && pattern === 'storage/dataset/{key*}') note(`${verb} ${pattern}`, (await world.api.post(path, { comments: 'no name' })).status);
+    if (method === 'POST' && pattern === 'storage/dataset/{key*}')
+      note(`${verb} ${pattern}`, (await world.api.post(path, { comments: 'no name' })).status);
   }
   const wrong: string[] = [];
   for (const operation of documented) {
     const pattern = patternOf(operation);
     if (pattern === undefined) wrong.push(`${operation.method} ${operation.path}: is not there`);
     else if (!tried.get(`${operation.method} ${pattern}`)?.includes(operation.status))
-      wrong.push(`${operation.method} ${operation.path}: ${tried.get(`${operation.method} ${pattern}`)?.join(', ') ?? 'was not tried'}, not ${operation.status}`);
+      wrong.push(
+        `${operation.method} ${operation.path}: ${tried.get(`${operation.method} ${pattern}`)?.join(', ') ?? 'was not tried'}, not ${operation.status}`,
+      );
   }
   assert.deepEqual(wrong, []);
   t.diagnostic(`all ${documented.length} operations of the document are answered`);
@@ -74,7 +84,8 @@ function members(value: unknown): readonly (readonly [string, unknown])[] {
 /** Every value in the tree, with its place. */
 function* walk(value: unknown, place: string): Generator<readonly [string, unknown]> {
   yield [place, value];
-  if (typeof value === 'object' && value !== null) for (const [name, member] of Object.entries(value)) yield* walk(member, `${place}/${name}`);
+  if (typeof value === 'object' && value !== null)
+    for (const [name, member] of Object.entries(value)) yield* walk(member, `${place}/${name}`);
 }
 
 /** References resolved, so that each schema stands for itself. */
@@ -103,7 +114,8 @@ test('the description of the interface is sound in itself', async () => {
   assert.match(String(description['openapi']), /^3\.1\.\d+$/);
   for (const [place, value] of walk(description, '#')) {
     const to = isObject(value) ? value['$ref'] : undefined;
-    if (typeof to === 'string') assert.notEqual(at(description, ...to.replace(/^#\//, '').split('/')), undefined, `${place} refers to ${to}`);
+    if (typeof to === 'string')
+      assert.notEqual(at(description, ...to.replace(/^#\//, '').split('/')), undefined, `${place} refers to ${to}`);
   }
   const ids: unknown[] = [];
   for (const [path, item] of members(description['paths'])) {
@@ -125,11 +137,15 @@ test('the description of the interface is sound in itself', async () => {
         `${method} ${path} has no success`,
       );
       for (const [status, response] of responses)
-        assert.ok(/^\d{3}$/.test(status) && (at(response, 'description') !== undefined || at(response, '$ref') !== undefined), `${method} ${path} ${status}`);
+        assert.ok(
+          /^\d{3}$/.test(status) && (at(response, 'description') !== undefined || at(response, '$ref') !== undefined),
+          `${method} ${path} ${status}`,
+        );
     }
   }
   assert.equal(new Set(ids).size, ids.length, 'operation ids are unique');
-  for (const [name, schema] of members(at(description, 'components', 'schemas'))) assert.doesNotThrow(() => checker(description, schema), name);
+  for (const [name, schema] of members(at(description, 'components', 'schemas')))
+    assert.doesNotThrow(() => checker(description, schema), name);
 });
 
 test('every record that is answered conforms to its published schema', async () => {
@@ -139,7 +155,17 @@ test('every record that is answered conforms to its published schema', async () 
   const checkers = new Map<string, (value: unknown) => string | undefined>();
   const check = (pattern: string, method: string, status: number, value: unknown, told: string) => {
     const place = `/${pattern.replaceAll('*}', '}')}/`;
-    const schema = at(description, 'paths', place, method.toLowerCase(), 'responses', String(status), 'content', 'application/json', 'schema');
+    const schema = at(
+      description,
+      'paths',
+      place,
+      method.toLowerCase(),
+      'responses',
+      String(status),
+      'content',
+      'application/json',
+      'schema',
+    );
     if (schema === undefined) return;
     const key = `${method} ${place} ${status}`;
     const known = checkers.get(key) ?? checker(description, schema);
@@ -150,7 +176,8 @@ test('every record that is answered conforms to its published schema', async () 
     const { method, path, body } = await trial.prepare();
     const answer = await world.api.send(method, path, body);
     const pattern = router.match(path.replace(/\/$/, ''))?.route.pattern ?? '';
-    if (answer.status < 300) check(pattern, method, answer.status, answer.json, `${trial.title}: ${answer.text.slice(0, 300)}`);
+    if (answer.status < 300)
+      check(pattern, method, answer.status, answer.json, `${trial.title}: ${answer.text.slice(0, 300)}`);
   }
   for (const path of await readable(world.api)) {
     const answer = await world.api.get(path);

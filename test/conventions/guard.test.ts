@@ -61,7 +61,8 @@ test('without the right credential every address and method answers 401, and not
   for (const { path, allowed } of [...documented, ...others]) {
     for (const method of methods) {
       // The whole list on one method of each address, the first two on every one: a password takes its time to be checked.
-      const tried = method === allowed[0] && path.includes('cronjob') ? strangers : strangers.slice(0, method === 'GET' ? 3 : 1);
+      const tried =
+        method === allowed[0] && path.includes('cronjob') ? strangers : strangers.slice(0, method === 'GET' ? 3 : 1);
       for (const [title, authorization] of tried) {
         const answer = await fetch(`${world.api.url}${path}`, {
           method,
@@ -101,7 +102,9 @@ test('a method in a header does not get past the gate', async () => {
   await using world = await furnished();
   const before = world.keptState();
   for (const method of ['DELETE', 'POST', 'PUT', 'TRACE']) {
-    const answer = await fetch(`${world.api.url}/api/v1.0/tasks/cronjob/`, { headers: { 'x-http-method-override': method } });
+    const answer = await fetch(`${world.api.url}/api/v1.0/tasks/cronjob/`, {
+      headers: { 'x-http-method-override': method },
+    });
     assert.equal(answer.status, 401, method);
   }
   assert.deepEqual(world.keptState(), before);
@@ -113,12 +116,18 @@ test('nothing happens on GET and HEAD, whatever is read', async () => {
   const revisions = (await world.api.get('/api/holdfast/v1/revisions?limit=1')).text;
   world.faults.heal();
   // One GET of the document changes something: it dismisses an alert (Part C, gaps 14.2).
-  const paths = [...(await readable(world.api)).filter((path) => !path.endsWith('/dismiss/')), ...beyond.filter((path) => !path.endsWith('/events'))];
+  const paths = [
+    ...(await readable(world.api)).filter((path) => !path.endsWith('/dismiss/')),
+    ...beyond.filter((path) => !path.endsWith('/events')),
+  ];
   assert.ok(paths.length > 100, `only ${paths.length} addresses were found`);
   for (const path of paths) {
     for (const method of ['GET', 'HEAD']) {
       const answer = await world.api.send(method, path);
-      assert.ok(answer.status === 200 || (beyond.includes(path) && answer.status === 404), `${method} ${path} answered ${answer.status} ${answer.text.slice(0, 200)}`);
+      assert.ok(
+        answer.status === 200 || (beyond.includes(path) && answer.status === 404),
+        `${method} ${path} answered ${answer.status} ${answer.text.slice(0, 200)}`,
+      );
     }
   }
   assert.deepEqual(

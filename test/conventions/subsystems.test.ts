@@ -55,10 +55,14 @@ test('every unit names the resources that it reads and the facts that it renders
 
 test('a unit renders the same again, and the same after a change of a resource that it does not read', async () => {
   await using world = await furnished();
-  for (const trial of trials(world.maker).filter(({ resource }) => isKeptResource(resource) && addressed.includes(resource))) {
+  for (const trial of trials(world.maker).filter(
+    ({ resource }) => isKeptResource(resource) && addressed.includes(resource),
+  )) {
     const { method, path, body } = await trial.prepare();
     const before = subsystems.map((subsystem) => subsystem.render(world.engine.world.view, world.engine.world.facts));
-    const records = new Map(subsystems.flatMap(({ reads }) => reads).map((resource) => [resource, [...world.engine.table(resource).all()]]));
+    const records = new Map(
+      subsystems.flatMap(({ reads }) => reads).map((resource) => [resource, [...world.engine.table(resource).all()]]),
+    );
     const facts = world.engine.world.facts;
     await world.api.send(method, path, body);
     for (const [index, subsystem] of subsystems.entries()) {
@@ -67,7 +71,12 @@ test('a unit renders the same again, and the same after a change of a resource t
         return old?.length === now.length && old.every((record, place) => record === now[place]);
       });
       // The facts of before: what else the change did to the machine is not the question.
-      if (same) assert.deepEqual(subsystem.render(world.engine.world.view, facts), before[index], `${trial.title} changed what ${subsystem.name} renders`);
+      if (same)
+        assert.deepEqual(
+          subsystem.render(world.engine.world.view, facts),
+          before[index],
+          `${trial.title} changed what ${subsystem.name} renders`,
+        );
     }
   }
 });

@@ -80,8 +80,23 @@ export async function runDaemon(state: string, within: readonly string[] = []): 
   }
 }
 
-function launch(state: string, within: readonly string[]): { readonly child: ChildProcess; readonly ended: Promise<Ending> } {
-  const [program = '', ...words] = [...within, process.execPath, main, '--listen', '127.0.0.1:0', '--state', state, '--disks', '24x256M', '--log-level', 'info'];
+function launch(
+  state: string,
+  within: readonly string[],
+): { readonly child: ChildProcess; readonly ended: Promise<Ending> } {
+  const [program = '', ...words] = [
+    ...within,
+    process.execPath,
+    main,
+    '--listen',
+    '127.0.0.1:0',
+    '--state',
+    state,
+    '--disks',
+    '24x256M',
+    '--log-level',
+    'info',
+  ];
   const child = spawn(program, words, {
     env: { PATH: process.env['PATH'] ?? '', HOME: state, XDG_CONFIG_HOME: state, HOLDFAST_ROOT_PASSWORD: password },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -90,7 +105,11 @@ function launch(state: string, within: readonly string[]): { readonly child: Chi
   child.stderr?.on('data', (chunk) => {
     stderr += String(chunk);
   });
-  const ended = once(child, 'close').then(([code, signal]) => ({ code: typeof code === 'number' ? code : null, signal: typeof signal === 'string' ? signal : null, stderr }));
+  const ended = once(child, 'close').then(([code, signal]) => ({
+    code: typeof code === 'number' ? code : null,
+    signal: typeof signal === 'string' ? signal : null,
+    stderr,
+  }));
   return { child, ended };
 }
 
@@ -101,7 +120,11 @@ function nothing(): never {
 /** Units of which the machine is not what the configuration says. */
 export async function drift(api: Api): Promise<readonly unknown[]> {
   const report = await api.list('/api/holdfast/v1/drift');
-  return report.filter((subsystem) => isObject(subsystem) && (subsystem['degraded'] !== null || !Array.isArray(subsystem['drift']) || subsystem['drift'].length > 0));
+  return report.filter(
+    (subsystem) =>
+      isObject(subsystem) &&
+      (subsystem['degraded'] !== null || !Array.isArray(subsystem['drift']) || subsystem['drift'].length > 0),
+  );
 }
 
 /** Random numbers from 0 up to 1 that are the same for the same seed. */

@@ -9,7 +9,10 @@ import { type Daemon, drift, startDaemon, stateFolder } from './daemon.ts';
 
 const cronJob = { cron_user: 'root', cron_command: 'true' };
 
-const obstacles = async (api: Api) => (await api.list('system/alert/')).map(({ message }) => String(message)).filter((message) => message.includes('can be read, but not changed'));
+const obstacles = async (api: Api) =>
+  (await api.list('system/alert/'))
+    .map(({ message }) => String(message))
+    .filter((message) => message.includes('can be read, but not changed'));
 
 /** Everything but changes works, and what is refused says why and what to do. */
 async function assertReadOnly({ api }: Daemon, reason: RegExp): Promise<void> {
@@ -69,8 +72,18 @@ test('with a full disk the daemon serves on, starts again, reads, refuses change
 
 /** A task that ends at once, and its jobs as they are listed. */
 async function rsyncTask(api: Api) {
-  await api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
-  const task = { rsync_path: '/mnt/tank', rsync_remotehost: 'there.example', rsync_remotemodule: 'm', rsync_mode: 'module', rsync_user: 'root', rsync_enabled: false };
+  await api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
+  const task = {
+    rsync_path: '/mnt/tank',
+    rsync_remotehost: 'there.example',
+    rsync_remotemodule: 'm',
+    rsync_mode: 'module',
+    rsync_user: 'root',
+    rsync_enabled: false,
+  };
   await api.expect(201, 'POST', 'tasks/rsync/', task);
   return {
     /** Runs it, and answers all its jobs when they have ended. */
@@ -88,7 +101,10 @@ async function rsyncTask(api: Api) {
 }
 
 async function jobsOf(api: Api) {
-  return (await api.list('/api/holdfast/v1/jobs?subject=tasks/rsync/1')).map(({ id, state }) => ({ id, ended: state !== 'running' }));
+  return (await api.list('/api/holdfast/v1/jobs?subject=tasks/rsync/1')).map(({ id, state }) => ({
+    id,
+    ended: state !== 'running',
+  }));
 }
 
 test('a job runs on a full disk, is listed, and is written down when there is room', async () => {

@@ -52,7 +52,13 @@ const kinds: readonly Kind[] = [
   },
   {
     list: 'account/users',
-    create: (name) => ({ bsdusr_username: name, bsdusr_full_name: name, bsdusr_password: name, bsdusr_creategroup: true, bsdusr_home: `/mnt/tank/homes/${name}` }),
+    create: (name) => ({
+      bsdusr_username: name,
+      bsdusr_full_name: name,
+      bsdusr_password: name,
+      bsdusr_creategroup: true,
+      bsdusr_home: `/mnt/tank/homes/${name}`,
+    }),
     update: (n) => ({ bsdusr_full_name: `Number ${n}`, bsdusr_sudo: n % 2 === 0 }),
     path: byId('account/users'),
     kept: all,
@@ -67,13 +73,18 @@ const kinds: readonly Kind[] = [
   {
     // Each client has disks of its own, so that none takes another's.
     list: 'storage/volume',
-    create: (name, client) => ({ volume_name: name, layout: [{ vdevtype: 'mirror', disks: [`ada${4 + 2 * client}`, `ada${5 + 2 * client}`] }] }),
+    create: (name, client) => ({
+      volume_name: name,
+      layout: [{ vdevtype: 'mirror', disks: [`ada${4 + 2 * client}`, `ada${5 + 2 * client}`] }],
+    }),
     path: byId('storage/volume'),
     kept: ({ id, vol_name, vol_guid }) => ({ id, vol_name, vol_guid }),
   },
 ];
 
-test(`whatever was answered before the daemon was killed is there when it comes back (seed ${seed})`, { timeout: 120_000 }, async () => {
+test(`whatever was answered before the daemon was killed is there when it comes back (seed ${seed})`, {
+  timeout: 120_000,
+}, async () => {
   await using state = await stateFolder();
   const random = randomFrom(seed);
   const things: Thing[] = [];
@@ -84,10 +95,16 @@ test(`whatever was answered before the daemon was killed is there when it comes 
     const daemon = await startDaemon(state.path);
     const { api } = daemon;
     try {
-      if (round === 0) await api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0', 'ada1'] }] });
+      if (round === 0)
+        await api.expect(201, 'POST', 'storage/volume/', {
+          volume_name: 'tank',
+          layout: [{ vdevtype: 'stripe', disks: ['ada0', 'ada1'] }],
+        });
       await assertAllThere(api, state.path, things);
       settleDoubts(things);
-      const work = Array.from({ length: clients }, (_, client) => changeThings(api, { round, client, random: randomFrom(seed + round * 100 + client), things, lastIds }));
+      const work = Array.from({ length: clients }, (_, client) =>
+        changeThings(api, { round, client, random: randomFrom(seed + round * 100 + client), things, lastIds }),
+      );
       await sleep(50 + random() * 500);
       const { signal } = await daemon.end('SIGKILL');
       assert.equal(signal, 'SIGKILL');
@@ -168,7 +185,8 @@ async function assertAllThere(api: Api, state: string, things: readonly Thing[])
   for (const { kind, path, record, pending } of things) {
     const found = lists.get(kind.list)?.find((one) => kind.path(one) === path);
     if (record === undefined) assert.equal(found, undefined, `${path} was removed and is there again`);
-    else if (pending === undefined) assert.deepEqual(found && kind.kept(found), kind.kept(record), `${path} is not what was answered`);
+    else if (pending === undefined)
+      assert.deepEqual(found && kind.kept(found), kind.kept(record), `${path} is not what was answered`);
     else if (pending === 'update') assert.ok(found !== undefined, `${path} was only changed and is gone`);
   }
   assert.deepEqual(await drift(api), []);

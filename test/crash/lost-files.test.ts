@@ -13,7 +13,10 @@ import { type Daemon, drift, runDaemon, startDaemon, stateFolder } from './daemo
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** Runs `holdfast recover` on a state folder. */
-function recover(state: string, ...words: readonly string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+function recover(
+  state: string,
+  ...words: readonly string[]
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
@@ -24,11 +27,19 @@ function recover(state: string, ...words: readonly string[]): Promise<{ readonly
   });
 }
 
-const mary = { bsdusr_username: 'mary', bsdusr_full_name: 'Mary', bsdusr_password: 'plain as day', bsdusr_creategroup: true };
+const mary = {
+  bsdusr_username: 'mary',
+  bsdusr_full_name: 'Mary',
+  bsdusr_password: 'plain as day',
+  bsdusr_creategroup: true,
+};
 
 /** A machine with a pool, an account and a share, and a secret that only the configuration has. */
 async function furnish({ api }: Daemon): Promise<void> {
-  await api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
   await api.expect(201, 'POST', 'account/users/', mary);
   await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/drop', cifs_name: 'drop' });
   await api.expect(200, 'PUT', 'services/snmp/', { snmp_v3_username: 'watcher', snmp_v3_password: 'known to few' });
@@ -41,13 +52,26 @@ async function onMachine(state: string) {
     const { users } = JSON.parse(text);
     return Array.isArray(users) ? users.filter(isObject).map(({ name }) => String(name)) : [];
   };
-  const smb = await readFile(join(state, 'virtual', 'root', 'etc', 'samba', 'holdfast', 'shares-0.conf'), 'utf8').catch(() => '');
-  return { accounts: [...(await names('accounts.json')), ...(await names('accounts-disowned.json'))], serves: smb.includes('[drop]') };
+  const smb = await readFile(join(state, 'virtual', 'root', 'etc', 'samba', 'holdfast', 'shares-0.conf'), 'utf8').catch(
+    () => '',
+  );
+  return {
+    accounts: [...(await names('accounts.json')), ...(await names('accounts-disowned.json'))],
+    serves: smb.includes('[drop]'),
+  };
 }
 
 const everything = async (api: Api) => {
   const answers: Record<string, string> = {};
-  for (const path of ['account/users', 'account/groups', 'sharing/cifs', 'storage/volume', 'services/snmp', 'services/ssh', 'tasks/cronjob'])
+  for (const path of [
+    'account/users',
+    'account/groups',
+    'sharing/cifs',
+    'storage/volume',
+    'services/snmp',
+    'services/ssh',
+    'tasks/cronjob',
+  ])
     answers[path] = (await api.get(`${path}/?limit=0`)).text;
   return answers;
 };
@@ -163,7 +187,10 @@ test('after the loss of the whole state folder "recover restore" brings the conf
   assert.ok(!readFileSync(backup, 'utf8').includes('known to few'), 'secrets are sealed');
   await first.end('SIGKILL');
   for (const file of [...files, 'recovery.key', 'reserve']) await rm(join(state.path, file), { force: true });
-  assert.match((await recover(state.path)).stdout, new RegExp(`${newest?.['number']}\\.json {2}revision ${newest?.['number']}`));
+  assert.match(
+    (await recover(state.path)).stdout,
+    new RegExp(`${newest?.['number']}\\.json {2}revision ${newest?.['number']}`),
+  );
   assert.match((await recover(state.path, 'restore')).stdout, /Nothing was done/);
   assert.equal((await runDaemon(state.path)).code, 1);
   const restored = await recover(state.path, 'restore', '--yes');
@@ -215,7 +242,10 @@ const damages: readonly { readonly title: string; damage(state: string): Promise
   { title: 'a key that is too short', damage: (state) => writeFile(join(state, 'secret.key'), 'short') },
   { title: 'a folder in place of the key', damage: (state) => folderInPlaceOf(join(state, 'secret.key')) },
   { title: 'a folder in place of the database', damage: (state) => folderInPlaceOf(join(state, 'holdfast.sqlite')) },
-  { title: 'a virtual machine that cannot be read', damage: (state) => writeFile(join(state, 'virtual', 'zfs.json'), '{') },
+  {
+    title: 'a virtual machine that cannot be read',
+    damage: (state) => writeFile(join(state, 'virtual', 'zfs.json'), '{'),
+  },
 ];
 
 for (const { title, damage } of damages) {
@@ -247,7 +277,9 @@ test('what the daemon writes is for its own account alone, whatever umask it was
     process.umask(umask);
   }
   const { stdout } = await new Promise<{ stdout: string }>((resolve) =>
-    execFile('find', [state.path, '-maxdepth', '1', '-type', 'f', '-perm', '/077'], (_error, text) => resolve({ stdout: text })),
+    execFile('find', [state.path, '-maxdepth', '1', '-type', 'f', '-perm', '/077'], (_error, text) =>
+      resolve({ stdout: text }),
+    ),
   );
   assert.equal(stdout, '');
 });

@@ -8,7 +8,10 @@ import { drift, runDaemon, startDaemon, stateFolder } from './daemon.ts';
 test('a daemon that is told to stop answers what it carries out, and ends with 0', async () => {
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
-  await first.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await first.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
   const asked = Array.from({ length: 60 }, (_, n) =>
     first.api.post('sharing/cifs/', { cifs_path: `/mnt/tank/${n}`, cifs_name: `share${n}` }).then(
       ({ status }) => ({ n, status }),
@@ -64,7 +67,10 @@ test('a second daemon on the same state is refused with 1 and one line, and the 
 
 const damages: readonly { readonly title: string; damage(file: string): Promise<void> }[] = [
   { title: 'is no database', damage: (file) => writeFile(file, 'This was once a database.\n'.repeat(200)) },
-  { title: 'has lost its end', damage: async (file) => truncate(file, Math.floor((await readFile(file)).length / 2 / 4096) * 4096) },
+  {
+    title: 'has lost its end',
+    damage: async (file) => truncate(file, Math.floor((await readFile(file)).length / 2 / 4096) * 4096),
+  },
   {
     title: 'has a page of zeros',
     async damage(file) {

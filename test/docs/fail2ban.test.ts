@@ -10,7 +10,9 @@ const filter = readFileSync(fileURLToPath(new URL('../../docs/fail2ban/holdfast.
 function failRegex(): RegExp {
   const text = /^failregex = (.+)$/m.exec(filter)?.[1] ?? assert.fail('no failregex');
   return new RegExp(
-    text.replace('%(__prefix_line)s', String.raw`\S+ holdfast\[\d+\]: `).replace('<ADDR>', String.raw`(?<address>\d+\.\d+\.\d+\.\d+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)`),
+    text
+      .replace('%(__prefix_line)s', String.raw`\S+ holdfast\[\d+\]: `)
+      .replace('<ADDR>', String.raw`(?<address>\d+\.\d+\.\d+\.\d+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)`),
   );
 }
 
@@ -33,6 +35,7 @@ test("fail2ban's filter reads the address in the line of a refused login, and no
 });
 
 test("fail2ban's filter reads addresses of IPv6", () => {
-  const line = '{"level":40,"time":"2026-01-01T00:00:00.000Z","address":"2001:db8::7","account":"root","reason":"too many attempts","refused":12,"msg":"login refused"}';
+  const line =
+    '{"level":40,"time":"2026-01-01T00:00:00.000Z","address":"2001:db8::7","account":"root","reason":"too many attempts","refused":12,"msg":"login refused"}';
   assert.equal(failRegex().exec(inJournal(line))?.groups?.['address'], '2001:db8::7');
 });

@@ -21,7 +21,8 @@ test('every guide is on the contents page, is run on the test machine, and has b
 test('links between pages lead somewhere', async () => {
   for (const page of await readdir(guides)) {
     const text = await readFile(new URL(page, guides), 'utf8');
-    for (const [, link = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) await assert.doesNotReject(readFile(new URL(link, guides)), `${page}: ${link}`);
+    for (const [, link = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)/g))
+      await assert.doesNotReject(readFile(new URL(link, guides)), `${page}: ${link}`);
   }
 });
 
@@ -52,7 +53,8 @@ test('an answer is the one that is shown, but for what a placeholder stands for'
 });
 
 test('a page is refused when a block fails, when one that should fail does not, and when it prints something else', async () => {
-  const page = (words: string, command: string, answer: string) => `\`\`\`sh${words}\n${command}\n\`\`\`\n\`\`\`console\n${answer}\n\`\`\`\n`;
+  const page = (words: string, command: string, answer: string) =>
+    `\`\`\`sh${words}\n${command}\n\`\`\`\n\`\`\`console\n${answer}\n\`\`\`\n`;
   const read = async (text: string) => {
     await using shell = new Shell({ cwd: tmpdir() });
     await follow(blocksOf(text), { shell, values: { NAME: "it's mine" } });

@@ -10,7 +10,10 @@ const keysOf = (name: string) => `/mnt/tank/${name}/.ssh/authorized_keys`;
 async function withVolume(t: TestContext): Promise<Appliance> {
   const one = await appliance();
   t.after(() => one[Symbol.asyncDispose]());
-  await one.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }] });
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }],
+  });
   return one;
 }
 
@@ -25,7 +28,10 @@ const person = (name: string) => ({
 
 test('SSH keys lie in the home folder, are replaced, and go when the text is empty', async (t) => {
   const { api, host } = await withVolume(t);
-  const made = await api.expect(201, 'POST', 'account/users/', { ...person('mary'), bsdusr_sshpubkey: `${key}   desk` });
+  const made = await api.expect(201, 'POST', 'account/users/', {
+    ...person('mary'),
+    bsdusr_sshpubkey: `${key}   desk`,
+  });
   assert.equal(made['bsdusr_sshpubkey'], `${key} desk\n`);
   assert.equal(await host.files.read(keysOf('mary')), `${key} desk\n`);
   assert.equal(await host.files.mode(keysOf('mary')), 0o600);
@@ -82,7 +88,12 @@ test("the guest account of Samba becomes nobody when its user goes, and the user
 test('builtin accounts keep what they are, and stay', async (t) => {
   const { api } = await withVolume(t);
   const before = await api.expect(200, 'GET', 'account/users/20/');
-  const after = await api.expect(200, 'PUT', 'account/users/20/', { bsdusr_username: 'other', bsdusr_uid: 4711, bsdusr_group: 1, bsdusr_home: '/mnt/tank/other' });
+  const after = await api.expect(200, 'PUT', 'account/users/20/', {
+    bsdusr_username: 'other',
+    bsdusr_uid: 4711,
+    bsdusr_group: 1,
+    bsdusr_home: '/mnt/tank/other',
+  });
   assert.deepEqual(after, before);
   assert.notEqual((await api.delete('account/users/20/')).status, 204);
   assert.notEqual((await api.delete('account/groups/1/')).status, 204);

@@ -25,13 +25,26 @@ test('after factory restore the records are those of a fresh system, the pools s
   await using fresh = await appliance();
   const pools = (await world.machine.zfs.pools()).map(({ name }) => name);
   const before = world.keptState();
-  assert.equal((await world.api.post('system/config/factory_restore/')).text, 'Configuration restored to defaults. Reboot required.');
+  assert.equal(
+    (await world.api.post('system/config/factory_restore/')).text,
+    'Configuration restored to defaults. Reboot required.',
+  );
   assert.deepEqual(await drifted(world.api), []);
   assert.deepEqual(
     (await world.machine.zfs.pools()).map(({ name }) => name),
     pools,
   );
-  for (const path of ['sharing/cifs', 'sharing/nfs', 'tasks/cronjob', 'account/users', 'account/groups', 'services/ftp', 'system/ntpserver', 'system/tunable', 'system/settings'])
+  for (const path of [
+    'sharing/cifs',
+    'sharing/nfs',
+    'tasks/cronjob',
+    'account/users',
+    'account/groups',
+    'services/ftp',
+    'system/ntpserver',
+    'system/tunable',
+    'system/settings',
+  ])
     assert.equal(
       (await world.api.get(`${path}/`)).text.replaceAll(/"bsdusr_(unix|smb)hash":"[^"]*"/g, ''),
       (await fresh.api.get(`${path}/`)).text.replaceAll(/"bsdusr_(unix|smb)hash":"[^"]*"/g, ''),
@@ -47,7 +60,9 @@ test('after factory restore the records are those of a fresh system, the pools s
 });
 
 async function drifted(api: Api): Promise<readonly unknown[]> {
-  return (await api.list('/api/holdfast/v1/drift')).filter((one) => one['degraded'] !== null || JSON.stringify(one['drift']) !== '[]');
+  return (await api.list('/api/holdfast/v1/drift')).filter(
+    (one) => one['degraded'] !== null || JSON.stringify(one['drift']) !== '[]',
+  );
 }
 
 test('a file with secrets brings everything back, on the same machine and after a restart', async () => {
@@ -66,10 +81,17 @@ test('a file with secrets brings everything back, on the same machine and after 
 
 test('what no file tells is put back too: disks, the kernel and the time zone', async () => {
   await using one = await appliance();
-  await one.api.expect(200, 'PUT', `storage/disk/${encodeURIComponent('{serial}VIRT0001')}/`, { disk_hddstandby: '60' });
-  await one.api.expect(201, 'POST', 'system/tunable/', { tun_var: 'vm.swappiness', tun_value: '17', tun_type: 'sysctl' });
+  await one.api.expect(200, 'PUT', `storage/disk/${encodeURIComponent('{serial}VIRT0001')}/`, {
+    disk_hddstandby: '60',
+  });
+  await one.api.expect(201, 'POST', 'system/tunable/', {
+    tun_var: 'vm.swappiness',
+    tun_value: '17',
+    tun_type: 'sysctl',
+  });
   await one.api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Europe/Berlin' });
-  const standby = () => /"ada0":\{[^}]*"standby":(\d+)/.exec(readFileSync(join(one.folder, 'virtual', 'disks.json'), 'utf8'))?.[1];
+  const standby = () =>
+    /"ada0":\{[^}]*"standby":(\d+)/.exec(readFileSync(join(one.folder, 'virtual', 'disks.json'), 'utf8'))?.[1];
   const { machine } = one.machine;
   const state = async () => [standby(), await machine.parameter('vm.swappiness'), await machine.zone()];
   const file = await backUp(one.api);
@@ -94,15 +116,27 @@ test('what is no whole backup is refused in words, and nothing has changed', asy
     [{ file: { ...file, holdfast_backup: 2 }, passphrase }, /A newer Holdfast wrote this/],
     [{ file }, /the passphrase is wanted/],
     [{ file, passphrase: 'another horse' }, /does not open the secrets/],
-    [{ file: holding({ 'tasks/other': [] }), passphrase }, /"tasks\/other":\["This Holdfast has nothing of this name\."\]/],
+    [
+      { file: holding({ 'tasks/other': [] }), passphrase },
+      /"tasks\/other":\["This Holdfast has nothing of this name\."\]/,
+    ],
     [{ file: holding({ 'tasks/cronjob': 'none' }), passphrase }, /A list of records is wanted/],
-    [{ file: holding({ 'tasks/cronjob': [{ id: 1, cron_user: 'root\nmary', cron_command: 'true' }] }), passphrase }, /"tasks\/cronjob\/1":\["cron_user: /],
+    [
+      { file: holding({ 'tasks/cronjob': [{ id: 1, cron_user: 'root\nmary', cron_command: 'true' }] }), passphrase },
+      /"tasks\/cronjob\/1":\["cron_user: /,
+    ],
     [{ file: holding({ 'services/ftp': [] }), passphrase }, /One record with the id 1 is wanted/],
-    [{ file: holding({ 'storage/scrub': [{ id: 1, scrub_volume: 'nowhere' }] }), passphrase }, /"storage\/scrub\/1":\["scrub_volume: /],
+    [
+      { file: holding({ 'storage/scrub': [{ id: 1, scrub_volume: 'nowhere' }] }), passphrase },
+      /"storage\/scrub\/1":\["scrub_volume: /,
+    ],
     [{ backup: 7 }, /^$/],
   ] as const) {
     const answer = await one.api.post(`${config}/restore`, body);
-    assert.ok(answer.status === 400 || answer.status === 404, `${JSON.stringify(body).slice(0, 100)}: ${answer.status} ${answer.text}`);
+    assert.ok(
+      answer.status === 400 || answer.status === 404,
+      `${JSON.stringify(body).slice(0, 100)}: ${answer.status} ${answer.text}`,
+    );
     assert.match(answer.text, words);
     assert.equal((await one.api.get('tasks/cronjob/')).text, before);
   }
@@ -116,13 +150,22 @@ test('no secret lies about in the clear: not in a file, not in the database, not
   await one.api.expect(202, 'POST', 'system/config/factory_restore/');
   const open = await backUp(one.api);
   const files = [open, await backUp(one.api, { passphrase })].map((file) => JSON.stringify(file));
-  const told = [...files, (await one.api.get('/api/holdfast/v1/revisions')).text, (await one.api.get(`${config}/backups`)).text, JSON.stringify(one.log)];
+  const told = [
+    ...files,
+    (await one.api.get('/api/holdfast/v1/revisions')).text,
+    (await one.api.get(`${config}/backups`)).text,
+    JSON.stringify(one.log),
+  ];
   const kept = ['holdfast.sqlite', 'holdfast.sqlite-wal'].map((name) => readFileSync(join(one.folder, name), 'latin1'));
   for (const text of [...told, ...kept]) assert.ok(!text.includes('known to few'));
   await one.api.expect(200, 'POST', `${config}/restore`, { backup: 1 });
   assert.equal((await one.api.expect(200, 'GET', 'services/snmp/'))['snmp_community'], 'known to few');
   await one.api.expect(200, 'POST', `${config}/restore`, { file: open });
-  assert.equal((await one.api.expect(200, 'GET', 'services/snmp/'))['snmp_community'], 'known to few', 'the secret that is there stays');
+  assert.equal(
+    (await one.api.expect(200, 'GET', 'services/snmp/'))['snmp_community'],
+    'known to few',
+    'the secret that is there stays',
+  );
 });
 
 test('a restore that the machine refuses at any point leaves it and the records as they were', async () => {

@@ -7,7 +7,10 @@ let box: Appliance;
 
 before(async () => {
   box = await appliance();
-  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
 });
 
 after(() => box?.[Symbol.asyncDispose]());
@@ -30,12 +33,17 @@ test('V1: booleans are true, false, 0, 1 and the words in any letter case', asyn
     ['0', false],
     [null, false],
   ] as const) {
-    assert.equal((await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_fxp: sent }))['ftp_fxp'], kept, JSON.stringify(sent));
+    assert.equal(
+      (await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_fxp: sent }))['ftp_fxp'],
+      kept,
+      JSON.stringify(sent),
+    );
   }
 });
 
 test('V1: whole numbers are numbers or their digits, and answered as numbers', async () => {
-  for (const sent of [2121, '2121', ' 2121 ']) assert.equal((await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_port: sent }))['ftp_port'], 2121);
+  for (const sent of [2121, '2121', ' 2121 '])
+    assert.equal((await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_port: sent }))['ftp_port'], 2121);
   for (const sent of [21.5, '21.5', 'twenty', true, [21], {}, '1e3', '0x15']) {
     const answer = await box.api.put('services/ftp/', { ftp_port: sent });
     assert.deepEqual([answer.status, keysOf(answer.json)], [409, ['ftp_port']], JSON.stringify(sent));
@@ -43,44 +51,103 @@ test('V1: whole numbers are numbers or their digits, and answered as numbers', a
 });
 
 test('V1: null leaves what is required alone and empties what is optional', async () => {
-  const { id } = await box.api.expect(201, 'POST', 'tasks/cronjob/', { ...cron, cron_description: 'words', cron_stdout: null });
+  const { id } = await box.api.expect(201, 'POST', 'tasks/cronjob/', {
+    ...cron,
+    cron_description: 'words',
+    cron_stdout: null,
+  });
   const record = await box.api.expect(200, 'PUT', `tasks/cronjob/${id}/`, { cron_description: null });
   assert.deepEqual([record['cron_description'], record['cron_stdout']], ['', false]);
   assert.equal((await box.api.put(`tasks/cronjob/${id}/`, { cron_command: null })).status, 409);
   await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_anonpath: '/mnt/tank' });
-  for (const unset of [null, '']) assert.equal((await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_anonpath: unset }))['ftp_anonpath'], null);
+  for (const unset of [null, ''])
+    assert.equal((await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_anonpath: unset }))['ftp_anonpath'], null);
 });
 
 test('texts take numbers as their digits and lose the blanks around them; lists take a single value', async () => {
   const record = await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_banner: '  hello  ', ftp_filemask: 177 });
   assert.deepEqual([record['ftp_banner'], record['ftp_filemask']], ['hello', '177']);
-  const share = await box.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/lists', cifs_vfsobjects: 'streams_xattr', cifs_guestok: 'true' });
+  const share = await box.api.expect(201, 'POST', 'sharing/cifs/', {
+    cifs_path: '/mnt/tank/lists',
+    cifs_vfsobjects: 'streams_xattr',
+    cifs_guestok: 'true',
+  });
   assert.deepEqual([share['cifs_vfsobjects'], share['cifs_guestok']], [['streams_xattr'], true]);
-  assert.deepEqual((await box.api.expect(200, 'PUT', `sharing/cifs/${share['id']}/`, { cifs_vfsobjects: null }))['cifs_vfsobjects'], []);
+  assert.deepEqual(
+    (await box.api.expect(200, 'PUT', `sharing/cifs/${share['id']}/`, { cifs_vfsobjects: null }))['cifs_vfsobjects'],
+    [],
+  );
 });
 
 test('V3: unknown, read-only and misspelt keys are ignored, and not echoed', async () => {
-  const strange = { id: '99', pk: 7, pool: 'x', tag: [], mountpoint: '/x', avail: 1, comment: 'x', name: '', nonsense: { deep: [1] }, __proto__: 1 };
+  const strange = {
+    id: '99',
+    pk: 7,
+    pool: 'x',
+    tag: [],
+    mountpoint: '/x',
+    avail: 1,
+    comment: 'x',
+    name: '',
+    nonsense: { deep: [1] },
+    __proto__: 1,
+  };
   const created = await box.api.expect(201, 'POST', 'tasks/cronjob/', { ...cron, ...strange });
   assert.notEqual(created['id'], 99);
   assert.deepEqual(await box.api.expect(200, 'PUT', `tasks/cronjob/${created['id']}/`, strange), created);
   assert.deepEqual(await box.api.expect(200, 'GET', `tasks/cronjob/${created['id']}/`), created);
   const root = await box.api.expect(200, 'GET', 'account/users/1/');
-  assert.deepEqual(await box.api.expect(200, 'PUT', 'account/users/1/', { bsdusr_builtin: false, bsdusr_unixhash: 'x', bsdusr_smbhash: 'y', bsdusr_owned: true }), root);
-  assert.equal((await box.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'v3', used: 5, avail: 7, comment: 'slip' }))['comments'], null);
+  assert.deepEqual(
+    await box.api.expect(200, 'PUT', 'account/users/1/', {
+      bsdusr_builtin: false,
+      bsdusr_unixhash: 'x',
+      bsdusr_smbhash: 'y',
+      bsdusr_owned: true,
+    }),
+    root,
+  );
+  assert.equal(
+    (
+      await box.api.expect(201, 'POST', 'storage/volume/tank/datasets/', {
+        name: 'v3',
+        used: 5,
+        avail: 7,
+        comment: 'slip',
+      })
+    )['comments'],
+    null,
+  );
 });
 
 test('the answers to POST, PUT and GET are the same record, without what was only sent', async () => {
-  const made = await box.api.post('account/users/', { bsdusr_username: 'ann', bsdusr_full_name: 'Ann', bsdusr_password: 'secret', bsdusr_creategroup: true });
+  const made = await box.api.post('account/users/', {
+    bsdusr_username: 'ann',
+    bsdusr_full_name: 'Ann',
+    bsdusr_password: 'secret',
+    bsdusr_creategroup: true,
+  });
   assert.equal(made.status, 201);
   const address = `account/users/${isObject(made.json) ? made.json['id'] : ''}/`;
   assert.equal((await box.api.get(address)).text, made.text);
   assert.equal((await box.api.put(address, {})).text, made.text);
-  for (const word of ['bsdusr_password"', 'bsdusr_creategroup', 'bsdusr_to_group', 'bsdusr_mode', 'bsdusr_owned', 'bsdusr_groups']) assert.ok(!made.text.includes(word), word);
+  for (const word of [
+    'bsdusr_password"',
+    'bsdusr_creategroup',
+    'bsdusr_to_group',
+    'bsdusr_mode',
+    'bsdusr_owned',
+    'bsdusr_groups',
+  ])
+    assert.ok(!made.text.includes(word), word);
 });
 
 test('B13: a PUT of one field keeps all others, and an empty one changes nothing', async () => {
-  const { id, ...before } = await box.api.expect(201, 'POST', 'tasks/cronjob/', { ...cron, cron_description: 'B13', cron_minute: '*/5', cron_stderr: true });
+  const { id, ...before } = await box.api.expect(201, 'POST', 'tasks/cronjob/', {
+    ...cron,
+    cron_description: 'B13',
+    cron_minute: '*/5',
+    cron_stderr: true,
+  });
   const after_ = await box.api.expect(200, 'PUT', `tasks/cronjob/${id}/`, { cron_hour: '3' });
   assert.deepEqual(after_, { ...before, id, cron_hour: '3' });
   assert.deepEqual(await box.api.expect(200, 'PUT', `tasks/cronjob/${id}/`, {}), after_);
@@ -98,14 +165,30 @@ test('a field with a default is never required, and one without is named when it
     assert.equal(answer.status, 409, path);
     for (const name of names) assert.ok(keysOf(answer.json).includes(name), `${path} ${name}`);
   }
-  assert.deepEqual((await box.api.post('storage/volume/tank/datasets/', {})).json, { name: ['This field is required.'] });
+  assert.deepEqual((await box.api.post('storage/volume/tank/datasets/', {})).json, {
+    name: ['This field is required.'],
+  });
 });
 
 test('everything that is wrong is told in one answer: values, missing fields, the machine and the rules', async () => {
-  const answer = await box.api.post('account/users/', { bsdusr_username: '-bad', bsdusr_uid: 'x', bsdusr_shell: '/no/shell', bsdusr_group: 99999, bsdusr_email: 'nobody' });
+  const answer = await box.api.post('account/users/', {
+    bsdusr_username: '-bad',
+    bsdusr_uid: 'x',
+    bsdusr_shell: '/no/shell',
+    bsdusr_group: 99999,
+    bsdusr_email: 'nobody',
+  });
   assert.equal(answer.status, 409);
-  assert.deepEqual(keysOf(answer.json), ['bsdusr_email', 'bsdusr_full_name', 'bsdusr_group', 'bsdusr_shell', 'bsdusr_uid', 'bsdusr_username']);
-  for (const sentences of Object.values(Object(answer.json))) assert.ok(Array.isArray(sentences) && sentences.length > 0 && sentences.every((one) => typeof one === 'string'));
+  assert.deepEqual(keysOf(answer.json), [
+    'bsdusr_email',
+    'bsdusr_full_name',
+    'bsdusr_group',
+    'bsdusr_shell',
+    'bsdusr_uid',
+    'bsdusr_username',
+  ]);
+  for (const sentences of Object.values(Object(answer.json)))
+    assert.ok(Array.isArray(sentences) && sentences.length > 0 && sentences.every((one) => typeof one === 'string'));
 });
 
 test('a body that is no JSON is a 400 with a sentence, and so is none where one is needed', async () => {
@@ -134,18 +217,32 @@ test('a body that is JSON but no object is told so', async () => {
 });
 
 test('a body of another type is a 400 with error_message, and counts only when there is one', async () => {
-  for (const type of ['text/xml', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain']) {
+  for (const type of [
+    'text/xml',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'text/plain',
+  ]) {
     const answer = await box.api.send('POST', 'tasks/cronjob/', 'a=b', { 'content-type': type });
     assert.equal(answer.status, 400, type);
     assert.match(answer.text, /^{"error_message":".+"}$/);
   }
   const { id } = await box.api.expect(201, 'POST', 'tasks/cronjob/', cron);
-  assert.equal((await box.api.send('POST', `tasks/cronjob/${id}/run/`, undefined, { 'content-type': 'text/plain' })).status, 202);
-  assert.equal((await box.api.send('DELETE', `tasks/cronjob/${id}/`, undefined, { 'content-type': 'text/plain' })).status, 204);
+  assert.equal(
+    (await box.api.send('POST', `tasks/cronjob/${id}/run/`, undefined, { 'content-type': 'text/plain' })).status,
+    202,
+  );
+  assert.equal(
+    (await box.api.send('DELETE', `tasks/cronjob/${id}/`, undefined, { 'content-type': 'text/plain' })).status,
+    204,
+  );
 });
 
 test('the body of a DELETE that means something must be JSON', async () => {
-  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'short', layout: [{ vdevtype: 'stripe', disks: ['ada1'] }] });
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'short',
+    layout: [{ vdevtype: 'stripe', disks: ['ada1'] }],
+  });
   const { id } = await box.api.expect(201, 'POST', 'account/groups/', { bsdgrp_group: 'short' });
   for (const path of ['storage/volume/short/', `account/groups/${id}/`]) {
     assert.match((await box.api.send('DELETE', path, '{bad')).text, /^{"error":"/, path);
@@ -160,13 +257,24 @@ test('what is missing is told in the form of its place', async () => {
     assert.equal(status, 404, `${method} ${path}`);
     return text.startsWith('{"error_message":"') ? 'error_message' : text;
   };
-  for (const path of ['tasks/cronjob/77777/', 'tasks/cronjob/word/', 'sharing/cifs/0/', 'storage/volume/none/', 'services/services/none/', 'storage/disk/none/'])
+  for (const path of [
+    'tasks/cronjob/77777/',
+    'tasks/cronjob/word/',
+    'sharing/cifs/0/',
+    'storage/volume/none/',
+    'services/services/none/',
+    'storage/disk/none/',
+  ])
     assert.equal(await told('GET', path), '', path);
   assert.equal(await told('PUT', 'tasks/cronjob/77777/', {}), '"Object not found"');
   assert.equal(await told('PUT', 'tasks/cronjob/word/', {}), '"Object not found"');
   assert.equal(await told('DELETE', 'tasks/cronjob/77777/'), 'error_message');
   assert.equal(await told('DELETE', 'storage/volume/none/'), 'error_message');
-  for (const path of ['storage/dataset/tank/none/', 'storage/volume/tank/datasets/none/', 'storage/volume/none/datasets/'])
+  for (const path of [
+    'storage/dataset/tank/none/',
+    'storage/volume/tank/datasets/none/',
+    'storage/volume/none/datasets/',
+  ])
     assert.equal(await told('GET', path), 'error_message', path);
   assert.equal(await told('DELETE', 'storage/dataset/tank/none/'), 'error_message');
   for (const [method, path] of [
@@ -177,7 +285,11 @@ test('what is missing is told in the form of its place', async () => {
     ['POST', 'account/users/77777/password/'],
     ['GET', 'account/users/77777/groups/'],
   ] as const)
-    assert.equal(await told(method, path, method === 'POST' ? { bsdusr_password: 'x' } : undefined), '', `${method} ${path}`);
+    assert.equal(
+      await told(method, path, method === 'POST' ? { bsdusr_password: 'x' } : undefined),
+      '',
+      `${method} ${path}`,
+    );
 });
 
 test('hand-made paths answer 400 where ordinary ones answer 409, in the same form', async () => {
@@ -197,14 +309,17 @@ test('hand-made paths answer 400 where ordinary ones answer 409, in the same for
 
 test('a failure of the machine is a 400 with its own words, and nothing has changed', async () => {
   const before_ = (await box.api.get('services/cifs/')).text;
-  const answer = await box.api.put('services/cifs/', { cifs_srv_smb_options: 'no such option = x\nmax log size = many' });
+  const answer = await box.api.put('services/cifs/', {
+    cifs_srv_smb_options: 'no such option = x\nmax log size = many',
+  });
   assert.equal(answer.status, 400);
   assert.match(answer.text, /^{"error_message":".+"}$/);
   assert.equal((await box.api.get('services/cifs/')).text, before_);
 });
 
 test('B11: DELETE on a collection empties it, whatever its body says', async () => {
-  for (const name of ['one', 'two', 'three']) await box.api.expect(201, 'POST', 'tasks/cronjob/', { ...cron, cron_description: name });
+  for (const name of ['one', 'two', 'three'])
+    await box.api.expect(201, 'POST', 'tasks/cronjob/', { ...cron, cron_description: name });
   assert.equal((await box.api.send('DELETE', 'tasks/cronjob/', { cron_description: 'one' })).status, 204);
   assert.equal((await box.api.get('tasks/cronjob/')).text, '[]');
   assert.equal((await box.api.send('DELETE', 'tasks/cronjob/')).status, 204);
@@ -220,6 +335,15 @@ test('emptying a collection that has records which stay removes none', async () 
 
 test('masks are answered as the octal digits they were sent as, and schedules as their text', async () => {
   assert.equal((await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_filemask: '022' }))['ftp_filemask'], '022');
-  const job = await box.api.expect(201, 'POST', 'tasks/cronjob/', { ...cron, cron_minute: '00', cron_hour: '03', cron_dayweek: [1, 2], cron_month: '1,2,3,4,5,6,7,8,9,10,11,12' });
-  assert.deepEqual([job['cron_minute'], job['cron_hour'], job['cron_dayweek'], job['cron_month']], ['00', '03', '1,2', '*']);
+  const job = await box.api.expect(201, 'POST', 'tasks/cronjob/', {
+    ...cron,
+    cron_minute: '00',
+    cron_hour: '03',
+    cron_dayweek: [1, 2],
+    cron_month: '1,2,3,4,5,6,7,8,9,10,11,12',
+  });
+  assert.deepEqual(
+    [job['cron_minute'], job['cron_hour'], job['cron_dayweek'], job['cron_month']],
+    ['00', '03', '1,2', '*'],
+  );
 });

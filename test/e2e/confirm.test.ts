@@ -55,16 +55,28 @@ test('without the word, a change from this machine itself needs no confirmation,
   assert.equal(made.headers.get('x-holdfast-confirm-until'), null);
   assert.equal(nas.engine.provisional, undefined);
   const refused = await nas.api.put('network/interface/1/?confirm_within=soon', { int_name: 'b' });
-  assert.deepEqual([refused.status, refused.json], [400, { error: 'confirm_within is a number of seconds from 0 to 3600.' }]);
+  assert.deepEqual(
+    [refused.status, refused.json],
+    [400, { error: 'confirm_within is a number of seconds from 0 to 3600.' }],
+  );
 });
 
 test('a change that does more than the configuration says cannot be told to go back', async () => {
   await using nas = await appliance();
-  await nas.api.expect(201, 'POST', 'storage/volume/?confirm_within=1', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/?confirm_within=1', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
   assert.equal(nas.engine.provisional, undefined, 'a volume is more than its record');
-  const refused = await nas.api.post('sharing/cifs/?confirm_within=1', { cifs_path: '/mnt/tank/media', cifs_name: 'media' });
+  const refused = await nas.api.post('sharing/cifs/?confirm_within=1', {
+    cifs_path: '/mnt/tank/media',
+    cifs_name: 'media',
+  });
   assert.equal(refused.status, 400);
-  assert.match(refused.text, /Only a change of the configuration alone can go back by itself, and this one does more: .*media.*Leave out confirm_within/);
+  assert.match(
+    refused.text,
+    /Only a change of the configuration alone can go back by itself, and this one does more: .*media.*Leave out confirm_within/,
+  );
   assert.equal(await nas.host.files.kind('/mnt/tank/media'), undefined);
 });
 
@@ -82,7 +94,12 @@ test('after an end of the daemon in between, the change is gone before anything 
     assert.equal(await nas.host.files.read('/etc/systemd/network/05-holdfast-vlan8.netdev'), undefined);
     assert.ok(nas.engine.events.since(0).some(({ name }) => name === 'change.reverted'));
     nas = await nas.restart();
-    assert.equal((await nas.api.list('/api/holdfast/v1/revisions?limit=2')).filter((one) => String(one['title']).startsWith('take back')).length, 1);
+    assert.equal(
+      (await nas.api.list('/api/holdfast/v1/revisions?limit=2')).filter((one) =>
+        String(one['title']).startsWith('take back'),
+      ).length,
+      1,
+    );
   } finally {
     await nas[Symbol.asyncDispose]();
   }
@@ -94,11 +111,21 @@ test('a caller whose address, interface or route changes must come again by the 
   const put = (path: string, id: number, sent: object, connection: ClientConnection) => {
     const resource = nas.engine.resources.find((one) => one.path === path);
     if (resource === undefined || resource.kind === 'hosted') throw new Error(path);
-    return nas.engine.change(`change ${path}`, { actor: 'root', request: 'r', connection }, (draft) => draft.update(resource, id, sent));
+    return nas.engine.change(`change ${path}`, { actor: 'root', request: 'r', connection }, (draft) =>
+      draft.update(resource, id, sent),
+    );
   };
   await nas.api.expect(201, 'POST', 'network/interface/', nic);
-  await nas.api.expect(201, 'POST', 'network/interface/', { int_name: 'b', int_interface: 'em1', int_ipv4address: '198.51.100.1', int_v4netmaskbit: '24' });
-  await nas.api.expect(201, 'POST', 'network/staticroute/', { sr_destination: '203.0.113.0/24', sr_gateway: '192.0.2.254' });
+  await nas.api.expect(201, 'POST', 'network/interface/', {
+    int_name: 'b',
+    int_interface: 'em1',
+    int_ipv4address: '198.51.100.1',
+    int_v4netmaskbit: '24',
+  });
+  await nas.api.expect(201, 'POST', 'network/staticroute/', {
+    sr_destination: '203.0.113.0/24',
+    sr_gateway: '192.0.2.254',
+  });
   const near = { local: '192.0.2.1', port: 80, remote: '192.0.2.50' };
   const far = { local: '192.0.2.1', port: 80, remote: '203.0.113.9' };
   const other = { local: '198.51.100.1', port: 80, remote: '198.51.100.2' };
@@ -120,7 +147,10 @@ test('a caller whose address, interface or route changes must come again by the 
   assert.equal(await guarded('network/interface', 2, { int_ipv4address: '198.51.100.3' }, near), false);
   assert.equal(await guarded('network/staticroute', 1, { sr_gateway: '192.0.2.253' }, near), false);
   assert.equal(await guarded('network/staticroute', 1, { sr_gateway: '192.0.2.252' }, far), true);
-  await assert.rejects(put('network/staticroute', 1, { sr_gateway: '192.0.2.251' }, near), /waits to be confirmed until .*: change network\/staticroute/);
+  await assert.rejects(
+    put('network/staticroute', 1, { sr_gateway: '192.0.2.251' }, near),
+    /waits to be confirmed until .*: change network\/staticroute/,
+  );
   nas.engine.heard(far, performance.now());
   assert.equal(nas.engine.provisional, undefined);
   assert.equal(await guarded('network/interface', 1, { int_options: 'down' }, near), true);
@@ -133,8 +163,10 @@ test('a caller whose address, interface or route changes must come again by the 
 test('a caller whose door is closed must come again by one that was opened, and else it opens again', async () => {
   await using nas = await appliance();
   const settings = (sent: object, connection: ClientConnection, seconds?: number) =>
-    nas.engine.change('change the settings', { actor: 'root', request: 'r', connection, ...(seconds === undefined ? {} : { confirmWithin: seconds }) }, (draft) =>
-      draft.update(systemSettings, 1, sent),
+    nas.engine.change(
+      'change the settings',
+      { actor: 'root', request: 'r', connection, ...(seconds === undefined ? {} : { confirmWithin: seconds }) },
+      (draft) => draft.update(systemSettings, 1, sent),
     );
   const own: ClientConnection = { local: '192.0.2.7', port: 8080, remote: '192.0.2.50' };
   const http: ClientConnection = { ...own, port: 80 };
@@ -161,7 +193,9 @@ test('a connection that is older than the change confirms it when it is used a s
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const get = () =>
     new Promise<void>((resolve, reject) => {
-      const asked = request(`${nas.api.url}/healthz`, { agent, auth: 'root:a test password' }, (answer) => answer.resume().on('end', resolve));
+      const asked = request(`${nas.api.url}/healthz`, { agent, auth: 'root:a test password' }, (answer) =>
+        answer.resume().on('end', resolve),
+      );
       asked.on('error', reject);
       asked.end();
     });

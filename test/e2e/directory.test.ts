@@ -19,7 +19,11 @@ const settings = {
 
 test('LDAP settings are kept without asking anybody while they are not enabled', async (t) => {
   const { api, host } = await started(t);
-  const kept = await api.expect(200, 'PUT', address, { ...settings, ldap_enable: false, ldap_hostname: 'nowhere.example.com' });
+  const kept = await api.expect(200, 'PUT', address, {
+    ...settings,
+    ldap_enable: false,
+    ldap_hostname: 'nowhere.example.com',
+  });
   assert.equal(kept['ldap_hostname'], 'nowhere.example.com');
   assert.equal(await host.files.read('/etc/nslcd.conf'), undefined);
 });
@@ -56,11 +60,15 @@ test('a directory that refuses is told in words, with 409, and nothing is kept',
 
 test('Samba uses the passwords of a directory that has them, and its own again afterwards', async (t) => {
   const { api, host } = await started(t);
-  const conf = async () => ((await host.files.read('/etc/samba/smb.conf')) ?? '').split('\n').map((line) => line.trim());
+  const conf = async () =>
+    ((await host.files.read('/etc/samba/smb.conf')) ?? '').split('\n').map((line) => line.trim());
   const fresh = await conf();
   await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
   for (const [change, words] of [
-    [{ ldap_binddn: 'cn=clerk,dc=example,dc=com', ldap_bindpw: 'clerks secret' }, /shows cn=clerk,dc=example,dc=com no passwords for Samba/],
+    [
+      { ldap_binddn: 'cn=clerk,dc=example,dc=com', ldap_bindpw: 'clerks secret' },
+      /shows cn=clerk,dc=example,dc=com no passwords for Samba/,
+    ],
     [{ ldap_netbiosname_a: 'store' }, /has no entry sambaDomainName=STORE for this machine/],
     [{ ldap_anonbind: true }, /"ldap_anonbind".*to an account only/],
     [{ ldap_usersuffix: 'ou=50%' }, /"ldap_usersuffix".*Samba would read/],
@@ -80,7 +88,8 @@ test('Samba uses the passwords of a directory that has them, and its own again a
     assert.ok((await conf()).includes(line), line);
   assert.doesNotMatch((await conf()).join('\n'), /smbpasswd:|directory secret/);
   assert.equal(await host.files.mode('/etc/holdfast/samba-directory-password'), 0o600);
-  const keeper = async () => (await host.services.states(['holdfast-samba-directory'])).get('holdfast-samba-directory')?.running;
+  const keeper = async () =>
+    (await host.services.states(['holdfast-samba-directory'])).get('holdfast-samba-directory')?.running;
   assert.equal(await keeper(), true);
   // The directory knows the server's accounts by its name, and a domain has passwords of its own.
   const named = await api.put('services/cifs/', { cifs_srv_netbiosname: 'archive' });
@@ -114,10 +123,15 @@ test('all that keeps LDAP settings from being right is told together', async (t)
   const { api } = await started(t);
   const answer = await api.put(address, { ldap_enable: true, ldap_ssl: 'on' });
   assert.equal(answer.status, 409);
-  for (const name of ['ldap_hostname', 'ldap_basedn', 'ldap_binddn', 'ldap_bindpw', 'ldap_certificate']) assert.match(answer.text, new RegExp(name));
+  for (const name of ['ldap_hostname', 'ldap_basedn', 'ldap_binddn', 'ldap_bindpw', 'ldap_certificate'])
+    assert.match(answer.text, new RegExp(name));
   // Gaps 3.2: encryption needs a certificate also while disabled.
   assert.match((await api.put(address, { ldap_ssl: 'start_tls' })).text, /ldap_certificate/);
-  for (const change of [{ ldap_hostname: 'a b' }, { ldap_basedn: 'example' }, { ldap_auxiliary_parameters: 'uri ldap://elsewhere/' }]) {
+  for (const change of [
+    { ldap_hostname: 'a b' },
+    { ldap_basedn: 'example' },
+    { ldap_auxiliary_parameters: 'uri ldap://elsewhere/' },
+  ]) {
     assert.equal((await api.put(address, change)).status, 409, JSON.stringify(change));
   }
 });
@@ -125,7 +139,13 @@ test('all that keeps LDAP settings from being right is told together', async (t)
 test('NIS settings are taken one by one, and the domain first', async (t) => {
   const { api, host } = await started(t);
   assert.match((await api.put('directoryservice/nis/', { nis_enable: true })).text, /nis_domain/);
-  for (const change of [{ nis_domain: 'lab' }, { nis_servers: '192.0.2.7' }, { nis_secure_mode: true }, { nis_manycast: false }, { nis_enable: true }]) {
+  for (const change of [
+    { nis_domain: 'lab' },
+    { nis_servers: '192.0.2.7' },
+    { nis_secure_mode: true },
+    { nis_manycast: false },
+    { nis_enable: true },
+  ]) {
     await api.expect(200, 'PUT', 'directoryservice/nis/', change);
   }
   assert.equal(await host.files.read('/etc/yp.conf'), '# Written by Holdfast.\ndomain lab server 192.0.2.7\n');

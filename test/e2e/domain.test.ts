@@ -14,12 +14,25 @@ async function started(t: TestContext, around: (host: Host) => Host = (host) => 
 
 const address = 'directoryservice/activedirectory/';
 const jobs = '/api/holdfast/v1/jobs?subject=directoryservice/activedirectory';
-const membership = { ad_enable: true, ad_domainname: 'corp.example.com', ad_bindname: 'Administrator', ad_bindpw: 'domain secret', ad_netbiosname_a: 'archive' };
+const membership = {
+  ad_enable: true,
+  ad_domainname: 'corp.example.com',
+  ad_bindname: 'Administrator',
+  ad_bindpw: 'domain secret',
+  ad_netbiosname_a: 'archive',
+};
 
 test('settings are kept without asking anybody while they are not enabled', async (t) => {
   const { api, host } = await started(t);
-  const kept = await api.expect(200, 'PUT', address, { ...membership, ad_enable: false, ad_domainname: 'nowhere.example.com' });
-  assert.deepEqual([kept['ad_domainname'], kept['ad_idmap_backend'], kept['ad_timeout'], kept['ad_userdn']], ['nowhere.example.com', 'rid', 60, null]);
+  const kept = await api.expect(200, 'PUT', address, {
+    ...membership,
+    ad_enable: false,
+    ad_domainname: 'nowhere.example.com',
+  });
+  assert.deepEqual(
+    [kept['ad_domainname'], kept['ad_idmap_backend'], kept['ad_timeout'], kept['ad_userdn']],
+    ['nowhere.example.com', 'rid', 60, null],
+  );
   assert.equal(await host.domain.membership(), undefined);
   // Gaps 3.1: a server that is given has to answer in any case.
   const deaf = await api.put(address, { ad_enable: false, ad_gcname: 'dc1.corp.example.com:4000' });
@@ -33,10 +46,18 @@ test('the machine joins, is a member, and leaves', async (t) => {
   await api.expect(200, 'PUT', address, membership);
   assert.deepEqual(await host.domain.membership(), { domain: 'corp.example.com', machine: 'archive' });
   const conf = (await host.files.read('/etc/samba/smb.conf')) ?? '';
-  for (const line of ['  netbios name = archive', '  security = ads', '  workgroup = CORP', '  idmap config CORP : backend = rid'])
+  for (const line of [
+    '  netbios name = archive',
+    '  security = ads',
+    '  workgroup = CORP',
+    '  idmap config CORP : backend = rid',
+  ])
     assert.ok(conf.split('\n').includes(line), line);
   assert.match((await host.files.read('/etc/krb5.conf')) ?? '', /default_realm = CORP\.EXAMPLE\.COM/);
-  assert.match((await host.files.read('/etc/nsswitch.conf')) ?? '', /^passwd: files systemd winbind\n.*\nshadow: files systemd$|^passwd: files systemd winbind$/m);
+  assert.match(
+    (await host.files.read('/etc/nsswitch.conf')) ?? '',
+    /^passwd: files systemd winbind\n.*\nshadow: files systemd$|^passwd: files systemd winbind$/m,
+  );
   assert.equal((await api.expect(200, 'GET', 'services/services/cifs/'))['srv_state'], 'RUNNING');
   assert.equal((await host.services.states(['winbind'])).get('winbind')?.running, true);
   assert.equal((await api.expect(200, 'GET', 'services/cifs/'))['cifs_srv_netbiosname'], 'archive');
@@ -80,7 +101,12 @@ test('a domain that refuses is told in words, with 409, and nothing is kept', as
 test('a change that cannot be kept takes the machine out of the domain again', async (t) => {
   const { api, host } = await started(t);
   // The ports of the file server are the controller's.
-  const dc = { dc_realm: 'own.example.com', dc_domain: 'OWN', dc_dns_forwarder: '192.0.2.1', dc_passwd: 'Secret 12345' };
+  const dc = {
+    dc_realm: 'own.example.com',
+    dc_domain: 'OWN',
+    dc_dns_forwarder: '192.0.2.1',
+    dc_passwd: 'Secret 12345',
+  };
   await api.expect(200, 'PUT', 'services/domaincontroller/', dc);
   await api.expect(200, 'PUT', 'services/services/domaincontroller/', { srv_enable: true });
   const answer = await api.put(address, membership);
@@ -127,7 +153,8 @@ async function farewell(t: TestContext, api: Api, said: RegExp): Promise<void> {
 }
 
 const config = '/api/holdfast/v1/config';
-const domainAlerts = async (api: Api) => (await api.list('system/alert/')).filter((one) => /of the domain/.test(String(one['message'])));
+const domainAlerts = async (api: Api) =>
+  (await api.list('system/alert/')).filter((one) => /of the domain/.test(String(one['message'])));
 
 test('a restored configuration without the domain takes the machine out of it', async (t) => {
   const { api, host } = await started(t);
@@ -162,7 +189,10 @@ test('a restored configuration with a domain that the machine has left says so, 
   assert.equal((await host.services.states(['winbind'])).get('winbind')?.running, false);
   const [alert] = await domainAlerts(api);
   assert.equal(alert?.['level'], 'CRIT');
-  assert.match(String(alert?.['message']), /^The machine is not archive of the domain corp\.example\.com, as its settings say: send ad_enable true/);
+  assert.match(
+    String(alert?.['message']),
+    /^The machine is not archive of the domain corp\.example\.com, as its settings say: send ad_enable true/,
+  );
 
   assert.equal((await api.put(address, { ad_enable: true, ad_bindpw: 'wrong' })).status, 409);
   await api.expect(200, 'PUT', address, { ad_enable: true });
@@ -191,7 +221,8 @@ test('all that keeps the settings from being right is told together', async (t) 
   const { api } = await started(t);
   const answer = await api.put(address, { ad_enable: true, ad_ssl: 'on', ad_idmap_backend: 'fruit' });
   assert.equal(answer.status, 409);
-  for (const name of ['ad_domainname', 'ad_bindname', 'ad_bindpw', 'ad_certificate', 'ad_idmap_backend']) assert.match(answer.text, new RegExp(name));
+  for (const name of ['ad_domainname', 'ad_bindname', 'ad_bindpw', 'ad_certificate', 'ad_idmap_backend'])
+    assert.match(answer.text, new RegExp(name));
   for (const change of [
     { ad_domainname: 'corp' },
     { ad_bindname: 'CORP\\anna' },
@@ -201,7 +232,10 @@ test('all that keeps the settings from being right is told together', async (t) 
     { ad_recover_retry: 501 },
   ])
     assert.equal((await api.put(address, change)).status, 409, JSON.stringify(change));
-  assert.equal((await api.expect(200, 'PUT', address, { ad_ldap_sasl_wrapping: 'seal' }))['ad_ldap_sasl_wrapping'], 'sealed');
+  assert.equal(
+    (await api.expect(200, 'PUT', address, { ad_ldap_sasl_wrapping: 'seal' }))['ad_ldap_sasl_wrapping'],
+    'sealed',
+  );
 });
 
 test('what a membership stands on does not change beneath it', async (t) => {
@@ -234,10 +268,17 @@ test('id maps have the defaults of the document, and their own rules', async (t)
     ['tdb2', { idmap_tdb2_script: '/usr/local/bin/map' }, 90_000_001, 100_000_000],
   ] as const) {
     const made = await api.expect(201, 'POST', `directoryservice/idmap/${kind}/`, body);
-    assert.deepEqual([made[`idmap_${kind}_range_low`], made[`idmap_${kind}_range_high`], made['idmap_ds_type']], [low, high, null], kind);
+    assert.deepEqual(
+      [made[`idmap_${kind}_range_low`], made[`idmap_${kind}_range_high`], made['idmap_ds_type']],
+      [low, high, null],
+      kind,
+    );
   }
   const nss = await api.expect(201, 'POST', 'directoryservice/idmap/nss/', { idmap_nss_range_low: 500 });
-  assert.deepEqual([nss['idmap_ad_range_low'], nss['idmap_ad_range_high'], nss['idmap_nss_range_low']], [500, 90_000_000, undefined]);
+  assert.deepEqual(
+    [nss['idmap_ad_range_low'], nss['idmap_ad_range_high'], nss['idmap_nss_range_low']],
+    [500, 90_000_000, undefined],
+  );
   for (const [kind, body] of [
     ['hash', {}],
     ['ldap', {}],
@@ -246,23 +287,39 @@ test('id maps have the defaults of the document, and their own rules', async (t)
     ['ldap', { idmap_ldap_ldap_url: 'ldap://a\nb' }],
     ['rfc2307', { idmap_rfc2307_bind_path_user: 'ou=%U', idmap_rfc2307_bind_path_group: 'ou=groups' }],
   ] as const)
-    assert.equal((await api.post(`directoryservice/idmap/${kind}/`, body)).status, 409, `${kind} ${JSON.stringify(body)}`);
+    assert.equal(
+      (await api.post(`directoryservice/idmap/${kind}/`, body)).status,
+      409,
+      `${kind} ${JSON.stringify(body)}`,
+    );
 });
 
 test('a keytab is a file for root, and its principals are known as long as it is there', async (t) => {
   const { api, host } = await started(t);
-  const keytab = await api.expect(201, 'POST', 'directoryservice/kerberoskeytab/', { keytab_name: 'nfs', keytab_file: exampleKeytab('nfs') });
+  const keytab = await api.expect(201, 'POST', 'directoryservice/kerberoskeytab/', {
+    keytab_name: 'nfs',
+    keytab_file: exampleKeytab('nfs'),
+  });
   assert.equal(await host.files.read('/etc/holdfast/keytabs/nfs', { encoding: 'base64' }), exampleKeytab('nfs'));
   assert.equal(await host.files.mode('/etc/holdfast/keytabs/nfs'), 0o600);
   const [principal] = await api.list('directoryservice/kerberosprincipal/');
-  assert.deepEqual([principal?.['principal_name'], principal?.['principal_keytab']], ['nfs/nas.example.com@EXAMPLE.COM', keytab['id']]);
-  await api.expect(200, 'PUT', `directoryservice/kerberoskeytab/${keytab['id']}/`, { keytab_file: exampleKeytab('host') });
+  assert.deepEqual(
+    [principal?.['principal_name'], principal?.['principal_keytab']],
+    ['nfs/nas.example.com@EXAMPLE.COM', keytab['id']],
+  );
+  await api.expect(200, 'PUT', `directoryservice/kerberoskeytab/${keytab['id']}/`, {
+    keytab_file: exampleKeytab('host'),
+  });
   assert.deepEqual(
     (await api.list('directoryservice/kerberosprincipal/')).map((one) => one['principal_name']),
     ['host/nas.example.com@EXAMPLE.COM'],
   );
   for (const bad of ['bm8ga2V5dGFi', 'BQI=', exampleKeytab('nfs').slice(0, 40)])
-    assert.equal((await api.post('directoryservice/kerberoskeytab/', { keytab_name: 'bad', keytab_file: bad })).status, 409, bad);
+    assert.equal(
+      (await api.post('directoryservice/kerberoskeytab/', { keytab_name: 'bad', keytab_file: bad })).status,
+      409,
+      bad,
+    );
   await api.expect(204, 'DELETE', `directoryservice/kerberoskeytab/${keytab['id']}/`);
   assert.deepEqual(await api.list('directoryservice/kerberosprincipal/'), []);
   assert.equal(await host.files.read('/etc/holdfast/keytabs/nfs'), undefined);

@@ -8,7 +8,10 @@ let box: Appliance;
 
 before(async () => {
   box = await appliance();
-  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
 });
 
 after(() => box?.[Symbol.asyncDispose]());
@@ -68,14 +71,20 @@ test('H3, H4: bodies that nobody needs are accepted', async () => {
 });
 
 test('H5, H6: slashes may be repeated, and missing at the end', async () => {
-  for (const path of ['//api//v1.0//services/ftp//', '/api/v1.0/services/ftp', '/api//v1.0/services//ftp/']) assert.equal((await box.api.get(path)).status, 200, path);
+  for (const path of ['//api//v1.0//services/ftp//', '/api/v1.0/services/ftp', '/api//v1.0/services//ftp/'])
+    assert.equal((await box.api.get(path)).status, 200, path);
   assert.equal((await box.api.send('POST', '/api/v1.0/tasks/cronjob', job('H6'))).status, 201);
 });
 
 test('H8: names with slashes are the same raw and encoded', async () => {
   await box.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'a' });
   await box.api.expect(201, 'POST', 'storage/dataset/tank/a/', { name: 'b c' });
-  for (const path of ['storage/dataset/tank/a/b%20c/', 'storage/dataset/tank%2Fa%2Fb%20c', 'storage/volume/tank/datasets/a/b%20c/', 'storage/volume/1/datasets/a%2Fb%20c/']) {
+  for (const path of [
+    'storage/dataset/tank/a/b%20c/',
+    'storage/dataset/tank%2Fa%2Fb%20c',
+    'storage/volume/tank/datasets/a/b%20c/',
+    'storage/volume/1/datasets/a%2Fb%20c/',
+  ]) {
     assert.equal((await box.api.get(path)).status, 200, path);
   }
 });
@@ -89,7 +98,10 @@ test('H9: lists take any limit and offset and ignore what they do not know', asy
   assert.equal(page.headers.get('content-range'), 'items 25-26/28');
   const past = await box.api.get('account/users/?offset=1000');
   assert.deepEqual([past.status, past.text], [200, '[]']);
-  assert.equal((await box.api.get('account/users/', { range: 'items=3-4' })).headers.get('content-range'), 'items 3-4/28');
+  assert.equal(
+    (await box.api.get('account/users/', { range: 'items=3-4' })).headers.get('content-range'),
+    'items 3-4/28',
+  );
   for (const query of ['limit=-1', 'limit=x', 'offset=1.5']) {
     const wrong = await box.api.get(`account/users/?${query}`);
     assert.equal(wrong.status, 400, query);
@@ -151,17 +163,40 @@ test('a body that is no JSON, or of another kind, is a 400', async () => {
   const xml = await box.api.send('POST', 'tasks/cronjob/', '<x/>', { 'content-type': 'text/xml' });
   assert.equal(xml.status, 400);
   assert.match(xml.text, /^{"error_message":"/);
-  assert.equal((await box.api.send('POST', 'tasks/cronjob/', job('charset'), { 'content-type': 'application/json; charset=utf-8' })).status, 201);
+  assert.equal(
+    (
+      await box.api.send('POST', 'tasks/cronjob/', job('charset'), {
+        'content-type': 'application/json; charset=utf-8',
+      })
+    ).status,
+    201,
+  );
 });
 
 test('V1, V3: numbers as texts, words as booleans, null as unset; unknown keys are ignored', async () => {
-  const record = await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_port: '2121', ftp_fxp: 'TRUE', ftp_resume: 1, ftp_banner: null, pk: '1', id: '7', nonsense: [] });
-  assert.deepEqual([record['ftp_port'], record['ftp_fxp'], record['ftp_resume'], record['ftp_banner'], record['id']], [2121, true, true, '', 1]);
+  const record = await box.api.expect(200, 'PUT', 'services/ftp/', {
+    ftp_port: '2121',
+    ftp_fxp: 'TRUE',
+    ftp_resume: 1,
+    ftp_banner: null,
+    pk: '1',
+    id: '7',
+    nonsense: [],
+  });
+  assert.deepEqual(
+    [record['ftp_port'], record['ftp_fxp'], record['ftp_resume'], record['ftp_banner'], record['id']],
+    [2121, true, true, '', 1],
+  );
   assert.equal((await box.api.expect(200, 'PUT', 'services/ftp/', { ftp_fxp: null }))['ftp_fxp'], false);
 });
 
 test('every problem of a request comes in one answer, by field', async () => {
-  const answer = await box.api.put('services/ftp/', { ftp_port: 0, ftp_clients: 'many', ftp_filemask: '9', ftp_tls_policy: 'maybe' });
+  const answer = await box.api.put('services/ftp/', {
+    ftp_port: 0,
+    ftp_clients: 'many',
+    ftp_filemask: '9',
+    ftp_tls_policy: 'maybe',
+  });
   assert.equal(answer.status, 409);
   assert.deepEqual(Object.keys(Object(answer.json)), ['ftp_clients', 'ftp_filemask', 'ftp_port', 'ftp_tls_policy']);
 });
@@ -186,7 +221,9 @@ test('every answer names its request, and a new record its address', async () =>
   const answer = await box.api.post('tasks/cronjob/', job('names'));
   assert.match(answer.headers.get('x-request-id') ?? '', /^[\w-]+$/);
   assert.match(answer.headers.get('location') ?? '', /^\/api\/v1\.0\/tasks\/cronjob\/\d+\/$/);
-  const told = box.log.some(({ fields }) => JSON.stringify(fields).includes(answer.headers.get('x-request-id') ?? 'none'));
+  const told = box.log.some(({ fields }) =>
+    JSON.stringify(fields).includes(answer.headers.get('x-request-id') ?? 'none'),
+  );
   assert.ok(told, 'the log has the request');
 });
 

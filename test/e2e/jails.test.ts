@@ -10,13 +10,21 @@ import { finallyOf } from '../support/hosts.ts';
 async function withJails(t: TestContext, options: ApplianceOptions = {}): Promise<Appliance> {
   const one = await appliance(options);
   finallyOf(t, () => one[Symbol.asyncDispose]());
-  await one.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
   for (const name of ['jails', 'media']) await one.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name });
   await one.api.expect(200, 'PUT', 'jails/configuration/', { jc_path: '/mnt/tank/jails' });
   return one;
 }
 
-async function issuesOf(api: Api, method: 'POST' | 'PUT', path: string, body: unknown): Promise<Readonly<Record<string, unknown>>> {
+async function issuesOf(
+  api: Api,
+  method: 'POST' | 'PUT',
+  path: string,
+  body: unknown,
+): Promise<Readonly<Record<string, unknown>>> {
   const answer = await api.send(method, path, body);
   assert.equal(answer.status, 409, answer.text);
   assert.ok(isObject(answer.json));
@@ -30,10 +38,13 @@ test('a jail is made of the template of a fresh system, runs, is stopped and del
   assert.equal(jail['jail_type'], 'standard');
   assert.match(String(jail['jail_mac']), /^02(:[0-9a-f]{2}){5}$/);
   assert.deepEqual(
-    (await machine.zfs.datasets()).map(({ name, origin }) => `${name} ${origin ?? ''}`.trim()).filter((name) => name.startsWith('tank/jails/')),
+    (await machine.zfs.datasets())
+      .map(({ name, origin }) => `${name} ${origin ?? ''}`.trim())
+      .filter((name) => name.startsWith('tank/jails/')),
     ['tank/jails/.template-1', 'tank/jails/web tank/jails/.template-1@ready'],
   );
-  const instances = async () => (await api.list('jails/templates/')).find((one) => one['jt_name'] === 'standard')?.['jt_instances'];
+  const instances = async () =>
+    (await api.list('jails/templates/')).find((one) => one['jt_name'] === 'standard')?.['jt_instances'];
   assert.equal(await instances(), 1);
   const sentence = await api.post(`jails/jails/${jail['id']}/stop/`);
   assert.equal(sentence.status, 202);
@@ -52,10 +63,18 @@ test('a jail is made of the template of a fresh system, runs, is stopped and del
 
 test('a template of the other system is a record, and refused in words when a jail shall be made of it', async (t) => {
   const { api, machine } = await withJails(t);
-  await api.expect(201, 'POST', 'jails/templates/', { jt_name: 'other', jt_os: 'FreeBSD', jt_arch: 'x64', jt_url: 'http://example.com/other.tgz' });
+  await api.expect(201, 'POST', 'jails/templates/', {
+    jt_name: 'other',
+    jt_os: 'FreeBSD',
+    jt_arch: 'x64',
+    jt_url: 'http://example.com/other.tgz',
+  });
   const issues = await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'web', jail_type: 'other' });
   assert.match(String(issues['jail_type']), /whose programs this machine cannot run/);
-  assert.match(String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'web', jail_type: 'none' }))['jail_type']), /No jail template is called "none"/);
+  assert.match(
+    String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'web', jail_type: 'none' }))['jail_type']),
+    /No jail template is called "none"/,
+  );
   assert.deepEqual([...(await machine.jails.look()).keys()], []);
 });
 
@@ -66,7 +85,12 @@ test('without a place for jails, and with a template that cannot be fetched, not
   assert.equal(answer.status, 400);
   assert.match(answer.text, /No place is configured for jails/);
   const { api, machine } = await withJails(t);
-  await api.expect(201, 'POST', 'jails/templates/', { jt_name: 'gone', jt_os: 'Linux', jt_arch: 'x64', jt_url: 'http://example.com/missing/root.tgz' });
+  await api.expect(201, 'POST', 'jails/templates/', {
+    jt_name: 'gone',
+    jt_os: 'Linux',
+    jt_arch: 'x64',
+    jt_url: 'http://example.com/missing/root.tgz',
+  });
   const failure = await api.post('jails/jails/', { jail_host: 'web', jail_type: 'gone' });
   assert.equal(failure.status, 400);
   assert.match(failure.text, /cannot fetch .*404/);
@@ -87,7 +111,8 @@ test('whatever call fails while a template is fetched and the first jail made, n
   const { api, machine } = one;
   const [broken] = beneath;
   assert.ok(broken !== undefined);
-  const names = async () => (await machine.zfs.datasets()).map(({ name }) => name).filter((name) => name.startsWith('tank/jails/'));
+  const names = async () =>
+    (await machine.zfs.datasets()).map(({ name }) => name).filter((name) => name.startsWith('tank/jails/'));
   for (const when of ['instead', 'afterwards'] as const) {
     let made = false;
     for (let n = 1; !made; n += 1) {
@@ -118,9 +143,18 @@ test('whatever call fails while a template is fetched and the first jail made, n
 
 test('addresses come from the range, past those of jails, of the machine and of gateways', async (t) => {
   const { api } = await withJails(t);
-  await api.expect(201, 'POST', 'network/interface/', { int_interface: 'em0', int_name: 'lan', int_ipv4address: '192.0.2.3', int_v4netmaskbit: '24' });
+  await api.expect(201, 'POST', 'network/interface/', {
+    int_interface: 'em0',
+    int_name: 'lan',
+    int_ipv4address: '192.0.2.3',
+    int_v4netmaskbit: '24',
+  });
   await api.expect(200, 'PUT', 'network/globalconfiguration/', { gc_ipv4gateway: '192.0.2.4' });
-  const settings = await api.expect(200, 'PUT', 'jails/configuration/', { jc_ipv4_network: '192.0.2.0/24', jc_ipv4_network_start: '192.0.2.2', jc_ipv4_network_end: '192.0.2.6' });
+  const settings = await api.expect(200, 'PUT', 'jails/configuration/', {
+    jc_ipv4_network: '192.0.2.0/24',
+    jc_ipv4_network_start: '192.0.2.2',
+    jc_ipv4_network_end: '192.0.2.6',
+  });
   assert.equal(settings['jc_ipv4_network_start'], '192.0.2.2/24');
   const made: unknown[] = [];
   for (const name of ['a', 'b', 'c']) {
@@ -132,10 +166,23 @@ test('addresses come from the range, past those of jails, of the machine and of 
     ['192.0.2.5', '24', 'em0'],
     ['192.0.2.6', '24', 'em0'],
   ]);
-  assert.match(String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd' }))['jail_ipv4']), /No address .* is free/);
-  assert.match(String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd', jail_ipv4: '192.0.2.3' }))['jail_ipv4']), /machine itself/);
-  assert.match(String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd', jail_ipv4: '192.0.2.5' }))['jail_ipv4']), /The jail "b" has this address/);
-  const taken = await issuesOf(api, 'POST', 'network/interface/', { int_interface: 'em1', int_name: 'more', int_aliases: ['192.0.2.6/32'] });
+  assert.match(
+    String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd' }))['jail_ipv4']),
+    /No address .* is free/,
+  );
+  assert.match(
+    String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd', jail_ipv4: '192.0.2.3' }))['jail_ipv4']),
+    /machine itself/,
+  );
+  assert.match(
+    String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd', jail_ipv4: '192.0.2.5' }))['jail_ipv4']),
+    /The jail "b" has this address/,
+  );
+  const taken = await issuesOf(api, 'POST', 'network/interface/', {
+    int_interface: 'em1',
+    int_name: 'more',
+    int_aliases: ['192.0.2.6/32'],
+  });
   assert.match(String(taken['int_aliases']), /The jail "c" has this address/);
 });
 
@@ -150,8 +197,22 @@ test('all that is wrong with a jail is told together', async (t) => {
     jail_ipv4_dhcp: true,
     jail_iface: 'none0',
   });
-  assert.deepEqual(Object.keys(issues).toSorted(), ['jail_flags', 'jail_host', 'jail_iface', 'jail_ipv4', 'jail_ipv4_dhcp', 'jail_ipv4_netmask', 'jail_mac']);
-  const shared = await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'x', jail_vnet: false, jail_nat: true, jail_bridge_ipv4: '10.0.0.1', jail_ipv4: '10.0.0.2' });
+  assert.deepEqual(Object.keys(issues).toSorted(), [
+    'jail_flags',
+    'jail_host',
+    'jail_iface',
+    'jail_ipv4',
+    'jail_ipv4_dhcp',
+    'jail_ipv4_netmask',
+    'jail_mac',
+  ]);
+  const shared = await issuesOf(api, 'POST', 'jails/jails/', {
+    jail_host: 'x',
+    jail_vnet: false,
+    jail_nat: true,
+    jail_bridge_ipv4: '10.0.0.1',
+    jail_ipv4: '10.0.0.2',
+  });
   assert.deepEqual(Object.keys(shared).toSorted(), ['jail_bridge_ipv4', 'jail_iface', 'jail_nat']);
 });
 
@@ -159,7 +220,12 @@ test('mount points come and go in a jail that runs, and wait for one that does n
   const { api, machine } = await withJails(t);
   const { id } = await api.expect(201, 'POST', 'jails/jails/', { jail_host: 'web' });
   const shown = async () => (await machine.jails.look()).get('web')?.mounted;
-  const mount = await api.expect(201, 'POST', 'jails/mountpoints/', { jail: 'web', source: '/mnt/tank/media', destination: '/mnt//media/', readonly: true });
+  const mount = await api.expect(201, 'POST', 'jails/mountpoints/', {
+    jail: 'web',
+    source: '/mnt/tank/media',
+    destination: '/mnt//media/',
+    readonly: true,
+  });
   assert.deepEqual([mount['mounted'], mount['destination']], [true, '/mnt/media']);
   assert.deepEqual(await shown(), ['/mnt/media']);
   assert.equal(await machine.files.kind('/mnt/tank/jails/web/mnt/media'), 'folder');
@@ -180,21 +246,35 @@ test('mount points come and go in a jail that runs, and wait for one that does n
 test('a mount point wants a jail, a folder to show, and a place for it', async (t) => {
   const { api } = await withJails(t);
   await api.expect(201, 'POST', 'jails/jails/', { jail_host: 'web' });
-  const of = (more: object) => issuesOf(api, 'POST', 'jails/mountpoints/', { jail: 'web', source: '/mnt/tank/media', destination: '/media', ...more });
+  const of = (more: object) =>
+    issuesOf(api, 'POST', 'jails/mountpoints/', {
+      jail: 'web',
+      source: '/mnt/tank/media',
+      destination: '/media',
+      ...more,
+    });
   assert.match(String((await of({ jail: 'none' }))['jail']), /No jail is called "none"/);
   assert.match(String((await of({ source: '/mnt/tank/none' }))['source']), /There is no folder/);
   assert.match(String((await of({ source: '/etc' }))['source']), /lies on no volume/);
   assert.match(String((await of({ destination: '/proc/media' }))['destination']), /of its own/);
   assert.match(String((await of({ destination: `/${'long'.repeat(20)}` }))['destination']), /at most 88 characters/);
   assert.match(String((await of({ create: false }))['destination']), /create is false/);
-  await api.expect(201, 'POST', 'jails/mountpoints/', { jail: 'web', source: '/mnt/tank/media', destination: '/media' });
+  await api.expect(201, 'POST', 'jails/mountpoints/', {
+    jail: 'web',
+    source: '/mnt/tank/media',
+    destination: '/media',
+  });
   assert.match(String((await of({}))['destination']), /already/);
 });
 
 test('what goes with a jail: its mount points and the snapshot tasks of its dataset', async (t) => {
   const { api } = await withJails(t);
   const { id } = await api.expect(201, 'POST', 'jails/jails/', { jail_host: 'web' });
-  await api.expect(201, 'POST', 'jails/mountpoints/', { jail: 'web', source: '/mnt/tank/media', destination: '/media' });
+  await api.expect(201, 'POST', 'jails/mountpoints/', {
+    jail: 'web',
+    source: '/mnt/tank/media',
+    destination: '/media',
+  });
   await api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank/jails/web' });
   await api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank/media' });
   await api.expect(204, 'DELETE', `jails/jails/${id}/`);
@@ -211,15 +291,27 @@ test('a template that jails were made of stays as it is, and so does the place o
   const [standard] = (await api.list('jails/templates/')).filter((one) => one['jt_name'] === 'standard');
   const path = `jails/templates/${standard?.['id']}/`;
   assert.equal((await api.send('DELETE', path)).status, 400);
-  assert.match(String((await issuesOf(api, 'PUT', path, { jt_url: 'debootstrap:bookworm' }))['jt_url']), /go on being what they are/);
-  assert.match(String((await issuesOf(api, 'PUT', 'jails/configuration/', { jc_path: '/mnt/tank/media' }))['jc_path']), /delete the jails first/);
+  assert.match(
+    String((await issuesOf(api, 'PUT', path, { jt_url: 'debootstrap:bookworm' }))['jt_url']),
+    /go on being what they are/,
+  );
+  assert.match(
+    String((await issuesOf(api, 'PUT', 'jails/configuration/', { jc_path: '/mnt/tank/media' }))['jc_path']),
+    /delete the jails first/,
+  );
   await api.expect(204, 'DELETE', `jails/jails/${id}/`);
   await api.expect(200, 'PUT', path, { jt_readonly: true });
   assert.match(String((await issuesOf(api, 'PUT', path, { jt_url: 'debootstrap:bookworm' }))['__all__']), /read-only/);
   await api.expect(200, 'PUT', path, { jt_readonly: false, jt_url: 'debootstrap:bookworm' });
-  assert.ok(!(await machine.zfs.datasets()).some(({ name }) => name.includes('.template')), 'what was kept of another address is gone');
+  assert.ok(
+    !(await machine.zfs.datasets()).some(({ name }) => name.includes('.template')),
+    'what was kept of another address is gone',
+  );
   await api.expect(204, 'DELETE', path);
-  assert.match(String((await issuesOf(api, 'PUT', 'jails/configuration/', { jc_path: '/mnt/tank/none' }))['jc_path']), /No dataset is mounted/);
+  assert.match(
+    String((await issuesOf(api, 'PUT', 'jails/configuration/', { jc_path: '/mnt/tank/none' }))['jc_path']),
+    /No dataset is mounted/,
+  );
 });
 
 test('while jails start, other changes go their way', async (t) => {

@@ -10,27 +10,45 @@ const people = 28;
 
 before(async () => {
   box = await appliance();
-  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
 });
 
 after(() => box?.[Symbol.asyncDispose]());
 
-const uids = async (query: string) => (await box.api.list(`account/users/?${query}`)).map((user) => Number(user['bsdusr_uid']));
-const rangeOf = async (path: string, headers?: Readonly<Record<string, string>>) => (await box.api.get(path, headers)).headers.get('content-range');
+const uids = async (query: string) =>
+  (await box.api.list(`account/users/?${query}`)).map((user) => Number(user['bsdusr_uid']));
+const rangeOf = async (path: string, headers?: Readonly<Record<string, string>>) =>
+  (await box.api.get(path, headers)).headers.get('content-range');
 
 test('H9: limit=0 is everything, no limit is 20, and any large number is accepted', async () => {
   assert.equal((await uids('limit=0')).length, people);
   assert.equal((await uids('')).length, 20);
-  for (const limit of ['28', '1000', '1001', '90000000001', '99999999999999999999']) assert.equal((await uids(`limit=${limit}`)).length, people, limit);
+  for (const limit of ['28', '1000', '1001', '90000000001', '99999999999999999999'])
+    assert.equal((await uids(`limit=${limit}`)).length, people, limit);
   assert.equal((await uids('limit=7')).length, 7);
 });
 
 test('H9: unknown and empty query keys change nothing, neither on lists nor on single records', async () => {
   const plain = (await box.api.get('account/users/')).text;
-  for (const query of ['format=json', 'limit=&offset=', '&', '&&format=json&', 'nonsense', 'order_by=-bsdusr_uid', '_=1', 'a=b&a=c', 'toString=1', '__proto__=1'])
+  for (const query of [
+    'format=json',
+    'limit=&offset=',
+    '&',
+    '&&format=json&',
+    'nonsense',
+    'order_by=-bsdusr_uid',
+    '_=1',
+    'a=b&a=c',
+    'toString=1',
+    '__proto__=1',
+  ])
     assert.equal((await box.api.get(`account/users/?${query}`)).text, plain, query);
   const root = (await box.api.get('account/users/1/')).text;
-  for (const query of ['limit=1', 'limit=-1', 'offset=9', 'format=json', 'bsdusr_uid=0', '&']) assert.equal((await box.api.get(`account/users/1/?${query}`)).text, root, query);
+  for (const query of ['limit=1', 'limit=-1', 'offset=9', 'format=json', 'bsdusr_uid=0', '&'])
+    assert.equal((await box.api.get(`account/users/1/?${query}`)).text, root, query);
   assert.equal((await box.api.get('services/ftp/?limit=1&offset=5')).status, 200);
 });
 
@@ -43,7 +61,10 @@ test('a page is the part of the whole that offset and limit name, and Content-Ra
     [27, 5],
   ] as const) {
     assert.deepEqual(await uids(`offset=${offset}&limit=${limit}`), whole.slice(offset, offset + limit));
-    assert.equal(await rangeOf(`account/users/?offset=${offset}&limit=${limit}`), `items ${offset}-${Math.min(offset + limit, people) - 1}/${people}`);
+    assert.equal(
+      await rangeOf(`account/users/?offset=${offset}&limit=${limit}`),
+      `items ${offset}-${Math.min(offset + limit, people) - 1}/${people}`,
+    );
   }
   assert.equal(await rangeOf('account/users/?limit=0'), `items 0-27/${people}`);
   assert.equal(await rangeOf('account/users/?offset=20&limit=0'), `items 20-27/${people}`);
@@ -71,8 +92,25 @@ test('a Range header names a page where the query names none', async () => {
 });
 
 test('limits and offsets that are no whole numbers are a 400 with a sentence', async () => {
-  for (const query of ['limit=-1', 'offset=-1', 'limit=x', 'offset=x', 'limit=1.5', 'limit=1e3', 'offset=0x10', 'limit=%20', 'limit=NaN', 'limit=+']) {
-    for (const path of ['account/users/', 'storage/volume/', 'storage/volume/tank/datasets/', 'storage/disk/', 'services/services/']) {
+  for (const query of [
+    'limit=-1',
+    'offset=-1',
+    'limit=x',
+    'offset=x',
+    'limit=1.5',
+    'limit=1e3',
+    'offset=0x10',
+    'limit=%20',
+    'limit=NaN',
+    'limit=+',
+  ]) {
+    for (const path of [
+      'account/users/',
+      'storage/volume/',
+      'storage/volume/tank/datasets/',
+      'storage/disk/',
+      'services/services/',
+    ]) {
       const answer = await box.api.get(`${path}?${query}`);
       assert.equal(answer.status, 400, `${path}?${query}`);
       assert.match(answer.text, /^{"error":".+"}$/);
@@ -116,14 +154,21 @@ test('hosted records are paged and sorted like kept ones', async () => {
     ['ada7', 'ada6'],
   );
   for (const name of ['m', 'b', 'x']) await box.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name });
-  const names = async (query: string) => (await box.api.list(`storage/volume/tank/datasets/?${query}`)).map((one) => one['name']);
+  const names = async (query: string) =>
+    (await box.api.list(`storage/volume/tank/datasets/?${query}`)).map((one) => one['name']);
   assert.deepEqual(await names('sort(-name)'), ['tank/x', 'tank/m', 'tank/b']);
   assert.deepEqual(await names('sort(name)&offset=1&limit=1'), ['tank/m']);
   assert.equal(await rangeOf('storage/volume/tank/datasets/'), 'items 0-2/3');
 });
 
 test('lists stand in their natural order: people before the system, then by number; jobs by description and user; shares by name', async () => {
-  const person = (name: string, uid: number) => ({ bsdusr_username: name, bsdusr_full_name: name, bsdusr_uid: uid, bsdusr_password_disabled: true, bsdusr_group: 35 });
+  const person = (name: string, uid: number) => ({
+    bsdusr_username: name,
+    bsdusr_full_name: name,
+    bsdusr_uid: uid,
+    bsdusr_password_disabled: true,
+    bsdusr_group: 35,
+  });
   await box.api.expect(201, 'POST', 'account/users/', person('late', 2000));
   await box.api.expect(201, 'POST', 'account/users/', person('early', 1500));
   const users = await box.api.list('account/users/?limit=0');
@@ -146,7 +191,8 @@ test('lists stand in their natural order: people before the system, then by numb
     (await box.api.list('tasks/cronjob/')).map((one) => `${one['cron_description']} ${one['cron_user']}`),
     ['a root', 'b nobody', 'b root'],
   );
-  for (const name of ['zoo', 'ant']) await box.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: `/mnt/tank/${name}` });
+  for (const name of ['zoo', 'ant'])
+    await box.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: `/mnt/tank/${name}` });
   assert.deepEqual(
     (await box.api.list('sharing/cifs/')).map((one) => one['cifs_name']),
     ['ant', 'zoo'],
@@ -155,7 +201,11 @@ test('lists stand in their natural order: people before the system, then by numb
 
 test('a list of more than a thousand records is cut to a thousand when a limit is sent, and whole with limit=0', async () => {
   await using large = await appliance();
-  await Promise.all(Array.from({ length: 1005 }, (_, n) => large.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: `echo ${n}` })));
+  await Promise.all(
+    Array.from({ length: 1005 }, (_, n) =>
+      large.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: `echo ${n}` }),
+    ),
+  );
   assert.equal((await large.api.list('tasks/cronjob/?limit=5000')).length, 1000);
   assert.equal((await large.api.list('tasks/cronjob/?limit=0')).length, 1005);
   assert.deepEqual(
@@ -166,19 +216,30 @@ test('a list of more than a thousand records is cut to a thousand when a limit i
 
 // What a page is, for any list ---------------------------------------------------------------------------------------
 
-const value = fc.oneof(fc.constant(null), fc.integer({ min: -3, max: 3 }), fc.constantFrom('', 'a', 'B', 'b', 'ä', '10', '9'), fc.boolean());
+const value = fc.oneof(
+  fc.constant(null),
+  fc.integer({ min: -3, max: 3 }),
+  fc.constantFrom('', 'a', 'B', 'b', 'ä', '10', '9'),
+  fc.boolean(),
+);
 const rows = fc.array(fc.record({ id: fc.nat(), x: value, y: value }), { maxLength: 30 });
 
 test('a page of any list is what a plain loop would take of it', () => {
   fc.assert(
-    fc.property(rows, fc.nat({ max: 40 }), fc.option(fc.nat({ max: 40 }), { nil: undefined }), (items, offset, limit) => {
-      const page = readPage(`offset=${offset}${limit === undefined ? '' : `&limit=${limit}`}`, undefined, {}, []);
-      const expected: unknown[] = [];
-      for (let at = offset; at < items.length && (limit === 0 || expected.length < (limit ?? 20)); at += 1) expected.push(items[at]);
-      const { items: found, range } = slice(items, page);
-      assert.deepEqual(found, expected);
-      assert.equal(range, `items ${offset}-${offset + expected.length - 1}/${items.length}`);
-    }),
+    fc.property(
+      rows,
+      fc.nat({ max: 40 }),
+      fc.option(fc.nat({ max: 40 }), { nil: undefined }),
+      (items, offset, limit) => {
+        const page = readPage(`offset=${offset}${limit === undefined ? '' : `&limit=${limit}`}`, undefined, {}, []);
+        const expected: unknown[] = [];
+        for (let at = offset; at < items.length && (limit === 0 || expected.length < (limit ?? 20)); at += 1)
+          expected.push(items[at]);
+        const { items: found, range } = slice(items, page);
+        assert.deepEqual(found, expected);
+        assert.equal(range, `items ${offset}-${offset + expected.length - 1}/${items.length}`);
+      },
+    ),
   );
 });
 

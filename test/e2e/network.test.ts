@@ -13,7 +13,11 @@ async function issues(answer: Promise<{ readonly status: number; readonly json: 
 
 test('the document’s first request makes an interface by DHCP, and shows the lease', async () => {
   await using nas = await appliance();
-  const record = await nas.api.expect(201, 'POST', 'network/interface/', { int_dhcp: 'true', int_name: 'ext', int_interface: 'em0' });
+  const record = await nas.api.expect(201, 'POST', 'network/interface/', {
+    int_dhcp: 'true',
+    int_name: 'ext',
+    int_interface: 'em0',
+  });
   assert.deepEqual(record, {
     id: 1,
     int_aliases: [],
@@ -35,46 +39,84 @@ test('the document’s first request makes an interface by DHCP, and shows the l
 test('an interface has one record, DHCP is for one and clears the fixed address, and what is there is fixed', async () => {
   await using nas = await appliance();
   const { id } = await nas.api.expect(201, 'POST', 'network/interface/', nic(0, fixed('192.0.2.1')));
-  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(0))), { int_interface: ['This interface has a record already.'] });
-  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(9))), { int_interface: ['Pick one of the existing interfaces; em9 is not one of them.'] });
+  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(0))), {
+    int_interface: ['This interface has a record already.'],
+  });
+  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(9))), {
+    int_interface: ['Pick one of the existing interfaces; em9 is not one of them.'],
+  });
   const leased = await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_dhcp: true, int_interface: 'em1' });
   assert.deepEqual([leased['int_interface'], leased['int_ipv4address'], leased['int_v4netmaskbit']], ['em0', '', '']);
-  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1, { int_dhcp: true }))), { int_dhcp: ['Only one interface may use DHCP, and em0 does.'] });
+  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1, { int_dhcp: true }))), {
+    int_dhcp: ['Only one interface may use DHCP, and em0 does.'],
+  });
   assert.equal((await nas.api.delete(`network/interface/${id}/`)).status, 204);
   assert.deepEqual((await nas.host.network.look()).links[0]?.addresses, []);
 });
 
 test('addresses need their masks, are given once, and IPv4 networks lie apart', async () => {
   await using nas = await appliance();
-  await nas.api.expect(201, 'POST', 'network/interface/', nic(0, { ...fixed('192.0.2.1'), int_aliases: ['198.51.100.1/25', '2001:db8::1/64'] }));
+  await nas.api.expect(
+    201,
+    'POST',
+    'network/interface/',
+    nic(0, { ...fixed('192.0.2.1'), int_aliases: ['198.51.100.1/25', '2001:db8::1/64'] }),
+  );
   const refused = (more: object) => issues(nas.api.post('network/interface/', nic(1, more)));
-  assert.deepEqual(await refused({ int_ipv4address: '203.0.113.1' }), { int_v4netmaskbit: ['An IPv4 address needs its netmask, and a netmask an address.'] });
-  assert.deepEqual(await refused({ int_v6netmaskbit: 64 }), { int_ipv6address: ['An IPv6 address needs its prefix length, and a prefix length an address.'] });
+  assert.deepEqual(await refused({ int_ipv4address: '203.0.113.1' }), {
+    int_v4netmaskbit: ['An IPv4 address needs its netmask, and a netmask an address.'],
+  });
+  assert.deepEqual(await refused({ int_v6netmaskbit: 64 }), {
+    int_ipv6address: ['An IPv6 address needs its prefix length, and a prefix length an address.'],
+  });
   assert.deepEqual(await refused(fixed('192.0.2.1')), { int_ipv4address: ['192.0.2.1 is an address of em0 already.'] });
-  assert.deepEqual(await refused(fixed('198.51.100.200')), { int_v4netmaskbit: ['The network 198.51.100.0/24 overlaps 198.51.100.0/25 of em0.'] });
+  assert.deepEqual(await refused(fixed('198.51.100.200')), {
+    int_v4netmaskbit: ['The network 198.51.100.0/24 overlaps 198.51.100.0/25 of em0.'],
+  });
   assert.deepEqual(await refused({ int_aliases: ['2001:db8:0::1/64', 'x'] }), {
     alias_v6address: ['2001:db8::1 is an address of em0 already.'],
     alias_v4address: ['"x" is no address with its bits, as 192.0.2.7/32 or 2001:db8::7/64.'],
   });
-  assert.deepEqual(await refused(fixed('127.0.0.1', '8')), { int_ipv4address: ['127.0.0.1 cannot be given to an interface.'] });
+  assert.deepEqual(await refused(fixed('127.0.0.1', '8')), {
+    int_ipv4address: ['127.0.0.1 cannot be given to an interface.'],
+  });
 });
 
 test('an update without aliases removes them, and one with some keeps the places of those that stay', async () => {
   await using nas = await appliance();
-  const { id } = await nas.api.expect(201, 'POST', 'network/interface/', nic(0, { int_aliases: ['192.0.2.1/32', '192.0.2.2/32'] }));
-  const kept = await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_aliases: ['192.0.2.3/32', '192.0.2.2/32'] });
+  const { id } = await nas.api.expect(
+    201,
+    'POST',
+    'network/interface/',
+    nic(0, { int_aliases: ['192.0.2.1/32', '192.0.2.2/32'] }),
+  );
+  const kept = await nas.api.expect(200, 'PUT', `network/interface/${id}/`, {
+    int_aliases: ['192.0.2.3/32', '192.0.2.2/32'],
+  });
   assert.deepEqual(kept['int_aliases'], ['192.0.2.2/32', '192.0.2.3/32']);
   assert.deepEqual(kept['ipv4_addresses'], ['192.0.2.2/32', '192.0.2.3/32']);
-  assert.deepEqual((await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_name: 'other' }))['int_aliases'], []);
+  assert.deepEqual(
+    (await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_name: 'other' }))['int_aliases'],
+    [],
+  );
 });
 
 test('the words of ifconfig are a closed set', async () => {
   await using nas = await appliance();
-  const made = await nas.api.expect(201, 'POST', 'network/interface/', nic(0, { int_options: 'up mtu 9000 -promisc media autoselect' }));
+  const made = await nas.api.expect(
+    201,
+    'POST',
+    'network/interface/',
+    nic(0, { int_options: 'up mtu 9000 -promisc media autoselect' }),
+  );
   assert.equal(made['int_options'], 'up mtu 9000 -promisc media autoselect');
   assert.equal((await nas.host.network.look()).links[0]?.mtu, 9000);
-  const refused = async (int_options: string) => JSON.stringify(await issues(nas.api.post('network/interface/', nic(1, { int_options }))));
-  assert.match(await refused('polling'), /"\\"polling\\" is none of the words that can be carried over from ifconfig: up, down, mtu N/);
+  const refused = async (int_options: string) =>
+    JSON.stringify(await issues(nas.api.post('network/interface/', nic(1, { int_options }))));
+  assert.match(
+    await refused('polling'),
+    /"\\"polling\\" is none of the words that can be carried over from ifconfig: up, down, mtu N/,
+  );
   assert.match(await refused('mtu'), /After mtu comes a number/);
   assert.match(await refused('media carrier-pigeon'), /After media comes autoselect, or a name like 100baseTX/);
   assert.match(await refused('mediaopt half-duplex'), /mediaopt needs a medium with a speed/);
@@ -84,12 +126,20 @@ test('the words of ifconfig are a closed set', async () => {
 test('a card is held to a medium, and let go when the record says nothing of it', async () => {
   await using nas = await appliance();
   const medium = () => nas.host.network.medium('em0');
-  const { id } = await nas.api.expect(201, 'POST', 'network/interface/', nic(0, { int_options: 'media 100baseTX mediaopt half-duplex' }));
+  const { id } = await nas.api.expect(
+    201,
+    'POST',
+    'network/interface/',
+    nic(0, { int_options: 'media 100baseTX mediaopt half-duplex' }),
+  );
   assert.deepEqual(await medium(), { speed: 100, duplex: 'half' });
   await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_options: 'media 1000baseT' });
   assert.deepEqual(await medium(), { speed: 1000, duplex: 'full' });
   const refused = await nas.api.put(`network/interface/${id}/`, { int_options: 'media 10Gbase-T' });
-  assert.deepEqual([refused.status, refused.json], [400, { error_message: 'em0 knows no medium with 10000 Mbit/s and full duplex.' }]);
+  assert.deepEqual(
+    [refused.status, refused.json],
+    [400, { error_message: 'em0 knows no medium with 10000 Mbit/s and full duplex.' }],
+  );
   assert.deepEqual(await medium(), { speed: 1000, duplex: 'full' });
   await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_options: '' });
   assert.equal(await medium(), 'auto');
@@ -97,9 +147,25 @@ test('a card is held to a medium, and let go when the record says nothing of it'
 
 test('a VLAN brings records for itself and its parent, and goes with its own', async () => {
   await using nas = await appliance();
-  const made = await nas.api.expect(201, 'POST', 'network/vlan/', { vlan_vint: 'vlan07', vlan_pint: 'em0', vlan_tag: 7 });
-  assert.deepEqual(made, { id: 1, vlan_vint: 'vlan7', vlan_pint: 'em0', vlan_tag: 7, vlan_description: '', vlan_pcp: null });
-  const records = async () => (await nas.api.list('network/interface/')).map((one) => [one['int_interface'], one['int_name'], one['int_options']]);
+  const made = await nas.api.expect(201, 'POST', 'network/vlan/', {
+    vlan_vint: 'vlan07',
+    vlan_pint: 'em0',
+    vlan_tag: 7,
+  });
+  assert.deepEqual(made, {
+    id: 1,
+    vlan_vint: 'vlan7',
+    vlan_pint: 'em0',
+    vlan_tag: 7,
+    vlan_description: '',
+    vlan_pcp: null,
+  });
+  const records = async () =>
+    (await nas.api.list('network/interface/')).map((one) => [
+      one['int_interface'],
+      one['int_name'],
+      one['int_options'],
+    ]);
   assert.deepEqual(await records(), [
     ['em0', 'em0', 'up'],
     ['vlan7', 'vlan7', ''],
@@ -139,7 +205,10 @@ test('the VLANs of an interface stay when its record goes', async () => {
 
 test('an aggregate brings its record and members, and takes them and its VLANs with it', async () => {
   await using nas = await appliance({ nics: 8 });
-  const made = await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_interfaces: ['em1', 'em2'], lagg_protocol: 'lacp' });
+  const made = await nas.api.expect(201, 'POST', 'network/lagg/', {
+    lagg_interfaces: ['em1', 'em2'],
+    lagg_protocol: 'lacp',
+  });
   assert.deepEqual(made, { id: 1, lagg_interface: 'lagg0', lagg_protocol: 'lacp' });
   assert.deepEqual(await nas.api.list('network/lagginterfacemembers/?lagg_interfacegroup__id=1'), [
     { id: 1, lagg_deviceoptions: 'up', lagg_interfacegroup: 1, lagg_ordernum: 0, lagg_physnic: 'em1' },
@@ -147,33 +216,50 @@ test('an aggregate brings its record and members, and takes them and its VLANs w
   ]);
   assert.deepEqual(await nas.api.list('network/lagginterfacemembers/?lagg_interfacegroup__id=2'), []);
   assert.equal((await nas.api.put('network/lagg/1/', {})).status, 405);
-  assert.deepEqual(await issues(nas.api.post('network/lagg/', { lagg_protocol: 'lacp', lagg_interfaces: ['em1', 'em3', 'em3', 'em9', 'lagg0'] })), {
-    lagg_interfaces: [
-      'em1 is a member of an aggregate already.',
-      'em3 is named twice.',
-      'Pick one of the existing interfaces; em9 is not one of them.',
-      'Pick one of the existing interfaces; lagg0 is not one of them.',
-    ],
+  assert.deepEqual(
+    await issues(
+      nas.api.post('network/lagg/', { lagg_protocol: 'lacp', lagg_interfaces: ['em1', 'em3', 'em3', 'em9', 'lagg0'] }),
+    ),
+    {
+      lagg_interfaces: [
+        'em1 is a member of an aggregate already.',
+        'em3 is named twice.',
+        'Pick one of the existing interfaces; em9 is not one of them.',
+        'Pick one of the existing interfaces; lagg0 is not one of them.',
+      ],
+    },
+  );
+  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1))), {
+    int_interface: ['em1 is a member of an aggregate.'],
   });
-  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1))), { int_interface: ['em1 is a member of an aggregate.'] });
   await nas.api.expect(201, 'POST', 'network/vlan/', { vlan_vint: 'vlan5', vlan_pint: 'lagg0', vlan_tag: 5 });
   const links = new Map((await nas.host.network.look()).links.map((link) => [link.name, link]));
-  assert.deepEqual([links.get('lagg0')?.kind, links.get('em1')?.master, links.get('vlan5')?.kind], ['bond', 'lagg0', 'vlan']);
+  assert.deepEqual(
+    [links.get('lagg0')?.kind, links.get('em1')?.master, links.get('vlan5')?.kind],
+    ['bond', 'lagg0', 'vlan'],
+  );
   const [row] = (await nas.api.list('network/interface/')).filter((one) => one['int_interface'] === 'lagg0');
-  assert.match(JSON.stringify(await issues(nas.api.put(`network/interface/${row?.['id']}/`, { int_options: 'mtu 9000' }))), /lagg_deviceoptions/);
+  assert.match(
+    JSON.stringify(await issues(nas.api.put(`network/interface/${row?.['id']}/`, { int_options: 'mtu 9000' }))),
+    /lagg_deviceoptions/,
+  );
   assert.equal((await nas.api.delete(`network/interface/${row?.['id']}/`)).status, 204);
-  for (const path of ['lagg', 'lagginterfacemembers', 'vlan', 'interface']) assert.deepEqual(await nas.api.list(`network/${path}/`), [], path);
+  for (const path of ['lagg', 'lagginterfacemembers', 'vlan', 'interface'])
+    assert.deepEqual(await nas.api.list(`network/${path}/`), [], path);
   assert.ok((await nas.host.network.look()).links.every(({ master, kind }) => master === undefined && kind === ''));
 });
 
 test('gateways are reachable, name servers are in order, and the machine has its new name everywhere', async () => {
   await using nas = await appliance();
   const put = (body: object) => nas.api.put('network/globalconfiguration/', body);
-  assert.deepEqual(await issues(put({ gc_ipv4gateway: '192.0.2.254', gc_nameserver1: '127.0.0.53', gc_nameserver3: '192.0.2.3' })), {
-    gc_nameserver1: ['127.0.0.53 cannot be the address of a name server.'],
-    gc_nameserver3: ['A third name server needs a first and a second.'],
-    gc_ipv4gateway: ['192.0.2.254 is not reachable: no interface that has a record has an address in its network.'],
-  });
+  assert.deepEqual(
+    await issues(put({ gc_ipv4gateway: '192.0.2.254', gc_nameserver1: '127.0.0.53', gc_nameserver3: '192.0.2.3' })),
+    {
+      gc_nameserver1: ['127.0.0.53 cannot be the address of a name server.'],
+      gc_nameserver3: ['A third name server needs a first and a second.'],
+      gc_ipv4gateway: ['192.0.2.254 is not reachable: no interface that has a record has an address in its network.'],
+    },
+  );
   await nas.api.expect(201, 'POST', 'network/interface/', nic(0, fixed('192.0.2.1')));
   const record = await nas.api.expect(200, 'PUT', 'network/globalconfiguration/', {
     gc_hostname: 'store.example.com',
@@ -186,33 +272,64 @@ test('gateways are reachable, name servers are in order, and the machine has its
   assert.equal(record['gc_hostname_virtual'], null);
   assert.equal((await nas.api.expect(200, 'GET', 'services/cifs/'))['cifs_srv_netbiosname'], 'store');
   assert.equal((await nas.host.network.look()).hostname, 'store.example.com');
-  assert.match((await nas.host.files.read('/etc/hosts')) ?? '', /^127\.0\.1\.1 store\.example\.com store$.*^192\.0\.2\.7 printer$/ms);
+  assert.match(
+    (await nas.host.files.read('/etc/hosts')) ?? '',
+    /^127\.0\.1\.1 store\.example\.com store$.*^192\.0\.2\.7 printer$/ms,
+  );
   assert.match((await nas.host.files.read('/etc/systemd/resolved.conf.d/holdfast.conf')) ?? '', /^DNS=192\.0\.2\.3$/m);
-  assert.match((await nas.host.files.read('/etc/systemd/network/05-holdfast-em0.network')) ?? '', /\[Route\]\nGateway=192\.0\.2\.254\n/);
+  assert.match(
+    (await nas.host.files.read('/etc/systemd/network/05-holdfast-em0.network')) ?? '',
+    /\[Route\]\nGateway=192\.0\.2\.254\n/,
+  );
 });
 
 test('an aggregate of the protocol none is up and carries nothing', async () => {
   await using nas = await appliance({ nics: 8 });
-  const made = await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_interfaces: ['em1', 'em2'], lagg_protocol: 'none' });
+  const made = await nas.api.expect(201, 'POST', 'network/lagg/', {
+    lagg_interfaces: ['em1', 'em2'],
+    lagg_protocol: 'none',
+  });
   assert.deepEqual(made, { id: 1, lagg_interface: 'lagg0', lagg_protocol: 'none' });
   const links = new Map((await nas.host.network.look()).links.map((link) => [link.name, link]));
-  assert.deepEqual([links.get('lagg0')?.kind, links.get('em1')?.master, links.get('em2')?.master], ['bond', undefined, undefined]);
+  assert.deepEqual(
+    [links.get('lagg0')?.kind, links.get('em1')?.master, links.get('em2')?.master],
+    ['bond', undefined, undefined],
+  );
   // They are its members all the same.
-  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1))), { int_interface: ['em1 is a member of an aggregate.'] });
+  assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1))), {
+    int_interface: ['em1 is a member of an aggregate.'],
+  });
 });
 
 test('a static route goes through the interface that reaches its gateway, and is reported while there is none', async () => {
   await using nas = await appliance();
-  await nas.api.expect(201, 'POST', 'network/staticroute/', { sr_destination: '10.1.2.3/16', sr_gateway: '192.0.2.253' });
-  const reported = async () => (await nas.api.list('/api/holdfast/v1/drift')).flatMap((one) => (one['subsystem'] === 'network' ? one['omissions'] : []));
-  assert.deepEqual(await reported(), ['static route to 10.1.0.0/16: no interface that has a record reaches 192.0.2.253']);
+  await nas.api.expect(201, 'POST', 'network/staticroute/', {
+    sr_destination: '10.1.2.3/16',
+    sr_gateway: '192.0.2.253',
+  });
+  const reported = async () =>
+    (await nas.api.list('/api/holdfast/v1/drift')).flatMap((one) =>
+      one['subsystem'] === 'network' ? one['omissions'] : [],
+    );
+  assert.deepEqual(await reported(), [
+    'static route to 10.1.0.0/16: no interface that has a record reaches 192.0.2.253',
+  ]);
   await nas.api.expect(201, 'POST', 'network/interface/', nic(0, fixed('192.0.2.1')));
   assert.deepEqual(await reported(), []);
-  assert.match((await nas.host.files.read('/etc/systemd/network/05-holdfast-em0.network')) ?? '', /\[Route\]\nDestination=10\.1\.0\.0\/16\nGateway=192\.0\.2\.253\n/);
-  assert.deepEqual(await issues(nas.api.post('network/staticroute/', { sr_destination: '10.2.0.0/16', sr_gateway: '192.0.2.1' })), {
-    sr_gateway: ['192.0.2.1 is an address of this machine itself, on em0.'],
-  });
-  assert.deepEqual(await issues(nas.api.post('network/staticroute/', { sr_destination: '2001:db8::/32', sr_gateway: '192.0.2.253' })), {
-    sr_destination: ['A network of IPv6 is not reached by a gateway of IPv4.'],
-  });
+  assert.match(
+    (await nas.host.files.read('/etc/systemd/network/05-holdfast-em0.network')) ?? '',
+    /\[Route\]\nDestination=10\.1\.0\.0\/16\nGateway=192\.0\.2\.253\n/,
+  );
+  assert.deepEqual(
+    await issues(nas.api.post('network/staticroute/', { sr_destination: '10.2.0.0/16', sr_gateway: '192.0.2.1' })),
+    {
+      sr_gateway: ['192.0.2.1 is an address of this machine itself, on em0.'],
+    },
+  );
+  assert.deepEqual(
+    await issues(nas.api.post('network/staticroute/', { sr_destination: '2001:db8::/32', sr_gateway: '192.0.2.253' })),
+    {
+      sr_destination: ['A network of IPv6 is not reached by a gateway of IPv4.'],
+    },
+  );
 });

@@ -6,7 +6,10 @@ let box: Appliance;
 
 before(async () => {
   box = await appliance();
-  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
   await box.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'other' });
 });
 
@@ -23,7 +26,11 @@ async function problems(body: object): Promise<Readonly<Record<string, readonly 
 }
 
 test('a share is made, changed and deleted, and its folder is made', async () => {
-  const made = await box.api.expect(201, 'POST', `${shares}/`, { nfs_paths: '/mnt/tank/media', nfs_hosts: 'a.example.com', nfs_security: null });
+  const made = await box.api.expect(201, 'POST', `${shares}/`, {
+    nfs_paths: '/mnt/tank/media',
+    nfs_hosts: 'a.example.com',
+    nfs_security: null,
+  });
   assert.deepEqual(made, {
     id: made['id'],
     nfs_alldirs: false,
@@ -47,7 +54,11 @@ test('a share is made, changed and deleted, and its folder is made', async () =>
 });
 
 test('V6: nfs_security is a list or a text, and counts with version 4 only', async () => {
-  const without = await box.api.expect(201, 'POST', `${shares}/`, { nfs_paths: ['/mnt/tank/v6'], nfs_hosts: 'v6.example.com', nfs_security: 'sys' });
+  const without = await box.api.expect(201, 'POST', `${shares}/`, {
+    nfs_paths: ['/mnt/tank/v6'],
+    nfs_hosts: 'v6.example.com',
+    nfs_security: 'sys',
+  });
   assert.deepEqual(without['nfs_security'], []);
   await box.api.expect(200, 'PUT', 'services/nfs/', { nfs_srv_v4: true });
   for (const [sent, kept] of [
@@ -59,7 +70,10 @@ test('V6: nfs_security is a list or a text, and counts with version 4 only', asy
     [[], []],
     [null, []],
   ] as const) {
-    assert.deepEqual((await box.api.expect(200, 'PUT', `${shares}/${without['id']}/`, { nfs_security: sent }))['nfs_security'], kept);
+    assert.deepEqual(
+      (await box.api.expect(200, 'PUT', `${shares}/${without['id']}/`, { nfs_security: sent }))['nfs_security'],
+      kept,
+    );
   }
   await box.api.expect(200, 'PUT', 'services/nfs/', { nfs_srv_v4: false });
   await box.api.delete(`${shares}/`);
@@ -67,7 +81,9 @@ test('V6: nfs_security is a list or a text, and counts with version 4 only', asy
 
 test('B8: two shares of a dataset do not let the same clients in', async () => {
   await box.api.expect(201, 'POST', `${shares}/`, { nfs_paths: ['/mnt/tank/a'] });
-  assert.deepEqual(await problems({ nfs_paths: ['/mnt/tank/b'] }), { nfs_network: ["You can't share same filesystem with all hosts twice."] });
+  assert.deepEqual(await problems({ nfs_paths: ['/mnt/tank/b'] }), {
+    nfs_network: ["You can't share same filesystem with all hosts twice."],
+  });
   assert.deepEqual(await problems({ nfs_paths: ['/mnt/tank/b'], nfs_network: '192.0.2.0/24' }), {
     nfs_network: ['Another NFS share already exports this dataset for some network'],
   });
@@ -79,7 +95,9 @@ test('B8: two shares of a dataset do not let the same clients in', async () => {
   assert.deepEqual(await problems({ nfs_paths: ['/mnt/tank/other/x'], nfs_network: '192.0.2.128/25' }), {
     nfs_network: ['Another NFS share already exports this dataset for some network'],
   });
-  assert.deepEqual(await problems({ nfs_paths: ['/mnt/tank/other/x'] }), { nfs_network: ['Another NFS share already exports this dataset for some network'] });
+  assert.deepEqual(await problems({ nfs_paths: ['/mnt/tank/other/x'] }), {
+    nfs_network: ['Another NFS share already exports this dataset for some network'],
+  });
   await box.api.expect(201, 'POST', `${shares}/`, { nfs_paths: ['/mnt/tank/other/x'], nfs_network: '198.51.100.0/24' });
   await box.api.delete(`${shares}/`);
 });
@@ -89,16 +107,35 @@ test('what does not go together is told by its field', async () => {
   assert.deepEqual(Object.keys(await problems({ nfs_paths: [] })), ['nfs_paths']);
   assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a b'] })), ['nfs_paths']);
   assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a', '/mnt/tank/other/b'] })), ['nfs_paths']);
-  assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a', '/mnt/tank/b'], nfs_alldirs: true })), ['nfs_alldirs']);
-  assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a'], nfs_mapall_user: 'root', nfs_maproot_user: 'root' })), ['nfs_mapall_user']);
-  assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a'], nfs_mapall_group: 'wheel' })), ['nfs_mapall_group']);
-  assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a'], nfs_maproot_user: 'who' })), ['nfs_maproot_user']);
-  assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a'], nfs_network: '192.0.2.0', nfs_hosts: 'a(rw)' })).sort(), ['nfs_hosts', 'nfs_network']);
+  assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a', '/mnt/tank/b'], nfs_alldirs: true })), [
+    'nfs_alldirs',
+  ]);
+  assert.deepEqual(
+    Object.keys(await problems({ nfs_paths: ['/mnt/tank/a'], nfs_mapall_user: 'root', nfs_maproot_user: 'root' })),
+    ['nfs_mapall_user'],
+  );
+  assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a'], nfs_mapall_group: 'wheel' })), [
+    'nfs_mapall_group',
+  ]);
+  assert.deepEqual(Object.keys(await problems({ nfs_paths: ['/mnt/tank/a'], nfs_maproot_user: 'who' })), [
+    'nfs_maproot_user',
+  ]);
+  assert.deepEqual(
+    Object.keys(await problems({ nfs_paths: ['/mnt/tank/a'], nfs_network: '192.0.2.0', nfs_hosts: 'a(rw)' })).sort(),
+    ['nfs_hosts', 'nfs_network'],
+  );
 });
 
 test('the settings have their rules', async () => {
-  const settings = await box.api.expect(200, 'PUT', 'services/nfs/', { nfs_srv_servers: '50', nfs_srv_bindip: '192.0.2.5', nfs_srv_mountd_port: 618 });
-  assert.deepEqual([settings['nfs_srv_servers'], settings['nfs_srv_bindip'], settings['nfs_srv_mountd_port']], [50, ['192.0.2.5'], 618]);
+  const settings = await box.api.expect(200, 'PUT', 'services/nfs/', {
+    nfs_srv_servers: '50',
+    nfs_srv_bindip: '192.0.2.5',
+    nfs_srv_mountd_port: 618,
+  });
+  assert.deepEqual(
+    [settings['nfs_srv_servers'], settings['nfs_srv_bindip'], settings['nfs_srv_mountd_port']],
+    [50, ['192.0.2.5'], 618],
+  );
   const refused = async (body: object) => Object.keys(JSON.parse((await box.api.put('services/nfs/', body)).text));
   assert.deepEqual(await refused({ nfs_srv_v4_v3owner: true }), ['nfs_srv_v4_v3owner']);
   assert.deepEqual(await refused({ nfs_srv_v4: true, nfs_srv_v4_v3owner: true, nfs_srv_16: true }), ['nfs_srv_16']);

@@ -31,11 +31,17 @@ after(async () => {
 const alerts = async () => (await box.api.list('system/alert/')).map(({ level, message }) => [level, message]);
 
 /** As the programs do it: an event by name, words in the environment. */
-function notify(words: readonly string[], environment: NodeJS.ProcessEnv): Promise<{ readonly status: number | null; readonly said: string }> {
+function notify(
+  words: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<{ readonly status: number | null; readonly said: string }> {
   return new Promise((resolve) => {
     const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-    const child = execFile(process.execPath, [main, 'notify', ...words, '--to', box.folder], { env: { ...process.env, ...environment } }, (_error, _stdout, stderr) =>
-      resolve({ status: child.exitCode, said: stderr }),
+    const child = execFile(
+      process.execPath,
+      [main, 'notify', ...words, '--to', box.folder],
+      { env: { ...process.env, ...environment } },
+      (_error, _stdout, stderr) => resolve({ status: child.exitCode, said: stderr }),
     );
   });
 }
@@ -70,7 +76,11 @@ test('nobody is named: whoever is told of alerts is told, once', async () => {
 
 test('those whom the settings name get a letter of each event, and nobody else does', async () => {
   const watch = new AlertWatch(box.engine, { debug() {}, info() {}, warn() {}, error() {} });
-  await box.api.expect(200, 'PUT', 'services/ups/', { ups_emailnotify: true, ups_toemail: 'a@example.com;b@example.com', ups_subject: 'UPS of %h' });
+  await box.api.expect(200, 'PUT', 'services/ups/', {
+    ups_emailnotify: true,
+    ups_toemail: 'a@example.com;b@example.com',
+    ups_subject: 'UPS of %h',
+  });
   const before = post.letters.length;
   for (const event of ['ONBATT', 'ONLINE', 'REPLBATT']) await ups(event);
   await box.app.notices.close();
@@ -102,16 +112,24 @@ test('a letter that could not be sent goes to whoever is told of alerts, when th
 test("smartd's report of a disk is an alert and a letter", async () => {
   await box.api.expect(200, 'PUT', 'services/smart/', { smart_email: 'disks@example.com' });
   const before = post.letters.length;
-  const environment = { SMARTD_DEVICE: '/dev/sda', SMARTD_FAILTYPE: 'CurrentPendingSector', SMARTD_FULLMESSAGE: 'Device: /dev/sda, 8 Currently\nunreadable (pending) sectors' };
+  const environment = {
+    SMARTD_DEVICE: '/dev/sda',
+    SMARTD_FAILTYPE: 'CurrentPendingSector',
+    SMARTD_FULLMESSAGE: 'Device: /dev/sda, 8 Currently\nunreadable (pending) sectors',
+  };
   assert.deepEqual(await notify(['smartd'], environment), { status: 0, said: '' });
   await box.app.notices.close();
   assert.deepEqual((await alerts()).at(-1), ['CRIT', environment.SMARTD_FULLMESSAGE]);
   assert.equal(post.letters.length, before + 1);
-  assert.match(post.letters.at(-1) ?? '', /^To: disks@example\.com\r\nSubject: \[Holdfast\] nas: trouble with the disk \/dev\/sda\r\n/m);
+  assert.match(
+    post.letters.at(-1) ?? '',
+    /^To: disks@example\.com\r\nSubject: \[Holdfast\] nas: trouble with the disk \/dev\/sda\r\n/m,
+  );
 });
 
 test('an alert that was dismissed comes back when it happens anew', async () => {
-  const ofDisk = async () => (await box.api.list('system/alert/')).find(({ message }) => String(message).includes('/dev/sdb'));
+  const ofDisk = async () =>
+    (await box.api.list('system/alert/')).find(({ message }) => String(message).includes('/dev/sdb'));
   const report = () => tell(box.folder, { source: 'smartd', subject: '/dev/sdb', event: 'Health', text: '' });
   await report();
   assert.equal((await box.api.send('PUT', `system/alert/${(await ofDisk())?.['id']}/dismiss/`, true)).status, 202);
@@ -124,7 +142,10 @@ test('an alert that was dismissed comes back when it happens anew', async () => 
 test('what neither program would say is refused in words', async () => {
   const before = await alerts();
   const refused = await notify(['ups', 'NOSUCH'], { UPSNAME: 'rack@localhost' });
-  assert.deepEqual([refused.status, refused.said], [2, 'holdfast: the daemon was not told: This is no event of smartd or upsmon.\n']);
+  assert.deepEqual(
+    [refused.status, refused.said],
+    [2, 'holdfast: the daemon was not told: This is no event of smartd or upsmon.\n'],
+  );
   for (const message of [
     {},
     { source: 'cron', subject: 'x', event: 'y', text: '' },
@@ -147,7 +168,10 @@ test('a machine that was started anew has forgotten that its power was away, and
 test('that a UPS does not answer is said again and again, and is over when it is not', async () => {
   await ups('NOCOMM');
   const { world, health } = box.engine;
-  const isAlert = (minutes: number) => alertsOf(world, { ...health, now: Date.now() + minutes * 60_000 }).some(({ message }) => message.includes('does not answer'));
+  const isAlert = (minutes: number) =>
+    alertsOf(world, { ...health, now: Date.now() + minutes * 60_000 }).some(({ message }) =>
+      message.includes('does not answer'),
+    );
   assert.deepEqual([isAlert(0), isAlert(10), isAlert(12)], [true, true, false]);
   await ups('COMMOK');
   assert.equal(isAlert(0), false);

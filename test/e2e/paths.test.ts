@@ -8,7 +8,10 @@ let box: Appliance;
 
 before(async () => {
   box = await appliance();
-  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
 });
 
 after(() => box?.[Symbol.asyncDispose]());
@@ -31,7 +34,12 @@ test('H5: slashes are collapsed wherever they are repeated', async () => {
 });
 
 test('H6: the slash at the end may be missing, for every method, and nothing is redirected', async () => {
-  const made = await raw({ method: 'POST', path: '/api/v1.0/tasks/cronjob', headers: { 'content-type': 'application/json' }, body: JSON.stringify(job('H6')) });
+  const made = await raw({
+    method: 'POST',
+    path: '/api/v1.0/tasks/cronjob',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(job('H6')),
+  });
   assert.match(made.status, / 201 /);
   const address = (made.headers.get('location') ?? '').replace(/\/$/, '');
   assert.equal(await statusOf(address), 200);
@@ -61,19 +69,35 @@ test('H8: datasets are found with slashes raw and encoded, in both families of p
 test('names in paths are decoded before they are looked up', async () => {
   assert.equal(await statusOf('/api/v1.0/storage/disk/%7Bserial%7DVIRT0001/'), 200);
   assert.equal(await statusOf('/api/v1.0/storage/disk/{serial}VIRT0001/'), 200);
-  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'a.b_c-d', layout: [{ vdevtype: 'stripe', disks: ['ada1'] }] });
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'a.b_c-d',
+    layout: [{ vdevtype: 'stripe', disks: ['ada1'] }],
+  });
   assert.equal(await statusOf('/api/v1.0/storage/volume/a%2Eb_c-d/'), 200);
   assert.equal(await statusOf('/api/v1.0/storage/dataset/tank%40none/'), 404);
 });
 
 test('a path that cannot be decoded is a 404 or a 400, never a fault', async () => {
-  for (const path of ['/api/v1.0/%zz/', '/api/v1.0/tasks/cronjob/%', '/api/v1.0/tasks/cronjob/%ff%fe/', '/api/v1.0/tasks/cronjob/%00/']) {
+  for (const path of [
+    '/api/v1.0/%zz/',
+    '/api/v1.0/tasks/cronjob/%',
+    '/api/v1.0/tasks/cronjob/%ff%fe/',
+    '/api/v1.0/tasks/cronjob/%00/',
+  ]) {
     assert.ok([400, 404].includes(await statusOf(path)), `${path}: ${await statusOf(path)}`);
   }
 });
 
 test('H14: other versions of the interface are a 404, with nothing said elsewhere', async () => {
-  for (const path of ['/api/v2.0/', '/api/v2.0/system/info', '/api/v1.1/services/ftp/', '/api/v1.0x/', '/api/', '/', '/storage/volume/']) {
+  for (const path of [
+    '/api/v2.0/',
+    '/api/v2.0/system/info',
+    '/api/v1.1/services/ftp/',
+    '/api/v1.0x/',
+    '/api/',
+    '/',
+    '/storage/volume/',
+  ]) {
     const answer = await raw({ path });
     assert.match(answer.status, / 404 /, path);
     assert.equal(answer.headers.get('location'), undefined);
@@ -83,7 +107,9 @@ test('H14: other versions of the interface are a 404, with nothing said elsewher
 test('the index names every resource with its address', async () => {
   const { status, json } = await box.api.get('');
   assert.equal(status, 200);
-  const addresses = Object.values(isObject(json) ? json : {}).map((one) => (isObject(one) ? String(one['list_endpoint']) : ''));
+  const addresses = Object.values(isObject(json) ? json : {}).map((one) =>
+    isObject(one) ? String(one['list_endpoint']) : '',
+  );
   assert.ok(addresses.includes('/api/v1.0/tasks/cronjob/'));
   for (const address of addresses) assert.equal(await statusOf(address), 200, address);
 });
@@ -91,7 +117,14 @@ test('the index names every resource with its address', async () => {
 test('B1: every list has its records under their own addresses', async () => {
   await box.api.expect(201, 'POST', 'tasks/cronjob/', job('B1'));
   await box.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/B1' });
-  for (const path of ['tasks/cronjob/', 'sharing/cifs/', 'services/services/', 'account/users/', 'account/groups/', 'storage/volume/']) {
+  for (const path of [
+    'tasks/cronjob/',
+    'sharing/cifs/',
+    'services/services/',
+    'account/users/',
+    'account/groups/',
+    'storage/volume/',
+  ]) {
     const [first] = await box.api.list(path);
     assert.equal((await box.api.get(`${path}${first?.['id']}/`)).text, JSON.stringify(first), path);
     assert.equal((await box.api.get(`${path}99999/`)).status, 404, path);
@@ -103,7 +136,10 @@ test('B1: every list has its records under their own addresses', async () => {
 test('B1: services and volumes are found by name and by id', async () => {
   const ssh = await box.api.expect(200, 'GET', 'services/services/ssh/');
   assert.deepEqual(await box.api.expect(200, 'GET', `services/services/${ssh['id']}/`), ssh);
-  assert.deepEqual(await box.api.expect(200, 'GET', 'storage/volume/tank/'), await box.api.expect(200, 'GET', 'storage/volume/1/'));
+  assert.deepEqual(
+    await box.api.expect(200, 'GET', 'storage/volume/tank/'),
+    await box.api.expect(200, 'GET', 'storage/volume/1/'),
+  );
   assert.equal((await box.api.get('services/services/telnet/')).status, 404);
   assert.equal((await box.api.put('services/services/telnet/', { srv_enable: true })).status, 404);
 });
@@ -152,7 +188,11 @@ for (const [path, methods] of allowed) {
     const words = methods.split(',');
     for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'TRACE'].filter((one) => !words.includes(one))) {
       const answer = await raw({ method, path: `/api/v1.0/${path}` });
-      assert.deepEqual([answer.status, answer.headers.get('allow')], ['HTTP/1.1 405 Method Not Allowed', methods], method);
+      assert.deepEqual(
+        [answer.status, answer.headers.get('allow')],
+        ['HTTP/1.1 405 Method Not Allowed', methods],
+        method,
+      );
     }
   });
 }
@@ -162,9 +202,15 @@ test('the credential is asked for before a wrong method is told, and a wrong met
   assert.match((await raw({ method: 'POST', path: '/api/v1.0/services/ftp/', body: '{bad' })).status, / 405 /);
   const body = '{bad';
   const headers = { 'content-type': 'application/json' };
-  assert.match((await raw({ method: 'PUT', path: '/api/v1.0/services/ftp/', stranger: true, headers, body })).status, / 401 /);
+  assert.match(
+    (await raw({ method: 'PUT', path: '/api/v1.0/services/ftp/', stranger: true, headers, body })).status,
+    / 401 /,
+  );
   assert.match((await raw({ method: 'PUT', path: '/api/v1.0/services/ftp/', headers, body })).status, / 400 /);
-  assert.match((await raw({ method: 'PUT', path: '/api/v1.0/services/ftp/', headers, body: '{"ftp_port":0}' })).status, / 409 /);
+  assert.match(
+    (await raw({ method: 'PUT', path: '/api/v1.0/services/ftp/', headers, body: '{"ftp_port":0}' })).status,
+    / 409 /,
+  );
 });
 
 test('strangers do not learn which addresses there are', async () => {
@@ -187,7 +233,8 @@ test('strangers do not learn which addresses there are', async () => {
 
 test('X-HTTP-Method-Override is the method, when it is one', async () => {
   const { id } = await box.api.expect(201, 'POST', 'tasks/cronjob/', job('override'));
-  const override = (method: string, path: string, body?: unknown) => box.api.send('POST', path, body, { 'x-http-method-override': method });
+  const override = (method: string, path: string, body?: unknown) =>
+    box.api.send('POST', path, body, { 'x-http-method-override': method });
   assert.equal((await override('PUT', `tasks/cronjob/${id}/`, { cron_enabled: false })).status, 200);
   assert.equal((await override('get', `tasks/cronjob/${id}/`)).status, 200);
   assert.equal((await override('BREW', `tasks/cronjob/${id}/`)).status, 405);
@@ -196,7 +243,14 @@ test('X-HTTP-Method-Override is the method, when it is one', async () => {
 });
 
 test('what lies beyond the document is found with and without a slash at its end', async () => {
-  for (const path of ['/api/holdfast/v1/jobs', '/api/holdfast/v1/jobs/', '/api/holdfast/v1/drift/', '/api/holdfast/v1/revisions/']) assert.equal(await statusOf(path), 200, path);
+  for (const path of [
+    '/api/holdfast/v1/jobs',
+    '/api/holdfast/v1/jobs/',
+    '/api/holdfast/v1/drift/',
+    '/api/holdfast/v1/revisions/',
+  ])
+    assert.equal(await statusOf(path), 200, path);
   const plan = { method: 'POST', path: 'tasks/cronjob/', body: job('planned') };
-  for (const path of ['/api/holdfast/v1/plan', '/api/holdfast/v1/plan/']) assert.equal((await box.api.post(path, plan)).status, 200, path);
+  for (const path of ['/api/holdfast/v1/plan', '/api/holdfast/v1/plan/'])
+    assert.equal((await box.api.post(path, plan)).status, 200, path);
 });

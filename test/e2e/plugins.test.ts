@@ -14,21 +14,32 @@ const bundles = '/usr/share/holdfast/plugins';
 async function withJails(t: TestContext, options: ApplianceOptions = {}): Promise<Appliance> {
   const one = await appliance(options);
   finallyOf(t, () => one[Symbol.asyncDispose]());
-  await one.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
   await one.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'jails' });
-  await one.api.expect(200, 'PUT', 'jails/configuration/', { jc_path: '/mnt/tank/jails', jc_ipv4_network: '10.3.0.0/24' });
+  await one.api.expect(200, 'PUT', 'jails/configuration/', {
+    jc_path: '/mnt/tank/jails',
+    jc_ipv4_network: '10.3.0.0/24',
+  });
   return one;
 }
 
 /** A bundle on the machine, of a manifest with other values here and there. */
-async function bundleOf({ machine }: Appliance, more: object = {}, files: Readonly<Record<string, string>> = {}): Promise<string> {
+async function bundleOf(
+  { machine }: Appliance,
+  more: object = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const manifest = { format: 1, name: 'small', version: '1', start: ['true'], stop: ['true'], port: 9000, ...more };
   await machine.files.write('/srv/small/plugin.json', JSON.stringify(manifest));
   for (const [name, content] of Object.entries(files)) await machine.files.write(`/srv/small/${name}`, content);
   return '/srv/small';
 }
 
-const statuses = async (api: Api) => (await api.list('plugins/plugins/')).map((one) => `${one['plugin_name']} ${one['plugin_status']}`);
+const statuses = async (api: Api) =>
+  (await api.list('plugins/plugins/')).map((one) => `${one['plugin_name']} ${one['plugin_status']}`);
 
 test('a plugin is installed into a jail, started, stopped, and removed with all that it brought', async (t) => {
   const { api, machine } = await withJails(t);
@@ -62,7 +73,10 @@ test('a plugin is installed into a jail, started, stopped, and removed with all 
     assert.deepEqual([after?.['plugin_status'], after?.['plugin_enabled']], [status, false]);
   }
   const held = await api.delete('jails/jails/1/');
-  assert.deepEqual([held.status, held.json], [400, { error_message: 'The plugin "webpage" lives in the jail "web"; delete it first.' }]);
+  assert.deepEqual(
+    [held.status, held.json],
+    [400, { error_message: 'The plugin "webpage" lives in the jail "web"; delete it first.' }],
+  );
   await api.expect(204, 'DELETE', 'plugins/plugins/1/');
   assert.deepEqual(await api.list('plugins/plugins/'), []);
   assert.deepEqual((await machine.jails.look()).get('web')?.mounted, []);
@@ -92,7 +106,10 @@ test('a failure to start or to stop is told as an error', async (t) => {
   const answer = await api.post('plugins/plugins/1/start/');
   assert.deepEqual([answer.status, answer.json], [400, { error: 'the jail web does not run' }]);
   const refusal = await api.delete('plugins/plugins/1/');
-  assert.deepEqual([refusal.status, refusal.json], [400, { error: 'The jail "web" does not run, so busybox cannot be removed from it. Start it first.' }]);
+  assert.deepEqual(
+    [refusal.status, refusal.json],
+    [400, { error: 'The jail "web" does not run, so busybox cannot be removed from it. Start it first.' }],
+  );
 });
 
 test('with its jail starts a plugin that is enabled, and each ends with it', async (t) => {
@@ -107,7 +124,10 @@ test('with its jail starts a plugin that is enabled, and each ends with it', asy
   await api.post(`jails/jails/${id}/start/`);
   assert.deepEqual(await statuses(api), ['fileindex STOPPED', 'webpage RUNNING']);
   for (const one of await api.list('plugins/plugins/')) {
-    const changed = await api.expect(200, 'POST', `${installing}/enable`, { id: one['id'], enabled: one['plugin_name'] === 'fileindex' });
+    const changed = await api.expect(200, 'POST', `${installing}/enable`, {
+      id: one['id'],
+      enabled: one['plugin_name'] === 'fileindex',
+    });
     assert.deepEqual(changed, { ...one, plugin_enabled: !one['plugin_enabled'] }, 'what runs goes on');
   }
   await api.post(`jails/jails/${id}/restart/`);
@@ -150,10 +170,19 @@ test('a bundle that cannot be used is refused with all that is wrong, and nothin
   await refusal({ bundle: 'webpage', jail: 'web' }, /neither a path nor an address/);
   await refusal({ bundle: `${bundles}/webpage`, jail: 'none' }, /No jail is called \\"none\\"/);
   await refusal({ bundle: '/srv/none', jail: 'web' }, /cannot read the bundle \/srv\/none: no such file/);
-  await refusal({ bundle: await bundleOf(one, { name: 'Bad', port: 0, stop: [], health: 'ping', more: 1 }), jail: 'web' }, /name: Small.*stop: A list.*port: 0 is.*health: .*more/);
-  await refusal({ bundle: await bundleOf(one, { start: ['bin/../../etc/passwd'] }), jail: 'web' }, /no file .*bin\/\.\.\/\.\.\/etc\/passwd/);
+  await refusal(
+    { bundle: await bundleOf(one, { name: 'Bad', port: 0, stop: [], health: 'ping', more: 1 }), jail: 'web' },
+    /name: Small.*stop: A list.*port: 0 is.*health: .*more/,
+  );
+  await refusal(
+    { bundle: await bundleOf(one, { start: ['bin/../../etc/passwd'] }), jail: 'web' },
+    /no file .*bin\/\.\.\/\.\.\/etc\/passwd/,
+  );
   await refusal({ bundle: await bundleOf(one, { arch: 'x86' }), jail: 'web' }, /are for x86/);
-  await refusal({ bundle: await bundleOf(one, { packages: ['missing-one'] }), jail: 'web' }, /Unable to locate package missing-one/);
+  await refusal(
+    { bundle: await bundleOf(one, { packages: ['missing-one'] }), jail: 'web' },
+    /Unable to locate package missing-one/,
+  );
   await refusal({ bundle: await bundleOf(one, { template: 'none' }) }, /template \\"none\\"/);
   const { id } = await api.expect(200, 'POST', installing, { bundle: await bundleOf(one), jail: 'web' });
   const again = await api.post(installing, { bundle: await bundleOf(one, { name: 'other' }), jail: 'web' });
@@ -187,10 +216,15 @@ test('whatever call fails while a plugin is installed with a jail of its own, or
       broken.heal();
       const told: string = `${call} failing ${when}: ${answer.text}`;
       done = call === undefined;
-      if (answer.status === 200) await api.expect(204, 'DELETE', `plugins/plugins/${(await api.list('plugins/plugins/'))[0]?.['id']}/`);
+      if (answer.status === 200)
+        await api.expect(204, 'DELETE', `plugins/plugins/${(await api.list('plugins/plugins/'))[0]?.['id']}/`);
       else assert.match(answer.text, new RegExp(`made to fail at call ${n}`), told);
       await jobsEnd(api);
-      assert.deepEqual([await api.list('plugins/plugins/'), await api.list('jails/jails/'), [...(await machine.jails.look()).keys()]], [[], [], []], told);
+      assert.deepEqual(
+        [await api.list('plugins/plugins/'), await api.list('jails/jails/'), [...(await machine.jails.look()).keys()]],
+        [[], [], []],
+        told,
+      );
       assert.deepEqual(await names(), untouched, told);
     }
     for (let n = 1, done = false; !done; n += 1) {
@@ -204,7 +238,8 @@ test('whatever call fails while a plugin is installed with a jail of its own, or
       const told: string = `${call} failing ${when}: ${answer.text}`;
       done = call === undefined;
       const irrevocable = call === 'zfs.destroyDataset';
-      if (answer.status === 204) assert.deepEqual([await api.list('plugins/plugins/'), await api.list('jails/jails/')], [[], []], told);
+      if (answer.status === 204)
+        assert.deepEqual([await api.list('plugins/plugins/'), await api.list('jails/jails/')], [[], []], told);
       else {
         if (!(irrevocable && when === 'afterwards')) assert.deepEqual(await statuses(api), ['webpage RUNNING'], told);
         await api.expect(204, 'DELETE', `plugins/plugins/${made['id']}/`);
@@ -220,20 +255,26 @@ test('whatever call fails while a plugin is installed with a jail of its own, or
 });
 
 async function jobsEnd(api: Api): Promise<void> {
-  while ((await api.list('/api/holdfast/v1/jobs?limit=20')).some((job) => job['state'] === 'running')) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await api.list('/api/holdfast/v1/jobs?limit=20')).some((job) => job['state'] === 'running'))
+    await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 test('holdfast plugin install asks the daemon, and says where the page is or what is wrong', async (t) => {
   const { api } = await withJails(t);
   const install = (...words: readonly string[]) =>
-    promisify(execFile)(process.execPath, ['src/main.ts', 'plugin', 'install', '--url', api.url, ...words], { env: { ...process.env, HOLDFAST_PASSWORD: rootPassword } });
+    promisify(execFile)(process.execPath, ['src/main.ts', 'plugin', 'install', '--url', api.url, ...words], {
+      env: { ...process.env, HOLDFAST_PASSWORD: rootPassword },
+    });
   const { stdout } = await install(`${bundles}/webpage`, '--enable');
   assert.equal(stdout, 'The plugin webpage 1.0 is in the jail webpage, number 1. Its page: http://10.3.0.1:8080/\n');
   const [record] = await api.list('plugins/plugins/');
   assert.deepEqual([record?.['plugin_status'], record?.['plugin_enabled']], ['RUNNING', true]);
   await assert.rejects(install('/srv/none'), (error) => {
     assert.ok(error instanceof Error && 'stderr' in error && 'code' in error);
-    assert.deepEqual([error.code, error.stderr], [2, 'holdfast: cannot read the bundle /srv/none: no such file or directory\n']);
+    assert.deepEqual(
+      [error.code, error.stderr],
+      [2, 'holdfast: cannot read the bundle /srv/none: no such file or directory\n'],
+    );
     return true;
   });
 });

@@ -14,7 +14,10 @@ import { blocksOf, follow, Shell } from '../support/guide.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Starts as README says, with nothing there yet, and answers what it said once it serves, or until it ended. */
-async function firstStart(home: string, listen: string): Promise<{ readonly daemon: ChildProcess; readonly ended: Promise<unknown>; readonly said: string }> {
+async function firstStart(
+  home: string,
+  listen: string,
+): Promise<{ readonly daemon: ChildProcess; readonly ended: Promise<unknown>; readonly said: string }> {
   const env = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_CONFIG_HOME: home, HOLDFAST_LISTEN: listen };
   const daemon = spawn(join(root, 'bin/start'), { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(daemon, 'close');
@@ -82,6 +85,9 @@ test('README: the settings that it lists are those that --help tells', async () 
   const page = await readFile(join(root, 'README.md'), 'utf8');
   const [, table = ''] = /^## Settings$(.*?)^## /ms.exec(page) ?? assert.fail('README has no part "Settings"');
   const { stdout: help } = await promisify(execFile)(process.execPath, [join(root, 'src/main.ts'), '--help']);
-  const names = (text: string) => [...new Set(text.match(/--[a-z]+(-[a-z]+)*|HOLDFAST_[A-Z_]+/g))].filter((name) => !['--help', '--version'].includes(name)).toSorted();
+  const names = (text: string) =>
+    [...new Set(text.match(/--[a-z]+(-[a-z]+)*|HOLDFAST_[A-Z_]+/g))]
+      .filter((name) => !['--help', '--version'].includes(name))
+      .toSorted();
   assert.deepEqual(names(table), names(help));
 });

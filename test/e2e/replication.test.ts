@@ -26,9 +26,17 @@ async function withTask(t: TestContext, around?: (host: Host) => Host) {
   const clock = standingClock(new Date(2026, 0, 12, 8, 59, 0, 20).getTime());
   const one = await appliance({ now: clock.now, ...(around === undefined ? {} : { around }) });
   t.after(() => one[Symbol.asyncDispose]());
-  await one.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }] });
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }],
+  });
   await one.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'papers' });
-  await one.api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank', task_recursive: true, task_interval: 5, task_ret_unit: 'hour' });
+  await one.api.expect(201, 'POST', 'storage/task/', {
+    task_filesystem: 'tank',
+    task_recursive: true,
+    task_interval: 5,
+    task_ret_unit: 'hour',
+  });
   return {
     one,
     async pass(minutes: number) {
@@ -46,7 +54,8 @@ async function withTask(t: TestContext, around?: (host: Host) => Host) {
 }
 
 async function rested({ engine }: Appliance): Promise<void> {
-  while (engine.jobs.list(20).some(({ state }) => state === 'running')) await new Promise((resolve) => setTimeout(resolve, 2));
+  while (engine.jobs.list(20).some(({ state }) => state === 'running'))
+    await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 /** What the other machine has, as `dataset@time`. */
@@ -55,8 +64,13 @@ async function there({ host, engine }: Appliance): Promise<readonly string[]> {
   const [record] = engine.table(replicationTask).all();
   if (record === undefined) return [];
   const files = { identity: '/run/holdfast/replication/key', knownHosts: '/run/holdfast/replication/known_hosts' };
-  const far = await host.replication.far({ hostname: 'far.example.com', port: 22, user: 'root', sudo: false, ciphers: [], ...files, alias: 'replication-1' }, 'backup/nas');
-  return far.flatMap(({ name, snapshots }: Replica) => snapshots.map((snapshot) => `${name}@${snapshot.name.slice(14, 18)}`));
+  const far = await host.replication.far(
+    { hostname: 'far.example.com', port: 22, user: 'root', sudo: false, ciphers: [], ...files, alias: 'replication-1' },
+    'backup/nas',
+  );
+  return far.flatMap(({ name, snapshots }: Replica) =>
+    snapshots.map((snapshot) => `${name}@${snapshot.name.slice(14, 18)}`),
+  );
 }
 
 test('a task has the defaults of the document and waits', async (t) => {
@@ -81,7 +95,10 @@ test('a task has the defaults of the document and waits', async (t) => {
 
 test('what a task wants is asked for, all at once', async (t) => {
   const { one } = await withTask(t);
-  await one.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'other', layout: [{ vdevtype: 'mirror', disks: ['ada2', 'ada3'] }] });
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'other',
+    layout: [{ vdevtype: 'mirror', disks: ['ada2', 'ada3'] }],
+  });
   const answer = await one.api.post('storage/replication/', {
     repl_filesystem: 'other',
     repl_zfs: 'backup',
@@ -89,7 +106,11 @@ test('what a task wants is asked for, all at once', async (t) => {
     repl_remote_dedicateduser_enabled: true,
   });
   assert.equal(answer.status, 409);
-  assert.deepEqual(Object.keys(JSON.parse(answer.text)).sort(), ['repl_filesystem', 'repl_remote_dedicateduser', 'repl_remote_hostkey']);
+  assert.deepEqual(Object.keys(JSON.parse(answer.text)).sort(), [
+    'repl_filesystem',
+    'repl_remote_dedicateduser',
+    'repl_remote_hostkey',
+  ]);
   const wrong = await one.api.post('storage/replication/', {
     ...body,
     repl_remote_hostname: '-oProxyCommand=x',
@@ -97,7 +118,12 @@ test('what a task wants is asked for, all at once', async (t) => {
     repl_remote_hostkey: 'no key',
     repl_begin: 'noon',
   });
-  assert.deepEqual(Object.keys(JSON.parse(wrong.text)).sort(), ['repl_begin', 'repl_remote_hostkey', 'repl_remote_hostname', 'repl_zfs']);
+  assert.deepEqual(Object.keys(JSON.parse(wrong.text)).sort(), [
+    'repl_begin',
+    'repl_remote_hostkey',
+    'repl_remote_hostname',
+    'repl_zfs',
+  ]);
 });
 
 test('ssh has a key of this machine that it can read, and the key of the other, while there is a task', async (t) => {
@@ -106,7 +132,10 @@ test('ssh has a key of this machine that it can read, and the key of the other, 
   assert.equal(await key(), undefined);
   await one.api.expect(201, 'POST', 'storage/replication/', body);
   assert.equal(await one.host.files.mode('/run/holdfast/replication/key'), 0o600);
-  assert.equal(await one.host.files.read('/run/holdfast/replication/known_hosts'), `# Written by Holdfast.\nreplication-1 ${hostkey}\n`);
+  assert.equal(
+    await one.host.files.read('/run/holdfast/replication/known_hosts'),
+    `# Written by Holdfast.\nreplication-1 ${hostkey}\n`,
+  );
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
   t.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'key'), (await key()) ?? '', { mode: 0o600 });
@@ -127,7 +156,12 @@ test('snapshots are sent as they come, below too, and nothing is begun while the
   await pass(3);
   assert.equal((await one.api.list('/api/holdfast/v1/jobs?subject=storage/replication/1')).length, 1);
   await pass(2);
-  assert.deepEqual(await there(one), ['backup/nas@0900', 'backup/nas@0905', 'backup/nas/papers@0900', 'backup/nas/papers@0905']);
+  assert.deepEqual(await there(one), [
+    'backup/nas@0900',
+    'backup/nas@0905',
+    'backup/nas/papers@0900',
+    'backup/nas/papers@0905',
+  ]);
 });
 
 test('deletions are followed where that is wanted, and what was sent stays a beginning for the next', async (t) => {
@@ -135,7 +169,8 @@ test('deletions are followed where that is wanted, and what was sent stays a beg
   await one.api.expect(201, 'POST', 'storage/replication/', { ...body, repl_userepl: false, repl_followdelete: true });
   await pass(7);
   assert.deepEqual(await there(one), ['backup/nas@0900', 'backup/nas@0905']);
-  for (const time of ['0900', '0905']) await one.api.expect(204, 'DELETE', `storage/snapshot/tank@auto-20260112.${time}-2h/`);
+  for (const time of ['0900', '0905'])
+    await one.api.expect(204, 'DELETE', `storage/snapshot/tank@auto-20260112.${time}-2h/`);
   await pass(5);
   assert.deepEqual([await there(one), (await status())[0]], [['backup/nas@0910'], 'Succeeded']);
 });
@@ -199,7 +234,10 @@ test('in the mode SEMIAUTOMATIC the other machine is asked for its key', async (
   const { repl_remote_hostkey: _, ...half } = body;
   const asking = { ...half, repl_remote_mode: 'SEMIAUTOMATIC' };
   assert.match((await one.api.post('storage/replication/', asking)).text, /repl_remote_token/);
-  assert.match((await one.api.post('storage/replication/', { ...asking, repl_remote_token: 'expired' })).text, /did not let this machine's key in/);
+  assert.match(
+    (await one.api.post('storage/replication/', { ...asking, repl_remote_token: 'expired' })).text,
+    /did not let this machine's key in/,
+  );
   const made = await one.api.expect(201, 'POST', 'storage/replication/', { ...asking, repl_remote_token: 'given out' });
   assert.match(String(made['repl_remote_hostkey']), /^ssh-ed25519 AAAA/);
   assert.equal(made['repl_remote_token'], undefined);
@@ -209,9 +247,12 @@ test('in the mode SEMIAUTOMATIC the other machine is asked for its key', async (
 
 test('a token lets another machine pair itself, once, for ten minutes, and opens nothing else', async (t) => {
   const { one, pass } = await withTask(t);
-  const issue = async () => ({ authorization: `Token ${(await one.api.expect(201, 'POST', '/api/holdfast/v1/tokens/'))['token']}` });
+  const issue = async () => ({
+    authorization: `Token ${(await one.api.expect(201, 'POST', '/api/holdfast/v1/tokens/'))['token']}`,
+  });
   const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh0 holdfast-replication-1';
-  const pairing = (headers: Readonly<Record<string, string>>) => one.api.send('POST', 'storage/replication/pair/', { key, user: 'root' }, headers);
+  const pairing = (headers: Readonly<Record<string, string>>) =>
+    one.api.send('POST', 'storage/replication/pair/', { key, user: 'root' }, headers);
   assert.equal((await one.api.send('POST', '/api/holdfast/v1/tokens/', undefined, await issue())).status, 401);
   // Whatever it is sent with, a token is used up.
   const elsewhere = await issue();

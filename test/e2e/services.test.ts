@@ -4,7 +4,8 @@ import { switchNames } from '../../src/areas/services/daemons.ts';
 import { HostError } from '../../src/host/ports/index.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 
-const switchOf = (nas: Appliance, service: string, srv_enable: boolean) => nas.api.put(`services/services/${service}/`, { srv_enable });
+const switchOf = (nas: Appliance, service: string, srv_enable: boolean) =>
+  nas.api.put(`services/services/${service}/`, { srv_enable });
 
 test('every service has a switch, found by id, by name and by a filter', async () => {
   await using nas = await appliance();
@@ -28,8 +29,15 @@ test('a switch is what the machine does, and a body without it changes nothing',
   await using nas = await appliance();
   for (const service of ['cifs', 'ftp', 'lldp', 'rsync', 'smartd', 'snmp', 'ssh', 'tftp', 'ups']) {
     for (const on of [true, false]) {
-      const record = await nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable: on, srv_service: 'renamed', ups_mode: 'master' });
-      assert.deepEqual([record['srv_service'], record['srv_enable'], record['srv_state']], [service, on, on ? 'RUNNING' : 'STOPPED']);
+      const record = await nas.api.expect(200, 'PUT', `services/services/${service}/`, {
+        srv_enable: on,
+        srv_service: 'renamed',
+        ups_mode: 'master',
+      });
+      assert.deepEqual(
+        [record['srv_service'], record['srv_enable'], record['srv_state']],
+        [service, on, on ? 'RUNNING' : 'STOPPED'],
+      );
     }
   }
   const before = await nas.api.expect(200, 'GET', 'services/services/ftp/');
@@ -42,7 +50,9 @@ test('a program that does not start leaves its switch off, and its words are the
       ...host,
       services: new Proxy(host.services, {
         get(target, key) {
-          if (key === 'start') return async () => Promise.reject(new HostError('rsync did not start: bind() failed: Address already in use'));
+          if (key === 'start')
+            return async () =>
+              Promise.reject(new HostError('rsync did not start: bind() failed: Address already in use'));
           const value: unknown = Reflect.get(target, key);
           return typeof value === 'function' ? value.bind(target) : value;
         },
@@ -61,11 +71,15 @@ test('a port that another service has is refused before anything is touched, and
   await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
   const switching = await switchOf(nas, 'rsync', true);
   assert.equal(switching.status, 409);
-  assert.deepEqual(switching.json, { srv_enable: ['The service rsync would listen on TCP port 873, which the service ftp has.'] });
+  assert.deepEqual(switching.json, {
+    srv_enable: ['The service rsync would listen on TCP port 873, which the service ftp has.'],
+  });
   await nas.api.expect(200, 'PUT', 'services/rsyncd/', { rsyncd_port: 8730 });
   await nas.api.expect(200, 'PUT', 'services/services/rsync/', { srv_enable: true });
   const setting = await nas.api.put('services/rsyncd/', { rsyncd_port: 873 });
-  assert.deepEqual(setting.json, { rsyncd_port: ['The service rsync would listen on TCP port 873, which the service ftp has.'] });
+  assert.deepEqual(setting.json, {
+    rsyncd_port: ['The service rsync would listen on TCP port 873, which the service ftp has.'],
+  });
   await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: false });
   await nas.api.expect(200, 'PUT', 'services/rsyncd/', { rsyncd_port: 873 });
 });
@@ -82,11 +96,18 @@ test("the interface's own port is nobody else's, TCP and UDP are apart, and so a
   await using nas = await appliance({ listen: { address: '127.0.0.1', port: 8080 } });
   await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_port: 8080 });
   const answer = await switchOf(nas, 'ftp', true);
-  assert.deepEqual(answer.json, { srv_enable: ['The service ftp would listen on TCP port 8080, which Holdfast itself has.'] });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  assert.deepEqual(answer.json, {
+    srv_enable: ['The service ftp would listen on TCP port 8080, which Holdfast itself has.'],
+  });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
   await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_directory: '/mnt/tank', tftp_port: 8080 });
   await nas.api.expect(200, 'PUT', 'services/services/tftp/', { srv_enable: true });
   await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_port: 161, tftp_host: '192.0.2.1' });
   const everywhere = await switchOf(nas, 'snmp', true);
-  assert.deepEqual(everywhere.json, { srv_enable: ['The service snmp would listen on UDP port 161, which the service tftp has.'] });
+  assert.deepEqual(everywhere.json, {
+    srv_enable: ['The service snmp would listen on UDP port 161, which the service tftp has.'],
+  });
 });

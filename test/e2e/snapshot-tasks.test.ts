@@ -10,7 +10,10 @@ async function onMonday(t: TestContext) {
   const clock = standingClock(new Date(2026, 0, 12, 8, 59, 0, 20).getTime());
   const one = await appliance({ now: clock.now });
   t.after(() => one[Symbol.asyncDispose]());
-  await one.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }] });
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }],
+  });
   await one.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'papers' });
   return {
     one,
@@ -30,26 +33,44 @@ async function ended({ engine }: Appliance, id: number): Promise<void> {
   while (engine.jobs.get(id)?.state === 'running') await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-const snapshotsOf = async ({ api }: Appliance) => (await api.list('storage/snapshot/?limit=0')).map(({ id }) => String(id)).sort();
+const snapshotsOf = async ({ api }: Appliance) =>
+  (await api.list('storage/snapshot/?limit=0')).map(({ id }) => String(id)).sort();
 
 test('a task has the defaults of the document, and takes days as a list', async (t) => {
   const { one } = await onMonday(t);
-  assert.deepEqual(await one.api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank', task_byweekday: [7, '6'], task_begin: '9:00' }), {
-    id: 1,
-    task_filesystem: 'tank',
-    task_recursive: false,
-    task_ret_count: 2,
-    task_ret_unit: 'week',
-    task_begin: '09:00:00',
-    task_end: '18:00:00',
-    task_interval: 60,
-    task_repeat_unit: 'weekly',
-    task_byweekday: '6,7',
-    task_enabled: true,
+  assert.deepEqual(
+    await one.api.expect(201, 'POST', 'storage/task/', {
+      task_filesystem: 'tank',
+      task_byweekday: [7, '6'],
+      task_begin: '9:00',
+    }),
+    {
+      id: 1,
+      task_filesystem: 'tank',
+      task_recursive: false,
+      task_ret_count: 2,
+      task_ret_unit: 'week',
+      task_begin: '09:00:00',
+      task_end: '18:00:00',
+      task_interval: 60,
+      task_repeat_unit: 'weekly',
+      task_byweekday: '6,7',
+      task_enabled: true,
+    },
+  );
+  const wrong = await one.api.post('storage/task/', {
+    task_filesystem: 'tank/none',
+    task_interval: 7,
+    task_byweekday: '',
+    task_end: '25:00',
   });
-  const wrong = await one.api.post('storage/task/', { task_filesystem: 'tank/none', task_interval: 7, task_byweekday: '', task_end: '25:00' });
   assert.equal(wrong.status, 409);
-  assert.deepEqual(Object.keys(JSON.parse(wrong.text)).sort(), ['task_byweekday', 'task_end', 'task_filesystem', 'task_interval']);
+  assert.deepEqual(Object.keys(JSON.parse(wrong.text)).sort(), [
+    'task_byweekday',
+    'task_end',
+    'task_filesystem',
+    'task_interval',
+  ]);
 });
 
 test('snapshots are made at their times, below too where the task says so, also after a restart', async (t) => {
@@ -61,7 +82,10 @@ test('snapshots are made at their times, below too where the task says so, also 
   assert.equal((await snapshotsOf(one)).length, 2);
   const again = await one.restart();
   await pass(30, again);
-  assert.deepEqual((await snapshotsOf(again)).slice(0, 2), ['tank/papers@auto-20260112.0900-2w', 'tank/papers@auto-20260112.1000-2w']);
+  assert.deepEqual((await snapshotsOf(again)).slice(0, 2), [
+    'tank/papers@auto-20260112.0900-2w',
+    'tank/papers@auto-20260112.1000-2w',
+  ]);
   await again.app.close();
 });
 
@@ -80,7 +104,13 @@ test('a task that is switched off rests, and the schedule of one that is on is t
 
 test('retention deletes what a task made when its time is over, and nothing else', async (t) => {
   const { one, pass } = await onMonday(t);
-  await one.api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank', task_recursive: true, task_ret_count: 2, task_ret_unit: 'hour', task_interval: 1440 });
+  await one.api.expect(201, 'POST', 'storage/task/', {
+    task_filesystem: 'tank',
+    task_recursive: true,
+    task_ret_count: 2,
+    task_ret_unit: 'hour',
+    task_interval: 1440,
+  });
   // What people made keeps, even under a name that a task could have given, and so does what another task made.
   await one.api.expect(201, 'POST', 'storage/snapshot/', { dataset: 'tank', name: 'auto-20250101.0900-2h' });
   await one.host.zfs.createSnapshot('tank/papers@auto-20250101.0900-2h', { task: 7 });
@@ -109,7 +139,11 @@ test('a snapshot that cannot be made is the error of its job', async (t) => {
 
 test('a share shows the snapshots of its task as previous versions, if the task makes any of it', async (t) => {
   const { one } = await onMonday(t);
-  await one.api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank/papers', task_ret_count: 3, task_ret_unit: 'day' });
+  await one.api.expect(201, 'POST', 'storage/task/', {
+    task_filesystem: 'tank/papers',
+    task_ret_count: 3,
+    task_ret_unit: 'day',
+  });
   const outside = await one.api.post('sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_storage_task: 1 });
   assert.equal(outside.status, 409);
   assert.match(outside.text, /cifs_storage_task.*snapshots of tank\/papers, and the share lies in tank\./);
@@ -139,7 +173,10 @@ test('a new volume has a scrub task, which its number or name addresses, and whi
     scrub_dayweek: '7',
     scrub_enabled: true,
   });
-  assert.match((await one.api.post('storage/scrub/', { scrub_volume: 1 })).text, /scrub_volume.*has a scrub task already/);
+  assert.match(
+    (await one.api.post('storage/scrub/', { scrub_volume: 1 })).text,
+    /scrub_volume.*has a scrub task already/,
+  );
   assert.equal((await one.api.delete('storage/scrub/1/')).status, 204);
   assert.equal((await one.api.expect(201, 'POST', 'storage/scrub/', { scrub_volume: 1 }))['scrub_volume'], 'tank');
   assert.match((await one.api.post('storage/scrub/', { scrub_volume: 99 })).text, /scrub_volume.*There is no volume/);
@@ -151,7 +188,8 @@ test('a new volume has a scrub task, which its number or name addresses, and whi
 test('a volume is scrubbed at its time, but not before the threshold has passed', async (t) => {
   const { one, pass, clock } = await onMonday(t);
   await one.api.expect(200, 'PUT', 'storage/scrub/1/', { scrub_hour: '9', scrub_dayweek: '*', scrub_threshold: 2 });
-  const results = async () => (await one.api.list('/api/holdfast/v1/jobs?subject=storage/scrub/1')).map(({ result }) => JSON.stringify(result));
+  const results = async () =>
+    (await one.api.list('/api/holdfast/v1/jobs?subject=storage/scrub/1')).map(({ result }) => JSON.stringify(result));
   const day = 24 * 60 * minute;
   await pass(1);
   assert.deepEqual(await results(), ['{"started":true}']);

@@ -25,7 +25,11 @@ interface Opened extends AsyncDisposable {
 
 async function opened(folder: string, patience?: number): Promise<Opened> {
   const progress: string[] = [];
-  const virtual = await openVirtualHost({ folder: join(folder, 'virtual'), disks: Array<number>(8).fill(2 * GiB), now: Date.now });
+  const virtual = await openVirtualHost({
+    folder: join(folder, 'virtual'),
+    disks: Array<number>(8).fill(2 * GiB),
+    now: Date.now,
+  });
   const gates = withGates(virtual);
   const app = await openApp({
     host: gates.host,
@@ -58,7 +62,10 @@ async function scratch(): Promise<AsyncDisposable & { readonly folder: string }>
 async function withPools(folder: string, ...names: readonly string[]): Promise<void> {
   const box = await appliance({ folder });
   for (const [index, name] of names.entries()) {
-    await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: name, layout: [{ vdevtype: 'stripe', disks: [`ada${index}`] }] });
+    await box.api.expect(201, 'POST', 'storage/volume/', {
+      volume_name: name,
+      layout: [{ vdevtype: 'stripe', disks: [`ada${index}`] }],
+    });
     await box.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: `/mnt/${name}/share`, cifs_name: `on-${name}` });
   }
   await box.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
@@ -103,7 +110,13 @@ test('a daemon that starts answers health and what is kept, and holds reads of t
   );
   assert.equal((await box.api.get('account/users/1/')).status, 200);
   assert.equal((await box.api.get('/api/holdfast/v1/revisions')).status, 200);
-  for (const path of ['storage/volume/', 'storage/snapshot/', 'system/alert/', '/api/holdfast/v1/drift', '/system/debug/download/']) {
+  for (const path of [
+    'storage/volume/',
+    'storage/snapshot/',
+    'system/alert/',
+    '/api/holdfast/v1/drift',
+    '/system/debug/download/',
+  ]) {
     const held = await box.api.get(path);
     assert.deepEqual([path, held.status, held.headers.get('retry-after')], [path, 503, '5']);
     assert.match(held.text, /Holdfast is starting \(looking at [^)]+\)\. .*Send the request again/);
@@ -136,7 +149,11 @@ test('a pool that takes long to import keeps neither the interface nor services 
   const release = box.gates.hold((call, [which]) => call === 'zfs.importPool' && which === guid);
   await box.app.begin();
 
-  await until(async () => (await box.api.list('storage/volume/')).some((volume) => volume['vol_name'] === 'tank' && volume['status'] === 'HEALTHY'));
+  await until(async () =>
+    (await box.api.list('storage/volume/')).some(
+      (volume) => volume['vol_name'] === 'tank' && volume['status'] === 'HEALTHY',
+    ),
+  );
   const readiness = await box.api.get('/readyz');
   assert.deepEqual([readiness.status, whatOf(readiness)], [503, 'importing slow, 1 of 2']);
   await until(async () => (await sharesOf(box)).includes('[on-tank]'));

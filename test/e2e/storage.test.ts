@@ -9,7 +9,10 @@ const MiB = 1024 ** 2;
 
 async function boxWithTank(options: ApplianceOptions = {}): Promise<Appliance> {
   const box = await appliance(options);
-  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
   return box;
 }
 
@@ -19,23 +22,42 @@ function refusedFor(answer: ApiAnswer, name: string, words: RegExp): void {
   assert.match(String(answer.json[name]), words);
 }
 
-const ids = async (api: Api, query = 'limit=0') => (await api.list(`storage/snapshot/?${query}`)).map((one) => one['id']);
+const ids = async (api: Api, query = 'limit=0') =>
+  (await api.list(`storage/snapshot/?${query}`)).map((one) => one['id']);
 
 describe('zvols', () => {
   test('a zvol is made with 202, read, grown with 201 and removed with 204', async () => {
     await using box = await boxWithTank();
     const zvols = 'storage/volume/tank/zvols';
     const made = await box.api.expect(202, 'POST', `${zvols}/`, { name: 'v', volsize: '10M' });
-    assert.deepEqual(Object.keys(made), ['avail', 'comments', 'compression', 'dedup', 'name', 'refer', 'sync', 'used', 'volsize']);
+    assert.deepEqual(Object.keys(made), [
+      'avail',
+      'comments',
+      'compression',
+      'dedup',
+      'name',
+      'refer',
+      'sync',
+      'used',
+      'volsize',
+    ]);
     assert.equal(made['name'], 'v');
     assert.equal(made['volsize'], 10 * MiB);
     assert.equal(made['comments'], null);
     assert.deepEqual(await box.api.expect(200, 'GET', `${zvols}/v/`), made);
     assert.deepEqual(await box.api.list('storage/volume/1/zvols/'), [made]);
-    const grown = await box.api.expect(201, 'PUT', `${zvols}/v`, { volsize: '50M', name: '', blocksize: '4K', compression: 'gzip-9' });
+    const grown = await box.api.expect(201, 'PUT', `${zvols}/v`, {
+      volsize: '50M',
+      name: '',
+      blocksize: '4K',
+      compression: 'gzip-9',
+    });
     assert.equal(grown['volsize'], 50 * MiB);
     assert.equal(grown['compression'], 'gzip-9');
-    assert.equal((await box.host.zfs.datasets()).find((one) => one.name === 'tank/v')?.properties.volblocksize, '16384');
+    assert.equal(
+      (await box.host.zfs.datasets()).find((one) => one.name === 'tank/v')?.properties.volblocksize,
+      '16384',
+    );
     assert.equal((await box.api.delete(`${zvols}/v/`)).status, 204);
     assert.equal((await box.api.get(`${zvols}/v/`)).status, 404);
   });
@@ -56,7 +78,11 @@ describe('zvols', () => {
     let n = 0;
     for (const [volsize, mebibytes] of sizes) {
       n += 1;
-      const made = await box.api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: `v${n}`, volsize, sparse: 'true' });
+      const made = await box.api.expect(202, 'POST', 'storage/volume/tank/zvols/', {
+        name: `v${n}`,
+        volsize,
+        sparse: 'true',
+      });
       assert.equal(made['volsize'], mebibytes * MiB, String(volsize));
     }
   });
@@ -66,17 +92,33 @@ describe('zvols', () => {
     await box.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'a' });
     const made = await box.api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'a/v', volsize: '10M' });
     assert.equal(made['name'], 'a/v');
-    for (const path of ['storage/volume/tank/zvols/a/v/', 'storage/volume/tank/zvols/a%2Fv', '/api/v1.0//storage/volume/tank/zvols//a/v/'])
+    for (const path of [
+      'storage/volume/tank/zvols/a/v/',
+      'storage/volume/tank/zvols/a%2Fv',
+      '/api/v1.0//storage/volume/tank/zvols//a/v/',
+    ])
       assert.deepEqual(await box.api.expect(200, 'GET', path), made);
-    refusedFor(await box.api.post('storage/volume/tank/zvols/', { name: 'none/v', volsize: '10M' }), 'name', /no dataset/);
-    refusedFor(await box.api.post('storage/volume/tank/zvols/', { name: 'a/v/w', volsize: '10M' }), 'name', /no dataset/);
+    refusedFor(
+      await box.api.post('storage/volume/tank/zvols/', { name: 'none/v', volsize: '10M' }),
+      'name',
+      /no dataset/,
+    );
+    refusedFor(
+      await box.api.post('storage/volume/tank/zvols/', { name: 'a/v/w', volsize: '10M' }),
+      'name',
+      /no dataset/,
+    );
     assert.equal((await box.api.delete('storage/volume/tank/zvols/a/v/')).status, 204);
   });
 
   test('a name that is taken is refused with the phrase that programs look for', async () => {
     await using box = await boxWithTank();
     await box.api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'v', volsize: '10M' });
-    refusedFor(await box.api.post('storage/volume/tank/zvols/', { name: 'v', volsize: '10M' }), 'name', /dataset already exists/);
+    refusedFor(
+      await box.api.post('storage/volume/tank/zvols/', { name: 'v', volsize: '10M' }),
+      'name',
+      /dataset already exists/,
+    );
     refusedFor(await box.api.post('storage/volume/tank/datasets/', { name: 'v' }), 'name', /dataset already exists/);
     const absent = await box.api.delete('storage/volume/tank/zvols/none/');
     assert.equal(absent.status, 404);
@@ -97,10 +139,18 @@ describe('zvols', () => {
   test('what cannot be is refused under its name, and nothing is done', async () => {
     await using box = await boxWithTank();
     await box.api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'v', volsize: '10M' });
-    refusedFor(await box.api.put('storage/volume/tank/zvols/v/', { volsize: '5M', comments: 'smaller' }), 'volsize', /shrink/);
+    refusedFor(
+      await box.api.put('storage/volume/tank/zvols/v/', { volsize: '5M', comments: 'smaller' }),
+      'volsize',
+      /shrink/,
+    );
     refusedFor(await box.api.post('storage/volume/tank/zvols/', { name: 'w' }), 'volsize', /required/);
     refusedFor(await box.api.post('storage/volume/tank/zvols/', { name: 'w', volsize: '0' }), 'volsize', /size/);
-    refusedFor(await box.api.post('storage/volume/tank/zvols/', { name: 'w', volsize: '1M', blocksize: '3K' }), 'blocksize', /3K/);
+    refusedFor(
+      await box.api.post('storage/volume/tank/zvols/', { name: 'w', volsize: '1M', blocksize: '3K' }),
+      'blocksize',
+      /3K/,
+    );
     refusedFor(await box.api.post('storage/volume/tank/zvols/', { name: '/w', volsize: '1M' }), 'name', /begins/);
     assert.deepEqual(
       (await box.api.list('storage/volume/tank/zvols/')).map((one) => [one['name'], one['volsize'], one['comments']]),
@@ -142,8 +192,16 @@ describe('datasets', () => {
   test('what the pool refuses is told under the name of the property', async () => {
     await using box = await boxWithTank();
     await box.api.expect(201, 'POST', 'storage/dataset/tank/', { name: 'a', share_type: 'windows' });
-    refusedFor(await box.api.put('storage/dataset/tank/a/', { comments: 'x', reservation: '1000G' }), 'reservation', /space/);
-    refusedFor(await box.api.post('storage/dataset/tank/', { name: 'b', refreservation: '1000G' }), 'refreservation', /space/);
+    refusedFor(
+      await box.api.put('storage/dataset/tank/a/', { comments: 'x', reservation: '1000G' }),
+      'reservation',
+      /space/,
+    );
+    refusedFor(
+      await box.api.post('storage/dataset/tank/', { name: 'b', refreservation: '1000G' }),
+      'refreservation',
+      /space/,
+    );
     refusedFor(await box.api.put('storage/dataset/tank/a/', { quota: '1K' }), 'quota', /less than current used/);
     const a = await box.api.expect(200, 'GET', 'storage/dataset/tank/a/');
     assert.deepEqual([a['comments'], a['reservation'], a['quota'], a['share_type']], [null, 0, 0, undefined]);
@@ -160,9 +218,20 @@ describe('datasets', () => {
 describe('snapshots', () => {
   test('a snapshot has all its fields, in the list and alone', async () => {
     await using box = await boxWithTank();
-    const made = await box.api.expect(201, 'POST', 'storage/snapshot/', { dataset: 'tank', name: 'one', vmware_sync: false });
+    const made = await box.api.expect(201, 'POST', 'storage/snapshot/', {
+      dataset: 'tank',
+      name: 'one',
+      vmware_sync: false,
+    });
     const { refer, used, ...words } = made;
-    assert.deepEqual(words, { id: 'tank@one', fullname: 'tank@one', filesystem: 'tank', name: 'one', mostrecent: true, parent_type: 'filesystem' });
+    assert.deepEqual(words, {
+      id: 'tank@one',
+      fullname: 'tank@one',
+      filesystem: 'tank',
+      name: 'one',
+      mostrecent: true,
+      parent_type: 'filesystem',
+    });
     assert.ok(Number.isInteger(refer) && Number.isInteger(used));
     await box.api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'v', volsize: '10M', sparse: true });
     await box.api.expect(201, 'POST', 'storage/snapshot/', { dataset: 'tank', name: 'two', recursive: 'True' });
@@ -232,9 +301,14 @@ describe('snapshots', () => {
   test('a clone outside the pool, or in a place that is taken, is refused', async () => {
     await using box = await boxWithTank();
     await box.api.expect(201, 'POST', 'storage/snapshot/', { dataset: 'tank', name: 's' });
-    refusedFor(await box.api.post('storage/snapshot/tank@s/clone/', { name: 'other/c' }), 'cs_name', /begins with tank/);
+    refusedFor(
+      await box.api.post('storage/snapshot/tank@s/clone/', { name: 'other/c' }),
+      'cs_name',
+      /begins with tank/,
+    );
     refusedFor(await box.api.post('storage/snapshot/tank@s/clone/', {}), 'cs_name', /required/);
-    for (const name of ['tank/none/c', 'tank/x@y']) assert.equal((await box.api.post('storage/snapshot/tank@s/clone/', { name })).status, 400);
+    for (const name of ['tank/none/c', 'tank/x@y'])
+      assert.equal((await box.api.post('storage/snapshot/tank@s/clone/', { name })).status, 400);
     await box.api.expect(202, 'POST', 'storage/snapshot/tank@s/clone/', { name: 'tank/c' });
     const taken = await box.api.post('storage/snapshot/tank@s/clone/', { name: 'tank/c' });
     assert.equal(taken.status, 400);
@@ -280,14 +354,16 @@ describe('snapshots', () => {
     await box.host.zfs.createSnapshot('tank@theirs');
     now += 10_000;
     await ids(box.api);
-    for (let tries = 0; tries < 100 && (await ids(box.api)).length === 0; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (let tries = 0; tries < 100 && (await ids(box.api)).length === 0; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 10));
     assert.deepEqual(await ids(box.api), ['tank@theirs']);
   });
 });
 
 describe('permissions', () => {
   const body = { mp_path: '/mnt/tank/', mp_acl: 'unix', mp_mode: '750', mp_user: 'root', mp_group: 'wheel' };
-  const modeOf = ({ folder }: Appliance, path: string) => (statSync(`${folder}/virtual/root${path}`).mode & 0o7777).toString(8);
+  const modeOf = ({ folder }: Appliance, path: string) =>
+    (statSync(`${folder}/virtual/root${path}`).mode & 0o7777).toString(8);
 
   test('a folder gets them, and all below it when told so', async () => {
     await using box = await boxWithTank();
@@ -300,9 +376,20 @@ describe('permissions', () => {
     const [job] = await box.api.list('/api/holdfast/v1/jobs?subject=files:/mnt/tank');
     assert.match(String(job?.['progress']), /^\d+ files and folders$/);
     assert.deepEqual([modeOf(box, '/mnt/tank/a'), modeOf(box, '/mnt/tank/a/file')], ['700', '700']);
-    await box.api.expect(201, 'PUT', 'storage/permission/', { ...body, mp_acl: 'windows', mp_mode: undefined, mp_recursive: true });
+    await box.api.expect(201, 'PUT', 'storage/permission/', {
+      ...body,
+      mp_acl: 'windows',
+      mp_mode: undefined,
+      mp_recursive: true,
+    });
     assert.deepEqual([modeOf(box, '/mnt/tank/a'), modeOf(box, '/mnt/tank/a/file')], ['2775', '664']);
-    await box.api.expect(201, 'PUT', 'storage/permission/', { ...body, mp_mode_en: false, mp_mode: '000', mp_user_en: false, mp_user: '' });
+    await box.api.expect(201, 'PUT', 'storage/permission/', {
+      ...body,
+      mp_mode_en: false,
+      mp_mode: '000',
+      mp_user_en: false,
+      mp_user: '',
+    });
     assert.equal(modeOf(box, '/mnt/tank'), '2775');
   });
 
@@ -318,7 +405,8 @@ describe('permissions', () => {
     const absent = await box.api.put('storage/permission/', { ...body, mp_path: '/mnt/tank/none' });
     assert.equal(absent.status, 400);
     assert.match(absent.text, /no such file/);
-    for (const method of ['GET', 'POST', 'DELETE']) assert.equal((await box.api.send(method, 'storage/permission/')).status, 405);
+    for (const method of ['GET', 'POST', 'DELETE'])
+      assert.equal((await box.api.send(method, 'storage/permission/')).status, 405);
   });
 });
 
@@ -327,9 +415,20 @@ describe('disks', () => {
 
   test('what is decided about a disk is kept, told to it and told again when it appears', async () => {
     await using box = await appliance();
-    const changed = await box.api.expect(200, 'PUT', one, { disk_description: 'left', disk_hddstandby: '60', disk_name: 'ada9', disk_advpowermgmt: 127 });
-    assert.deepEqual([changed['disk_description'], changed['disk_hddstandby'], changed['disk_name'], changed['disk_advpowermgmt']], ['left', '60', 'ada0', '127']);
-    assert.match((await box.host.files.read('/etc/hdparm.conf')) ?? '', /^\/dev\/ada0 \{\n\tspindown_time = 242\n\tapm = 127\n\}$/m);
+    const changed = await box.api.expect(200, 'PUT', one, {
+      disk_description: 'left',
+      disk_hddstandby: '60',
+      disk_name: 'ada9',
+      disk_advpowermgmt: 127,
+    });
+    assert.deepEqual(
+      [changed['disk_description'], changed['disk_hddstandby'], changed['disk_name'], changed['disk_advpowermgmt']],
+      ['left', '60', 'ada0', '127'],
+    );
+    assert.match(
+      (await box.host.files.read('/etc/hdparm.conf')) ?? '',
+      /^\/dev\/ada0 \{\n\tspindown_time = 242\n\tapm = 127\n\}$/m,
+    );
     await using again = await box.restart();
     assert.deepEqual(await again.api.expect(200, 'GET', 'storage/disk/{serial}VIRT0001/'), changed);
     await again.api.expect(200, 'PUT', one, { disk_hddstandby: 'Always On', disk_advpowermgmt: 'Disabled' });
@@ -348,7 +447,11 @@ describe('disks', () => {
         },
       }),
     });
-    const answer = await box.api.put(one, { disk_hddstandby: '5', disk_acousticlevel: 'Minimum', disk_description: 'quiet' });
+    const answer = await box.api.put(one, {
+      disk_hddstandby: '5',
+      disk_acousticlevel: 'Minimum',
+      disk_description: 'quiet',
+    });
     assert.equal(answer.status, 409);
     assert.deepEqual(answer.json, {
       disk_hddstandby: ['The disk ada0 has no standby timer, so this would change nothing.'],

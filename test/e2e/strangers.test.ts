@@ -29,12 +29,16 @@ function open(to: Appliance, localAddress = '127.0.0.1'): Socket {
 async function answerTo(to: Appliance, bytes: string, localAddress?: string): Promise<string> {
   const socket = open(to, localAddress);
   socket.write(bytes);
-  const answer = await Promise.race([once(socket, 'data').then(([data]) => String(data)), once(socket, 'close').then(() => '')]);
+  const answer = await Promise.race([
+    once(socket, 'data').then(([data]) => String(data)),
+    once(socket, 'close').then(() => ''),
+  ]);
   socket.destroy();
   return answer;
 }
 
-const login = (to: Appliance, password: string, localAddress: string) => answerTo(to, headOf('GET', path, { authorization: basic(password) }), localAddress);
+const login = (to: Appliance, password: string, localAddress: string) =>
+  answerTo(to, headOf('GET', path, { authorization: basic(password) }), localAddress);
 
 async function until(condition: () => boolean, what: string): Promise<void> {
   for (let tries = 0; !condition(); tries += 1) {
@@ -65,7 +69,8 @@ test('a short body of a stranger costs nobody the connection', async () => {
 });
 
 test('a body is small, but for whole configurations, certificates and keytabs', async () => {
-  const sized = (to: string, bytes: number) => answerTo(box, headOf('POST', to, { authorization: rootCredential, 'content-length': String(bytes) }));
+  const sized = (to: string, bytes: number) =>
+    answerTo(box, headOf('POST', to, { authorization: rootCredential, 'content-length': String(bytes) }));
   for (const [to, limit] of [
     [path, MiB],
     ['/api/v1.0/account/users/', MiB],
@@ -79,7 +84,9 @@ test('a body is small, but for whole configurations, certificates and keytabs', 
     assert.match(refused, new RegExp(`"A body has at most ${limit} bytes here`));
     // One that fits is waited for.
     const socket = open(box);
-    socket.write(headOf('POST', to, { authorization: rootCredential, 'content-length': String(limit), expect: '100-continue' }));
+    socket.write(
+      headOf('POST', to, { authorization: rootCredential, 'content-length': String(limit), expect: '100-continue' }),
+    );
     assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 100 /, to);
     socket.destroy();
   }
@@ -87,7 +94,10 @@ test('a body is small, but for whole configurations, certificates and keytabs', 
 
 test('a chunked body that grows too large is refused when it does', async () => {
   const chunk = `${MiB.toString(16)}\r\n${'x'.repeat(MiB)}\r\n`;
-  const answer = await answerTo(box, `${headOf('POST', path, { authorization: rootCredential, 'transfer-encoding': 'chunked' })}${chunk}${chunk}`);
+  const answer = await answerTo(
+    box,
+    `${headOf('POST', path, { authorization: rootCredential, 'transfer-encoding': 'chunked' })}${chunk}${chunk}`,
+  );
   assert.match(answer, /^HTTP\/1\.1 413 /);
 });
 
@@ -100,19 +110,28 @@ test('bodies have one bound together, and 503 says when to come again', async ()
   // The first may not have been read yet.
   for (let tries = 0; !answer.startsWith('HTTP/1.1 503 '); tries += 1) {
     assert.ok(tries < 500, answer);
-    answer = await answerTo(small, `${headOf('POST', path, { authorization: rootCredential, 'content-length': '200' })}${' '.repeat(200)}`);
+    answer = await answerTo(
+      small,
+      `${headOf('POST', path, { authorization: rootCredential, 'content-length': '200' })}${' '.repeat(200)}`,
+    );
   }
   assert.match(answer, /\r\nretry-after: 5\r\n/i);
   first.destroy();
   for (let tries = 0; !answer.startsWith('HTTP/1.1 400 '); tries += 1) {
     assert.ok(tries < 500, answer);
-    answer = await answerTo(small, `${headOf('POST', path, { authorization: rootCredential, 'content-length': '900' })}${' '.repeat(900)}`);
+    answer = await answerTo(
+      small,
+      `${headOf('POST', path, { authorization: rootCredential, 'content-length': '900' })}${' '.repeat(900)}`,
+    );
   }
 });
 
 test('a request that takes too long to come is answered 408', async () => {
   await using quick = await appliance({ limits: { requestTime: 200 } });
-  const answer = await answerTo(quick, `${headOf('POST', path, { authorization: rootCredential, 'content-length': '900' })}{`);
+  const answer = await answerTo(
+    quick,
+    `${headOf('POST', path, { authorization: rootCredential, 'content-length': '900' })}{`,
+  );
   assert.match(answer, /^HTTP\/1\.1 408 /);
 });
 
@@ -154,7 +173,8 @@ test('the owner logs in within a second during 1,000 wrong logins from other add
   assert.ok(statuses.length < 1000, 'the storm was over before the owner came');
   for (const socket of storm) socket.destroy();
   const start = performance.now();
-  for (let count = 0; count < 3; count += 1) assert.match(await login(attacked, `another wrong one ${count}`, '127.0.1.1'), /^HTTP\/1\.1 401 /);
+  for (let count = 0; count < 3; count += 1)
+    assert.match(await login(attacked, `another wrong one ${count}`, '127.0.1.1'), /^HTTP\/1\.1 401 /);
   assert.ok(performance.now() - start < 2000, `checks of callers who left went on for ${performance.now() - start} ms`);
   for (const status of statuses) assert.ok(['HTTP/1.1 401', 'HTTP/1.1 429'].includes(status), status);
 });
@@ -164,7 +184,8 @@ test('a password of 10 kB is refused without the time of a check', async () => {
   await login(box, 'wrong, and checked', '127.0.3.1');
   const ofCheck = performance.now() - right;
   const start = performance.now();
-  for (let count = 0; count < 20; count += 1) assert.match(await login(box, `${count} ${'x'.repeat(10_240)}`, '127.0.3.1'), /^HTTP\/1\.1 401 /);
+  for (let count = 0; count < 20; count += 1)
+    assert.match(await login(box, `${count} ${'x'.repeat(10_240)}`, '127.0.3.1'), /^HTTP\/1\.1 401 /);
   assert.ok((performance.now() - start) / 20 < ofCheck + 50);
 });
 
@@ -174,7 +195,11 @@ test('a refused login is logged with its address, is an event, and many of them 
   for (let count = 0; count < 30; count += 1) await login(attacked, `wrong ${count}`, '127.0.4.1');
   const lines = attacked.log.filter(({ message }) => message === 'login refused');
   assert.ok(lines.length >= 5 && lines.length < 30, `${lines.length} lines`);
-  assert.deepEqual(lines[0], { level: 'warn', message: 'login refused', fields: { account: 'root', address: '127.0.4.1', reason: 'wrong credential', refused: 1 } });
+  assert.deepEqual(lines[0], {
+    level: 'warn',
+    message: 'login refused',
+    fields: { account: 'root', address: '127.0.4.1', reason: 'wrong credential', refused: 1 },
+  });
   const events = attacked.engine.events.since(0).filter(({ name }) => name === 'login.refused');
   assert.deepEqual(events[0]?.payload, lines[0]?.fields);
   const alerts = await attacked.api.list('system/alert/');
@@ -188,7 +213,8 @@ test('a refused login is logged with its address, is an event, and many of them 
 
 test('the same wrong credential again is no further guess', async () => {
   await using quiet = await appliance();
-  for (let count = 0; count < 200; count += 1) assert.match(await login(quiet, 'an old password', '127.0.5.1'), /^HTTP\/1\.1 401 /);
+  for (let count = 0; count < 200; count += 1)
+    assert.match(await login(quiet, 'an old password', '127.0.5.1'), /^HTTP\/1\.1 401 /);
   assert.equal(quiet.engine.health.loginAttack, undefined);
 });
 

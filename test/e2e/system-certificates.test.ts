@@ -43,7 +43,8 @@ test('an authority, one below it and what that signs: openssl trusts it, and the
     cert_serial: 1,
     cert_issuer: 'middle',
     cert_san: ['nas.example.com'],
-    cert_DN: '/C=US/ST=Tennessee/L=Nashville/O=Example/CN=nas.example.com/emailAddress=admin@example.com/subjectAltName=DNS:nas.example.com',
+    cert_DN:
+      '/C=US/ST=Tennessee/L=Nashville/O=Example/CN=nas.example.com/emailAddress=admin@example.com/subjectAltName=DNS:nas.example.com',
     cert_type_internal: true,
     cert_type_CSR: false,
     cert_CSR: null,
@@ -59,8 +60,21 @@ test('an authority, one below it and what that signs: openssl trusts it, and the
   });
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-certificates-'));
   try {
-    for (const [name, record] of Object.entries({ root, middle, nas })) writeFileSync(join(folder, name), String(Object(record).cert_certificate));
-    const words = ['verify', '-x509_strict', '-purpose', 'sslserver', '-verify_hostname', 'nas.example.com', '-CAfile', 'root', '-untrusted', 'middle', 'nas'];
+    for (const [name, record] of Object.entries({ root, middle, nas }))
+      writeFileSync(join(folder, name), String(Object(record).cert_certificate));
+    const words = [
+      'verify',
+      '-x509_strict',
+      '-purpose',
+      'sslserver',
+      '-verify_hostname',
+      'nas.example.com',
+      '-CAfile',
+      'root',
+      '-untrusted',
+      'middle',
+      'nas',
+    ];
     assert.equal(spawnSync('openssl', words, { cwd: folder, encoding: 'utf8' }).stdout, 'nas: OK\n');
   } finally {
     rmSync(folder, { recursive: true });
@@ -69,14 +83,20 @@ test('an authority, one below it and what that signs: openssl trusts it, and the
 
 test('private keys are answered, and sealed where they are kept', async () => {
   await using one = await appliance();
-  await one.api.expect(201, 'POST', `${certificates}import/`, { cert_name: 'mine', cert_certificate: exampleCertificate, cert_privatekey: exampleKey, cert_serial: null });
+  await one.api.expect(201, 'POST', `${certificates}import/`, {
+    cert_name: 'mine',
+    cert_certificate: exampleCertificate,
+    cert_privatekey: exampleKey,
+    cert_serial: null,
+  });
   const [record] = await one.api.list(certificates);
   assert.equal(record?.['cert_privatekey'], exampleKey);
   assert.equal(record['cert_issuer'], 'external');
   const piece = exampleKey.split('\n')[5] ?? '';
   const files = globSync('**/*', { cwd: one.folder, withFileTypes: true }).filter((entry) => entry.isFile());
   assert.ok(files.length > 0);
-  for (const file of files) assert.ok(!readFileSync(join(file.parentPath, file.name), 'latin1').includes(piece), `${file.name} holds the key`);
+  for (const file of files)
+    assert.ok(!readFileSync(join(file.parentPath, file.name), 'latin1').includes(piece), `${file.name} holds the key`);
   assert.ok(!(await one.api.get('/api/holdfast/v1/revisions')).text.includes(piece));
 });
 
@@ -86,7 +106,11 @@ test('what cannot be is refused with every reason at once', async () => {
   await api.expect(201, 'POST', `${authorities}internal/`, { ...certificateRequest, cert_name: 'root' });
   const other = (await api.list(authorities))[0];
   const wrong: readonly (readonly [string, object, object])[] = [
-    [`${certificates}import/`, { cert_name: 'x', cert_certificate: exampleCertificate }, { cert_privatekey: ['This field is required.'] }],
+    [
+      `${certificates}import/`,
+      { cert_name: 'x', cert_certificate: exampleCertificate },
+      { cert_privatekey: ['This field is required.'] },
+    ],
     [
       `${certificates}import/`,
       { cert_name: 'x', cert_certificate: exampleCertificate, cert_privatekey: other?.['cert_privatekey'] },
@@ -97,8 +121,16 @@ test('what cannot be is refused with every reason at once', async () => {
       { cert_name: 'x', cert_certificate: 'none', cert_privatekey: 'none' },
       { cert_certificate: ['It holds no certificate in PEM.'], cert_privatekey: ['It holds no private key in PEM.'] },
     ],
-    [`${certificates}internal/`, { ...certificateRequest, cert_name: 'x', cert_signedby: 7 }, { cert_signedby: ['No certificate authority has the id 7.'] }],
-    [`${authorities}internal/`, { ...certificateRequest, cert_name: 'root' }, { cert_name: ['An authority of this name is there already.'] }],
+    [
+      `${certificates}internal/`,
+      { ...certificateRequest, cert_name: 'x', cert_signedby: 7 },
+      { cert_signedby: ['No certificate authority has the id 7.'] },
+    ],
+    [
+      `${authorities}internal/`,
+      { ...certificateRequest, cert_name: 'root' },
+      { cert_name: ['An authority of this name is there already.'] },
+    ],
     [
       `${authorities}internal/`,
       { ...certificateRequest, cert_name: 'self-signed', cert_country: 'USA', cert_key_length: 1023 },
@@ -120,11 +152,23 @@ test('an authority without its key is kept but signs nothing; one with its key g
   await using one = await appliance();
   const { api } = one;
   await api.expect(201, 'POST', `${authorities}import/`, { cert_name: 'known', cert_certificate: exampleCertificate });
-  assert.deepEqual((await api.post(`${certificates}internal/`, { ...certificateRequest, cert_name: 'x', cert_signedby: 1 })).json, {
-    cert_signedby: ['The authority known has no private key here, so it cannot sign.'],
+  assert.deepEqual(
+    (await api.post(`${certificates}internal/`, { ...certificateRequest, cert_name: 'x', cert_signedby: 1 })).json,
+    {
+      cert_signedby: ['The authority known has no private key here, so it cannot sign.'],
+    },
+  );
+  await api.expect(201, 'POST', `${authorities}import/`, {
+    cert_name: 'able',
+    cert_certificate: exampleCertificate,
+    cert_privatekey: exampleKey,
+    cert_serial: 4710,
   });
-  await api.expect(201, 'POST', `${authorities}import/`, { cert_name: 'able', cert_certificate: exampleCertificate, cert_privatekey: exampleKey, cert_serial: 4710 });
-  await api.expect(201, 'POST', `${certificates}internal/`, { ...certificateRequest, cert_name: 'below', cert_signedby: 2 });
+  await api.expect(201, 'POST', `${certificates}internal/`, {
+    ...certificateRequest,
+    cert_name: 'below',
+    cert_signedby: 2,
+  });
   assert.equal((await api.list(certificates))[0]?.['cert_serial'], 4711);
 });
 
@@ -132,8 +176,16 @@ test('with an authority goes what it has signed, but not while a service holds o
   await using one = await appliance();
   const { api, host } = one;
   await api.expect(201, 'POST', `${authorities}internal/`, { ...certificateRequest, cert_name: 'root' });
-  await api.expect(201, 'POST', `${authorities}intermediate/`, { ...certificateRequest, cert_name: 'middle', cert_signedby: 1 });
-  await api.expect(201, 'POST', `${certificates}internal/`, { ...certificateRequest, cert_name: 'nas', cert_signedby: 2 });
+  await api.expect(201, 'POST', `${authorities}intermediate/`, {
+    ...certificateRequest,
+    cert_name: 'middle',
+    cert_signedby: 1,
+  });
+  await api.expect(201, 'POST', `${certificates}internal/`, {
+    ...certificateRequest,
+    cert_name: 'nas',
+    cert_signedby: 2,
+  });
   await api.expect(201, 'POST', `${certificates}csr/`, { ...certificateRequest, cert_name: 'wish' });
   assert.deepEqual((await api.put('services/ftp/', { ftp_tls: true, ftp_ssltls_certificate: 2 })).json, {
     ftp_ssltls_certificate: ['wish is a signing request: it serves nobody until an authority has signed it.'],
@@ -142,11 +194,23 @@ test('with an authority goes what it has signed, but not while a service holds o
   const [middle] = await api.list(authorities);
   const [nas] = await api.list(certificates);
   assert.equal(await host.files.read('/etc/proftpd/holdfast-chain.pem'), middle?.['cert_certificate']);
-  assert.match((await host.files.read('/etc/proftpd/proftpd.conf')) ?? '', /^ {2}TLSCertificateChainFile \/etc\/proftpd\/holdfast-chain\.pem$/m);
-  assert.equal(await host.files.read('/etc/proftpd/holdfast.pem'), `${nas?.['cert_certificate']}${middle?.['cert_certificate']}${nas?.['cert_privatekey']}`);
+  assert.match(
+    (await host.files.read('/etc/proftpd/proftpd.conf')) ?? '',
+    /^ {2}TLSCertificateChainFile \/etc\/proftpd\/holdfast-chain\.pem$/m,
+  );
+  assert.equal(
+    await host.files.read('/etc/proftpd/holdfast.pem'),
+    `${nas?.['cert_certificate']}${middle?.['cert_certificate']}${nas?.['cert_privatekey']}`,
+  );
   for (const path of [`${authorities}1/`, `${authorities}2/`, `${certificates}1/`]) {
     const answer = await api.delete(path);
-    assert.deepEqual([answer.status, answer.json], [400, 'The FTP server speaks TLS with this certificate: give it another, or switch ftp_tls off, before this one goes.']);
+    assert.deepEqual(
+      [answer.status, answer.json],
+      [
+        400,
+        'The FTP server speaks TLS with this certificate: give it another, or switch ftp_tls off, before this one goes.',
+      ],
+    );
   }
   assert.equal((await api.list(authorities)).length, 2);
   await api.expect(200, 'PUT', 'services/ftp/', { ftp_tls: false });

@@ -33,7 +33,8 @@ test('mail goes by TLS from the first byte and by STARTTLS, with name and passwo
 
 test('a test letter needs somebody to go to', async () => {
   await using one = await appliance();
-  for (const body of [{}, { to: 'nobody' }, { to: 'a@b, c@d' }]) assert.equal((await one.api.post('/api/holdfast/v1/email/test', body)).status, 400, JSON.stringify(body));
+  for (const body of [{}, { to: 'nobody' }, { to: 'a@b, c@d' }])
+    assert.equal((await one.api.post('/api/holdfast/v1/email/test', body)).status, 400, JSON.stringify(body));
 });
 
 test('an alert is raised by its cause, mailed once, dismissed and brought back, and ends with its cause', async () => {
@@ -72,7 +73,11 @@ test('an alert is raised by its cause, mailed once, dismissed and brought back, 
   assert.deepEqual(await api.list('system/alert/'), []);
   // What comes back is another occurrence: it is mailed anew.
   await watch.look();
-  await api.expect(201, 'POST', 'system/certificateauthority/import/', { cert_name: 'strong', cert_certificate: exampleCertificate, cert_privatekey: exampleKey });
+  await api.expect(201, 'POST', 'system/certificateauthority/import/', {
+    cert_name: 'strong',
+    cert_certificate: exampleCertificate,
+    cert_privatekey: exampleKey,
+  });
   await watch.look();
   assert.equal(post.letters.length, 1);
   await watch.close();
@@ -83,23 +88,37 @@ test('the archive for support holds the configuration and none of its secrets', 
   const { api } = one;
   const secrets = ['planted-mail-secret', 'planted-user-secret'];
   await api.expect(200, 'PUT', 'system/email/', mail(25, { em_pass: secrets[0] }));
-  await api.expect(201, 'POST', 'account/users/', { bsdusr_username: 'mary', bsdusr_full_name: 'Mary', bsdusr_password: secrets[1], bsdusr_creategroup: true });
-  await api.expect(201, 'POST', 'system/certificate/import/', { cert_name: 'mine', cert_certificate: exampleCertificate, cert_privatekey: exampleKey });
+  await api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'mary',
+    bsdusr_full_name: 'Mary',
+    bsdusr_password: secrets[1],
+    bsdusr_creategroup: true,
+  });
+  await api.expect(201, 'POST', 'system/certificate/import/', {
+    cert_name: 'mine',
+    cert_certificate: exampleCertificate,
+    cert_privatekey: exampleKey,
+  });
   const { url } = await api.expect(200, 'POST', 'system/debug/');
   assert.equal(url, '/system/debug/download/');
   assert.equal((await fetch(`${api.url}${String(url)}`)).status, 401);
-  const answer = await fetch(`${api.url}${String(url)}`, { headers: { authorization: `Basic ${btoa(`root:${rootPassword}`)}` } });
+  const answer = await fetch(`${api.url}${String(url)}`, {
+    headers: { authorization: `Basic ${btoa(`root:${rootPassword}`)}` },
+  });
   assert.equal(answer.headers.get('content-type'), 'application/gzip');
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-debug-'));
   try {
     writeFileSync(join(folder, 'archive.tar.gz'), Buffer.from(await answer.arrayBuffer()));
     const outcome = spawnSync('tar', ['-xzf', 'archive.tar.gz'], { cwd: folder, encoding: 'utf8' });
     assert.equal(outcome.status, 0, outcome.stderr);
-    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== 'archive.tar.gz');
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+      (entry) => entry.isFile() && entry.name !== 'archive.tar.gz',
+    );
     assert.ok(files.length > 10, `only ${files.length} files`);
     for (const file of files) {
       const text = readFileSync(join(file.parentPath, file.name), 'utf8');
-      for (const secret of [...secrets, exampleKey.split('\n')[3] ?? 'no key', '$6$']) assert.ok(!text.includes(secret), `${file.name} holds ${secret}`);
+      for (const secret of [...secrets, exampleKey.split('\n')[3] ?? 'no key', '$6$'])
+        assert.ok(!text.includes(secret), `${file.name} holds ${secret}`);
     }
     assert.match(readFileSync(join(folder, 'configuration.json'), 'utf8'), /"em_outgoingserver": "127\.0\.0\.1"/);
   } finally {
@@ -112,12 +131,24 @@ test('the doors follow the settings, and a door that cannot be opened is refused
   const { api, host } = one;
   const doors = () => readFileSync(join(one.folder, 'virtual', 'web.json'), 'utf8');
   assert.equal((await api.put('system/settings/', { stg_guiprotocol: 'https' })).status, 409);
-  await api.expect(201, 'POST', 'system/certificate/import/', { cert_name: 'mine', cert_certificate: exampleCertificate, cert_privatekey: exampleKey });
-  await api.expect(200, 'PUT', 'system/settings/', { stg_guiprotocol: 'https', stg_guicertificate: 1, stg_guiaddress: '192.0.2.7', stg_guihttpsport: 8443 });
+  await api.expect(201, 'POST', 'system/certificate/import/', {
+    cert_name: 'mine',
+    cert_certificate: exampleCertificate,
+    cert_privatekey: exampleKey,
+  });
+  await api.expect(200, 'PUT', 'system/settings/', {
+    stg_guiprotocol: 'https',
+    stg_guicertificate: 1,
+    stg_guiaddress: '192.0.2.7',
+    stg_guihttpsport: 8443,
+  });
   const open = doors();
   assert.match(open, /"address":"192\.0\.2\.7","port":80,"redirectTo":8443/);
   const refused = await api.put('system/settings/', { stg_guiaddress: '198.51.100.1' });
-  assert.deepEqual([refused.status, refused.json], [400, { error_message: 'cannot listen on 198.51.100.1:80: this machine does not have the address.' }]);
+  assert.deepEqual(
+    [refused.status, refused.json],
+    [400, { error_message: 'cannot listen on 198.51.100.1:80: this machine does not have the address.' }],
+  );
   assert.equal(doors(), open);
   assert.deepEqual(
     (await api.delete('system/certificate/1/')).json,
@@ -160,12 +191,14 @@ test('a restart boots into the environment that was activated', async () => {
   await using one = await appliance();
   await one.api.expect(201, 'POST', 'system/bootenv/', { name: 'next' });
   await one.api.expect(202, 'POST', 'system/bootenv/next/activate/');
-  const marks = async () => Object.fromEntries((await one.api.list('system/bootenv/')).map(({ name, active }) => [name, active]));
+  const marks = async () =>
+    Object.fromEntries((await one.api.list('system/bootenv/')).map(({ name, active }) => [name, active]));
   assert.deepEqual(await marks(), { default: 'N', next: 'R' });
   const [pool, ...others] = await one.api.list('system/bootenv/status/');
   assert.deepEqual([pool?.['name'], pool?.['status'], pool?.['type'], others], ['system', 'ONLINE', 'root', []]);
   await one.api.expect(202, 'POST', 'system/reboot/');
-  for (let wait = 0; wait < 100 && (await marks())['next'] !== 'NR'; wait += 1) await new Promise((resolve) => setTimeout(resolve, 50));
+  for (let wait = 0; wait < 100 && (await marks())['next'] !== 'NR'; wait += 1)
+    await new Promise((resolve) => setTimeout(resolve, 50));
   assert.deepEqual(await marks(), { default: '-', next: 'NR' });
 });
 

@@ -15,19 +15,44 @@ import { standingClock } from '../support/hosts.ts';
 const handMade = '# Ours since 2011\n[global]\nworkgroup = OFFICE\n[projects]\npath = /srv/projects\n';
 
 /** Where people configure a machine, with something that they may write there and the subsystem that it belongs to. */
-const places: readonly { readonly path: string; readonly content: string; readonly subsystem: string; readonly service?: string }[] = [
+const places: readonly {
+  readonly path: string;
+  readonly content: string;
+  readonly subsystem: string;
+  readonly service?: string;
+}[] = [
   { path: '/etc/samba/smb.conf', content: handMade, subsystem: 'samba', service: 'smbd' },
-  { path: '/var/lib/samba/private/passdb.tdb', content: '\0INFO/version\0USER_anna\0', subsystem: 'samba', service: 'smbd' },
+  {
+    path: '/var/lib/samba/private/passdb.tdb',
+    content: '\0INFO/version\0USER_anna\0',
+    subsystem: 'samba',
+    service: 'smbd',
+  },
   { path: '/etc/samba/smbpasswd', content: 'anna:1000:XX:YY:[U ]:LCT-0:\n', subsystem: 'accounts' },
   { path: '/etc/exports', content: '/srv/projects *(rw)\n', subsystem: 'nfs', service: 'nfs-server' },
-  { path: '/etc/exports.d/team.exports', content: '/srv/team 10.0.0.0/8(ro)\n', subsystem: 'nfs', service: 'nfs-server' },
+  {
+    path: '/etc/exports.d/team.exports',
+    content: '/srv/team 10.0.0.0/8(ro)\n',
+    subsystem: 'nfs',
+    service: 'nfs-server',
+  },
   { path: '/etc/ssh/sshd_config.d/50-office.conf', content: 'AllowUsers anna\n', subsystem: 'ssh', service: 'ssh' },
   { path: '/etc/chrony/chrony.conf', content: 'server ntp.office.example\n', subsystem: 'time', service: 'chrony' },
-  { path: '/etc/chrony/sources.d/office.sources', content: 'server ntp.office.example\n', subsystem: 'time', service: 'chrony' },
+  {
+    path: '/etc/chrony/sources.d/office.sources',
+    content: 'server ntp.office.example\n',
+    subsystem: 'time',
+    service: 'chrony',
+  },
   { path: '/etc/rsyncd.conf', content: '[projects]\npath = /srv/projects\n', subsystem: 'rsyncd', service: 'rsync' },
   { path: '/etc/proftpd/proftpd.conf', content: 'ServerName "office"\n', subsystem: 'ftp', service: 'proftpd' },
   { path: '/etc/snmp/snmpd.conf', content: 'rocommunity office\n', subsystem: 'snmp', service: 'snmpd' },
-  { path: '/etc/nut/upsmon.conf', content: 'MONITOR ups@localhost 1 me secret primary\n', subsystem: 'ups', service: 'nut-monitor' },
+  {
+    path: '/etc/nut/upsmon.conf',
+    content: 'MONITOR ups@localhost 1 me secret primary\n',
+    subsystem: 'ups',
+    service: 'nut-monitor',
+  },
   { path: '/etc/smartd.conf', content: '/dev/sda -a -m root\n', subsystem: 'smart', service: 'smartmontools' },
   { path: '/etc/netatalk/afp.conf', content: '[Homes]\n', subsystem: 'afp', service: 'netatalk' },
   { path: '/etc/default/tftpd-hpa', content: 'TFTP_DIRECTORY="/srv/boot"\n', subsystem: 'tftp', service: 'tftpd-hpa' },
@@ -37,7 +62,12 @@ const places: readonly { readonly path: string; readonly content: string; readon
   { path: '/etc/motd', content: 'Ask Anna.\n', subsystem: 'console' },
   { path: '/etc/default/keyboard', content: 'XKBLAYOUT="de"\n', subsystem: 'keyboard' },
   { path: '/etc/default/lldpd', content: 'DAEMON_ARGS="-c"\n', subsystem: 'lldp', service: 'lldpd' },
-  { path: '/etc/systemd/system/inadyn.service', content: '[Service]\nExecStart=/opt/inadyn\n', subsystem: 'dynamicdns', service: 'inadyn' },
+  {
+    path: '/etc/systemd/system/inadyn.service',
+    content: '[Service]\nExecStart=/opt/inadyn\n',
+    subsystem: 'dynamicdns',
+    service: 'inadyn',
+  },
 ];
 
 type Planted = (typeof places)[number];
@@ -68,7 +98,12 @@ async function assertUntouched(one: Appliance, some: readonly Planted[]): Promis
     if (service === undefined) continue;
     const state = (await one.machine.services.states([service])).get(service);
     assert.deepEqual(
-      [state?.running, state?.enabled, one.machine.services.starts.get(service) ?? 0, one.machine.services.reloads.get(service) ?? 0],
+      [
+        state?.running,
+        state?.enabled,
+        one.machine.services.starts.get(service) ?? 0,
+        one.machine.services.reloads.get(service) ?? 0,
+      ],
       [true, true, service === 'ssh' ? 0 : 1, 0],
       service,
     );
@@ -82,7 +117,9 @@ test('whatever is configured by hand, the first start and every later one leave 
       await assertUntouched(one, some);
       assert.deepEqual(await unitsFound(one), [...new Set(some.map(({ subsystem }) => subsystem))].toSorted());
       assert.deepEqual(
-        (await one.api.list('/api/holdfast/v1/drift')).filter((report) => report['degraded'] !== null || String(report['drift']) !== ''),
+        (await one.api.list('/api/holdfast/v1/drift')).filter(
+          (report) => report['degraded'] !== null || String(report['drift']) !== '',
+        ),
         [],
       );
     }),
@@ -108,21 +145,39 @@ async function originalOf(one: Appliance, path: string): Promise<string | null> 
 }
 
 async function withPool(one: Appliance): Promise<void> {
-  await one.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
 }
 
 test('what was found is in the log with the way to take it over, and stays unmanaged over restarts', async () => {
   let one = await withPlaces(smb);
   try {
     const line = one.log.find(({ message }) => message.startsWith('found on this machine'));
-    assert.deepEqual(line?.fields, { subsystem: 'samba', files: ['/etc/samba/smb.conf'], live: [], takeOver: 'POST /api/holdfast/v1/found/samba/take' });
+    assert.deepEqual(line?.fields, {
+      subsystem: 'samba',
+      files: ['/etc/samba/smb.conf'],
+      live: [],
+      takeOver: 'POST /api/holdfast/v1/found/samba/take',
+    });
     one = await one.restart();
     assert.equal(await one.machine.files.read('/etc/samba/smb.conf'), handMade);
     assert.deepEqual(
       (await found(one)).map(({ subsystem, files, services }) => ({ subsystem, files, services })),
-      [{ subsystem: 'samba', files: ['/etc/samba/smb.conf'], services: [{ name: 'smbd', running: true, enabled: true }] }],
+      [
+        {
+          subsystem: 'samba',
+          files: ['/etc/samba/smb.conf'],
+          services: [{ name: 'smbd', running: true, enabled: true }],
+        },
+      ],
     );
-    assert.equal(one.log.filter(({ message }) => message.startsWith('found on this machine')).length, 0, 'it is logged once');
+    assert.equal(
+      one.log.filter(({ message }) => message.startsWith('found on this machine')).length,
+      0,
+      'it is logged once',
+    );
   } finally {
     await one[Symbol.asyncDispose]();
   }
@@ -135,13 +190,27 @@ test('a change that an unmanaged subsystem would have to bring to the machine is
   assert.equal(refusal.status, 409);
   assert.match(refusal.text, /POST \/api\/holdfast\/v1\/found\/samba\/take/);
   assert.equal((await one.api.send('PUT', 'services/services/cifs/', { srv_enable: false })).status, 409);
-  assert.equal((await one.api.send('POST', '/api/holdfast/v1/plan', { method: 'POST', path: 'sharing/cifs/', body: { cifs_path: '/mnt/tank', cifs_name: 'media' } })).status, 400);
+  assert.equal(
+    (
+      await one.api.send('POST', '/api/holdfast/v1/plan', {
+        method: 'POST',
+        path: 'sharing/cifs/',
+        body: { cifs_path: '/mnt/tank', cifs_name: 'media' },
+      })
+    ).status,
+    400,
+  );
   assert.deepEqual(await one.api.list('sharing/cifs/'), []);
   assert.equal(await one.machine.files.read('/etc/samba/smb.conf'), handMade);
   // What others do stays possible.
   await one.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank'] });
   await one.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
-  await one.api.expect(201, 'POST', 'account/users/', { bsdusr_username: 'mary', bsdusr_full_name: 'Mary', bsdusr_password: 'her secret', bsdusr_creategroup: true });
+  await one.api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'mary',
+    bsdusr_full_name: 'Mary',
+    bsdusr_password: 'her secret',
+    bsdusr_creategroup: true,
+  });
 });
 
 test('taken over, the file is what the configuration says, the original is kept as it was and named, and changes go through', async () => {
@@ -155,7 +224,12 @@ test('taken over, the file is what the configuration says, the original is kept 
   assert.equal(await one.machine.files.read(original), handMade);
   assert.equal(await one.machine.files.mode(original), 0o640);
   assert.equal(await one.machine.files.mode(backups), 0o700);
-  assert.ok(one.log.some(({ message, fields }) => message === 'kept the original of a file' && 'path' in fields && fields.path === '/etc/samba/smb.conf'));
+  assert.ok(
+    one.log.some(
+      ({ message, fields }) =>
+        message === 'kept the original of a file' && 'path' in fields && fields.path === '/etc/samba/smb.conf',
+    ),
+  );
   assert.deepEqual(await found(one), []);
   await one.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank', cifs_name: 'media' });
   assert.equal((await one.machine.services.states(['smbd'])).get('smbd')?.running, true, 'it went on running');
@@ -199,7 +273,11 @@ test('a take-over that fails anywhere gives back what was there', async () => {
       assert.equal(answer.status, 400, told);
       assert.equal(await one.machine.files.read('/etc/samba/smb.conf'), handMade, told);
       assert.equal(await one.machine.files.mode('/etc/samba/smb.conf'), 0o640, told);
-      assert.deepEqual((await one.machine.services.states(['smbd'])).get('smbd'), { running: true, enabled: true, installed: true }, told);
+      assert.deepEqual(
+        (await one.machine.services.states(['smbd'])).get('smbd'),
+        { running: true, enabled: true, installed: true },
+        told,
+      );
       assert.deepEqual(await unitsFound(one), ['samba'], told);
       assert.equal(one.engine.isDegraded, false, told);
     }
@@ -216,7 +294,9 @@ test('a take-over that was cut short is given back at the next start', async () 
     await one.api.expect(200, 'POST', '/api/holdfast/v1/found/samba/take');
     await one.app.close();
     const database = new Database(`${folder}/holdfast.sqlite`);
-    database.prepare("INSERT INTO documents VALUES ('holdfast/unmanaged', 1, ?)").run(JSON.stringify({ subsystem: 'samba', files: ['/etc/samba/smb.conf'], live: [] }));
+    database
+      .prepare("INSERT INTO documents VALUES ('holdfast/unmanaged', 1, ?)")
+      .run(JSON.stringify({ subsystem: 'samba', files: ['/etc/samba/smb.conf'], live: [] }));
     database.close();
     one = await appliance({ folder });
     assert.equal(await one.machine.files.read('/etc/samba/smb.conf'), handMade);
@@ -236,7 +316,11 @@ test("contents that packages brought are no person's work, and are kept before t
   assert.deepEqual(await found(one), []);
   assert.equal(await one.machine.files.read((await originalOf(one, '/etc/samba/smb.conf')) ?? ''), handMade);
   assert.equal(await originalOf(one, '/etc/rsyncd.conf'), null, 'nothing was there');
-  assert.equal((await one.machine.services.states(['smbd'])).get('smbd')?.running, true, 'what runs goes on running, also without nmbd');
+  assert.equal(
+    (await one.machine.services.states(['smbd'])).get('smbd')?.running,
+    true,
+    'what runs goes on running, also without nmbd',
+  );
 });
 
 test('an installation by an earlier version stays managed everywhere, and its own files are never kept as originals', async () => {
@@ -258,7 +342,8 @@ test('an installation by an earlier version stays managed everywhere, and its ow
 
 test('a pool that is mounted elsewhere is listed with what is to be done', async () => {
   await using one = await appliance({
-    before: (machine) => machine.zfs.createPool({ name: 'old', groups: [{ kind: 'stripe', disks: ['ada7'] }], mountpoint: '/srv/old' }),
+    before: (machine) =>
+      machine.zfs.createPool({ name: 'old', groups: [{ kind: 'stripe', disks: ['ada7'] }], mountpoint: '/srv/old' }),
   });
   const { pools } = await one.api.expect(200, 'GET', '/api/holdfast/v1/found');
   assert.ok(Array.isArray(pools) && isObject(pools[0]));
@@ -271,7 +356,8 @@ test('released, the machine is as it was before Holdfast, and a later start look
   let one = await withPlaces(taken);
   try {
     const { machine, folder } = one;
-    for (const subsystem of await unitsFound(one)) await one.api.expect(200, 'POST', `/api/holdfast/v1/found/${subsystem}/take`);
+    for (const subsystem of await unitsFound(one))
+      await one.api.expect(200, 'POST', `/api/holdfast/v1/found/${subsystem}/take`);
     await withPool(one);
     await one.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank', cifs_name: 'media' });
     await one.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: false });
@@ -285,12 +371,21 @@ test('released, the machine is as it was before Holdfast, and a later start look
     for (const { path, content, service } of taken) {
       assert.equal(await machine.files.read(path), content, path);
       assert.equal(await machine.files.mode(path), 0o640, path);
-      if (service !== undefined) assert.deepEqual((await machine.services.states([service])).get(service), { running: true, enabled: true, installed: true }, service);
+      if (service !== undefined)
+        assert.deepEqual(
+          (await machine.services.states([service])).get(service),
+          { running: true, enabled: true, installed: true },
+          service,
+        );
     }
     assert.equal(await machine.files.read('/etc/proftpd/proftpd.conf'), undefined, 'nothing was there');
     const left = (await readdir(`${root}/etc`, { recursive: true })).filter((path) => path.includes('holdfast'));
     assert.deepEqual(left.toSorted(), ['nginx/holdfast-proxy.conf'], 'only what a person made is left');
-    assert.deepEqual((await machine.services.states(['proftpd', 'winbind'])).get('proftpd'), { running: false, enabled: false, installed: true });
+    assert.deepEqual((await machine.services.states(['proftpd', 'winbind'])).get('proftpd'), {
+      running: false,
+      enabled: false,
+      installed: true,
+    });
     assert.ok(said.includes('gave back the original of a file: /etc/samba/smb.conf'), said.join('\n'));
     one = await appliance({ folder });
     assert.deepEqual(await unitsFound(one), [...new Set(taken.map(({ subsystem }) => subsystem))].toSorted());
@@ -304,7 +399,13 @@ test('a domain is not joined while Samba is unmanaged, and nothing of the join i
   const { one, faults } = await faulty();
   await using _ = one;
   faults.heal();
-  const join = { ad_enable: true, ad_domainname: 'corp.example.com', ad_bindname: 'Administrator', ad_bindpw: 'domain secret', ad_netbiosname_a: 'archive' };
+  const join = {
+    ad_enable: true,
+    ad_domainname: 'corp.example.com',
+    ad_bindname: 'Administrator',
+    ad_bindpw: 'domain secret',
+    ad_netbiosname_a: 'archive',
+  };
   const answer = await one.api.put('directoryservice/activedirectory/', join);
   assert.equal(answer.status, 409);
   assert.match(answer.text, /found\/samba\/take/);

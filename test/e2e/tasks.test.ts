@@ -7,7 +7,10 @@ import { type Appliance, appliance } from '../support/appliance.ts';
 async function withVolume(t: TestContext): Promise<Appliance> {
   const one = await appliance();
   t.after(() => one[Symbol.asyncDispose]());
-  await one.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }] });
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }],
+  });
   return one;
 }
 
@@ -17,13 +20,27 @@ const rsync = { rsync_path: '/mnt/tank/', rsync_user: 'root', rsync_remotehost: 
 
 test('an init script is made, changed and removed, and has its unit', async (t) => {
   const one = await withVolume(t);
-  const made = await one.api.expect(201, 'POST', 'tasks/initshutdown/', { ini_command: 'echo ready', ini_when: 'postinit' });
-  assert.deepEqual(made, { id: 1, ini_type: 'command', ini_command: 'echo ready', ini_script: null, ini_when: 'postinit', ini_enabled: true });
+  const made = await one.api.expect(201, 'POST', 'tasks/initshutdown/', {
+    ini_command: 'echo ready',
+    ini_when: 'postinit',
+  });
+  assert.deepEqual(made, {
+    id: 1,
+    ini_type: 'command',
+    ini_command: 'echo ready',
+    ini_script: null,
+    ini_when: 'postinit',
+    ini_enabled: true,
+  });
   const subsystem = () => one.host.files.read('/etc/systemd/system/holdfast-postinit.service');
   assert.match((await subsystem()) ?? '', /ExecStart=.*"echo ready"/);
   await one.api.expect(200, 'PUT', 'tasks/initshutdown/1/', { ini_enabled: false });
   assert.doesNotMatch((await subsystem()) ?? '', /echo ready/);
-  assert.deepEqual((await one.host.services.states(['holdfast-shutdown'])).get('holdfast-shutdown'), { running: true, enabled: true, installed: true });
+  assert.deepEqual((await one.host.services.states(['holdfast-shutdown'])).get('holdfast-shutdown'), {
+    running: true,
+    enabled: true,
+    installed: true,
+  });
   assert.equal((await one.api.delete('tasks/initshutdown/1/')).status, 204);
   assert.deepEqual(await one.api.list('tasks/initshutdown/'), []);
 });
@@ -78,9 +95,20 @@ test('an rsync task has the defaults of the document, keeps its path as it is sp
 
 test('a task that is wrong in several ways hears of all of them', async (t) => {
   const one = await withVolume(t);
-  const answer = await one.api.post('tasks/rsync/', { ...rsync, rsync_remotehost: '-oProxyCommand=x', rsync_extra: '-e sh', rsync_path: '/etc', rsync_month: '13' });
+  const answer = await one.api.post('tasks/rsync/', {
+    ...rsync,
+    rsync_remotehost: '-oProxyCommand=x',
+    rsync_extra: '-e sh',
+    rsync_path: '/etc',
+    rsync_month: '13',
+  });
   assert.equal(answer.status, 409);
-  assert.deepEqual(isObject(answer.json) ? Object.keys(answer.json).sort() : [], ['rsync_extra', 'rsync_month', 'rsync_path', 'rsync_remotehost']);
+  assert.deepEqual(isObject(answer.json) ? Object.keys(answer.json).sort() : [], [
+    'rsync_extra',
+    'rsync_month',
+    'rsync_path',
+    'rsync_remotehost',
+  ]);
 });
 
 test('SSH wants a key of the account that nobody else may read', async (t) => {
@@ -118,7 +146,10 @@ test('one run at a time, and what the end of the daemon ended is reported so', a
       },
     }),
   });
-  await one.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }] });
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }],
+  });
   await one.api.expect(201, 'POST', 'tasks/rsync/', rsync);
   await one.api.expect(202, 'POST', 'tasks/rsync/1/run/');
   const second = await one.api.post('tasks/rsync/1/run/');
@@ -132,7 +163,11 @@ test('one run at a time, and what the end of the daemon ended is reported so', a
 
 test('a SMART test names disks of the machine, one schedule of a type for each', async (t) => {
   const one = await withVolume(t);
-  const made = await one.api.expect(201, 'POST', 'tasks/smarttest/', { smarttest_disks: '{serial}VIRT0001', smarttest_type: 'L', smarttest_hour: '03' });
+  const made = await one.api.expect(201, 'POST', 'tasks/smarttest/', {
+    smarttest_disks: '{serial}VIRT0001',
+    smarttest_type: 'L',
+    smarttest_hour: '03',
+  });
   assert.deepEqual(made, {
     id: 1,
     smarttest_disks: ['{serial}VIRT0001'],
@@ -147,17 +182,31 @@ test('a SMART test names disks of the machine, one schedule of a type for each',
     (await one.host.files.read('/etc/smartd.conf')) ?? '',
     /^\/dev\/ada0 -a -d removable -m <nomailer> -M exec \/usr\/lib\/holdfast\/disk-report -s \(L\/\.\.\/\.\.\/\.\/03\)$/m,
   );
-  assert.equal((await one.api.post('tasks/smarttest/', { smarttest_disks: ['{serial}VIRT0001'], smarttest_type: 'L' })).status, 409);
-  assert.equal((await one.api.post('tasks/smarttest/', { smarttest_disks: ['{serial}NONE'], smarttest_type: 'L' })).status, 409);
+  assert.equal(
+    (await one.api.post('tasks/smarttest/', { smarttest_disks: ['{serial}VIRT0001'], smarttest_type: 'L' })).status,
+    409,
+  );
+  assert.equal(
+    (await one.api.post('tasks/smarttest/', { smarttest_disks: ['{serial}NONE'], smarttest_type: 'L' })).status,
+    409,
+  );
   assert.equal((await one.api.post('tasks/smarttest/', { smarttest_disks: [], smarttest_type: 'L' })).status, 409);
-  assert.equal((await one.api.expect(200, 'PUT', 'services/services/smartd/', { srv_enable: true }))['srv_state'], 'RUNNING');
+  assert.equal(
+    (await one.api.expect(200, 'PUT', 'services/services/smartd/', { srv_enable: true }))['srv_state'],
+    'RUNNING',
+  );
 });
 
 test('the next run of every task is told, the nearest first', async (t) => {
   const one = await withVolume(t);
   await one.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true', cron_minute: '*/1' });
   await one.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true', cron_enabled: false });
-  await one.api.expect(201, 'POST', 'tasks/rsync/', { ...rsync, rsync_month: '2', rsync_daymonth: '29', rsync_hour: '4' });
+  await one.api.expect(201, 'POST', 'tasks/rsync/', {
+    ...rsync,
+    rsync_month: '2',
+    rsync_daymonth: '29',
+    rsync_hour: '4',
+  });
   await one.api.expect(201, 'POST', 'tasks/smarttest/', { smarttest_disks: ['{serial}VIRT0001'], smarttest_type: 'S' });
   const schedules = await one.api.list('/api/holdfast/v1/schedules');
   assert.deepEqual(

@@ -14,15 +14,23 @@ import { standingClock } from '../support/hosts.ts';
 const mirror = [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }];
 const stripe = [{ vdevtype: 'stripe', disks: ['ada0'] }];
 
-async function boxWith(layout: unknown, options: ApplianceOptions & { readonly encryption?: boolean } = {}): Promise<Appliance> {
+async function boxWith(
+  layout: unknown,
+  options: ApplianceOptions & { readonly encryption?: boolean } = {},
+): Promise<Appliance> {
   const { encryption, ...rest } = options;
   const box = await appliance(rest);
-  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout, encryption: encryption ?? false });
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout,
+    encryption: encryption ?? false,
+  });
   return box;
 }
 
 const tank = (api: Api) => api.expect(200, 'GET', 'storage/volume/tank/');
-const act = (api: Api, action: string, body?: unknown, method = 'POST') => api.send(method, `storage/volume/tank/${action}/`, body);
+const act = (api: Api, action: string, body?: unknown, method = 'POST') =>
+  api.send(method, `storage/volume/tank/${action}/`, body);
 
 function description(answer: ApiAnswer, status: number, text: string): void {
   assert.deepEqual([answer.status, answer.text], [status, text]);
@@ -60,21 +68,52 @@ function nodeOf(value: unknown): Node {
   if (!isObject(value)) return { name: '', type: '', status: '', children: [] };
   const children = Array.isArray(value['children']) ? value['children'].map(nodeOf) : [];
   const label = value['label'];
-  return { name: String(value['name']), type: String(value['type']), status: String(value['status']), children, ...(typeof label === 'string' ? { label } : {}) };
+  return {
+    name: String(value['name']),
+    type: String(value['type']),
+    status: String(value['status']),
+    children,
+    ...(typeof label === 'string' ? { label } : {}),
+  };
 }
 
 const statusOf = async (api: Api) => nodeOf(await api.expect(200, 'GET', 'storage/volume/tank/status/'));
-const devicesOf = async (api: Api) => (await statusOf(api)).children.flatMap(({ children }) => children).map(({ name, status }) => [name, status]);
+const devicesOf = async (api: Api) =>
+  (await statusOf(api)).children.flatMap(({ children }) => children).map(({ name, status }) => [name, status]);
 
 describe('the volume record (gaps 11.1)', () => {
   test('a new volume is decrypted, HEALTHY and mounted below /mnt; a fresh system has none (V12)', async () => {
     await using box = await appliance();
     assert.equal((await box.api.get('storage/volume/')).text, '[]');
     await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: mirror });
-    const { is_decrypted, mountpoint, name, vol_name, status, vol_encryptkey, vol_encrypt, is_upgraded, used, used_pct, avail, used_si, avail_si, total_si } = await tank(box.api);
+    const {
+      is_decrypted,
+      mountpoint,
+      name,
+      vol_name,
+      status,
+      vol_encryptkey,
+      vol_encrypt,
+      is_upgraded,
+      used,
+      used_pct,
+      avail,
+      used_si,
+      avail_si,
+      total_si,
+    } = await tank(box.api);
     assert.deepEqual(
       { is_decrypted, mountpoint, name, vol_name, status, vol_encryptkey, vol_encrypt, is_upgraded },
-      { is_decrypted: true, mountpoint: '/mnt/tank', name: 'tank', vol_name: 'tank', status: 'HEALTHY', vol_encryptkey: '', vol_encrypt: 0, is_upgraded: true },
+      {
+        is_decrypted: true,
+        mountpoint: '/mnt/tank',
+        name: 'tank',
+        vol_name: 'tank',
+        status: 'HEALTHY',
+        vol_encryptkey: '',
+        vol_encrypt: 0,
+        is_upgraded: true,
+      },
     );
     assert.match(String(used), /^\d.* \(\d+%\)$/);
     assert.match(String(used_pct), /^\d+%$/);
@@ -101,12 +140,16 @@ describe('create and extend (gaps 11.2)', () => {
     for (const [vdevtype, fewest] of Object.entries({ stripe: 1, mirror: 2, raidz: 3, raidz2: 4, raidz3: 5 })) {
       const disks = Array.from({ length: fewest }, (_, n) => `ada${n}`);
       await using box = await appliance();
-      const create = (some: readonly string[]) => box.api.post('storage/volume/', { volume_name: 'tank', layout: [{ vdevtype, disks: some }] });
+      const create = (some: readonly string[]) =>
+        box.api.post('storage/volume/', { volume_name: 'tank', layout: [{ vdevtype, disks: some }] });
       assert.equal((await create(disks.slice(1))).status, 409, vdevtype);
       assert.deepEqual(await box.api.list('storage/volume/'), []);
       assert.equal((await create(disks)).status, 201, vdevtype);
       const [group] = (await statusOf(box.api)).children;
-      assert.equal(group?.name, { stripe: 'stripe', mirror: 'mirror-0', raidz: 'raidz1-0', raidz2: 'raidz2-0', raidz3: 'raidz3-0' }[vdevtype]);
+      assert.equal(
+        group?.name,
+        { stripe: 'stripe', mirror: 'mirror-0', raidz: 'raidz1-0', raidz2: 'raidz2-0', raidz3: 'raidz3-0' }[vdevtype],
+      );
     }
   });
 
@@ -126,7 +169,11 @@ describe('create and extend (gaps 11.2)', () => {
     });
     const tree = await statusOf(box.api);
     assert.deepEqual(
-      tree.children.map(({ name, type, children }) => [name, type, children.map((child) => [child.name, child.status, child.type])]),
+      tree.children.map(({ name, type, children }) => [
+        name,
+        type,
+        children.map((child) => [child.name, child.status, child.type]),
+      ]),
       [
         [
           'mirror-0',
@@ -196,7 +243,11 @@ describe('status values and transitions (gaps 11.3)', () => {
     wrongField(await act(api, 'replace', { label, replace_disk: 'ada0' }), 'replace_disk', /in use/);
     wrongField(await act(api, 'replace', { label, replace_disk: 'ada2' }), 'force', /not empty/);
     wrongField(await act(api, 'replace', { replace_disk: 'ada2' }), 'label', /required/);
-    description(await act(api, 'replace', { label, replace_disk: 'ada2', force: true }), 202, 'Disk replacement started.');
+    description(
+      await act(api, 'replace', { label, replace_disk: 'ada2', force: true }),
+      202,
+      'Disk replacement started.',
+    );
     const during = await api.expect(200, 'GET', 'storage/volume/tank/status/');
     assert.deepEqual(during['scan'], { kind: 'resilver', state: 'running', percent: 0, errors: 0 });
     failed(await act(api, 'scrub'), /currently resilvering/);
@@ -215,7 +266,9 @@ describe('status values and transitions (gaps 11.3)', () => {
   });
 
   test('replace: a smaller disk is refused by its field', async () => {
-    await using box = await boxWith([{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }], { disks: [4 * GiB, 4 * GiB, GiB] });
+    await using box = await boxWith([{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }], {
+      disks: [4 * GiB, 4 * GiB, GiB],
+    });
     wrongField(await act(box.api, 'replace', { label: 'ada0', replace_disk: 'ada2' }), 'replace_disk', /too small/);
   });
 
@@ -236,7 +289,8 @@ describe('status values and transitions (gaps 11.3)', () => {
       { vdevtype: 'log', disks: ['ada4', 'ada5'] },
     ]);
     failed(await act(box.api, 'remove', { label: 'ada4' }), /part of the log mirror-2/);
-    for (const label of ['ada2', 'ada3', 'mirror-2']) description(await act(box.api, 'remove', { label }), 202, 'Disk removed.');
+    for (const label of ['ada2', 'ada3', 'mirror-2'])
+      description(await act(box.api, 'remove', { label }), 202, 'Disk removed.');
     failed(await act(box.api, 'remove', { label: 'ada0' }), /holds data/);
     assert.deepEqual(await devicesOf(box.api), [
       ['ada0', 'ONLINE'],
@@ -266,7 +320,20 @@ describe('status values and transitions (gaps 11.3)', () => {
 
   test('a volume that is not there is 404 with nothing in it', async () => {
     await using box = await appliance();
-    for (const action of ['scrub', 'upgrade', 'replace', 'offline', 'online', 'detach', 'remove', 'unlock', 'lock', 'rekey', 'recoverykey', 'keypassphrase'])
+    for (const action of [
+      'scrub',
+      'upgrade',
+      'replace',
+      'offline',
+      'online',
+      'detach',
+      'remove',
+      'unlock',
+      'lock',
+      'rekey',
+      'recoverykey',
+      'keypassphrase',
+    ])
       description(await act(box.api, action, {}), 404, '');
   });
 
@@ -288,7 +355,10 @@ describe('delete (gaps 11.4)', () => {
     await box.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank', cifs_name: 'all' });
     await box.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank'] });
     assert.equal((await box.api.delete('storage/volume/1/', { destroy: false, cascade: false })).status, 204);
-    assert.deepEqual([(await box.api.list('sharing/cifs/')).length, (await box.api.list('sharing/nfs/')).length], [1, 1]);
+    assert.deepEqual(
+      [(await box.api.list('sharing/cifs/')).length, (await box.api.list('sharing/nfs/')).length],
+      [1, 1],
+    );
     assert.equal((await box.api.list('storage/volume_import/')).length, 1);
     const [found] = await box.api.list('storage/volume_import/');
     description(await box.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
@@ -296,7 +366,12 @@ describe('delete (gaps 11.4)', () => {
     const { id } = await tank(box.api);
     assert.equal((await box.api.delete(`storage/volume/${String(id)}/`)).status, 204);
     assert.deepEqual(
-      [await box.api.list('sharing/cifs/'), await box.api.list('sharing/nfs/'), await box.api.list('storage/volume/'), await box.api.list('storage/volume_import/')],
+      [
+        await box.api.list('sharing/cifs/'),
+        await box.api.list('sharing/nfs/'),
+        await box.api.list('storage/volume/'),
+        await box.api.list('storage/volume_import/'),
+      ],
       [[], [], [], []],
     );
   });
@@ -318,13 +393,31 @@ describe('import (gaps 11.6)', () => {
         group_type: 'none',
         log: null,
         spare: null,
-        cache: { name: 'cache', status: 'ONLINE', numVdevs: 1, vdevs: [{ name: 'ada2', type: 'cache', status: 'ONLINE', numDisks: 1, disks: disks('ada2') }] },
-        disks: { name: 'tank', status: 'ONLINE', numVdevs: 1, vdevs: [{ name: 'mirror-0', type: 'mirror', status: 'ONLINE', numDisks: 2, disks: disks('ada0', 'ada1') }] },
+        cache: {
+          name: 'cache',
+          status: 'ONLINE',
+          numVdevs: 1,
+          vdevs: [{ name: 'ada2', type: 'cache', status: 'ONLINE', numDisks: 1, disks: disks('ada2') }],
+        },
+        disks: {
+          name: 'tank',
+          status: 'ONLINE',
+          numVdevs: 1,
+          vdevs: [{ name: 'mirror-0', type: 'mirror', status: 'ONLINE', numDisks: 2, disks: disks('ada0', 'ada1') }],
+        },
       },
     ]);
-    wrongField(await box.api.post('storage/volume_import/', { volume_id: 'tank' }), 'volume_id', /no importable volume/);
+    wrongField(
+      await box.api.post('storage/volume_import/', { volume_id: 'tank' }),
+      'volume_id',
+      /no importable volume/,
+    );
     wrongField(await box.api.post('storage/volume_import/', {}), 'volume_id', /required/);
-    description(await box.api.post('storage/volume_import/', { volume_id: `tank|${String(vol_guid)}` }), 202, '"Volume imported."');
+    description(
+      await box.api.post('storage/volume_import/', { volume_id: `tank|${String(vol_guid)}` }),
+      202,
+      '"Volume imported."',
+    );
     assert.deepEqual([(await tank(box.api))['vol_guid'], await box.api.list('storage/volume_import/')], [vol_guid, []]);
   });
 
@@ -332,15 +425,24 @@ describe('import (gaps 11.6)', () => {
     await using box = await boxWith(layout, { profile: 'clients' });
     const { vol_guid: guid } = await tank(box.api);
     await box.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
-    assert.deepEqual(await box.api.list('storage/volume_import/'), [{ id: `tank|${String(guid)}`, name: 'tank', guid, status: 'ONLINE', hostname: '' }]);
+    assert.deepEqual(await box.api.list('storage/volume_import/'), [
+      { id: `tank|${String(guid)}`, name: 'tank', guid, status: 'ONLINE', hostname: '' },
+    ]);
   });
 
   test('a name that another volume has taken meanwhile is refused', async () => {
     await using box = await boxWith(stripe);
     await box.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
-    await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada1'] }] });
+    await box.api.expect(201, 'POST', 'storage/volume/', {
+      volume_name: 'tank',
+      layout: [{ vdevtype: 'stripe', disks: ['ada1'] }],
+    });
     const [found] = await box.api.list('storage/volume_import/');
-    wrongField(await box.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 'volume_id', /another volume called tank/);
+    wrongField(
+      await box.api.post('storage/volume_import/', { volume_id: found?.['id'] }),
+      'volume_id',
+      /another volume called tank/,
+    );
   });
 
   test('a volume that nobody has imported is taken up when the daemon starts', async () => {
@@ -375,13 +477,22 @@ describe('encrypted volumes (gaps 11.3)', () => {
     assert.deepEqual(await level(box.api), [2, false, 'LOCKED']);
     const { used, avail } = await tank(box.api);
     assert.deepEqual([used, avail], ['Locked', 'Locked']);
-    assert.deepEqual(await box.api.expect(200, 'GET', 'storage/volume/1/status/'), { id: 1, pk: '1', name: 'tank', status: 'LOCKED' });
+    assert.deepEqual(await box.api.expect(200, 'GET', 'storage/volume/1/status/'), {
+      id: 1,
+      pk: '1',
+      name: 'tank',
+      status: 'LOCKED',
+    });
     assert.equal(await box.host.files.read('/mnt/tank/file'), undefined);
     forbidden(await act(box.api, 'lock'), /locked already/);
     wrongField(await act(box.api, 'unlock', {}), '__all__', /passphrase or the recovery key/);
     failed(await act(box.api, 'unlock', { passphrase: 'open barley' }), /does not open/);
     assert.deepEqual(await level(box.api), [2, false, 'LOCKED']);
-    description(await act(box.api, 'unlock', { passphrase: 'open sesame', services: ['cifs', 'jails'] }), 202, 'Volume has been unlocked.');
+    description(
+      await act(box.api, 'unlock', { passphrase: 'open sesame', services: ['cifs', 'jails'] }),
+      202,
+      'Volume has been unlocked.',
+    );
     assert.equal(await box.host.files.read('/mnt/tank/file'), 'content');
     forbidden(await act(box.api, 'unlock', { passphrase: 'open sesame' }), /not locked/);
   });
@@ -434,7 +545,8 @@ describe('encrypted volumes (gaps 11.3)', () => {
     assert.deepEqual(await level(box.api), [1, true, 'HEALTHY']);
     assert.notEqual((await tank(box.api))['vol_encryptkey'], before);
     await act(box.api, 'lock');
-    for (const body of [{ passphrase: 'open sesame' }, { recovery_key: content }]) failed(await act(box.api, 'unlock', body), /does not open/);
+    for (const body of [{ passphrase: 'open sesame' }, { recovery_key: content }])
+      failed(await act(box.api, 'unlock', body), /does not open/);
   });
 
   test('a device goes offline, and does not come back online', async () => {
@@ -474,7 +586,11 @@ describe('encrypted volumes (gaps 11.3)', () => {
     assert.deepEqual(await level(again.api), [1, false, 'LOCKED']);
     await again.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
     const [found] = await again.api.list('storage/volume_import/');
-    description(await again.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+    description(
+      await again.api.post('storage/volume_import/', { volume_id: found?.['id'] }),
+      202,
+      '"Volume imported."',
+    );
     assert.deepEqual(await level(again.api), [1, true, 'HEALTHY']);
   });
 
@@ -485,7 +601,11 @@ describe('encrypted volumes (gaps 11.3)', () => {
     await box.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
     await using other = await elsewhere(box);
     const [found] = await other.api.list('storage/volume_import/');
-    description(await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+    description(
+      await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }),
+      202,
+      '"Volume imported."',
+    );
     assert.deepEqual(await level(other.api), [2, false, 'LOCKED']);
     description(await act(other.api, 'unlock', { passphrase: 'open sesame' }), 202, 'Volume has been unlocked.');
     assert.equal(await other.host.files.read('/mnt/tank/file'), 'content');
@@ -497,7 +617,11 @@ describe('encrypted volumes (gaps 11.3)', () => {
     await act(box.api, 'keypassphrase', pass);
     await act(box.api, 'lock');
     await act(box.api, 'unlock', { passphrase: 'open sesame' });
-    const told = [JSON.stringify(box.log), (await box.api.get('/api/holdfast/v1/jobs')).text, (await box.api.get('/api/holdfast/v1/revisions')).text];
+    const told = [
+      JSON.stringify(box.log),
+      (await box.api.get('/api/holdfast/v1/jobs')).text,
+      (await box.api.get('/api/holdfast/v1/revisions')).text,
+    ];
     for (const text of told) assert.ok(!text.includes('sesame'), text.slice(0, 500));
   });
 });
@@ -532,17 +656,34 @@ function powered(host: Host, power: { left: number }): Host {
 describe('a power cut between any two steps never loses the data of an encrypted volume', () => {
   const trials = [
     { title: 'rekey', send: (api: Api) => act(api, 'rekey') },
-    { title: 'set a passphrase', send: (api: Api) => act(api, 'keypassphrase', { passphrase: 'second', passphrase2: 'second' }) },
-    { title: 'remove the passphrase', send: (api: Api) => act(api, 'keypassphrase', { adminpw: rootPassword, remove: true }, 'PUT') },
+    {
+      title: 'set a passphrase',
+      send: (api: Api) => act(api, 'keypassphrase', { passphrase: 'second', passphrase2: 'second' }),
+    },
+    {
+      title: 'remove the passphrase',
+      send: (api: Api) => act(api, 'keypassphrase', { adminpw: rootPassword, remove: true }, 'PUT'),
+    },
     { title: 'add a recovery key', send: (api: Api) => act(api, 'recoverykey') },
   ];
 
   /** A volume with a passphrase, on which the request has lost power after `n` changes; and whether it got through. */
-  async function cutAfter(n: number, send: (api: Api) => Promise<ApiAnswer>): Promise<{ readonly box: Appliance; readonly power: { left: number }; readonly done: boolean }> {
+  async function cutAfter(
+    n: number,
+    send: (api: Api) => Promise<ApiAnswer>,
+  ): Promise<{ readonly box: Appliance; readonly power: { left: number }; readonly done: boolean }> {
     const power = { left: Number.POSITIVE_INFINITY };
-    const box = await boxWith(stripe, { encryption: true, now: standingClock().now, around: (host) => powered(host, power) });
+    const box = await boxWith(stripe, {
+      encryption: true,
+      now: standingClock().now,
+      around: (host) => powered(host, power),
+    });
     await box.host.files.write('/mnt/tank/file', 'content');
-    description(await act(box.api, 'keypassphrase', { passphrase: 'first', passphrase2: 'first' }), 201, 'Volume passphrase has been set');
+    description(
+      await act(box.api, 'keypassphrase', { passphrase: 'first', passphrase2: 'first' }),
+      201,
+      'Volume passphrase has been set',
+    );
     power.left = n;
     const { status } = await send(box.api);
     box.machine.zfs.losePower();
@@ -553,7 +694,10 @@ describe('a power cut between any two steps never loses the data of an encrypted
 
   async function mustOpen({ api, host }: Appliance, told: string): Promise<void> {
     if ((await tank(api))['status'] === 'LOCKED') {
-      const answers = [await act(api, 'unlock', { passphrase: 'first' }), await act(api, 'unlock', { passphrase: 'second' })];
+      const answers = [
+        await act(api, 'unlock', { passphrase: 'first' }),
+        await act(api, 'unlock', { passphrase: 'second' }),
+      ];
       assert.ok(
         answers.some(({ status }) => status === 202),
         `${told}: ${answers.map(({ text }) => text).join(' ')}`,
@@ -589,7 +733,11 @@ describe('a power cut between any two steps never loses the data of an encrypted
         await box.machine.zfs.exportPool('tank');
         await using other = await elsewhere(box);
         const [found] = await other.api.list('storage/volume_import/');
-        description(await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }), 202, '"Volume imported."');
+        description(
+          await other.api.post('storage/volume_import/', { volume_id: found?.['id'] }),
+          202,
+          '"Volume imported."',
+        );
         await mustOpen(other, `${title}, cut after ${n} changes`);
         if (cut.done) return;
         assert.ok(n < 20, 'it never got through');

@@ -18,7 +18,11 @@ test('a password that is longer than one can be is refused before it is hashed',
   // Neither waits: the worker of this one has work for longer than the test runs.
   void busy.it.verify('a', unix).catch(() => {});
   void busy.it.verify('b', unix, { rank: () => 0 }).catch(() => {});
-  for (const long of ['x'.repeat(longestPassword + 1), 'x'.repeat(10_240), '\u{1f511}'.repeat(longestPassword / 4 + 1)]) {
+  for (const long of [
+    'x'.repeat(longestPassword + 1),
+    'x'.repeat(10_240),
+    '\u{1f511}'.repeat(longestPassword / 4 + 1),
+  ]) {
     assert.equal(await busy.it.verify(long, unix, { rank: () => 9 }), false);
     await assert.rejects(busy.it.hash(long), /at most 1024 bytes/);
   }
@@ -32,9 +36,18 @@ test('the longest password that a field takes is hashed and checked', async () =
 test('the lowest rank is checked first, among equals the newest, and what the daemon needs before all in its order', async () => {
   await using one = disposable(new Passwords());
   const done: string[] = [];
-  const check = (name: string, rank?: number) => one.it.verify(name, unix, ...(rank === undefined ? [] : [{ rank: () => rank }])).then(() => done.push(name));
+  const check = (name: string, rank?: number) =>
+    one.it.verify(name, unix, ...(rank === undefined ? [] : [{ rank: () => rank }])).then(() => done.push(name));
   const under = check('under way', 9);
-  await Promise.all([under, check('third', 3), check('first', 1), check('second, older', 2), check('second', 2), check('own'), check('own, later')]);
+  await Promise.all([
+    under,
+    check('third', 3),
+    check('first', 1),
+    check('second, older', 2),
+    check('second', 2),
+    check('own'),
+    check('own, later'),
+  ]);
   assert.deepEqual(done, ['under way', 'own', 'own, later', 'first', 'second', 'second, older', 'third']);
 });
 

@@ -17,12 +17,24 @@ function connectionFrom(address: string): Socket {
 
 function authenticator() {
   const lines: RefusedLogin[] = [];
-  const of = new Authenticator(passwords, (name) => (name === 'root' ? unix : undefined), { refused: (line) => lines.push(line) });
-  const ask = async (authorization: string, address: string, { method = 'GET', url = '/api/v1.0/services/ftp/' } = {}): Promise<Principal | Refusal> => {
+  const of = new Authenticator(passwords, (name) => (name === 'root' ? unix : undefined), {
+    refused: (line) => lines.push(line),
+  });
+  const ask = async (
+    authorization: string,
+    address: string,
+    { method = 'GET', url = '/api/v1.0/services/ftp/' } = {},
+  ): Promise<Principal | Refusal> => {
     const message = new IncomingMessage(connectionFrom(address));
     return of.admit(Object.assign(message, { method, url, headers: { authorization } }));
   };
-  return { of, lines, ask, login: (password: string, address: string, name = 'root') => ask(`Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`, address) };
+  return {
+    of,
+    lines,
+    ask,
+    login: (password: string, address: string, name = 'root') =>
+      ask(`Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`, address),
+  };
 }
 
 const root = { name: 'root' };
@@ -33,7 +45,8 @@ test('after five guesses an address waits, without a password being checked; oth
   const answers = [];
   for (let count = 0; count < 20; count += 1) answers.push(await login(`guess ${count}`, '198.51.100.1'));
   assert.deepEqual(answers.slice(0, 5), Array<Refusal>(5).fill(wrong));
-  for (const answer of answers.slice(5)) assert.ok('retryAfter' in answer && (answer.retryAfter ?? 0) > 0, JSON.stringify(answer));
+  for (const answer of answers.slice(5))
+    assert.ok('retryAfter' in answer && (answer.retryAfter ?? 0) > 0, JSON.stringify(answer));
   assert.ok('retryAfter' in (await login('right', '198.51.100.1')), 'that address may not try yet');
   assert.deepEqual(await login('right', '203.0.113.1'), root);
   assert.deepEqual(lines[0], { address: '198.51.100.1', account: 'root', reason: 'wrong credential', refused: 1 });
@@ -60,7 +73,9 @@ test('a program that goes on with an old password locks nobody out of its addres
 
 test('an attack from a thousand addresses, each of which waits, keeps no new address out', async () => {
   const { login } = authenticator();
-  const storm = Array.from({ length: 1000 }, (_, index) => login(`guess ${index}`, `198.51.${100 + (index % 4)}.${index % 250}`));
+  const storm = Array.from({ length: 1000 }, (_, index) =>
+    login(`guess ${index}`, `198.51.${100 + (index % 4)}.${index % 250}`),
+  );
   const start = performance.now();
   assert.deepEqual(await login('right', '203.0.113.1'), root);
   assert.ok(performance.now() - start < 1000, `it took ${performance.now() - start} ms`);

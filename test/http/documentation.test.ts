@@ -31,6 +31,8 @@ test('the documentation page comes whole from here, and runs nothing of anybody 
 
 test('the page wants a credential like everything else, and has no other files', async () => {
   await using box = await appliance();
-  for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json']) assert.match((await rawSend(box.api.url, { path, stranger: true })).status, / 401 /, path);
-  for (const path of ['/docs/package.json', '/docs/..%2f..%2fpackage.json', '/docs/swagger-ui-bundle.js.map']) assert.equal((await box.api.get(path)).status, 404, path);
+  for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json'])
+    assert.match((await rawSend(box.api.url, { path, stranger: true })).status, / 401 /, path);
+  for (const path of ['/docs/package.json', '/docs/..%2f..%2fpackage.json', '/docs/swagger-ui-bundle.js.map'])
+    assert.equal((await box.api.get(path)).status, 404, path);
 });

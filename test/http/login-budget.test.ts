@@ -71,10 +71,15 @@ test('an attack by many addresses leaves each new one a free attempt, and an add
 });
 
 test('whatever strangers do, the machine itself and an address that did nothing never wait', () => {
-  const address = fc.tuple(fc.integer({ min: 1, max: 223 }), fc.nat(255), fc.nat(255), fc.nat(255)).map((bytes) => bytes.join('.'));
+  const address = fc
+    .tuple(fc.integer({ min: 1, max: 223 }), fc.nat(255), fc.nat(255), fc.nat(255))
+    .map((bytes) => bytes.join('.'));
   fc.assert(
     fc.property(
-      fc.array(fc.tuple(fc.constantFrom('127.0.0.1', '192.0.2.7', '::1', '198.51.100.1', '198.51.100.2'), fc.nat(100_000)), { maxLength: 300 }),
+      fc.array(
+        fc.tuple(fc.constantFrom('127.0.0.1', '192.0.2.7', '::1', '198.51.100.1', '198.51.100.2'), fc.nat(100_000)),
+        { maxLength: 300 },
+      ),
       address,
       (guesses, owner) => {
         const { of, pass } = budget();
@@ -82,7 +87,8 @@ test('whatever strangers do, the machine itself and an address that did nothing 
           pass(milliseconds);
           guess(of, one, 1);
         }
-        for (const local of ['127.0.0.1', '127.8.9.10', '::1', '192.0.2.7']) assert.equal(of.wait(from(local), 'root'), 0, local);
+        for (const local of ['127.0.0.1', '127.8.9.10', '::1', '192.0.2.7'])
+          assert.equal(of.wait(from(local), 'root'), 0, local);
         if (!/^198\.51\.100\.[12]$/.test(owner)) assert.equal(of.wait(from(owner), 'root'), 0, owner);
       },
     ),

@@ -21,7 +21,8 @@ const copied = (): unknown => JSON.parse(JSON.stringify(description));
 /** Every field that some schema of the description has, with its place. */
 function* fieldsOf(value: unknown, place: string): Generator<readonly [string, JsonObject]> {
   if (typeof value !== 'object' || value === null) return;
-  if (isObject(value) && isObject(value['properties'])) for (const [name, one] of Object.entries(value['properties'])) if (isSchema(one)) yield [`${place}/${name}`, one];
+  if (isObject(value) && isObject(value['properties']))
+    for (const [name, one] of Object.entries(value['properties'])) if (isSchema(one)) yield [`${place}/${name}`, one];
   for (const [name, member] of Object.entries(value)) yield* fieldsOf(member, `${place}/${name}`);
 }
 
@@ -48,7 +49,10 @@ test('every field has a description, and examples that its own schema takes', ()
     const { description, examples } = field;
     if (typeof description !== 'string' || description === '') wrong.push(`${place} is not described`);
     if (!Array.isArray(examples) || examples.length === 0) wrong.push(`${place} has no example`);
-    else for (const one of examples) if (!Schema.Compile(field).Check(one)) wrong.push(`${place}: ${JSON.stringify(one)} is no ${JSON.stringify(field)}`);
+    else
+      for (const one of examples)
+        if (!Schema.Compile(field).Check(one))
+          wrong.push(`${place}: ${JSON.stringify(one)} is no ${JSON.stringify(field)}`);
   }
   assert.deepEqual(wrong, []);
   assert.ok(count > 1000, `only ${count} fields`);
@@ -63,19 +67,46 @@ test('a public generator makes a client of it that compiles and works', async ()
     await writeFile(join(folder, 'openapi.json'), JSON.stringify(description));
     await writeFile(join(folder, 'client.ts'), await generateSource(join(folder, 'openapi.json')));
     await writeFile(join(folder, 'use.ts'), use);
-    const checked = spawnSync(process.execPath, [join(root, 'node_modules/typescript/lib/tsc.js'), ...strict, join(folder, 'use.ts')], { encoding: 'utf8' });
+    const checked = spawnSync(
+      process.execPath,
+      [join(root, 'node_modules/typescript/lib/tsc.js'), ...strict, join(folder, 'use.ts')],
+      { encoding: 'utf8' },
+    );
     assert.equal(checked.stdout, '');
     await using box = await appliance();
     const program: unknown = await import(pathToFileURL(join(folder, 'use.ts')).href);
     assert.ok(isObject(program) && typeof program['run'] === 'function');
-    const told: unknown = await program['run'](`${box.api.url}/api/v1.0`, `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`);
-    assert.deepEqual(told, { made: 'echo hello', count: 1, changed: false, run: 202, gone: 204, missing: 404, version: 'FreeNAS' });
+    const told: unknown = await program['run'](
+      `${box.api.url}/api/v1.0`,
+      `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`,
+    );
+    assert.deepEqual(told, {
+      made: 'echo hello',
+      count: 1,
+      changed: false,
+      run: 202,
+      gone: 204,
+      missing: 404,
+      version: 'FreeNAS',
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 });
 
-const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--lib', 'es2024,dom', '--skipLibCheck', '--allowImportingTsExtensions', '--ignoreConfig'];
+const strict = [
+  '--noEmit',
+  '--strict',
+  '--module',
+  'nodenext',
+  '--target',
+  'es2024',
+  '--lib',
+  'es2024,dom',
+  '--skipLibCheck',
+  '--allowImportingTsExtensions',
+  '--ignoreConfig',
+];
 
 /** A program of somebody, against the generated client and nothing else. */
 const use = `import * as api from './client.ts';

@@ -15,7 +15,10 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'keys-'));
   await run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'mary@desk', '-f', join(folder, 'key'));
   nas = await startNas({ disks: 2, memory: 1024 });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }],
+  });
   await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_passwordauth: true });
   await nas.api.expect(200, 'PUT', 'services/services/ssh/', { srv_enable: true });
   await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
@@ -28,10 +31,34 @@ after(async () => {
 
 const options = ['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null', '-o', 'LogLevel=ERROR'];
 const byKey = (user: string, command: string) =>
-  runClient(['ssh', ...options, '-o', 'BatchMode=yes', '-o', 'IdentitiesOnly=yes', '-i', join(folder, 'key'), `${user}@${nas.machine.address}`, command]);
+  runClient([
+    'ssh',
+    ...options,
+    '-o',
+    'BatchMode=yes',
+    '-o',
+    'IdentitiesOnly=yes',
+    '-i',
+    join(folder, 'key'),
+    `${user}@${nas.machine.address}`,
+    command,
+  ]);
 const byPassword = (user: string, password: string, command: string) =>
-  runClient(['sshpass', '-p', password, 'ssh', ...options, '-o', 'PubkeyAuthentication=no', '-o', 'NumberOfPasswordPrompts=1', `${user}@${nas.machine.address}`, command]);
-const byFtp = (user: string, password: string) => runClient(['curl', '-s', '--list-only', '--user', `${user}:${password}`, `ftp://${nas.machine.address}/`]);
+  runClient([
+    'sshpass',
+    '-p',
+    password,
+    'ssh',
+    ...options,
+    '-o',
+    'PubkeyAuthentication=no',
+    '-o',
+    'NumberOfPasswordPrompts=1',
+    `${user}@${nas.machine.address}`,
+    command,
+  ]);
+const byFtp = (user: string, password: string) =>
+  runClient(['curl', '-s', '--list-only', '--user', `${user}:${password}`, `ftp://${nas.machine.address}/`]);
 
 test('a new user logs in with a key and with a password, into a home of their own', async () => {
   const made = await nas.api.expect(201, 'POST', 'account/users/', {
@@ -59,9 +86,23 @@ test('a new password counts at once for SSH and FTP, and the old one no more', a
 });
 
 test('by FTP an account without a home folder begins at the volumes, or sees nothing where the home folder would be all', async () => {
-  await nas.api.expect(201, 'POST', 'account/users/', { bsdusr_username: 'carl', bsdusr_full_name: 'Carl', bsdusr_password: 'carls secret', bsdusr_creategroup: true });
+  await nas.api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'carl',
+    bsdusr_full_name: 'Carl',
+    bsdusr_password: 'carls secret',
+    bsdusr_creategroup: true,
+  });
   await nas.machine.run('mkdir /mnt/tank/drop; chown carl /mnt/tank/drop');
-  const put = (name: string) => runClient(['curl', '-sS', '--user', 'carl:carls secret', '-T', join(folder, 'key.pub'), `ftp://${nas.machine.address}/${name}`]);
+  const put = (name: string) =>
+    runClient([
+      'curl',
+      '-sS',
+      '--user',
+      'carl:carls secret',
+      '-T',
+      join(folder, 'key.pub'),
+      `ftp://${nas.machine.address}/${name}`,
+    ]);
   assert.equal((await byFtp('carl', 'carls secret')).stdout, 'tank\n');
   assert.equal((await put('tank/drop/letter')).status, 0);
   assert.equal((await nas.machine.run("stat -c '%U' /mnt/tank/drop/letter")).trim(), 'carl');
@@ -72,7 +113,14 @@ test('by FTP an account without a home folder begins at the volumes, or sees not
   const shown = await byFtp('carl', 'carls secret');
   assert.deepEqual([shown.status, shown.stdout], [0, '']);
   assert.notEqual((await put('letter')).status, 0);
-  const away = await runClient(['curl', '-s', '--list-only', '--user', 'carl:carls secret', `ftp://${nas.machine.address}//mnt/`]);
+  const away = await runClient([
+    'curl',
+    '-s',
+    '--list-only',
+    '--user',
+    'carl:carls secret',
+    `ftp://${nas.machine.address}//mnt/`,
+  ]);
   assert.notEqual(away.stdout, 'tank\n');
   await nas.machine.run('mkdir -p /mnt/tank/mary && touch /mnt/tank/mary/hers');
   assert.match((await byFtp('mary', 'second secret')).stdout, /^hers$/m);
@@ -94,7 +142,9 @@ test('keys go through no link, whoever the link leads to', async () => {
     bsdusr_creategroup: true,
     bsdusr_home: '/mnt/tank/bob',
   });
-  await nas.machine.run('mv /mnt/tank/mary/.ssh /mnt/tank/mary/kept; mkdir /mnt/tank/bob/.ssh; ln -s /mnt/tank/bob/.ssh /mnt/tank/mary/.ssh');
+  await nas.machine.run(
+    'mv /mnt/tank/mary/.ssh /mnt/tank/mary/kept; mkdir /mnt/tank/bob/.ssh; ln -s /mnt/tank/bob/.ssh /mnt/tank/mary/.ssh',
+  );
   const key = await readFile(join(folder, 'key.pub'), 'utf8');
   const linked = await nas.api.put(mary, { bsdusr_sshpubkey: `${key}${key}` });
   assert.match(linked.text, /\.ssh is no folder, or a link to one/);
@@ -103,7 +153,9 @@ test('keys go through no link, whoever the link leads to', async () => {
   );
   assert.match((await nas.api.put(mary, { bsdusr_sshpubkey: `${key}${key}` })).text, /authorized_keys is a link/);
   assert.equal((await nas.machine.run('ls -A /mnt/tank/bob/.ssh')).trim(), '');
-  await nas.machine.run('grep -q ^root: /etc/shadow; rm -r /mnt/tank/mary/.ssh; mv /mnt/tank/mary/kept /mnt/tank/mary/.ssh');
+  await nas.machine.run(
+    'grep -q ^root: /etc/shadow; rm -r /mnt/tank/mary/.ssh; mv /mnt/tank/mary/kept /mnt/tank/mary/.ssh',
+  );
 });
 
 test('a locked account opens on no protocol, whatever the key', async () => {

@@ -15,7 +15,10 @@ let here: string;
 before(async () => {
   nas = await startNas({ disks: 1, memory: 1024 });
   here = await mkdtemp(join(tmpdir(), 'holdfast-admin-'));
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
   await nas.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'mary',
     bsdusr_full_name: 'Mary',
@@ -38,15 +41,48 @@ after(async () => {
   if (here !== undefined) await rm(here, { recursive: true });
 });
 
-const switchTo = (service: string, srv_enable: boolean) => nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable });
+const switchTo = (service: string, srv_enable: boolean) =>
+  nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable });
 
 // SSH ----------------------------------------------------------------------------------------------------------------
 
-const options = () => ['-o', `UserKnownHostsFile=${here}/known`, '-o', 'StrictHostKeyChecking=accept-new', '-o', 'ConnectTimeout=20', '-o', 'LogLevel=ERROR'];
+const options = () => [
+  '-o',
+  `UserKnownHostsFile=${here}/known`,
+  '-o',
+  'StrictHostKeyChecking=accept-new',
+  '-o',
+  'ConnectTimeout=20',
+  '-o',
+  'LogLevel=ERROR',
+];
 const byKey = (user: string, port: number, ...command: string[]) =>
-  runClient(['ssh', '-i', `${here}/id`, '-o', 'BatchMode=yes', '-p', String(port), ...options(), `${user}@${nas.machine.address}`, ...command]);
+  runClient([
+    'ssh',
+    '-i',
+    `${here}/id`,
+    '-o',
+    'BatchMode=yes',
+    '-p',
+    String(port),
+    ...options(),
+    `${user}@${nas.machine.address}`,
+    ...command,
+  ]);
 const byPassword = (user: string, password: string, port: number, ...command: string[]) =>
-  runClient(['sshpass', '-p', password, 'ssh', '-o', 'PubkeyAuthentication=no', '-p', String(port), ...options(), `${user}@${nas.machine.address}`, ...command]);
+  runClient([
+    'sshpass',
+    '-p',
+    password,
+    'ssh',
+    '-o',
+    'PubkeyAuthentication=no',
+    '-p',
+    String(port),
+    ...options(),
+    `${user}@${nas.machine.address}`,
+    ...command,
+  ]);
 
 test('SSH is switched on and lets in with a key, not with a password', async () => {
   assert.equal((await switchTo('ssh', true))['srv_state'], 'RUNNING');
@@ -57,7 +93,11 @@ test('SSH is switched on and lets in with a key, not with a password', async () 
   assert.equal((await byKey('root', 22, 'id -un')).stdout, 'root\n');
   assert.match((await byPassword('mary', 'her secret', 22, 'true')).stderr, /Permission denied \(publickey\)/);
   await nas.machine.run('systemctl daemon-reload');
-  assert.match(await nas.machine.run('systemctl show ssh -p ActiveState'), /=active/, 'not lost when the files of the service manager are read anew');
+  assert.match(
+    await nas.machine.run('systemctl show ssh -p ActiveState'),
+    /=active/,
+    'not lost when the files of the service manager are read anew',
+  );
 });
 
 test('the host keys are those that the machine had before, and the interface tells them', async () => {
@@ -67,12 +107,18 @@ test('the host keys are those that the machine had before, and the interface tel
       [`ssh_host_${kind}_key`, `ssh_host_${kind}_key`],
       [`ssh_host_${kind}_key_pub`, `ssh_host_${kind}_key.pub`],
     ] as const) {
-      assert.equal(Buffer.from(String(settings[field]), 'base64').toString(), await nas.machine.run(`cat /etc/ssh/${file}`), field);
+      assert.equal(
+        Buffer.from(String(settings[field]), 'base64').toString(),
+        await nas.machine.run(`cat /etc/ssh/${file}`),
+        field,
+      );
     }
   }
   assert.equal((await nas.machine.run('stat -c %a /etc/ssh/holdfast/ssh_host_rsa_key')).trim(), '600');
   assert.doesNotMatch(
-    await nas.machine.run('strings -n 20 /var/lib/holdfast/*.db* 2>/dev/null || cat /var/lib/holdfast/* | tr -c "[:print:]" "\\n"'),
+    await nas.machine.run(
+      'strings -n 20 /var/lib/holdfast/*.db* 2>/dev/null || cat /var/lib/holdfast/* | tr -c "[:print:]" "\\n"',
+    ),
     /T1BFTlNTSCBQUklWQVRFIEtFWS/,
     'sealed in the store',
   );
@@ -95,13 +141,27 @@ test('connections are forwarded only when the settings say so', async () => {
 });
 
 test('files go by SFTP, and the log tells of them as the settings say', async () => {
-  await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_sftp_log_level: 'INFO', ssh_sftp_log_facility: 'LOCAL3', ssh_compression: true });
+  await nas.api.expect(200, 'PUT', 'services/ssh/', {
+    ssh_sftp_log_level: 'INFO',
+    ssh_sftp_log_facility: 'LOCAL3',
+    ssh_compression: true,
+  });
   await writeFile(join(here, 'batch'), `put ${here}/id.pub sent\nls -l\n`);
-  const outcome = await runClient(['sftp', '-i', `${here}/id`, '-b', `${here}/batch`, ...options(), `mary@${nas.machine.address}`]);
+  const outcome = await runClient([
+    'sftp',
+    '-i',
+    `${here}/id`,
+    '-b',
+    `${here}/batch`,
+    ...options(),
+    `mary@${nas.machine.address}`,
+  ]);
   assert.equal(outcome.status, 0, outcome.stderr);
   assert.match(outcome.stdout, /mary .* sent/);
   const log = await eventually(10, async () => {
-    const lines = await nas.machine.run('journalctl --sync; journalctl -q -t sftp-server -o json --output-fields=MESSAGE,SYSLOG_FACILITY');
+    const lines = await nas.machine.run(
+      'journalctl --sync; journalctl -q -t sftp-server -o json --output-fields=MESSAGE,SYSLOG_FACILITY',
+    );
     assert.match(lines, /open .*sent.* flags WRITE/);
     return lines;
   });
@@ -132,7 +192,14 @@ test('it listens on the interfaces that are named, and on none that is not there
 
 test('a key that is sent takes the place of that of its kind', async () => {
   await runClient(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'given', '-f', join(here, 'host')]);
-  assert.equal((await nas.api.put('services/ssh/', { ssh_privatekey: '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----' })).status, 400);
+  assert.equal(
+    (
+      await nas.api.put('services/ssh/', {
+        ssh_privatekey: '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----',
+      })
+    ).status,
+    400,
+  );
   await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_privatekey: await readFile(join(here, 'host'), 'utf8') });
   const scanned = await eventually(20, async () => {
     const { stdout } = await runClient(['ssh-keyscan', '-p', '2222', '-t', 'ed25519', nas.machine.address]);
@@ -144,8 +211,14 @@ test('a key that is sent takes the place of that of its kind', async () => {
 });
 
 test('a server that ran before Holdfast came keeps its own file until the settings are changed', async () => {
-  await using other = await startNas({ disks: 0, memory: 768, name: 'inhabited', before: 'echo Port 2022 >>/etc/ssh/sshd_config; systemctl start ssh' });
-  const login = (port: number) => runClient(['ssh-keyscan', '-p', String(port), '-t', 'ed25519', other.machine.address]);
+  await using other = await startNas({
+    disks: 0,
+    memory: 768,
+    name: 'inhabited',
+    before: 'echo Port 2022 >>/etc/ssh/sshd_config; systemctl start ssh',
+  });
+  const login = (port: number) =>
+    runClient(['ssh-keyscan', '-p', String(port), '-t', 'ed25519', other.machine.address]);
   const known = await eventually(20, async () => {
     const { stdout } = await login(2022);
     assert.notEqual(stdout, '');
@@ -162,7 +235,11 @@ test('a server that ran before Holdfast came keeps its own file until the settin
     return outcome.stdout;
   });
   assert.equal(stdout.split(' ').slice(1).join(' '), known.split(' ').slice(1).join(' '), 'the same key');
-  assert.equal((await login(2022)).stdout, '', await other.machine.run('ss -ltnp; systemctl status ssh --no-pager; systemctl cat ssh'));
+  assert.equal(
+    (await login(2022)).stdout,
+    '',
+    await other.machine.run('ss -ltnp; systemctl status ssh --no-pager; systemctl cat ssh'),
+  );
 });
 
 // SNMP ---------------------------------------------------------------------------------------------------------------
@@ -170,15 +247,49 @@ test('a server that ran before Holdfast came keeps its own file until the settin
 const pools = '.1.3.6.1.4.1.50536.1.1';
 const location = '.1.3.6.1.2.1.1.6.0';
 const snmp = (program: 'snmpget' | 'snmpwalk', ...words: string[]) =>
-  runClient([program, '-On', '-t', '3', '-r', '1', ...words.map((word) => (word === 'nas' ? nas.machine.address : word))]);
-const version3 = (password: string) => ['-v3', '-u', 'monitor', '-l', 'authPriv', '-a', 'SHA', '-A', password, '-x', 'AES', '-X', 'a pass phrase'];
+  runClient([
+    program,
+    '-On',
+    '-t',
+    '3',
+    '-r',
+    '1',
+    ...words.map((word) => (word === 'nas' ? nas.machine.address : word)),
+  ]);
+const version3 = (password: string) => [
+  '-v3',
+  '-u',
+  'monitor',
+  '-l',
+  'authPriv',
+  '-a',
+  'SHA',
+  '-A',
+  password,
+  '-x',
+  'AES',
+  '-X',
+  'a pass phrase',
+];
 
 test('version 2c reads what the settings say, with the right community', async () => {
-  await nas.api.expect(200, 'PUT', 'services/snmp/', { snmp_location: 'the "cold" room', snmp_contact: 'admin@example.com', snmp_community: 'our readers' });
+  await nas.api.expect(200, 'PUT', 'services/snmp/', {
+    snmp_location: 'the "cold" room',
+    snmp_contact: 'admin@example.com',
+    snmp_community: 'our readers',
+  });
   assert.equal((await switchTo('snmp', true))['srv_state'], 'RUNNING');
-  await eventually(20, async () => assert.match((await snmp('snmpget', '-v2c', '-c', 'our readers', 'nas', location)).stdout, /STRING: "the .?"cold.?" room"/));
+  await eventually(20, async () =>
+    assert.match(
+      (await snmp('snmpget', '-v2c', '-c', 'our readers', 'nas', location)).stdout,
+      /STRING: "the .?"cold.?" room"/,
+    ),
+  );
   assert.match((await snmp('snmpget', '-v2c', '-c', 'public', 'nas', location)).stderr, /Timeout/);
-  assert.match((await snmp('snmpwalk', '-v2c', '-c', 'our readers', 'nas', '.1.3.6.1.2.1.1')).stdout, /admin@example\.com/);
+  assert.match(
+    (await snmp('snmpwalk', '-v2c', '-c', 'our readers', 'nas', '.1.3.6.1.2.1.1')).stdout,
+    /admin@example\.com/,
+  );
 });
 
 test('the private tree tells of the pools, and of the intent log when it is asked to', async () => {
@@ -195,11 +306,20 @@ test('the private tree tells of the pools, and of the intent log when it is aske
 });
 
 test('version 3 reads with its password and pass phrase, and another password holds at once', async () => {
-  const account = { snmp_v3: true, snmp_v3_username: 'monitor', snmp_v3_privproto: 'AES', snmp_v3_privpassphrase: 'a pass phrase' };
+  const account = {
+    snmp_v3: true,
+    snmp_v3_username: 'monitor',
+    snmp_v3_privproto: 'AES',
+    snmp_v3_privpassphrase: 'a pass phrase',
+  };
   await nas.api.expect(200, 'PUT', 'services/snmp/', { ...account, snmp_v3_password: 'the first one' });
-  await eventually(20, async () => assert.match((await snmp('snmpget', ...version3('the first one'), 'nas', location)).stdout, /cold/));
+  await eventually(20, async () =>
+    assert.match((await snmp('snmpget', ...version3('the first one'), 'nas', location)).stdout, /cold/),
+  );
   await nas.api.expect(200, 'PUT', 'services/snmp/', { snmp_v3_password: 'the second one' });
-  await eventually(20, async () => assert.match((await snmp('snmpget', ...version3('the second one'), 'nas', location)).stdout, /cold/));
+  await eventually(20, async () =>
+    assert.match((await snmp('snmpget', ...version3('the second one'), 'nas', location)).stdout, /cold/),
+  );
   assert.notEqual((await snmp('snmpget', ...version3('the first one'), 'nas', location)).status, 0);
 });
 
@@ -208,7 +328,9 @@ test('who asks wrongly is told of, when the settings say so and to whom', async 
   try {
     const trap = once(socket, 'message', { signal: AbortSignal.timeout(60_000) });
     await nas.api.expect(200, 'PUT', 'services/snmp/', { snmp_traps: true, snmp_options: 'trap2sink 10.0.2.2:16200' });
-    await eventually(20, async () => assert.match((await snmp('snmpget', ...version3('the second one'), 'nas', location)).stdout, /cold/));
+    await eventually(20, async () =>
+      assert.match((await snmp('snmpget', ...version3('the second one'), 'nas', location)).stdout, /cold/),
+    );
     await snmp('snmpget', '-v2c', '-c', 'wrong', 'nas', location);
     const [packet] = await trap;
     assert.ok(Buffer.isBuffer(packet) && packet.includes('our readers'));
@@ -220,8 +342,12 @@ test('who asks wrongly is told of, when the settings say so and to whom', async 
 test('the directives that are let through are those that the server knows', async () => {
   const source = await readFile(new URL('../../src/areas/services/snmp-directives.ts', import.meta.url), 'utf8');
   const known = (/new Set\(\s*`([^`]+)`/.exec(source)?.[1] ?? '').split(/\s+/);
-  const listed = await nas.machine.run('snmpd -H 2>&1 | sed -n "/In snmpd.conf/,/In snmp.conf/p" | sed "1d;\\$d" | awk \'{ print $1 }\' | sort -u');
-  const missing = listed.split('\n').filter((word) => word !== '' && !known.some((one) => one.toLowerCase() === word.toLowerCase()));
+  const listed = await nas.machine.run(
+    'snmpd -H 2>&1 | sed -n "/In snmpd.conf/,/In snmp.conf/p" | sed "1d;\\$d" | awk \'{ print $1 }\' | sort -u',
+  );
+  const missing = listed
+    .split('\n')
+    .filter((word) => word !== '' && !known.some((one) => one.toLowerCase() === word.toLowerCase()));
   assert.deepEqual(missing, []);
 });
 

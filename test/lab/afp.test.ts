@@ -13,7 +13,10 @@ const guest = undefined;
 
 before(async () => {
   nas = await startNas({ disks: 1 });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
   for (const { name, password } of [mary, john]) {
     await nas.api.expect(201, 'POST', 'account/users/', {
       bsdusr_username: name,
@@ -62,7 +65,11 @@ async function attributesOf(share: string): Promise<number> {
 
 /** Makes a share that everybody on the machine may write to. Answers its path. */
 async function make(name: string, settings: object = {}): Promise<string> {
-  const share = await nas.api.expect(201, 'POST', 'sharing/afp/', { afp_path: `/mnt/tank/${name}`, afp_name: name, ...settings });
+  const share = await nas.api.expect(201, 'POST', 'sharing/afp/', {
+    afp_path: `/mnt/tank/${name}`,
+    afp_name: name,
+    ...settings,
+  });
   await nas.machine.run(`chmod 777 '/mnt/tank/${name}'`);
   return `sharing/afp/${share['id']}/`;
 }
@@ -118,7 +125,10 @@ test('a file is written to a new share and read back, with the permissions that 
     assert.equal(await session.logout(), afpErrors.none);
   }
   assert.equal(await nas.machine.run('cat "/mnt/tank/My Media/ein Schlüssel"'), text.toString());
-  assert.equal(await nas.machine.run('cd "/mnt/tank/My Media" && stat -c "%U %a" "ein Schlüssel" "a folder"'), 'mary 640\nmary 2750\n');
+  assert.equal(
+    await nas.machine.run('cd "/mnt/tank/My Media" && stat -c "%U %a" "ein Schlüssel" "a folder"'),
+    'mary 640\nmary 2750\n',
+  );
   // What is an account's alone is not a guest's.
   using session = await loggedIn(guest);
   const { id } = await session.open('My Media');
@@ -182,7 +192,9 @@ test('a share may want a password of its own', async () => {
 
 test('a share for Time Machine is told from others', async () => {
   await make('backups', { afp_timemachine: true, afp_timemachine_quota: 500 });
-  await soon(async () => assert.equal((await attributesOf('backups')) & volumeAttributes.timeMachine, volumeAttributes.timeMachine));
+  await soon(async () =>
+    assert.equal((await attributesOf('backups')) & volumeAttributes.timeMachine, volumeAttributes.timeMachine),
+  );
   assert.equal((await attributesOf('lists')) & volumeAttributes.timeMachine, 0);
 });
 
@@ -208,6 +220,9 @@ test('every account finds its home, and nobody that of another', async () => {
 test('a share that is deleted is gone, and the service stops when it is switched off', async () => {
   await nas.api.delete('sharing/afp/');
   await soon(async () => assert.deepEqual(await shown(mary), []));
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/afp/', { srv_enable: false }))['srv_state'], 'STOPPED');
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/afp/', { srv_enable: false }))['srv_state'],
+    'STOPPED',
+  );
   await assert.rejects(client());
 });

@@ -17,7 +17,8 @@ after(async () => {
 });
 
 const environments = 'system/bootenv';
-const flags = async () => Object.fromEntries((await nas.api.list(`${environments}/`)).map(({ name, active }) => [name, active]));
+const flags = async () =>
+  Object.fromEntries((await nas.api.list(`${environments}/`)).map(({ name, active }) => [name, active]));
 const said = async (script: string) => (await nas.machine.run(script)).trim();
 const root = () => said('findmnt --noheadings --output SOURCE /');
 const mark = (word: string) => nas.machine.run(`echo ${word} >/root/mark`);
@@ -46,14 +47,21 @@ test('a machine that runs from ZFS has one environment, and its disk and pool ar
   const [pool, ...more] = await nas.api.list(`${environments}/status/`);
   assert.deepEqual([pool?.['name'], pool?.['status'], more], ['rpool', 'ONLINE', []]);
   assert.match(JSON.stringify(pool), /"label":"ubdp1"/);
-  for (const path of ['volume', 'volume_import', 'dataset', 'snapshot']) assert.deepEqual(await nas.api.list(`storage/${path}/`), []);
+  for (const path of ['volume', 'volume_import', 'dataset', 'snapshot'])
+    assert.deepEqual(await nas.api.list(`storage/${path}/`), []);
 });
 
 test('one is made from the running one, named anew, and its old name is free again', async () => {
   await mark('early');
   await nas.api.expect(201, 'POST', `${environments}/`, { name: 'spare' });
-  assert.equal((await nas.api.post(`${environments}/rename/spare/`, { name: 'next' })).text, 'Boot Environment has been renamed.');
-  assert.equal((await nas.api.expect(201, 'POST', `${environments}/`, { name: 'spare', source: 'next' }))['active'], '-');
+  assert.equal(
+    (await nas.api.post(`${environments}/rename/spare/`, { name: 'next' })).text,
+    'Boot Environment has been renamed.',
+  );
+  assert.equal(
+    (await nas.api.expect(201, 'POST', `${environments}/`, { name: 'spare', source: 'next' }))['active'],
+    '-',
+  );
   assert.deepEqual(await refusal('POST', '', { name: 'next', source: 'none' }), {
     name: ['A boot environment of this name exists already.'],
     source: ['There is no boot environment "none".'],
@@ -76,7 +84,10 @@ test('the machine starts from the one that was activated, with what was in it', 
   await activate(kept);
   assert.deepEqual(await flags(), { default: 'N', next: '-', spare: '-', [kept]: 'R' });
   assert.equal(await refusal('DELETE', 'default/'), 'The machine runs from default, so it stays.');
-  assert.equal(await refusal('DELETE', `${kept}/`), `The machine boots into ${kept}, so it stays; activate another one first.`);
+  assert.equal(
+    await refusal('DELETE', `${kept}/`),
+    `The machine boots into ${kept}, so it stays; activate another one first.`,
+  );
   await restart();
   assert.equal(await root(), `rpool/ROOT/${kept}`);
   assert.deepEqual(await flags(), { default: '-', next: '-', spare: '-', [kept]: 'NR' });
@@ -86,25 +97,37 @@ test('the machine starts from the one that was activated, with what was in it', 
 test('the running one is named anew under the running system, and is the one that it starts from', async () => {
   await nas.api.expect(202, 'POST', `${environments}/${kept}/rename/`, { name: 'old' });
   assert.deepEqual(await flags(), { default: '-', next: '-', spare: '-', old: 'NR' });
-  assert.deepEqual([await root(), await said('zpool get -Ho value bootfs rpool')], ['rpool/ROOT/old', 'rpool/ROOT/old']);
+  assert.deepEqual(
+    [await root(), await said('zpool get -Ho value bootfs rpool')],
+    ['rpool/ROOT/old', 'rpool/ROOT/old'],
+  );
   assert.equal(await said('systemctl is-system-running'), 'running');
 });
 
 test('the machine goes back; those it left go with all they held, and what was copied from them stays', async () => {
   await activate('default');
   await restart();
-  assert.deepEqual([await root(), await said('cat /root/mark'), await packageVersion(nas.machine)], ['rpool/ROOT/default', 'late', '1.1']);
+  assert.deepEqual(
+    [await root(), await said('cat /root/mark'), await packageVersion(nas.machine)],
+    ['rpool/ROOT/default', 'late', '1.1'],
+  );
   // One is a copy of the running one, and another a copy of it.
-  for (const name of ['next', 'old']) assert.equal((await nas.api.delete(`${environments}/${name}/`)).status, 204, await journal(nas.machine));
+  for (const name of ['next', 'old'])
+    assert.equal((await nas.api.delete(`${environments}/${name}/`)).status, 204, await journal(nas.machine));
   assert.deepEqual(await flags(), { default: 'NR', spare: '-' });
-  assert.match(await said('zfs list -H -t all -o name'), /^rpool\nrpool\/ROOT\nrpool\/ROOT\/default\nrpool\/ROOT\/default@\S+\nrpool\/ROOT\/spare$/);
+  assert.match(
+    await said('zfs list -H -t all -o name'),
+    /^rpool\nrpool\/ROOT\nrpool\/ROOT\/default\nrpool\/ROOT\/default@\S+\nrpool\/ROOT\/spare$/,
+  );
   assert.equal((await nas.api.delete(`${environments}/spare/`)).status, 204);
   assert.equal(await said('zfs list -H -t all -o name'), 'rpool\nrpool/ROOT\nrpool/ROOT/default');
   assert.equal(await refusal('DELETE', 'old/'), 'There is no boot environment "old".');
 });
 
 test('what lies below an environment belongs to it', async () => {
-  await nas.machine.run('zfs create -u -o canmount=noauto rpool/ROOT/default/var && zfs create -u -o canmount=noauto -o mountpoint=/elsewhere rpool/ROOT/default/opt');
+  await nas.machine.run(
+    'zfs create -u -o canmount=noauto rpool/ROOT/default/var && zfs create -u -o canmount=noauto -o mountpoint=/elsewhere rpool/ROOT/default/opt',
+  );
   await nas.api.expect(201, 'POST', `${environments}/`, { name: 'whole' });
   assert.equal(
     await said('zfs get -rHo name,value,source mountpoint rpool/ROOT/whole'),
@@ -112,7 +135,10 @@ test('what lies below an environment belongs to it', async () => {
   );
   assert.deepEqual(await flags(), { default: 'NR', whole: '-' });
   assert.equal((await nas.api.delete(`${environments}/whole/`)).status, 204);
-  assert.equal(await said('zfs list -H -t all -o name -r rpool/ROOT'), 'rpool/ROOT\nrpool/ROOT/default\nrpool/ROOT/default/opt\nrpool/ROOT/default/var');
+  assert.equal(
+    await said('zfs list -H -t all -o name -r rpool/ROOT'),
+    'rpool/ROOT\nrpool/ROOT/default\nrpool/ROOT/default/opt\nrpool/ROOT/default/var',
+  );
 });
 
 test('after all this nothing differs from the configuration', async () => {

@@ -95,12 +95,50 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'directory-'));
   far = await Machine.start({ name: 'far', disks: 0, memory: 768 });
   const pem = (name: string) => join(folder, name);
-  await run('openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', '-subj', '/CN=Test authority', '-keyout', pem('ca.key'), '-out', pem('ca.pem'));
-  const request = ['-subj', `/CN=${far.address}`, '-addext', `subjectAltName=IP:${far.address}`, '-addext', 'basicConstraints=CA:FALSE'];
+  await run(
+    'openssl',
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-days',
+    '30',
+    '-subj',
+    '/CN=Test authority',
+    '-keyout',
+    pem('ca.key'),
+    '-out',
+    pem('ca.pem'),
+  );
+  const request = [
+    '-subj',
+    `/CN=${far.address}`,
+    '-addext',
+    `subjectAltName=IP:${far.address}`,
+    '-addext',
+    'basicConstraints=CA:FALSE',
+  ];
   const signed = ['-CA', pem('ca.pem'), '-CAkey', pem('ca.key')];
-  await run('openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', ...request, ...signed, '-keyout', pem('server.key'), '-out', pem('server.pem'));
+  await run(
+    'openssl',
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-days',
+    '30',
+    ...request,
+    ...signed,
+    '-keyout',
+    pem('server.key'),
+    '-out',
+    pem('server.pem'),
+  );
   await far.run('mkdir -p /srv/ldap/db');
-  for (const name of ['ca.pem', 'server.pem', 'server.key']) await put(`/srv/ldap/${name}`, await readFile(pem(name), 'utf8'));
+  for (const name of ['ca.pem', 'server.pem', 'server.key'])
+    await put(`/srv/ldap/${name}`, await readFile(pem(name), 'utf8'));
   await put('/srv/ldap/slapd.conf', slapdConf);
   await put('/srv/ldap/entries', entries());
   await far.run(`
@@ -121,7 +159,11 @@ after(async () => {
 /** Imports an authority and answers its id. */
 async function imported(name: string, file: string): Promise<number> {
   const certificate = await readFile(join(folder, `${file}.pem`), 'utf8');
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/import/', { cert_name: name, cert_certificate: certificate, cert_serial: null });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/import/', {
+    cert_name: name,
+    cert_certificate: certificate,
+    cert_serial: null,
+  });
   const found = (await nas.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === name);
   return Number(found?.['id']);
 }
@@ -131,11 +173,22 @@ const put = (path: string, content: string) => far.run(`cat >${path} <<'END_OF_F
 const ssh = (user: string, password: string, command: string) =>
   runClient([
     'sshpass',
-    ...['-p', password, 'ssh', '-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null', '-o', 'LogLevel=ERROR'],
+    ...[
+      '-p',
+      password,
+      'ssh',
+      '-o',
+      'StrictHostKeyChecking=no',
+      '-o',
+      'UserKnownHostsFile=/dev/null',
+      '-o',
+      'LogLevel=ERROR',
+    ],
     ...['-o', 'PubkeyAuthentication=no', '-o', 'NumberOfPasswordPrompts=1', `${user}@${nas.machine.address}`, command],
   ]);
 
-const smb = (user: string, password: string, command: string) => runClient(['smbclient', `//${nas.machine.address}/papers`, '-U', `${user}%${password}`, '-c', command]);
+const smb = (user: string, password: string, command: string) =>
+  runClient(['smbclient', `//${nas.machine.address}/papers`, '-U', `${user}%${password}`, '-c', command]);
 
 const settings = () => ({
   ldap_enable: true,
@@ -155,16 +208,25 @@ async function refused(body: object, words: RegExp) {
   assert.equal(answer.status, 409, answer.text);
   assert.match(answer.text, words);
   assert.deepEqual(await nas.api.expect(200, 'GET', 'directoryservice/ldap/'), before);
-  assert.equal((await nas.machine.tryRun('systemctl is-active nslcd')).output.trim(), before['ldap_enable'] === true ? 'active' : 'inactive');
+  assert.equal(
+    (await nas.machine.tryRun('systemctl is-active nslcd')).output.trim(),
+    before['ldap_enable'] === true ? 'active' : 'inactive',
+  );
 }
 
 test('what keeps the directory from being used is told in words, and nothing is kept', async () => {
-  await refused({ ...settings(), ldap_bindpw: 'wrong' }, /refuses the account cn=reader,dc=example,dc=com or its password/);
+  await refused(
+    { ...settings(), ldap_bindpw: 'wrong' },
+    /refuses the account cn=reader,dc=example,dc=com or its password/,
+  );
   await refused({ ...settings(), ldap_hostname: `${far.address}:3999` }, /cannot be reached/);
   await refused({ ...settings(), ldap_basedn: 'dc=other,dc=com' }, /has no dc=other,dc=com/);
   // An address that nobody has: it takes as long as the settings say, and not longer.
   const begun = Date.now();
-  await refused({ ...settings(), ldap_hostname: '10.0.2.99', ldap_timeout: 2, ldap_dns_timeout: 1 }, /cannot be reached|did not answer/);
+  await refused(
+    { ...settings(), ldap_hostname: '10.0.2.99', ldap_timeout: 2, ldap_dns_timeout: 1 },
+    /cannot be reached|did not answer/,
+  );
   assert.ok(Date.now() - begun < 30_000);
 });
 
@@ -182,7 +244,12 @@ test('accounts of the directory are accounts of the machine, and go again', asyn
 
 for (const ssl of ['on', 'start_tls']) {
   test(`with ldap_ssl ${ssl} the server must prove who it is`, async () => {
-    await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ...settings(), ldap_anonbind: true, ldap_ssl: ssl, ldap_certificate: authority });
+    await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', {
+      ...settings(),
+      ldap_anonbind: true,
+      ldap_ssl: ssl,
+      ldap_certificate: authority,
+    });
     assert.match(await nas.machine.run('getent passwd lena'), /^lena:/);
     assert.equal((await ssh('lena', 'lenas secret', 'id -un')).stdout, 'lena\n');
     await run(
@@ -202,14 +269,25 @@ for (const ssl of ['on', 'start_tls']) {
       join(folder, 'stranger.pem'),
     );
     await refused({ ldap_certificate: await imported(`stranger-${ssl}`, 'stranger') }, /does not prove who it is/);
-    await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ldap_enable: false, ldap_anonbind: false, ldap_ssl: 'off' });
+    await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', {
+      ldap_enable: false,
+      ldap_anonbind: false,
+      ldap_ssl: 'off',
+    });
   });
 }
 
 test('accounts of a directory with the Samba schema log in to shares', async () => {
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }],
+  });
   await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/papers', cifs_name: 'papers' });
-  await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/posters', cifs_name: 'posters', cifs_guestok: true });
+  await nas.api.expect(201, 'POST', 'sharing/cifs/', {
+    cifs_path: '/mnt/tank/posters',
+    cifs_name: 'posters',
+    cifs_guestok: true,
+  });
   await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
   await nas.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'mary',
@@ -225,9 +303,17 @@ test('accounts of a directory with the Samba schema log in to shares', async () 
     { ...settings(), ldap_has_samba_schema: true, ldap_binddn: 'cn=clerk,dc=example,dc=com', ldap_bindpw: 'may count' },
     /shows cn=clerk,dc=example,dc=com no passwords for Samba/,
   );
-  await refused({ ...settings(), ldap_has_samba_schema: true, ldap_netbiosname_a: 'other' }, /no entry sambaDomainName=OTHER/);
+  await refused(
+    { ...settings(), ldap_has_samba_schema: true, ldap_netbiosname_a: 'other' },
+    /no entry sambaDomainName=OTHER/,
+  );
   for (const ssl of ['off', 'start_tls', 'on']) {
-    await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ...settings(), ldap_has_samba_schema: true, ldap_ssl: ssl, ldap_certificate: ssl === 'off' ? null : authority });
+    await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', {
+      ...settings(),
+      ldap_has_samba_schema: true,
+      ldap_ssl: ssl,
+      ldap_certificate: ssl === 'off' ? null : authority,
+    });
     const outcome = await smb('lena', 'lenas secret', `put /etc/hostname letter-${ssl}; ls`);
     assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
     assert.equal(await nas.machine.run(`stat -c '%U %G' /mnt/tank/papers/letter-${ssl}`), 'lena painters\n');
@@ -236,9 +322,16 @@ test('accounts of a directory with the Samba schema log in to shares', async () 
   // Samba has one store of passwords: the machine's own accounts are not in this one, and everything else of theirs is as it was.
   assert.match((await smb('mary', 'marys secret', 'ls')).stdout, /NT_STATUS_ACCESS_DENIED/);
   assert.equal((await ssh('mary', 'marys secret', 'id -un')).stdout, 'mary\n');
-  assert.equal((await runClient(['smbclient', `//${nas.machine.address}/posters`, '-N', '-c', 'ls'])).status, 0, 'guests are nobody of either');
+  assert.equal(
+    (await runClient(['smbclient', `//${nas.machine.address}/posters`, '-N', '-c', 'ls'])).status,
+    0,
+    'guests are nobody of either',
+  );
   // The word for the directory is there with its service, and goes with the setting.
-  const kept = () => nas.machine.run(`python3 -c 'import tdb; print(sum(b"LDAP_BIND_PW" in key for key in tdb.open("/var/lib/samba/private/secrets.tdb").keys()))'`);
+  const kept = () =>
+    nas.machine.run(
+      `python3 -c 'import tdb; print(sum(b"LDAP_BIND_PW" in key for key in tdb.open("/var/lib/samba/private/secrets.tdb").keys()))'`,
+    );
   assert.equal(await kept(), '1\n');
   await nas.machine.run('systemctl stop holdfast-samba-directory');
   assert.equal(await kept(), '0\n');
@@ -251,8 +344,14 @@ test('accounts of a directory with the Samba schema log in to shares', async () 
 });
 
 test('the password is neither in the log nor in the jobs', async () => {
-  assert.doesNotMatch(await nas.machine.run('journalctl -q --no-pager -o cat; ps -eo args; cat /var/log/samba/log.*'), /may read/);
-  assert.doesNotMatch(JSON.stringify(await nas.api.list('/api/holdfast/v1/jobs?subject=directoryservice/ldap')), /may read/);
+  assert.doesNotMatch(
+    await nas.machine.run('journalctl -q --no-pager -o cat; ps -eo args; cat /var/log/samba/log.*'),
+    /may read/,
+  );
+  assert.doesNotMatch(
+    JSON.stringify(await nas.api.list('/api/holdfast/v1/jobs?subject=directoryservice/ldap')),
+    /may read/,
+  );
 });
 
 test('accounts of a NIS domain are accounts of the machine', async () => {

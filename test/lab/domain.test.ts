@@ -25,9 +25,23 @@ after(async () => {
   if (here !== undefined) await rm(here, { recursive: true });
 });
 
-const domain = { dc_realm: 'corp.example.com', dc_domain: 'CORP', dc_dns_forwarder: '10.0.2.2', dc_forest_level: '2012_R2' };
+const domain = {
+  dc_realm: 'corp.example.com',
+  dc_domain: 'CORP',
+  dc_dns_forwarder: '10.0.2.2',
+  dc_forest_level: '2012_R2',
+};
 const ticket = (password: string) =>
-  runClient(['env', `KRB5_CONFIG=${here}/krb5.conf`, `KRB5CCNAME=FILE:${here}/cache`, 'kinit', 'Administrator@CORP.EXAMPLE.COM'], { input: `${password}\n` });
+  runClient(
+    [
+      'env',
+      `KRB5_CONFIG=${here}/krb5.conf`,
+      `KRB5CCNAME=FILE:${here}/cache`,
+      'kinit',
+      'Administrator@CORP.EXAMPLE.COM',
+    ],
+    { input: `${password}\n` },
+  );
 
 test('a password that Samba does not take is answered with its words, and the service stays off', async () => {
   await nas.api.expect(200, 'PUT', 'services/domaincontroller/', { ...domain, dc_passwd: 'short' });
@@ -39,23 +53,41 @@ test('a password that Samba does not take is answered with its words, and the se
 
 test('the domain is made when the service is switched on, and its administrator gets a ticket', async () => {
   await nas.api.expect(200, 'PUT', 'services/domaincontroller/', { dc_passwd: 'Secret 12345' });
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/domaincontroller/', { srv_enable: true }))['srv_state'], 'RUNNING');
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/domaincontroller/', { srv_enable: true }))['srv_state'],
+    'RUNNING',
+  );
   await eventually(60, async () => {
     const outcome = await ticket('Secret 12345');
     assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
   });
   assert.notEqual((await ticket('wrong')).status, 0);
-  assert.match(await nas.machine.run('samba-tool domain level show --configfile=/etc/samba/holdfast-dc.conf'), /Forest function level: \(Windows\) 2012 R2/);
+  assert.match(
+    await nas.machine.run('samba-tool domain level show --configfile=/etc/samba/holdfast-dc.conf'),
+    /Forest function level: \(Windows\) 2012 R2/,
+  );
 });
 
 test('its shares are served, and its names', async () => {
   await eventually(60, async () => {
-    const outcome = await runClient(['smbclient', `//${nas.machine.address}/sysvol`, '-U', 'CORP\\Administrator%Secret 12345', '-c', 'ls']);
+    const outcome = await runClient([
+      'smbclient',
+      `//${nas.machine.address}/sysvol`,
+      '-U',
+      'CORP\\Administrator%Secret 12345',
+      '-c',
+      'ls',
+    ]);
     assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
     assert.match(outcome.stdout, /corp\.example\.com/);
   });
   await eventually(60, async () =>
-    assert.match(await nas.machine.run('samba-tool dns query localhost corp.example.com @ A -U Administrator --password="Secret 12345" 2>&1'), /A: 10\.0\.2\.15/),
+    assert.match(
+      await nas.machine.run(
+        'samba-tool dns query localhost corp.example.com @ A -U Administrator --password="Secret 12345" 2>&1',
+      ),
+      /A: 10\.0\.2\.15/,
+    ),
   );
 });
 

@@ -21,7 +21,16 @@ test('a test runs in a checkout below /tmp, whose machine lies below /tmp as wel
   // The Node that bin/node-path installed lies in the checkout.
   const path = (process.env['PATH'] ?? '').replaceAll(project, `${checkout}/`);
   const outcome = await runClient(
-    ['env', `LAB=${lab}`, `PATH=${path}`, `${checkout}/lab/enclosed`, 'node', '--test-reporter=tap', '--test-name-pattern=kernel ZFS', `${checkout}/test/lab/machine.test.ts`],
+    [
+      'env',
+      `LAB=${lab}`,
+      `PATH=${path}`,
+      `${checkout}/lab/enclosed`,
+      'node',
+      '--test-reporter=tap',
+      '--test-name-pattern=kernel ZFS',
+      `${checkout}/test/lab/machine.test.ts`,
+    ],
     { seconds: 300 },
   );
   assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);

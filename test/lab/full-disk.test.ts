@@ -11,9 +11,17 @@ let post: Post;
 before(async () => {
   nas = await startNas({ disks: 1, memory: 1024 });
   post = await mailServer({ secure: true, address: addressOn(0, 2) });
-  await nas.api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: 'ssl', em_outgoingserver: addressOn(0, 2) }));
+  await nas.api.expect(
+    200,
+    'PUT',
+    'system/email/',
+    mail(post.port, { em_security: 'ssl', em_outgoingserver: addressOn(0, 2) }),
+  );
   await nas.api.expect(200, 'PUT', 'account/users/1/', { bsdusr_email: 'owner@example.com' });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
   // It comes due every minute.
   await nas.api.expect(201, 'POST', 'tasks/rsync/', {
     rsync_path: '/mnt/tank',
@@ -32,7 +40,8 @@ after(async () => {
 });
 
 const alerts = async () => (await nas.api.list('system/alert/')).map(({ message }) => String(message));
-const jobs = async () => (await nas.api.list('/api/holdfast/v1/jobs?subject=tasks/rsync/1')).map(({ id }) => Number(id));
+const jobs = async () =>
+  (await nas.api.list('/api/holdfast/v1/jobs?subject=tasks/rsync/1')).map(({ id }) => Number(id));
 const full = /The file system of \/var\/lib\/holdfast is full/;
 
 /** Long lines of a letter are wrapped, as quoted-printable or at a blank. */
@@ -40,10 +49,14 @@ const plain = (letter: string) => letter.replaceAll('=\r\n', '').replaceAll(/\s+
 
 /** Whatever of the file system is left, in blocks that root alone may use as well. */
 const fill = () =>
-  nas.machine.run('for size in 1G 100M 10M 1M 100K 4K; do while fallocate -l $size /var/filler.$(date +%s%N) 2>/dev/null; do :; done; done; df --output=avail / | tail -1');
+  nas.machine.run(
+    'for size in 1G 100M 10M 1M 100K 4K; do while fallocate -l $size /var/filler.$(date +%s%N) 2>/dev/null; do :; done; done; df --output=avail / | tail -1',
+  );
 
 test('an alert comes before the root file system is full', async () => {
-  await nas.machine.run('free=$(df --output=avail -B1 / | tail -1); total=$(df --output=size -B1 / | tail -1); fallocate -l $((free - total * 7 / 100)) /var/filler.first');
+  await nas.machine.run(
+    'free=$(df --output=avail -B1 / | tail -1); total=$(df --output=size -B1 / | tail -1); fallocate -l $((free - total * 7 / 100)) /var/filler.first',
+  );
   await eventually(30, async () =>
     assert.ok(
       (await alerts()).some((message) => message.includes('is almost full')),
@@ -90,7 +103,9 @@ test('the daemon starts on the full file system, and reads', async () => {
 test('when there is room again a change works without a restart', async () => {
   const started = await nas.machine.run('systemctl show holdfast -P ExecMainStartTimestamp');
   await nas.machine.run('rm -f /var/filler.*');
-  await eventually(60, async () => assert.equal((await nas.api.get('/readyz')).status, 200, await journal(nas.machine)));
+  await eventually(60, async () =>
+    assert.equal((await nas.api.get('/readyz')).status, 200, await journal(nas.machine)),
+  );
   await nas.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
   assert.ok(!(await alerts()).some((message) => full.test(message)));
   assert.equal(await nas.machine.run('systemctl show holdfast -P ExecMainStartTimestamp'), started);

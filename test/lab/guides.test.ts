@@ -11,9 +11,18 @@ let nas: Nas;
 let other: Nas;
 
 before(async () => {
-  [nas, other] = await Promise.all([startNas({ name: 'nas', disks: 2, diskSize: '30G', memory: 1536 }), startNas({ name: 'other', disks: 1, diskSize: '30G', memory: 1024 })]);
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }] });
-  await other.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'backup', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  [nas, other] = await Promise.all([
+    startNas({ name: 'nas', disks: 2, diskSize: '30G', memory: 1536 }),
+    startNas({ name: 'other', disks: 1, diskSize: '30G', memory: 1024 }),
+  ]);
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }],
+  });
+  await other.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'backup',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
 });
 
 after(async () => {
@@ -27,16 +36,23 @@ async function read(guide: string, values: Readonly<Record<string, string>> = {}
   await follow(blocksOf(page), {
     shell,
     values: { SERVER: nas.machine.address, NAS: nas.api.url, PASSWORD: rootPassword, ...values },
-    hypervisor: (script) => other.machine.tryRun(`bash -euo pipefail /dev/fd/3 3<<'END_OF_BLOCK' 2>&1\n${script}\nEND_OF_BLOCK`),
+    hypervisor: (script) =>
+      other.machine.tryRun(`bash -euo pipefail /dev/fd/3 3<<'END_OF_BLOCK' 2>&1\n${script}\nEND_OF_BLOCK`),
   });
 }
 
 test('a folder is shared for a team', () => read('share-for-a-team'));
 
 test('a hypervisor has an iSCSI disk', async () => {
-  const name = /^InitiatorName=(\S+)$/m.exec(await other.machine.run('cat /etc/iscsi/initiatorname.iscsi'))?.[1] ?? assert.fail('the hypervisor has no name');
+  const name =
+    /^InitiatorName=(\S+)$/m.exec(await other.machine.run('cat /etc/iscsi/initiatorname.iscsi'))?.[1] ??
+    assert.fail('the hypervisor has no name');
   await read('iscsi-disk-for-a-hypervisor', { INITIATOR: name, SECRET: 'keepersOfKeys2' });
 });
 
 test('nightly snapshots are replicated to a second machine', () =>
-  read('nightly-replicated-snapshots', { SECOND: other.machine.address, SECOND_NAS: other.api.url, SECOND_PASSWORD: rootPassword }));
+  read('nightly-replicated-snapshots', {
+    SECOND: other.machine.address,
+    SECOND_NAS: other.api.url,
+    SECOND_PASSWORD: rootPassword,
+  }));

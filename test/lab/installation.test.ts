@@ -40,8 +40,11 @@ class ConnectedClient {
   #said = '';
 
   constructor(address: string) {
-    this.#process = spawn('stdbuf', ['-oL', 'smbclient', `//${address}/projects`, '-U', 'anna%her secret'], { env: { ...process.env, LC_ALL: 'C.UTF-8' } });
-    for (const stream of [this.#process.stdout, this.#process.stderr]) stream.on('data', (part: Buffer) => (this.#said += part.toString('utf8')));
+    this.#process = spawn('stdbuf', ['-oL', 'smbclient', `//${address}/projects`, '-U', 'anna%her secret'], {
+      env: { ...process.env, LC_ALL: 'C.UTF-8' },
+    });
+    for (const stream of [this.#process.stdout, this.#process.stderr])
+      stream.on('data', (part: Buffer) => (this.#said += part.toString('utf8')));
   }
 
   /** Writes a file and reads it back, over the connection that it has. */
@@ -63,8 +66,10 @@ class ConnectedClient {
   }
 }
 
-const smb = (machine: Machine, command: string) => runClient(['smbclient', `//${machine.address}/projects`, '-U', 'anna%her secret', '-c', command]);
-const nfs = (machine: Machine, path: string) => runClient(['nfs-cat', `nfs://${machine.address}${path}?version=3&uid=0&gid=0`]);
+const smb = (machine: Machine, command: string) =>
+  runClient(['smbclient', `//${machine.address}/projects`, '-U', 'anna%her secret', '-c', command]);
+const nfs = (machine: Machine, path: string) =>
+  runClient(['nfs-cat', `nfs://${machine.address}${path}?version=3&uid=0&gid=0`]);
 
 async function isServed(machine: Machine): Promise<void> {
   const ls = await smb(machine, 'ls');
@@ -80,7 +85,9 @@ before(async () => {
     disks: 2,
     installation: 'whole',
     async before(machine) {
-      await machine.run(`SMB_CONF='${smbConf}'\n${handMade}\necho from the machine >/srv/projects/hello; chmod 644 /srv/projects/hello`);
+      await machine.run(
+        `SMB_CONF='${smbConf}'\n${handMade}\necho from the machine >/srv/projects/hello; chmod 644 /srv/projects/hello`,
+      );
       await eventually(60, () => isServed(machine));
       client = new ConnectedClient(machine.address);
       await client.writesAndReads('before');
@@ -113,10 +120,15 @@ test('the log and the interface list what was found', async () => {
     ['console', '/etc/motd'],
   ] as const) {
     assert.ok(
-      subsystems.filter(isObject).some((one) => one['subsystem'] === subsystem && Array.isArray(one['files']) && one['files'].includes(path)),
+      subsystems
+        .filter(isObject)
+        .some((one) => one['subsystem'] === subsystem && Array.isArray(one['files']) && one['files'].includes(path)),
       `${subsystem}: ${found}`,
     );
-    assert.match(await nas.machine.run(`journalctl -u holdfast -o cat --no-pager | grep 'found on this machine'`), new RegExp(`"subsystem":"${subsystem}"`));
+    assert.match(
+      await nas.machine.run(`journalctl -u holdfast -o cat --no-pager | grep 'found on this machine'`),
+      new RegExp(`"subsystem":"${subsystem}"`),
+    );
   }
   assert.equal(subsystems.length, 6, found);
   assert.match(found, /"mountpoint":"\/srv\/projects","name":"old"/);
@@ -128,7 +140,12 @@ test('a change of what is unmanaged, or a user of the same name, is refused in w
   const share = await nas.api.send('PUT', 'services/cifs/', { cifs_srv_workgroup: 'OTHER' });
   assert.equal(share.status, 409);
   assert.match(share.text, /found\/samba\/take/);
-  const user = await nas.api.send('POST', 'account/users/', { bsdusr_username: 'anna', bsdusr_full_name: 'Anna', bsdusr_password: 'x', bsdusr_creategroup: true });
+  const user = await nas.api.send('POST', 'account/users/', {
+    bsdusr_username: 'anna',
+    bsdusr_full_name: 'Anna',
+    bsdusr_password: 'x',
+    bsdusr_creategroup: true,
+  });
   assert.match(user.text, /number 1000 .* userdel/);
   await client.writesAndReads('refused');
 });
@@ -145,21 +162,44 @@ test('taken over, Samba has the file of the configuration, and the original is k
   assert.match(await nas.machine.run('cat /etc/samba/smb.conf'), /workgroup = WORKGROUP/);
   const kept = (await nas.machine.run('find /var/backups/holdfast -name smb.conf')).trim();
   assert.equal(await nas.machine.run(`cat ${kept}`), smbConf);
-  assert.equal((await nas.machine.run(`stat -c '%a %U:%G' ${kept}; stat -c '%a %U:%G' /var/backups/holdfast`)).trim(), '640 root:adm\n700 root:root');
-  assert.match(await nas.machine.run(`journalctl -u holdfast -o cat --no-pager | grep 'kept the original'`), /"path":"\/etc\/samba\/smb.conf"/);
+  assert.equal(
+    (await nas.machine.run(`stat -c '%a %U:%G' ${kept}; stat -c '%a %U:%G' /var/backups/holdfast`)).trim(),
+    '640 root:adm\n700 root:root',
+  );
+  assert.match(
+    await nas.machine.run(`journalctl -u holdfast -o cat --no-pager | grep 'kept the original'`),
+    /"path":"\/etc\/samba\/smb.conf"/,
+  );
   assert.notEqual((await smb(nas.machine, 'ls')).status, 0);
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'safe', encryption: true, layout: [{ vdevtype: 'stripe', disks: ['ubdd'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'safe',
+    encryption: true,
+    layout: [{ vdevtype: 'stripe', disks: ['ubdd'] }],
+  });
   await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/safe', cifs_name: 'safe', cifs_guestok: true });
-  await eventually(20, async () => assert.equal((await runClient(['smbclient', `//${nas.machine.address}/safe`, '-N', '-c', 'ls'])).status, 0));
+  await eventually(20, async () =>
+    assert.equal((await runClient(['smbclient', `//${nas.machine.address}/safe`, '-N', '-c', 'ls'])).status, 0),
+  );
 });
 
 test('the package removed, the share is served again as before, and nothing of Holdfast is left in /etc', async () => {
-  await nas.machine.run('dpkg --remove holdfast >/tmp/remove.log 2>&1 || { cat /tmp/remove.log; exit 1; }', { seconds: 200 });
+  await nas.machine.run('dpkg --remove holdfast >/tmp/remove.log 2>&1 || { cat /tmp/remove.log; exit 1; }', {
+    seconds: 200,
+  });
   await eventually(60, () => isServed(nas.machine));
   const withoutTimes = (text: string) => text.replaceAll(/^(\w+ \w+ \w+) \d+$/gm, '$1');
-  assert.equal(withoutTimes(await nas.machine.run(picture)), withoutTimes(earlier), await nas.machine.run('cat /tmp/remove.log'));
+  assert.equal(
+    withoutTimes(await nas.machine.run(picture)),
+    withoutTimes(earlier),
+    await nas.machine.run('cat /tmp/remove.log'),
+  );
   assert.equal((await nas.machine.run(`find /etc -name '*holdfast*' -not -path '/etc/holdfast*'`)).trim(), '');
-  assert.equal((await nas.machine.run('systemctl list-units --all --plain --no-legend "holdfast*" | grep -v not-found || true')).trim(), '');
+  assert.equal(
+    (
+      await nas.machine.run('systemctl list-units --all --plain --no-legend "holdfast*" | grep -v not-found || true')
+    ).trim(),
+    '',
+  );
 });
 
 test('a purge keeps the key of an encrypted pool, and it opens the pool for a new installation', async () => {
@@ -167,7 +207,9 @@ test('a purge keeps the key of an encrypted pool, and it opens the pool for a ne
   const kept = /is kept, with the configuration, in (\S+)\./.exec(said)?.[1] ?? '';
   assert.equal((await nas.machine.run(`stat -c '%a' ${kept}; ls ${kept}`)).trim(), '700\nholdfast.sqlite\nsecret.key');
   assert.equal((await nas.machine.run('test -e /var/lib/holdfast && echo there || echo gone')).trim(), 'gone');
-  await nas.machine.run(`zfs unmount safe; zfs unload-key safe; install -d -m 700 /var/lib/holdfast; cp -p ${kept}/* /var/lib/holdfast/`);
+  await nas.machine.run(
+    `zfs unmount safe; zfs unload-key safe; install -d -m 700 /var/lib/holdfast; cp -p ${kept}/* /var/lib/holdfast/`,
+  );
   await installPackage(nas.machine);
   assert.equal((await nas.machine.run('zfs get -H -o value keystatus safe')).trim(), 'available');
 });

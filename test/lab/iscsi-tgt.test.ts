@@ -13,7 +13,10 @@ const MiB = 1024 ** 2;
 
 before(async () => {
   nas = await startNas({ disks: 1, memory: 2048, settings: ['HOLDFAST_ISCSI=tgt'] });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
   await nas.api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'v', volsize: '64M' });
 });
 
@@ -36,7 +39,11 @@ test('tgt offers what the records say, once the service is on, and the kernel no
   await id('portal', { iscsi_target_portal_ips: ['0.0.0.0:3260'] });
   const target = await id('target', { iscsi_target_name: 't' });
   await id('targetgroup', { iscsi_target: target, iscsi_target_portalgroup: 1 });
-  const zvol = await id('extent', { iscsi_target_extent_name: 'tank/v', iscsi_target_extent_type: 'Disk', iscsi_target_extent_disk: 'zvol/tank/v' });
+  const zvol = await id('extent', {
+    iscsi_target_extent_name: 'tank/v',
+    iscsi_target_extent_type: 'Disk',
+    iscsi_target_extent_disk: 'zvol/tank/v',
+  });
   const file = await id('extent', {
     iscsi_target_extent_name: 'f',
     iscsi_target_extent_type: 'File',
@@ -52,10 +59,16 @@ test('tgt offers what the records say, once the service is on, and the kernel no
     'LUN 0 is tgt’s own',
   );
   assert.deepEqual(await discovered(), []);
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true }))['srv_state'], 'RUNNING');
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true }))['srv_state'],
+    'RUNNING',
+  );
   assert.deepEqual(await discovered(), [`${base}:t`]);
   assert.deepEqual([await capacity('t', 1), await capacity('t', 2)], [64 * MiB, 50 * MiB]);
-  assert.equal((await nas.machine.run('ls -d /sys/kernel/config/target/iscsi 2>/dev/null || echo none')).trim(), 'none');
+  assert.equal(
+    (await nas.machine.run('ls -d /sys/kernel/config/target/iscsi 2>/dev/null || echo none')).trim(),
+    'none',
+  );
 });
 
 test('an extent has the names and the manner that its record tells', async () => {
@@ -83,7 +96,9 @@ test('what is written from outside is in the zvol, and what is read-only is not 
 
 test('a LUN that is added, a target that is added, a zvol and a file that grow disturb no session', async () => {
   await using session = busy('t', 1);
-  await eventually(10, async () => assert.match(await nas.machine.run('tgtadm --lld iscsi --mode conn --op show --tid 1'), /Initiator: iqn/));
+  await eventually(10, async () =>
+    assert.match(await nas.machine.run('tgtadm --lld iscsi --mode conn --op show --tid 1'), /Initiator: iqn/),
+  );
   await nas.api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'w', volsize: '16M' });
   const extent = await id('extent', { iscsi_target_extent_name: 'w', iscsi_target_extent_disk: 'zvol/tank/w' });
   await id('targettoextent', { iscsi_target: 1, iscsi_extent: extent });
@@ -105,7 +120,9 @@ test('a LUN that is added, a target that is added, a zvol and a file that grow d
 test('what is taken from under a session by force is gone, and its zvol is free', async () => {
   assert.match((await nas.api.delete('storage/volume/tank/zvols/w/')).text, /dataset is busy/);
   await using session = busy('t', 3);
-  await eventually(10, async () => assert.match(await nas.machine.run('tgtadm --lld iscsi --mode conn --op show --tid 1'), /Initiator: iqn/));
+  await eventually(10, async () =>
+    assert.match(await nas.machine.run('tgtadm --lld iscsi --mode conn --op show --tid 1'), /Initiator: iqn/),
+  );
   const [extent] = (await nas.api.list(at('extent'))).filter((one) => one['iscsi_target_extent_name'] === 'w');
   assert.equal((await nas.api.send('DELETE', `${at('extent')}${extent?.['id']}/`, { force: true })).status, 204);
   assert.equal((await nas.api.delete('storage/volume/tank/zvols/w/')).status, 204);
@@ -126,7 +143,10 @@ test('initiators that are not named, or come from elsewhere, see nothing', async
   const both = await nas.api.put(`${at('authorizedinitiator')}1/`, { iscsi_target_initiator_auth_network: network });
   assert.equal(both.status, 400);
   assert.match(both.text, /names or networks/);
-  await put('authorizedinitiator/1', { iscsi_target_initiator_initiators: 'ALL', iscsi_target_initiator_auth_network: '10.99.0.0/16 192.0.2.1' });
+  await put('authorizedinitiator/1', {
+    iscsi_target_initiator_initiators: 'ALL',
+    iscsi_target_initiator_auth_network: '10.99.0.0/16 192.0.2.1',
+  });
   assert.deepEqual(await discovered(named), [`${base}:other`]);
   assert.equal(typeof (await capacity('t', 1, named)), 'string');
   await put('authorizedinitiator/1', { iscsi_target_initiator_auth_network: `10.99.0.0/16 ${network}` });
@@ -135,11 +155,20 @@ test('initiators that are not named, or come from elsewhere, see nothing', async
 
 test('CHAP with several users, and mutual CHAP, right and wrong', async () => {
   const joe = { iscsi_target_auth_tag: 5, iscsi_target_auth_user: 'joe', iscsi_target_auth_secret: 'secretsecret12' };
-  await id('authcredential', { ...joe, iscsi_target_auth_peeruser: 'peer', iscsi_target_auth_peersecret: 'othersecret12' });
+  await id('authcredential', {
+    ...joe,
+    iscsi_target_auth_peeruser: 'peer',
+    iscsi_target_auth_peersecret: 'othersecret12',
+  });
   await put('targetgroup/2', { iscsi_target_authtype: 'CHAP', iscsi_target_authgroup: 5 });
   await id('targettoextent', { iscsi_target: 2, iscsi_extent: 2 });
-  const jane = await id('authcredential', { iscsi_target_auth_tag: 5, iscsi_target_auth_user: 'jane', iscsi_target_auth_secret: 'secretsecret34' });
-  for (const login of ['joe%secretsecret12', 'jane%secretsecret34']) assert.equal(await capacity('other', 1, { login }), 60 * MiB, login);
+  const jane = await id('authcredential', {
+    iscsi_target_auth_tag: 5,
+    iscsi_target_auth_user: 'jane',
+    iscsi_target_auth_secret: 'secretsecret34',
+  });
+  for (const login of ['joe%secretsecret12', 'jane%secretsecret34'])
+    assert.equal(await capacity('other', 1, { login }), 60 * MiB, login);
   for (const login of [undefined, 'joe%wrongsecret12', 'joe%secretsecret34', 'ann%secretsecret12'])
     assert.equal(typeof (await capacity('other', 1, login === undefined ? {} : { login })), 'string', String(login));
   await put(`authcredential/${jane}`, { iscsi_target_auth_secret: 'secretsecret56' });
@@ -149,11 +178,18 @@ test('CHAP with several users, and mutual CHAP, right and wrong', async () => {
   await put('targetgroup/2', { iscsi_target_authtype: 'CHAP Mutual' });
   const login = 'joe%secretsecret12';
   assert.equal(await capacity('other', 1, { login, peer: 'target_user=peer&target_password=othersecret12' }), 60 * MiB);
-  assert.match(String(await capacity('other', 1, { login, peer: 'target_user=peer&target_password=wrongsecret12' })), /Invalid CHAP_R response from the target/);
+  assert.match(
+    String(await capacity('other', 1, { login, peer: 'target_user=peer&target_password=wrongsecret12' })),
+    /Invalid CHAP_R response from the target/,
+  );
 });
 
 test('discovery with CHAP', async () => {
-  await put('portal/1', { iscsi_target_portal_ips: ['0.0.0.0:3260'], iscsi_target_portal_discoveryauthmethod: 'CHAP', iscsi_target_portal_discoveryauthgroup: 5 });
+  await put('portal/1', {
+    iscsi_target_portal_ips: ['0.0.0.0:3260'],
+    iscsi_target_portal_discoveryauthmethod: 'CHAP',
+    iscsi_target_portal_discoveryauthgroup: 5,
+  });
   assert.deepEqual(await discovered(), []);
   assert.deepEqual(await discovered({ login: 'joe%wrongsecret12' }), []);
   assert.deepEqual(await discovered({ login: 'joe%secretsecret12' }), [`${base}:other`, `${base}:t`]);
@@ -163,10 +199,18 @@ test('discovery with CHAP', async () => {
 
 test('what tgt cannot do is refused in words, and changes nothing', async () => {
   const before = await nas.machine.run('tgtadm --lld iscsi --mode target --op show');
-  await refused('targettoextent', { iscsi_target: 2, iscsi_extent: 1, iscsi_lunid: 0 }, /keeps LUN 0 of every target for itself/);
+  await refused(
+    'targettoextent',
+    { iscsi_target: 2, iscsi_extent: 1, iscsi_lunid: 0 },
+    /keeps LUN 0 of every target for itself/,
+  );
   await id('portal', { iscsi_target_portal_ips: [`${nas.machine.address}:3261`] });
   await refused('targetgroup', { iscsi_target: 1, iscsi_target_portalgroup: 2 }, /every target at all addresses/);
-  await refused('authcredential', { iscsi_target_auth_tag: 5, iscsi_target_auth_user: 'joe', iscsi_target_auth_secret: 'anothersecret' }, /one secret for each user/);
+  await refused(
+    'authcredential',
+    { iscsi_target_auth_tag: 5, iscsi_target_auth_user: 'joe', iscsi_target_auth_secret: 'anothersecret' },
+    /one secret for each user/,
+  );
   assert.equal(await nas.machine.run('tgtadm --lld iscsi --mode target --op show'), before);
 });
 
@@ -174,22 +218,35 @@ test('a portal of several addresses, and a name server that is told', async () =
   await put('portal/2', { iscsi_target_portal_ips: ['[::1]:3262'] });
   await put('portal/1', { iscsi_target_portal_ips: ['0.0.0.0:3260', `${nas.machine.address}:3261`] });
   assert.equal(await capacity('t', 1, { port: 3261 }), 96 * MiB);
-  assert.deepEqual((await nas.machine.run('ss -ltnH | grep -o ":326[0-9] " | sort')).split('\n').filter(Boolean), [':3260 ', ':3261 ']);
-  await nas.machine.run("systemd-run --quiet --unit=isns --collect systemd-socket-activate --inetd -a -l 127.0.0.1:3205 sh -c 'cat >>/run/isns'");
+  assert.deepEqual((await nas.machine.run('ss -ltnH | grep -o ":326[0-9] " | sort')).split('\n').filter(Boolean), [
+    ':3260 ',
+    ':3261 ',
+  ]);
+  await nas.machine.run(
+    "systemd-run --quiet --unit=isns --collect systemd-socket-activate --inetd -a -l 127.0.0.1:3205 sh -c 'cat >>/run/isns'",
+  );
   await eventually(20, async () => assert.match(await nas.machine.run('ss -ltn'), /127\.0\.0\.1:3205/));
   await put('globalconfiguration', { iscsi_isns_servers: '127.0.0.1:3205' });
   const told = async () => (await nas.machine.tryRun('grep -ao "iqn[a-z0-9.:-]*" /run/isns')).output;
   const late = await id('target', { iscsi_target_name: 'late' });
   await id('targetgroup', { iscsi_target: late, iscsi_target_portalgroup: 1 });
   await eventually(20, async () => assert.match(await told(), new RegExp(`${base}:late`)));
-  for (const on of [false, true]) await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: on });
+  for (const on of [false, true])
+    await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: on });
   await eventually(20, async () => assert.match(await told(), new RegExp(`${base}:t\\b`)));
   assert.equal((await nas.api.delete(`${at('target')}${late}/`)).status, 204);
   await put('globalconfiguration', { iscsi_isns_servers: '' });
 });
 
 test('nothing is left to do after all that; a restart of Holdfast ends no session, and one of tgt is made good', async () => {
-  assert.deepEqual(await drift(), { subsystem: 'iscsi', managed: true, degraded: null, drift: [], omissions: [], warnings: [] });
+  assert.deepEqual(await drift(), {
+    subsystem: 'iscsi',
+    managed: true,
+    degraded: null,
+    drift: [],
+    omissions: [],
+    warnings: [],
+  });
   await using session = busy('t', 1);
   await pause(1000);
   await nas.machine.run('systemctl restart holdfast');
@@ -204,7 +261,10 @@ test('nothing is left to do after all that; a restart of Holdfast ends no sessio
 
 test('every row of the document about iSCSI, while targets are offered', async () => {
   await everyRow(nas.api);
-  assert.deepEqual((await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi')?.['drift'], []);
+  assert.deepEqual(
+    (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi')?.['drift'],
+    [],
+  );
 });
 
 test('the test suite of libiscsi against tgt', { timeout: 400_000 }, async (t) => {
@@ -213,8 +273,14 @@ test('the test suite of libiscsi against tgt', { timeout: 400_000 }, async (t) =
 });
 
 test('the service is off, and the daemon with it', async () => {
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: false }))['srv_state'], 'STOPPED');
-  assert.match((await nas.machine.tryRun('systemctl is-active tgt; systemctl is-enabled tgt')).output, /^inactive\ndisabled/m);
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: false }))['srv_state'],
+    'STOPPED',
+  );
+  assert.match(
+    (await nas.machine.tryRun('systemctl is-active tgt; systemctl is-enabled tgt')).output,
+    /^inactive\ndisabled/m,
+  );
   assert.deepEqual(await discovered(), []);
   assert.equal((await nas.machine.tryRun('journalctl --no-pager | grep -c "secretsecret"')).output.trim(), '0');
 });

@@ -13,7 +13,10 @@ const MiB = 1024 ** 2;
 
 before(async () => {
   nas = await startNas({ disks: 1, memory: 2048 });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
   await nas.api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'v', volsize: '64M' });
 });
 
@@ -29,7 +32,8 @@ const { discovered, capacity, blockSize, inquired, busy, tried, passed } = initi
 /** What an initiator in the machine itself, which wants to know who the target is, finds there: the name of the disk, or why it finds none. */
 async function loggedIn(target: string, peerSecret: string): Promise<string> {
   const node = `iscsiadm -m node -T ${base}:${target} -p ${nas.machine.address}:3260`;
-  const set = (name: string, value: string) => `${node} -o update -n node.session.auth.${name} -v '${value}' >/dev/null`;
+  const set = (name: string, value: string) =>
+    `${node} -o update -n node.session.auth.${name} -v '${value}' >/dev/null`;
   const { output } = await nas.machine.tryRun(
     `echo InitiatorName=iqn.1993-08.org.debian:01:within >/etc/iscsi/initiatorname.iscsi
     systemctl start iscsid; ${node} -o new >/dev/null
@@ -45,7 +49,11 @@ test('the kernel offers what the records say, once the service is on', async () 
   await id('portal', { iscsi_target_portal_ips: ['0.0.0.0:3260'] });
   const target = await id('target', { iscsi_target_name: 't', iscsi_target_alias: 'an alias' });
   await id('targetgroup', { iscsi_target: target, iscsi_target_portalgroup: 1 });
-  const zvol = await id('extent', { iscsi_target_extent_name: 'tank/v', iscsi_target_extent_type: 'Disk', iscsi_target_extent_disk: 'zvol/tank/v' });
+  const zvol = await id('extent', {
+    iscsi_target_extent_name: 'tank/v',
+    iscsi_target_extent_type: 'Disk',
+    iscsi_target_extent_disk: 'zvol/tank/v',
+  });
   const file = await id('extent', {
     iscsi_target_extent_name: 'f',
     iscsi_target_extent_type: 'File',
@@ -56,7 +64,10 @@ test('the kernel offers what the records say, once the service is on', async () 
   });
   for (const extent of [zvol, file]) await id('targettoextent', { iscsi_target: target, iscsi_extent: extent });
   assert.deepEqual(await discovered(), []);
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true }))['srv_state'], 'RUNNING');
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true }))['srv_state'],
+    'RUNNING',
+  );
   assert.deepEqual(await discovered(), [`${base}:t`]);
   assert.deepEqual([await capacity('t', 0), await capacity('t', 1)], [64 * MiB, 50 * MiB]);
   const [size, blocks] = (await nas.machine.run('stat -c "%s %b" /mnt/tank/new/folder/f')).split(' ').map(Number);
@@ -67,7 +78,10 @@ test('the kernel offers what the records say, once the service is on', async () 
 test('an extent has the names and the manner that its record tells', async () => {
   const record = await nas.api.expect(200, 'GET', `${at('extent')}1/`);
   const naa = String(record['iscsi_target_extent_naa']).slice(2);
-  assert.match(await inquired('t', 0, 0x80), new RegExp(`\\[${naa.slice(7)}-${record['iscsi_target_extent_serial']}\\]`));
+  assert.match(
+    await inquired('t', 0, 0x80),
+    new RegExp(`\\[${naa.slice(7)}-${record['iscsi_target_extent_serial']}\\]`),
+  );
   assert.match(await inquired('t', 0, 0xb1), /Rate:1RPM/, 'it does not turn');
   assert.match(await inquired('t', 1, 0xb1), /Rate:0RPM/);
   const stdout = await inquired('t', 0);
@@ -85,7 +99,9 @@ test('what is written from outside is in the zvol', async () => {
 
 test('a LUN that is added, a target that is added and a zvol that grows disturb no session', async () => {
   await using session = busy('t', 0);
-  await eventually(10, async () => assert.match(await nas.machine.run(`cat /sys/kernel/config/target/iscsi/${base}:t/tpgt_1/dynamic_sessions`), /iqn/));
+  await eventually(10, async () =>
+    assert.match(await nas.machine.run(`cat /sys/kernel/config/target/iscsi/${base}:t/tpgt_1/dynamic_sessions`), /iqn/),
+  );
   await nas.api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'w', volsize: '16M' });
   const extent = await id('extent', { iscsi_target_extent_name: 'w', iscsi_target_extent_disk: 'zvol/tank/w' });
   await id('targettoextent', { iscsi_target: 1, iscsi_extent: extent });
@@ -117,22 +133,33 @@ test('a zvol that is offered is busy, and free when it is not', async () => {
 });
 
 test('what is read-only is not written to, and a block size that changes is seen', async () => {
-  await nas.api.expect(200, 'PUT', `${at('extent')}1/`, { iscsi_target_extent_ro: true, iscsi_target_extent_blocksize: 4096 });
+  await nas.api.expect(200, 'PUT', `${at('extent')}1/`, {
+    iscsi_target_extent_ro: true,
+    iscsi_target_extent_blocksize: 4096,
+  });
   assert.deepEqual([await blockSize('t', 0), await capacity('t', 0)], [4096, 96 * MiB]);
   assert.match(await tried('SCSI.Write10.Simple', 't', 0), /write.?protected|SKIPPED|FAILED/i);
-  await nas.api.expect(200, 'PUT', `${at('extent')}1/`, { iscsi_target_extent_ro: false, iscsi_target_extent_blocksize: 512, iscsi_target_extent_pblocksize: true });
+  await nas.api.expect(200, 'PUT', `${at('extent')}1/`, {
+    iscsi_target_extent_ro: false,
+    iscsi_target_extent_blocksize: 512,
+    iscsi_target_extent_pblocksize: true,
+  });
   assert.equal(await capacity('t', 0), 96 * MiB);
   await nas.api.expect(200, 'PUT', `${at('extent')}1/`, { iscsi_target_extent_pblocksize: false });
 });
 
 test('initiators that are not named see nothing', async () => {
-  await id('authorizedinitiator', { iscsi_target_initiator_initiators: 'iqn.2026-01.com.example:one iqn.2026-01.com.example:TWO' });
+  await id('authorizedinitiator', {
+    iscsi_target_initiator_initiators: 'iqn.2026-01.com.example:one iqn.2026-01.com.example:TWO',
+  });
   await nas.api.expect(200, 'PUT', `${at('targetgroup')}1/`, { iscsi_target_initiatorgroup: 1 });
   assert.deepEqual(await discovered(), [`${base}:other`]);
   assert.equal(typeof (await capacity('t', 0)), 'string');
   assert.deepEqual(await discovered({ initiator: 'iqn.2026-01.com.example:two' }), [`${base}:other`, `${base}:t`]);
   assert.equal(await capacity('t', 0, { initiator: 'iqn.2026-01.com.example:two' }), 96 * MiB);
-  const refusal = await nas.api.put(`${at('authorizedinitiator')}1/`, { iscsi_target_initiator_auth_network: '10.0.0.0/8' });
+  const refusal = await nas.api.put(`${at('authorizedinitiator')}1/`, {
+    iscsi_target_initiator_auth_network: '10.0.0.0/8',
+  });
   assert.equal(refusal.status, 400);
   assert.match(refusal.text, /by their names only, not by their networks/);
 });
@@ -145,29 +172,45 @@ test('CHAP and mutual CHAP, right and wrong', async () => {
     iscsi_target_auth_peeruser: 'peer',
     iscsi_target_auth_peersecret: 'othersecret12',
   });
-  await nas.api.expect(200, 'PUT', `${at('targetgroup')}2/`, { iscsi_target_authtype: 'CHAP', iscsi_target_authgroup: 5 });
+  await nas.api.expect(200, 'PUT', `${at('targetgroup')}2/`, {
+    iscsi_target_authtype: 'CHAP',
+    iscsi_target_authgroup: 5,
+  });
   await id('targettoextent', { iscsi_target: 2, iscsi_extent: 2 });
   assert.equal(await capacity('other', 0, { login: 'joe%secretsecret12' }), 60 * MiB);
   for (const login of [undefined, 'joe%wrongsecret12', 'jane%secretsecret12'])
     assert.equal(typeof (await capacity('other', 0, login === undefined ? {} : { login })), 'string', String(login));
   await nas.api.expect(200, 'PUT', `${at('targetgroup')}2/`, { iscsi_target_authtype: 'CHAP Mutual' });
-  const unknownPeer = await capacity('other', 0, { login: 'joe%secretsecret12', peer: 'target_user=peer&target_password=wrongsecret12' });
+  const unknownPeer = await capacity('other', 0, {
+    login: 'joe%secretsecret12',
+    peer: 'target_user=peer&target_password=wrongsecret12',
+  });
   assert.match(String(unknownPeer), /Invalid CHAP_R response from the target/);
   // libiscsi and LIO do not come to terms over the right answer; the initiator of Linux does.
   assert.match(await loggedIn('other', 'othersecret12'), /^naa\.6589cfc000000[0-9a-f]{19}$/m);
   assert.match(await loggedIn('other', 'wrongsecret12'), /could not login/i);
   // Also for initiators that are named.
-  await nas.api.expect(200, 'PUT', `${at('targetgroup')}1/`, { iscsi_target_authtype: 'CHAP', iscsi_target_authgroup: 5 });
+  await nas.api.expect(200, 'PUT', `${at('targetgroup')}1/`, {
+    iscsi_target_authtype: 'CHAP',
+    iscsi_target_authgroup: 5,
+  });
   const named = { initiator: 'iqn.2026-01.com.example:one' };
   assert.equal(await capacity('t', 0, { ...named, login: 'joe%secretsecret12' }), 96 * MiB);
   assert.equal(typeof (await capacity('t', 0, named)), 'string');
-  const second = await nas.api.post(at('authcredential'), { iscsi_target_auth_tag: 5, iscsi_target_auth_user: 'jane', iscsi_target_auth_secret: 'secretsecret34' });
+  const second = await nas.api.post(at('authcredential'), {
+    iscsi_target_auth_tag: 5,
+    iscsi_target_auth_user: 'jane',
+    iscsi_target_auth_secret: 'secretsecret34',
+  });
   assert.equal(second.status, 400);
   assert.match(second.text, /one user for each initiator/);
 });
 
 test('discovery with CHAP', async () => {
-  await nas.api.expect(200, 'PUT', `${at('portal')}1/`, { iscsi_target_portal_discoveryauthmethod: 'CHAP', iscsi_target_portal_discoveryauthgroup: 5 });
+  await nas.api.expect(200, 'PUT', `${at('portal')}1/`, {
+    iscsi_target_portal_discoveryauthmethod: 'CHAP',
+    iscsi_target_portal_discoveryauthgroup: 5,
+  });
   assert.deepEqual(await discovered(), []);
   assert.deepEqual(await discovered({ login: 'joe%wrongsecret12' }), []);
   assert.deepEqual(await discovered({ login: 'joe%secretsecret12' }), [`${base}:other`]);
@@ -177,7 +220,9 @@ test('discovery with CHAP', async () => {
 
 test('a second portal with several addresses', async () => {
   await id('portal', { iscsi_target_portal_ips: [`${nas.machine.address}:3261`] });
-  await nas.api.expect(200, 'PUT', `${at('portal')}2/`, { iscsi_target_portal_ips: [`${nas.machine.address}:3261`, '[::]:3262', '127.0.0.1:3261'] });
+  await nas.api.expect(200, 'PUT', `${at('portal')}2/`, {
+    iscsi_target_portal_ips: [`${nas.machine.address}:3261`, '[::]:3262', '127.0.0.1:3261'],
+  });
   await id('targetgroup', { iscsi_target: 2, iscsi_target_portalgroup: 2 });
   assert.equal(await capacity('other', 0, { port: 3261 }), 60 * MiB);
   assert.deepEqual(await lines('ss -ltnH | grep -o ":326[0-9] " | sort'), [':3260 ', ':3261 ', ':3261 ', ':3262 ']);
@@ -185,7 +230,14 @@ test('a second portal with several addresses', async () => {
 
 test('nothing is left to do after all that, and all is there again after a restart of the daemon and of the machine’s targets', async () => {
   const drift = async () => (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi');
-  assert.deepEqual(await drift(), { subsystem: 'iscsi', managed: true, degraded: null, drift: [], omissions: [], warnings: [] });
+  assert.deepEqual(await drift(), {
+    subsystem: 'iscsi',
+    managed: true,
+    degraded: null,
+    drift: [],
+    omissions: [],
+    warnings: [],
+  });
   await using session = busy('other', 0, { port: 3261 });
   await pause(1000);
   await nas.machine.run('systemctl restart holdfast');
@@ -199,7 +251,10 @@ test('nothing is left to do after all that, and all is there again after a resta
 
 test('every row of the document about iSCSI, while targets are offered', async () => {
   await everyRow(nas.api);
-  assert.deepEqual((await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi')?.['drift'], []);
+  assert.deepEqual(
+    (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi')?.['drift'],
+    [],
+  );
 });
 
 test('the test suite of libiscsi against the kernel', { timeout: 400_000 }, async (t) => {
@@ -208,7 +263,10 @@ test('the test suite of libiscsi against the kernel', { timeout: 400_000 }, asyn
 });
 
 test('the service is off, and nothing is left in the kernel', async () => {
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: false }))['srv_state'], 'STOPPED');
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: false }))['srv_state'],
+    'STOPPED',
+  );
   assert.deepEqual(await lines('ls /sys/kernel/config/target /sys/kernel/config/target/core'), [
     '/sys/kernel/config/target:',
     'core',

@@ -40,7 +40,10 @@ const template = `
 
 before(async () => {
   nas = await startNas({ disks: 2, lasting: true });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
   for (const name of ['jails', 'media']) await nas.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name });
   await nas.machine.run(`echo 'a film' >/mnt/tank/media/film; ${template}`);
   await nas.api.expect(200, 'PUT', 'jails/configuration/', { jc_path: '/mnt/tank/jails' });
@@ -55,7 +58,8 @@ async function page(path: string): Promise<string> {
   return `${answer.status} ${(await answer.text()).trim()}`;
 }
 
-const pageComes = (path: string, expected: string) => eventually(30, async () => assert.equal(await page(path), expected));
+const pageComes = (path: string, expected: string) =>
+  eventually(30, async () => assert.equal(await page(path), expected));
 
 async function theJail(): Promise<Readonly<Record<string, unknown>>> {
   const [jail] = await nas.api.list('jails/jails/?jail_host=web');
@@ -68,16 +72,29 @@ test('an archive that is not what its checksum says is refused, and so is one th
     ['wrong', /is not what its checksum says/],
     ['evil', /holdfast-evil: Cannot open/],
   ] as const) {
-    await nas.api.expect(201, 'POST', 'jails/templates/', { jt_name: name, jt_os: 'Linux', jt_arch: 'x64', jt_url: `http://127.0.0.1:8081/${name}.tar.gz` });
+    await nas.api.expect(201, 'POST', 'jails/templates/', {
+      jt_name: name,
+      jt_os: 'Linux',
+      jt_arch: 'x64',
+      jt_url: `http://127.0.0.1:8081/${name}.tar.gz`,
+    });
     const answer = await nas.api.post('jails/jails/', { jail_host: 'never', jail_type: name });
     assert.equal(answer.status, 400);
     assert.match(answer.text, words);
   }
-  assert.equal(await nas.machine.run('zfs list -H -o name -r tank/jails; find /etc -name holdfast-evil'), 'tank/jails\n');
+  assert.equal(
+    await nas.machine.run('zfs list -H -o name -r tank/jails; find /etc -name holdfast-evil'),
+    'tank/jails\n',
+  );
 });
 
 test('a jail with an address of its own answers ping and serves a page to the outside', async () => {
-  await nas.api.expect(201, 'POST', 'jails/templates/', { jt_name: 'small', jt_os: 'Linux', jt_arch: 'x64', jt_url: 'http://127.0.0.1:8081/web.tar.gz' });
+  await nas.api.expect(201, 'POST', 'jails/templates/', {
+    jt_name: 'small',
+    jt_os: 'Linux',
+    jt_arch: 'x64',
+    jt_url: 'http://127.0.0.1:8081/web.tar.gz',
+  });
   const jail = await nas.api.expect(201, 'POST', 'jails/jails/', {
     jail_host: 'web',
     jail_type: 'small',
@@ -117,7 +134,12 @@ test('its limits and its hardware address are those it was given', async () => {
 });
 
 test('a dataset is shown to it while it runs, for reading only, and taken away again', async () => {
-  const mount = await nas.api.expect(201, 'POST', 'jails/mountpoints/', { jail: 'web', source: '/mnt/tank/media', destination: '/www/media', readonly: true });
+  const mount = await nas.api.expect(201, 'POST', 'jails/mountpoints/', {
+    jail: 'web',
+    source: '/mnt/tank/media',
+    destination: '/www/media',
+    readonly: true,
+  });
   assert.equal(mount['mounted'], true);
   await pageComes('/media/film', '200 a film');
   const leader = (await nas.machine.run('machinectl show web --property=Leader --value')).trim();
@@ -156,7 +178,8 @@ async function pluginCalled(name: string): Promise<Readonly<Record<string, unkno
   return record;
 }
 
-const statusBecomes = (name: string, status: string) => eventually(30, async () => assert.equal((await pluginCalled(name))['plugin_status'], status));
+const statusBecomes = (name: string, status: string) =>
+  eventually(30, async () => assert.equal((await pluginCalled(name))['plugin_status'], status));
 
 test('a bundle of bad intent, and one whose manifest is wrong, are refused and leave nothing', async () => {
   await nas.machine.run(`
@@ -171,7 +194,10 @@ test('a bundle of bad intent, and one whose manifest is wrong, are refused and l
     ['above.tar', /would lie outside of it/],
     ['device', /neither a file nor a folder nor a link/],
     ['secret', /plugin\.json is a link|too many symbolic links|plugin\.json/],
-    ['wrong', /name: Small letters.*start: A list of words.*port: 0 is out of range.*version: This field is required.*stop: This field is required.*colour/],
+    [
+      'wrong',
+      /name: Small letters.*start: A list of words.*port: 0 is out of range.*version: This field is required.*stop: This field is required.*colour/,
+    ],
     ['none', /no such file/],
   ] as const) {
     const answer = await nas.api.post('/api/holdfast/v1/plugins', { bundle: `/srv/bundles/${name}`, jail: 'web' });
@@ -179,17 +205,31 @@ test('a bundle of bad intent, and one whose manifest is wrong, are refused and l
     assert.match(answer.text, words);
     assert.doesNotMatch(answer.text, /root:/);
   }
-  assert.equal(await nas.machine.run('zfs list -H -o name -r tank/jails | grep bundle || true; find /etc /mnt/tank/jails/web -name "holdfast-evil"'), '');
+  assert.equal(
+    await nas.machine.run(
+      'zfs list -H -o name -r tank/jails | grep bundle || true; find /etc /mnt/tank/jails/web -name "holdfast-evil"',
+    ),
+    '',
+  );
 });
 
 test('a plugin is installed from the command line, serves its page to the outside, and lives in the jail', async () => {
   const told = await nas.machine.run(`holdfast plugin install ${bundles}/webpage --jail web --enable`);
-  assert.match(told, new RegExp(`The plugin webpage 1\\.0 is in the jail web, number \\d+\\. Its page: http://${address}:8080/`));
+  assert.match(
+    told,
+    new RegExp(`The plugin webpage 1\\.0 is in the jail web, number \\d+\\. Its page: http://${address}:8080/`),
+  );
   const record = await pluginCalled('webpage');
-  assert.deepEqual([record['plugin_status'], record['plugin_enabled'], record['plugin_ip'], record['plugin_path']], ['RUNNING', true, address, '/opt/webpage']);
+  assert.deepEqual(
+    [record['plugin_status'], record['plugin_enabled'], record['plugin_ip'], record['plugin_path']],
+    ['RUNNING', true, address, '/opt/webpage'],
+  );
   const answer = await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(5000) });
   assert.match(await answer.text(), /This page comes from a plugin/);
-  assert.equal(await nas.machine.run('cat /mnt/tank/jails/web/var/apt.log'), 'update --quiet\ninstall --quiet --yes --no-install-recommends -- busybox\n');
+  assert.equal(
+    await nas.machine.run('cat /mnt/tank/jails/web/var/apt.log'),
+    'update --quiet\ninstall --quiet --yes --no-install-recommends -- busybox\n',
+  );
   const shown = await nas.machine.run(`
     P=$(pgrep -f '[h]ttpd -f -p 8080')
     cat /proc/$P/cgroup; grep CapBnd /proc/$P/status; grep Seccomp: /proc/$P/status; grep CapBnd /proc/$(machinectl show web --property=Leader --value)/status`);
@@ -200,9 +240,19 @@ test('a plugin is installed from the command line, serves its page to the outsid
 });
 
 test('a second plugin lists a dataset that the jail is shown, from an archive that is fetched', async () => {
-  await nas.machine.run(`tar -czf /srv/templates/fileindex.tar.gz -C ${bundles}/fileindex .; cd /srv/templates; sha256sum fileindex.tar.gz >fileindex.tar.gz.sha256`);
-  await nas.api.expect(201, 'POST', 'jails/mountpoints/', { jail: 'web', source: '/mnt/tank/media', destination: '/media', readonly: true });
-  const { id, plugin_status } = await nas.api.expect(200, 'POST', '/api/holdfast/v1/plugins', { bundle: 'http://127.0.0.1:8081/fileindex.tar.gz', jail: 'web' });
+  await nas.machine.run(
+    `tar -czf /srv/templates/fileindex.tar.gz -C ${bundles}/fileindex .; cd /srv/templates; sha256sum fileindex.tar.gz >fileindex.tar.gz.sha256`,
+  );
+  await nas.api.expect(201, 'POST', 'jails/mountpoints/', {
+    jail: 'web',
+    source: '/mnt/tank/media',
+    destination: '/media',
+    readonly: true,
+  });
+  const { id, plugin_status } = await nas.api.expect(200, 'POST', '/api/holdfast/v1/plugins', {
+    bundle: 'http://127.0.0.1:8081/fileindex.tar.gz',
+    jail: 'web',
+  });
   assert.equal(plugin_status, 'STOPPED');
   assert.equal((await nas.api.post(`plugins/plugins/${id}/start/`)).text, 'Plugin started.');
   assert.equal((await pluginCalled('fileindex'))['plugin_status'], 'RUNNING');
@@ -210,7 +260,11 @@ test('a second plugin lists a dataset that the jail is shown, from an archive th
   assert.match(await list.text(), /<a href="\/cgi-bin\/list\/film">film<\/a>/);
   const film = await fetch(`http://${address}:8090/cgi-bin/list/film`, { signal: AbortSignal.timeout(5000) });
   assert.equal(await film.text(), 'a film\n');
-  assert.equal((await fetch(`http://${address}:8090/cgi-bin/list/..%2f..%2fetc/passwd`, { signal: AbortSignal.timeout(5000) })).status, 404);
+  assert.equal(
+    (await fetch(`http://${address}:8090/cgi-bin/list/..%2f..%2fetc/passwd`, { signal: AbortSignal.timeout(5000) }))
+      .status,
+    404,
+  );
 });
 
 test('a plugin is stopped and started; what ended by itself is told, and what does not start says why', async () => {
@@ -227,7 +281,10 @@ test('a plugin is stopped and started; what ended by itself is told, and what do
   await nas.machine.run(`
     mkdir -p /srv/bundles/broken; cd /srv/bundles/broken
     echo '{"format": 1, "name": "broken", "version": "1", "start": ["sh", "-c", "echo out of $0 >&2; exit 3", "luck"], "stop": ["sh", "-c", "exit 0"], "port": 9000}' >plugin.json`);
-  const broken = await nas.api.expect(200, 'POST', '/api/holdfast/v1/plugins', { bundle: '/srv/bundles/broken', jail: 'web' });
+  const broken = await nas.api.expect(200, 'POST', '/api/holdfast/v1/plugins', {
+    bundle: '/srv/bundles/broken',
+    jail: 'web',
+  });
   const answer = await nas.api.post(`plugins/plugins/${broken['id']}/start/`);
   assert.equal(answer.status, 400);
   assert.match(answer.text, /^\{"error":"its start command failed: out of luck"\}$/);
@@ -251,7 +308,11 @@ test('two jails reach one another, and one without an address outside the machin
     jail_autostart: false,
   });
   const leader = (await nas.machine.run('machinectl show inner --property=Leader --value')).trim();
-  const seen = await eventually(20, () => nas.machine.run(`nsenter -t ${leader} -n busybox wget -q -O - http://${address}/; busybox wget -q -O - http://${hidden}/`));
+  const seen = await eventually(20, () =>
+    nas.machine.run(
+      `nsenter -t ${leader} -n busybox wget -q -O - http://${address}/; busybox wget -q -O - http://${hidden}/`,
+    ),
+  );
   assert.equal(seen, 'a page of the jail\na page of the jail\n');
 });
 
@@ -275,7 +336,11 @@ test('a jail stays while a plugin lives in it, and deleted plugins leave nothing
     );
   await nas.api.expect(204, 'DELETE', `plugins/plugins/${(await pluginCalled('webpage'))['id']}/`);
   await assert.rejects(fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(5000) }));
-  assert.match(await look(), /^fileindex\n\d+\.json\nholdfast-plugin-\d+\.service\n1\ninstall /, 'what the other needs of the packages stays');
+  assert.match(
+    await look(),
+    /^fileindex\n\d+\.json\nholdfast-plugin-\d+\.service\n1\ninstall /,
+    'what the other needs of the packages stays',
+  );
   await nas.api.expect(204, 'DELETE', `plugins/plugins/${(await pluginCalled('fileindex'))['id']}/`);
   assert.equal(await look(), '0\npurge --quiet --yes --autoremove -- busybox\n');
   await pageComes('/', '200 a page of the jail');
@@ -283,8 +348,14 @@ test('a jail stays while a plugin lives in it, and deleted plugins leave nothing
 
 test('a jail that is made for a plugin goes with it', async () => {
   const [template] = (await nas.api.list('jails/templates/')).filter((one) => one['jt_name'] === 'pluginjail');
-  await nas.api.expect(200, 'PUT', `jails/templates/${template?.['id']}/`, { jt_url: 'http://127.0.0.1:8081/web.tar.gz' });
-  await nas.api.expect(200, 'PUT', 'jails/configuration/', { jc_ipv4_network: '10.0.2.0/24', jc_ipv4_network_start: '10.0.2.70', jc_ipv4_network_end: '10.0.2.79' });
+  await nas.api.expect(200, 'PUT', `jails/templates/${template?.['id']}/`, {
+    jt_url: 'http://127.0.0.1:8081/web.tar.gz',
+  });
+  await nas.api.expect(200, 'PUT', 'jails/configuration/', {
+    jc_ipv4_network: '10.0.2.0/24',
+    jc_ipv4_network_start: '10.0.2.70',
+    jc_ipv4_network_end: '10.0.2.79',
+  });
   await nas.machine.run('busybox httpd -p 127.0.0.1:8081 -h /srv/templates || true');
   const record = await nas.api.expect(200, 'POST', '/api/holdfast/v1/plugins', { bundle: `${bundles}/webpage` });
   assert.deepEqual([record['plugin_jail'], record['plugin_ip']], ['webpage', '10.0.2.70']);
@@ -292,11 +363,14 @@ test('a jail that is made for a plugin goes with it', async () => {
   assert.equal((await fetch('http://10.0.2.70:8080/', { signal: AbortSignal.timeout(5000) })).status, 200);
   await nas.api.expect(204, 'DELETE', `plugins/plugins/${record['id']}/`);
   assert.deepEqual(await nas.api.list('jails/jails/?jail_host=webpage'), []);
-  await eventually(20, async () => assert.equal(await nas.machine.run('zfs list -H -o name -r tank/jails | grep -E "bundle|webpage" || true'), ''));
+  await eventually(20, async () =>
+    assert.equal(await nas.machine.run('zfs list -H -o name -r tank/jails | grep -E "bundle|webpage" || true'), ''),
+  );
 });
 
 test('deleted jails leave neither datasets nor links, and what they were shown stays', async () => {
-  for (const jail of await nas.api.list('jails/jails/')) await nas.api.expect(204, 'DELETE', `jails/jails/${jail['id']}/`);
+  for (const jail of await nas.api.list('jails/jails/'))
+    await nas.api.expect(204, 'DELETE', `jails/jails/${jail['id']}/`);
   const left = await nas.machine.run(`
     cat /mnt/tank/media/film; zfs list -H -o name -r tank/jails; ls /run/netns 2>/dev/null
     ip -o link | grep -c jail || true; ls /etc/systemd/system | grep holdfast-jail || true`);

@@ -5,13 +5,17 @@ import { Machine } from '../support/lab/machine.ts';
 test('the machine has systemd, kernel ZFS and empty disks', async () => {
   await using machine = await Machine.start();
   assert.equal((await machine.run('systemctl is-system-running --wait')).trim(), 'running');
-  await machine.run('zpool create tank raidz /dev/ubdc /dev/ubdd /dev/ubde && zfs create -V 64M tank/vol && udevadm settle && test -b /dev/zvol/tank/vol');
+  await machine.run(
+    'zpool create tank raidz /dev/ubdc /dev/ubdd /dev/ubde && zfs create -V 64M tank/vol && udevadm settle && test -b /dev/zvol/tank/vol',
+  );
   assert.match(await machine.run('zpool list -j --json-int'), /"name":"tank","type":"POOL","state":"ONLINE"/);
 });
 
 test('what was synced survives a power cut', async () => {
   await using machine = await Machine.start({ disks: 2 });
-  await machine.run('zpool create -m /mnt/tank tank mirror /dev/ubdc /dev/ubdd && echo kept >/mnt/tank/file && zpool sync tank');
+  await machine.run(
+    'zpool create -m /mnt/tank tank mirror /dev/ubdc /dev/ubdd && echo kept >/mnt/tank/file && zpool sync tank',
+  );
   await machine.cutPower();
   await machine.boot();
   await machine.run('udevadm settle; zpool import -f -d /dev tank');

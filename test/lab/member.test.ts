@@ -70,38 +70,63 @@ async function refused(body: object, said: RegExp, status = 409) {
   assert.match(answer.text, said);
   assert.deepEqual(await member.api.expect(200, 'GET', place), before);
   assert.equal(await member.machine.run('md5sum /etc/samba/smb.conf /etc/krb5.conf /etc/nsswitch.conf'), files);
-  assert.doesNotMatch((await member.machine.tryRun('systemctl is-active winbind; ls /etc/krb5.keytab')).output, /^active|^.etc.krb5.keytab$/m);
+  assert.doesNotMatch(
+    (await member.machine.tryRun('systemctl is-active winbind; ls /etc/krb5.keytab')).output,
+    /^active|^.etc.krb5.keytab$/m,
+  );
 }
 
-const smb = (user: string, command: string) => runClient(['smbclient', `//${member.machine.address}/papers`, '-U', user, '-c', command]);
+const smb = (user: string, command: string) =>
+  runClient(['smbclient', `//${member.machine.address}/papers`, '-U', user, '-c', command]);
 
 /** The id of an authority whose certificate lies on the other machine. */
 async function imported(name: string): Promise<unknown> {
   const certificate = await far.run(`cat /srv/tls/${name}.pem`);
-  await member.api.expect(201, 'POST', 'system/certificateauthority/import/', { cert_name: name, cert_certificate: certificate, cert_serial: null });
+  await member.api.expect(201, 'POST', 'system/certificateauthority/import/', {
+    cert_name: name,
+    cert_certificate: certificate,
+    cert_serial: null,
+  });
   return (await member.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === name)?.['id'];
 }
 
 /** The number of an account on the member, by its identifier in the domain. */
-const numberOf = (account: string) => member.machine.run(`wbinfo --sid-to-uid "$(wbinfo -n '${account}' | cut -d' ' -f1)"`);
+const numberOf = (account: string) =>
+  member.machine.run(`wbinfo --sid-to-uid "$(wbinfo -n '${account}' | cut -d' ' -f1)"`);
 
 test('what keeps a machine from joining is told in words and within the times, and nothing is kept', async () => {
-  await member.api.expect(200, 'PUT', 'network/globalconfiguration/', { gc_nameserver1: far.address, gc_hostname: 'archive', gc_domain: 'corp.example.com' });
-  await eventually(60, async () => assert.match(await member.machine.run('getent hosts dc.corp.example.com'), /10\.0\.2/));
+  await member.api.expect(200, 'PUT', 'network/globalconfiguration/', {
+    gc_nameserver1: far.address,
+    gc_hostname: 'archive',
+    gc_domain: 'corp.example.com',
+  });
+  await eventually(60, async () =>
+    assert.match(await member.machine.run('getent hosts dc.corp.example.com'), /10\.0\.2/),
+  );
   await refused({ ...membership, ad_bindpw: 'wrong' }, /refuses the account Administrator or its password/);
   await refused({ ...membership, ad_bindname: 'stranger' }, /does not know the account stranger/);
   await refused({ ...membership, ad_site: 'Attic' }, /has no site Attic/);
   const stranger = await imported('stranger');
-  await refused({ ...membership, ad_ssl: 'on', ad_certificate: stranger }, /cannot join the domain corp\.example\.com/, 400);
+  await refused(
+    { ...membership, ad_ssl: 'on', ad_certificate: stranger },
+    /cannot join the domain corp\.example\.com/,
+    400,
+  );
   const begun = Date.now();
-  await refused({ ...membership, ad_domainname: 'other.example.org', ad_dns_timeout: 3 }, /No controller of the domain other\.example\.org can be reached/);
+  await refused(
+    { ...membership, ad_domainname: 'other.example.org', ad_dns_timeout: 3 },
+    /No controller of the domain other\.example\.org can be reached/,
+  );
   await refused({ ...membership, ad_dcname: '10.0.2.99', ad_timeout: 2 }, /Nobody answers at 10\.0\.2\.99, port 389/);
   assert.ok(Date.now() - begun < 60_000);
 });
 
 test('the machine joins: accounts of the domain are its accounts, and log in over SMB', async () => {
   const disks = (await member.api.list('storage/disk/')).map((disk) => String(disk['disk_name']));
-  await member.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks }] });
+  await member.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks }],
+  });
   await member.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/papers', cifs_name: 'papers' });
   const kept = await member.api.expect(200, 'PUT', place, {
     ...membership,
@@ -115,12 +140,16 @@ test('the machine joins: accounts of the domain are its accounts, and log in ove
   assert.equal((await member.api.expect(200, 'GET', 'services/services/cifs/'))['srv_state'], 'RUNNING');
   await eventually(60, async () => assert.match(await member.machine.run('wbinfo -u'), /^CORP\\anna$/m));
   assert.match(
-    await member.machine.run("net ads testjoin; wbinfo -t; klist -k; systemctl is-active holdfast-domain-monitor; getent passwd 'CORP\\anna'; getent passwd"),
+    await member.machine.run(
+      "net ads testjoin; wbinfo -t; klist -k; systemctl is-active holdfast-domain-monitor; getent passwd 'CORP\\anna'; getent passwd",
+    ),
     /Join is OK[\s\S]*succeeded[\s\S]*ARCHIVE\$@CORP[\s\S]*\nactive\n[\s\S]*CORP\\anna:\*:[\s\S]*CORP\\anna:\*:/,
   );
   await eventually(30, async () =>
     assert.match(
-      await far.run(`samba-tool dns query localhost corp.example.com archive A -U Administrator --password='Other 54321' 2>&1`),
+      await far.run(
+        `samba-tool dns query localhost corp.example.com archive A -U Administrator --password='Other 54321' 2>&1`,
+      ),
       new RegExp(`A: ${member.machine.address}`),
     ),
   );
@@ -144,12 +173,24 @@ test('numbers come from the map that is chosen', async () => {
   const anna = 'CORP\\anna';
   const sid = Number(/-(\d+) /.exec(await member.machine.run(`wbinfo -n '${anna}'`))?.[1]);
   assert.equal(Number(await numberOf(anna)), 20_000 + sid);
-  await member.api.expect(201, 'POST', 'directoryservice/idmap/rid/', { idmap_ds_type: 1, idmap_ds_id: 1, idmap_rid_range_low: 500_000, idmap_rid_range_high: 900_000 });
+  await member.api.expect(201, 'POST', 'directoryservice/idmap/rid/', {
+    idmap_ds_type: 1,
+    idmap_ds_id: 1,
+    idmap_rid_range_low: 500_000,
+    idmap_rid_range_high: 900_000,
+  });
   await eventually(60, async () => assert.equal(Number(await numberOf(anna)), 500_000 + sid));
-  const overlapping = await member.api.post('directoryservice/idmap/tdb/', { idmap_ds_type: 5, idmap_tdb_range_low: 800_000 });
+  const overlapping = await member.api.post('directoryservice/idmap/tdb/', {
+    idmap_ds_type: 5,
+    idmap_tdb_range_low: 800_000,
+  });
   assert.equal(overlapping.status, 409);
   assert.match(overlapping.text, /overlap/);
-  await member.api.expect(201, 'POST', 'directoryservice/idmap/tdb/', { idmap_ds_type: 1, idmap_tdb_range_low: 100_500_000, idmap_tdb_range_high: 100_600_000 });
+  await member.api.expect(201, 'POST', 'directoryservice/idmap/tdb/', {
+    idmap_ds_type: 1,
+    idmap_tdb_range_low: 100_500_000,
+    idmap_tdb_range_high: 100_600_000,
+  });
   await member.api.expect(200, 'PUT', place, { ad_idmap_backend: 'tdb', ad_use_default_domain: true });
   await eventually(60, async () => assert.ok(Number(await numberOf('anna')) >= 100_500_000));
   assert.match(await member.machine.run('getent passwd anna'), /^anna:/);
@@ -162,11 +203,17 @@ test('numbers are those of the directory or of accounts here, or are computed, a
     await member.api.expect(201, 'POST', `directoryservice/idmap/${kind}/`, { idmap_ds_type: 1, ...map });
     await member.api.expect(200, 'PUT', place, { ad_idmap_backend: kind, ...settings });
   };
-  const number = (holds: (found: number) => boolean) => eventually(60, async () => assert.ok(holds(Number(await numberOf(bert)))));
+  const number = (holds: (found: number) => boolean) =>
+    eventually(60, async () => assert.ok(holds(Number(await numberOf(bert)))));
   // By TLS from the beginning of the connection, too.
   await chosen(
     'ad',
-    { idmap_ad_range_low: 600_000, idmap_ad_range_high: 800_000, idmap_ad_unix_nss_info: true, idmap_ad_unix_primary_group: true },
+    {
+      idmap_ad_range_low: 600_000,
+      idmap_ad_range_high: 800_000,
+      idmap_ad_unix_nss_info: true,
+      idmap_ad_unix_primary_group: true,
+    },
     { ad_use_default_domain: false, ad_unix_extensions: true, ad_ssl: 'on' },
   );
   await number((found) => found === 700_123);
@@ -174,7 +221,11 @@ test('numbers are those of the directory or of accounts here, or are computed, a
   await member.machine.run("! wbinfo -i 'CORP\\anna'");
 
   const users = 'CN=Users,DC=corp,DC=example,DC=com';
-  const paths = { idmap_rfc2307_bind_path_user: users, idmap_rfc2307_bind_path_group: users, idmap_rfc2307_user_cn: true };
+  const paths = {
+    idmap_rfc2307_bind_path_user: users,
+    idmap_rfc2307_bind_path_group: users,
+    idmap_rfc2307_user_cn: true,
+  };
   await chosen('rfc2307', { idmap_rfc2307_range_low: 700_000, idmap_rfc2307_range_high: 710_000, ...paths });
   await number((found) => found === 700_123);
 
@@ -191,7 +242,11 @@ test('numbers are those of the directory or of accounts here, or are computed, a
 
   await chosen('autorid', { idmap_autorid_range_low: 1_000_000, idmap_autorid_range_high: 1_999_999 });
   await number((found) => found >= 1_000_000 && found <= 1_999_999 && found % 100_000 === sid);
-  await chosen('hash', { idmap_hash_range_low: 1000, idmap_hash_range_high: 2 ** 31 - 1, idmap_hash_range_name_map: '/etc/holdfast/names' });
+  await chosen('hash', {
+    idmap_hash_range_low: 1000,
+    idmap_hash_range_high: 2 ** 31 - 1,
+    idmap_hash_range_name_map: '/etc/holdfast/names',
+  });
   await number((found) => found > 2 ** 19 && found % 2 ** 19 === sid);
 });
 
@@ -201,20 +256,37 @@ test('the machine leaves, and the domain forgets it', async () => {
   await member.machine.run('test ! -e /etc/krb5.keytab; ! systemctl is-active winbind; ! getent passwd anna');
   assert.doesNotMatch(await far.run(`samba-tool computer list -s ${conf}`), /ARCHIVE/);
   assert.doesNotMatch(await member.machine.run('journalctl -q -o cat; ps -eo args'), /Other 54321|Annas secret/);
-  assert.doesNotMatch(JSON.stringify(await member.api.list('/api/holdfast/v1/jobs?subject=directoryservice/activedirectory')), /Other 54321/);
+  assert.doesNotMatch(
+    JSON.stringify(await member.api.list('/api/holdfast/v1/jobs?subject=directoryservice/activedirectory')),
+    /Other 54321/,
+  );
 });
 
 test('by a keytab of the domain programs get tickets, and the machine joins without a password', async () => {
-  const exported = await far.run(`samba-tool domain exportkeytab /root/keytab --principal=Administrator -s ${conf} >/dev/null 2>&1; base64 -w0 /root/keytab`);
-  await member.api.expect(201, 'POST', 'directoryservice/kerberosrealm/', { krb_realm: 'CORP.EXAMPLE.COM', krb_kdc: far.address });
-  await member.api.expect(201, 'POST', 'directoryservice/kerberoskeytab/', { keytab_name: 'administrator', keytab_file: exported.trim() });
+  const exported = await far.run(
+    `samba-tool domain exportkeytab /root/keytab --principal=Administrator -s ${conf} >/dev/null 2>&1; base64 -w0 /root/keytab`,
+  );
+  await member.api.expect(201, 'POST', 'directoryservice/kerberosrealm/', {
+    krb_realm: 'CORP.EXAMPLE.COM',
+    krb_kdc: far.address,
+  });
+  await member.api.expect(201, 'POST', 'directoryservice/kerberoskeytab/', {
+    keytab_name: 'administrator',
+    keytab_file: exported.trim(),
+  });
   const [principal] = await member.api.list('directoryservice/kerberosprincipal/');
   assert.equal(principal?.['principal_name'], 'Administrator@CORP.EXAMPLE.COM');
   assert.match(
-    await member.machine.run('kinit -k -t /etc/holdfast/keytabs/administrator Administrator && klist; stat -c %a /etc/holdfast/keytabs/administrator'),
+    await member.machine.run(
+      'kinit -k -t /etc/holdfast/keytabs/administrator Administrator && klist; stat -c %a /etc/holdfast/keytabs/administrator',
+    ),
     /krbtgt\/CORP\.EXAMPLE\.COM[\s\S]*\n600\n/,
   );
-  await member.api.expect(200, 'PUT', place, { ...membership, ad_bindname: '', ad_kerberos_principal: principal?.['id'] });
+  await member.api.expect(200, 'PUT', place, {
+    ...membership,
+    ad_bindname: '',
+    ad_kerberos_principal: principal?.['id'],
+  });
   assert.match(await member.machine.run('net ads testjoin'), /Join is OK/);
   await member.api.expect(200, 'PUT', place, { ad_enable: false });
   assert.doesNotMatch(await far.run(`samba-tool computer list -s ${conf}`), /ARCHIVE/);

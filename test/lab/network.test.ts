@@ -46,7 +46,10 @@ after(async () => {
 const ping = (from: Machine, address: string) => from.run(`ping -c 1 -W 2 ${address} >/dev/null`);
 
 async function interfaceOf(name: string): Promise<Readonly<Record<string, unknown>>> {
-  return (await nas.api.list('network/interface/')).find((one) => one['int_interface'] === name) ?? assert.fail(`no record of ${name}`);
+  return (
+    (await nas.api.list('network/interface/')).find((one) => one['int_interface'] === name) ??
+    assert.fail(`no record of ${name}`)
+  );
 }
 
 test('an interface gets its address from a DHCP server outside, with router and name server', async () => {
@@ -87,7 +90,10 @@ test('a medium that the card does not know is refused in its own words, and noth
     assert.doesNotMatch(shown, /tentative/);
     return shown;
   });
-  const refused = await nas.api.put(`network/interface/${id}/`, { int_options: 'media 100baseTX', int_aliases: ['2001:db8:3::50/64'] });
+  const refused = await nas.api.put(`network/interface/${id}/`, {
+    int_options: 'media 100baseTX',
+    int_aliases: ['2001:db8:3::50/64'],
+  });
   assert.equal(refused.status, 400, refused.text);
   assert.match(refused.text, /vec1 cannot be told its medium: .*not supported/i);
   assert.equal((await interfaceOf('vec1'))['int_options'], int_options);
@@ -96,7 +102,9 @@ test('a medium that the card does not know is refused in its own words, and noth
 
 /** A connection that sends and hears again, as a client's does. */
 async function echoing(address: string): Promise<{ readonly socket: Socket; ask(): Promise<void> }> {
-  await nas.machine.run('systemd-run --quiet --unit=echo --collect systemd-socket-activate --inetd -a -l 0.0.0.0:7007 cat || true');
+  await nas.machine.run(
+    'systemd-run --quiet --unit=echo --collect systemd-socket-activate --inetd -a -l 0.0.0.0:7007 cat || true',
+  );
   const socket = await eventually(
     20,
     () =>
@@ -126,12 +134,24 @@ test('a connection goes on while aliases, routes and VLANs of its interface chan
   await nas.machine.run('ip monitor address >/run/addresses 2>&1 & echo $! >/run/monitor');
   const { id } = await interfaceOf('vec1');
   await ask();
-  await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_aliases: [`${addressOn(1, 51)}/32`, '2001:db8:3::50/64'] });
+  await nas.api.expect(200, 'PUT', `network/interface/${id}/`, {
+    int_aliases: [`${addressOn(1, 51)}/32`, '2001:db8:3::50/64'],
+  });
   await ask();
-  const route = await nas.api.expect(201, 'POST', 'network/staticroute/', { sr_destination: '10.77.0.0/16', sr_gateway: addressOn(1, 2) });
-  await nas.api.expect(201, 'POST', 'network/staticroute/', { sr_destination: '2001:db8:77::/48', sr_gateway: '2001:db8:3::2' });
+  const route = await nas.api.expect(201, 'POST', 'network/staticroute/', {
+    sr_destination: '10.77.0.0/16',
+    sr_gateway: addressOn(1, 2),
+  });
+  await nas.api.expect(201, 'POST', 'network/staticroute/', {
+    sr_destination: '2001:db8:77::/48',
+    sr_gateway: '2001:db8:3::2',
+  });
   await ask();
-  const vlan = await nas.api.expect(201, 'POST', 'network/vlan/', { vlan_vint: 'vlan3', vlan_pint: 'vec1', vlan_tag: 3 });
+  const vlan = await nas.api.expect(201, 'POST', 'network/vlan/', {
+    vlan_vint: 'vlan3',
+    vlan_pint: 'vec1',
+    vlan_tag: 3,
+  });
   await ask();
   assert.match(await nas.machine.run('ip route'), /10\.77\.0\.0\/16 via 10\.0\.3\.2 dev vec1/);
   assert.match(await nas.machine.run('ip -6 route'), /2001:db8:77::\/48 via 2001:db8:3::2 dev vec1/);
@@ -140,14 +160,22 @@ test('a connection goes on while aliases, routes and VLANs of its interface chan
   assert.doesNotMatch(await nas.machine.run('ip route'), /10\.77\./);
   await ask();
   socket.destroy();
-  assert.doesNotMatch(await nas.machine.run('kill $(cat /run/monitor); cat /run/addresses'), new RegExp(`Deleted .*${fixed.replaceAll('.', '\\.')}/`));
+  assert.doesNotMatch(
+    await nas.machine.run('kill $(cat /run/monitor); cat /run/addresses'),
+    new RegExp(`Deleted .*${fixed.replaceAll('.', '\\.')}/`),
+  );
 });
 
 test('a VLAN answers a peer on the tagged network, and not without the tag', async () => {
   await peer.run(`
     ip link set vec1 up; ip link add link vec1 name tagged type vlan id 7; ip link set tagged up
     ip address add 10.7.0.2/24 dev tagged`);
-  await nas.api.expect(201, 'POST', 'network/vlan/', { vlan_vint: 'vlan7', vlan_pint: 'vec2', vlan_tag: 7, vlan_pcp: 3 });
+  await nas.api.expect(201, 'POST', 'network/vlan/', {
+    vlan_vint: 'vlan7',
+    vlan_pint: 'vec2',
+    vlan_tag: 7,
+    vlan_pcp: 3,
+  });
   const { id } = await interfaceOf('vlan7');
   await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_ipv4address: '10.7.0.1', int_v4netmaskbit: '24' });
   await eventually(20, () => ping(peer, '10.7.0.1'));
@@ -174,7 +202,10 @@ const modes = {
 
 for (const [protocol, mode] of Object.entries(modes)) {
   test(`the aggregate ${protocol} is the bonding mode ${mode}`, async () => {
-    const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_protocol: protocol, lagg_interfaces: ['vec2', 'vec3'] });
+    const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', {
+      lagg_protocol: protocol,
+      lagg_interfaces: ['vec2', 'vec3'],
+    });
     await eventually(20, async () => {
       const bond = await nas.machine.run('cat /proc/net/bonding/lagg0');
       assert.ok(bond.includes(`Bonding Mode: ${mode}`), bond);
@@ -187,19 +218,29 @@ for (const [protocol, mode] of Object.entries(modes)) {
 }
 
 test('the aggregate none is up and has nothing attached', async () => {
-  const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_protocol: 'none', lagg_interfaces: ['vec2', 'vec3'] });
+  const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', {
+    lagg_protocol: 'none',
+    lagg_interfaces: ['vec2', 'vec3'],
+  });
   await eventually(20, async () => assert.match(await nas.machine.run('ip -o link show lagg0'), /<[^>]*\bUP\b/));
   assert.equal((await nas.machine.run('cat /sys/class/net/lagg0/bonding/slaves')).trim(), '');
   assert.equal((await nas.api.delete(`network/lagg/${id}/`)).status, 204);
 });
 
 test('members of an aggregate come and go while it works', async () => {
-  const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_protocol: 'roundrobin', lagg_interfaces: ['vec2'] });
+  const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', {
+    lagg_protocol: 'roundrobin',
+    lagg_interfaces: ['vec2'],
+  });
   assert.deepEqual(
     (await nas.api.list('network/lagg/')).map((one) => one['lagg_interface']),
     ['lagg0'],
   );
-  const member = await nas.api.expect(201, 'POST', 'network/lagginterfacemembers/', { lagg_interfacegroup: id, lagg_ordernum: 1, lagg_physnic: 'vec3' });
+  const member = await nas.api.expect(201, 'POST', 'network/lagginterfacemembers/', {
+    lagg_interfacegroup: id,
+    lagg_ordernum: 1,
+    lagg_physnic: 'vec3',
+  });
   const slaves = () => nas.machine.run('cat /sys/class/net/lagg0/bonding/slaves');
   await eventually(20, async () => assert.equal((await slaves()).trim(), 'vec2 vec3'));
   assert.equal((await nas.api.delete(`network/lagginterfacemembers/${member['id']}/`)).status, 204);
@@ -215,7 +256,10 @@ test('a peer with a bond answers through an aggregate, tagged and not, and when 
     ip link add link bond0 name bond0.9 type vlan id 9; ip link set bond0.9 up; ip address add 10.9.0.2/24 dev bond0.9`);
   await nas.api.expect(201, 'POST', 'network/lagg/', { lagg_protocol: 'failover', lagg_interfaces: ['vec2', 'vec3'] });
   const address = async (name: string, int_ipv4address: string) =>
-    nas.api.expect(200, 'PUT', `network/interface/${(await interfaceOf(name))['id']}/`, { int_ipv4address, int_v4netmaskbit: '24' });
+    nas.api.expect(200, 'PUT', `network/interface/${(await interfaceOf(name))['id']}/`, {
+      int_ipv4address,
+      int_v4netmaskbit: '24',
+    });
   await address('lagg0', '10.8.0.1');
   await nas.api.expect(201, 'POST', 'network/vlan/', { vlan_vint: 'vlan9', vlan_pint: 'lagg0', vlan_tag: 9 });
   await address('vlan9', '10.9.0.1');
@@ -226,12 +270,21 @@ test('a peer with a bond answers through an aggregate, tagged and not, and when 
   await eventually(30, () => ping(peer, '10.9.0.1'));
   const members = await nas.api.list('network/lagginterfacemembers/');
   const second = members.find((one) => one['lagg_physnic'] === 'vec3');
-  await nas.api.expect(200, 'PUT', `network/lagginterfacemembers/${second?.['id']}/`, { lagg_deviceoptions: 'up mtu 1300' });
+  await nas.api.expect(200, 'PUT', `network/lagginterfacemembers/${second?.['id']}/`, {
+    lagg_deviceoptions: 'up mtu 1300',
+  });
   assert.match(await nas.machine.run('ip link show dev lagg0'), /mtu 1300 /);
 });
 
 test('names: the machine’s own, the table of hosts, and the name server that is asked', async () => {
-  const server = spawn('dnsmasq', ['--keep-in-foreground', '--interface=net1', '--bind-interfaces', '--no-resolv', '--no-hosts', '--address=/printer.example.com/192.0.2.77']);
+  const server = spawn('dnsmasq', [
+    '--keep-in-foreground',
+    '--interface=net1',
+    '--bind-interfaces',
+    '--no-resolv',
+    '--no-hosts',
+    '--address=/printer.example.com/192.0.2.77',
+  ]);
   try {
     await nas.api.expect(200, 'PUT', 'network/globalconfiguration/', {
       gc_hostname: 'store',
@@ -242,7 +295,10 @@ test('names: the machine’s own, the table of hosts, and the name server that i
       gc_netwait_enabled: true,
       gc_netwait_ip: addressOn(1, 2),
     });
-    assert.equal(await nas.machine.run('hostname; cat /etc/hostname; hostname --fqdn; getent hosts elsewhere'), 'store\nstore\nstore.example.com\n192.0.2.9       elsewhere\n');
+    assert.equal(
+      await nas.machine.run('hostname; cat /etc/hostname; hostname --fqdn; getent hosts elsewhere'),
+      'store\nstore\nstore.example.com\n192.0.2.9       elsewhere\n',
+    );
     await eventually(20, async () => assert.match(await nas.machine.run('getent hosts printer'), /^192\.0\.2\.77/));
     assert.match(
       await nas.machine.run('systemd-run --quiet --pipe --wait printenv http_proxy; bash -lc "printenv https_proxy"'),
@@ -264,7 +320,14 @@ function from(source: string, method: string, path: string, body?: object): Prom
   return new Promise((resolve, reject) => {
     const asked = request(
       `http://${fixed}:8080/${path}`,
-      { localAddress: source, method, agent: false, auth: `root:${rootPassword}`, headers: { 'content-type': 'application/json' }, timeout: 3000 },
+      {
+        localAddress: source,
+        method,
+        agent: false,
+        auth: `root:${rootPassword}`,
+        headers: { 'content-type': 'application/json' },
+        timeout: 3000,
+      },
       (answer) => answer.resume().on('end', () => resolve(answer.statusCode ?? 0)),
     );
     asked.on('timeout', () => asked.destroy(new Error('no answer')));
@@ -280,7 +343,9 @@ test('who cuts the route to itself finds the machine again after the time', asyn
   // The other network would carry the answers too: its other end is the test as well.
   await nas.machine.run('ip route delete default dev vec0');
   assert.equal(await from(far, 'GET', 'api/v1.0/network/vlan/'), 200);
-  const [route] = (await nas.api.list('network/staticroute/')).filter((one) => one['sr_destination'] === '10.78.0.0/16');
+  const [route] = (await nas.api.list('network/staticroute/')).filter(
+    (one) => one['sr_destination'] === '10.78.0.0/16',
+  );
   await from(far, 'DELETE', `api/v1.0/network/staticroute/${route?.['id']}/?confirm_within=6`).catch(() => {});
   assert.doesNotMatch(await nas.machine.run('ip route'), /10\.78\./);
   await assert.rejects(from(far, 'GET', 'api/v1.0/network/vlan/'));
@@ -296,26 +361,46 @@ test('who moves the address and comes to the new one keeps it; who does not find
   const moved = addressOn(1, 60);
   const { id } = await interfaceOf('vec1');
   const move = (at: string, to: string, seconds: number) =>
-    Promise.race([front(at).put(`network/interface/${id}/?confirm_within=${seconds}`, { int_ipv4address: to, int_v4netmaskbit: '24' }), wait(4000)]).catch(() => {});
+    Promise.race([
+      front(at).put(`network/interface/${id}/?confirm_within=${seconds}`, {
+        int_ipv4address: to,
+        int_v4netmaskbit: '24',
+      }),
+      wait(4000),
+    ]).catch(() => {});
   await move(fixed, '10.66.0.60', 5);
-  await eventually(30, async () => assert.equal((await Promise.race([front(fixed).get('network/vlan/'), wait(2000)]))?.status, 200));
+  await eventually(30, async () =>
+    assert.equal((await Promise.race([front(fixed).get('network/vlan/'), wait(2000)]))?.status, 200),
+  );
   await move(fixed, moved, 8);
-  await eventually(10, async () => assert.equal((await Promise.race([front(moved).get('network/vlan/'), wait(2000)]))?.status, 200));
+  await eventually(10, async () =>
+    assert.equal((await Promise.race([front(moved).get('network/vlan/'), wait(2000)]))?.status, 200),
+  );
   await wait(9000);
   assert.equal((await front(moved).get('network/vlan/')).status, 200);
   await move(moved, fixed, 30);
-  await eventually(10, async () => assert.equal((await Promise.race([front(fixed).get('network/vlan/'), wait(2000)]))?.status, 200));
+  await eventually(10, async () =>
+    assert.equal((await Promise.race([front(fixed).get('network/vlan/'), wait(2000)]))?.status, 200),
+  );
 });
 
 /** Ends with the address away and unconfirmed. */
 async function moveAway(): Promise<void> {
   const { id } = await interfaceOf('vec1');
-  await Promise.race([front(fixed).put(`network/interface/${id}/?confirm_within=600`, { int_ipv4address: '10.66.0.60', int_v4netmaskbit: '24' }), wait(4000)]).catch(() => {});
+  await Promise.race([
+    front(fixed).put(`network/interface/${id}/?confirm_within=600`, {
+      int_ipv4address: '10.66.0.60',
+      int_v4netmaskbit: '24',
+    }),
+    wait(4000),
+  ]).catch(() => {});
   assert.match(await nas.machine.run('ip -br address show vec1'), /10\.66\.0\.60\/24/);
 }
 
 async function isBack(): Promise<void> {
-  await eventually(60, async () => assert.equal((await Promise.race([front(fixed).get('network/vlan/'), wait(2000)]))?.status, 200));
+  await eventually(60, async () =>
+    assert.equal((await Promise.race([front(fixed).get('network/vlan/'), wait(2000)]))?.status, 200),
+  );
   assert.equal((await interfaceOf('vec1'))['int_ipv4address'], fixed);
   const [newest] = await nas.api.list('/api/holdfast/v1/revisions?limit=1');
   assert.match(String(newest?.['title']), /^take back at the start/);
@@ -327,13 +412,18 @@ test('a crash of the daemon in between takes the change back', async () => {
   await isBack();
 });
 
-test('a power cut in between takes the change back, and the network is there again as configured', { timeout: 300_000 }, async () => {
+test('a power cut in between takes the change back, and the network is there again as configured', {
+  timeout: 300_000,
+}, async () => {
   await moveAway();
   await nas.machine.cutPower();
   await nas.machine.boot();
   await eventually(90, async () => assert.equal((await nas.api.get('network/vlan/')).status, 200));
   await isBack();
-  assert.match(await nas.machine.run('ip -br link show lagg0; ip -br address show vlan9; hostname'), /lagg0 .*\nvlan9@lagg0 .*10\.9\.0\.1\/24.*\nstore\n/);
+  assert.match(
+    await nas.machine.run('ip -br link show lagg0; ip -br address show vlan9; hostname'),
+    /lagg0 .*\nvlan9@lagg0 .*10\.9\.0\.1\/24.*\nstore\n/,
+  );
   // The first member is back, and carries again; the peer's bond does not look for it by itself.
   await peer.run('ip link set vec1 up; sleep 1; echo vec1 >/sys/class/net/bond0/bonding/active_slave');
   await eventually(30, () => ping(peer, '10.9.0.1'));
@@ -351,5 +441,8 @@ test('the machine is what the configuration says', async () => {
   assert.deepEqual(drift?.['drift'], ['configure vec1']);
   await nas.machine.run('systemctl restart holdfast');
   await eventually(30, async () => assert.equal((await nas.api.get('network/vlan/')).status, 200));
-  assert.match(await nas.machine.run('ip address show dev vec1; ip route'), new RegExp(`${fixed}/24.*10\\.78\\.0\\.0/16 via 10\\.0\\.3\\.2`, 's'));
+  assert.match(
+    await nas.machine.run('ip address show dev vec1; ip route'),
+    new RegExp(`${fixed}/24.*10\\.78\\.0\\.0/16 via 10\\.0\\.3\\.2`, 's'),
+  );
 });

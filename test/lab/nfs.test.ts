@@ -10,8 +10,17 @@ const here = addressOn(0, 2);
 before(async () => {
   // The kernel's NFS server shows clients of version 4 the way through the root, which it cannot do for a root of two layers.
   nas = await startNas({ disks: 1, installation: 'whole' });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
-  await nas.api.expect(200, 'PUT', 'services/nfs/', { nfs_srv_v4: true, nfs_srv_mountd_port: 618, nfs_srv_rpcstatd_port: 871, nfs_srv_rpclockd_port: 32803, nfs_srv_servers: 3 });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
+  await nas.api.expect(200, 'PUT', 'services/nfs/', {
+    nfs_srv_v4: true,
+    nfs_srv_mountd_port: 618,
+    nfs_srv_rpcstatd_port: 871,
+    nfs_srv_rpclockd_port: 32803,
+    nfs_srv_servers: 3,
+  });
   await nas.api.expect(200, 'PUT', 'services/services/nfs/', { srv_enable: true });
 });
 
@@ -19,7 +28,8 @@ after(async () => {
   await nas?.[Symbol.asyncDispose]();
 });
 
-const url = (path: string, version: 3 | 4, more = '') => `nfs://${nas.machine.address}${path}?version=${version}&uid=0&gid=0${more}`;
+const url = (path: string, version: 3 | 4, more = '') =>
+  `nfs://${nas.machine.address}${path}?version=${version}&uid=0&gid=0${more}`;
 
 async function client(...words: readonly [string, ...string[]]) {
   return runClient(words);
@@ -42,11 +52,17 @@ test('the server runs with the settings it was given', async () => {
   assert.equal((await nas.machine.run('cat /proc/fs/nfsd/threads')).trim(), '3');
   assert.match(await nas.machine.run('cat /proc/fs/nfsd/versions'), /\+3 \+4/);
   const ports = await nas.machine.run('rpcinfo -p | awk \'{ print $5 ":" $4 }\' | sort -u');
-  for (const one of ['mountd:618', 'status:871', 'nlockmgr:32803', 'nfs:2049']) assert.ok(ports.includes(one), `${one} is not among\n${ports}`);
+  for (const one of ['mountd:618', 'status:871', 'nlockmgr:32803', 'nfs:2049'])
+    assert.ok(ports.includes(one), `${one} is not among\n${ports}`);
 });
 
 test('a share is read and written by both versions', async () => {
-  await nas.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/media'], nfs_hosts: here, nfs_maproot_user: 'root', nfs_maproot_group: 'root' });
+  await nas.api.expect(201, 'POST', 'sharing/nfs/', {
+    nfs_paths: ['/mnt/tank/media'],
+    nfs_hosts: here,
+    nfs_maproot_user: 'root',
+    nfs_maproot_group: 'root',
+  });
   await nas.machine.run('echo from the machine >/mnt/tank/media/hello; chmod 644 /mnt/tank/media/hello');
   for (const version of [3, 4] as const) {
     assert.equal(await eventually(120, () => content('/mnt/tank/media/hello', version)), 'from the machine\n');
@@ -60,7 +76,12 @@ test('a share is read and written by both versions', async () => {
 
 test('who is mapped works as whom the share names', async () => {
   const [share] = await nas.api.list('sharing/nfs/');
-  await nas.api.expect(200, 'PUT', `sharing/nfs/${share?.['id']}/`, { nfs_maproot_user: '', nfs_maproot_group: '', nfs_mapall_user: 'nobody', nfs_mapall_group: 'nogroup' });
+  await nas.api.expect(200, 'PUT', `sharing/nfs/${share?.['id']}/`, {
+    nfs_maproot_user: '',
+    nfs_maproot_group: '',
+    nfs_mapall_user: 'nobody',
+    nfs_mapall_group: 'nogroup',
+  });
   await nas.machine.run('chmod 777 /mnt/tank/media; rm -f /mnt/tank/media/copy');
   const copied = await client('nfs-cp', '/etc/hostname', url('/mnt/tank/media/copy', 3));
   assert.equal(copied.status, 0, copied.stderr);
@@ -79,7 +100,8 @@ test('a share that is for reading refuses what is written', async () => {
 test('a host that is not named is refused, and a share that is deleted is gone', async () => {
   const [share] = await nas.api.list('sharing/nfs/');
   await nas.api.expect(200, 'PUT', `sharing/nfs/${share?.['id']}/`, { nfs_hosts: '', nfs_network: '192.0.2.0/24' });
-  for (const version of [3, 4] as const) assert.notEqual((await client('nfs-cat', url('/mnt/tank/media/hello', version))).status, 0);
+  for (const version of [3, 4] as const)
+    assert.notEqual((await client('nfs-cat', url('/mnt/tank/media/hello', version))).status, 0);
   await nas.api.expect(200, 'PUT', `sharing/nfs/${share?.['id']}/`, { nfs_network: `${here}/24` });
   assert.equal(await content('/mnt/tank/media/hello', 3), 'from the machine\n');
   assert.equal((await nas.api.delete(`sharing/nfs/${share?.['id']}/`)).status, 204);
@@ -87,14 +109,26 @@ test('a host that is not named is refused, and a share that is deleted is gone',
 });
 
 test('a path with letters of all kinds is the folder of that name', async () => {
-  await nas.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/Größe#1'], nfs_network: `${here}/24`, nfs_maproot_user: 'root', nfs_maproot_group: 'root' });
+  await nas.api.expect(201, 'POST', 'sharing/nfs/', {
+    nfs_paths: ['/mnt/tank/Größe#1'],
+    nfs_network: `${here}/24`,
+    nfs_maproot_user: 'root',
+    nfs_maproot_group: 'root',
+  });
   await nas.machine.run("echo odd >'/mnt/tank/Größe#1/file'; chmod 644 '/mnt/tank/Größe#1/file'");
   assert.match(await nas.machine.run('exportfs -s'), /Größe#1/);
 });
 
 test('where the kernel has no server, Ganesha serves the same shares', async () => {
-  await nas.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/media'], nfs_hosts: here, nfs_maproot_user: 'root', nfs_maproot_group: 'root' });
-  await nas.machine.run('dpkg --purge nfs-kernel-server >/dev/null 2>&1 && systemctl daemon-reload && rm -f /mnt/tank/media/copy');
+  await nas.api.expect(201, 'POST', 'sharing/nfs/', {
+    nfs_paths: ['/mnt/tank/media'],
+    nfs_hosts: here,
+    nfs_maproot_user: 'root',
+    nfs_maproot_group: 'root',
+  });
+  await nas.machine.run(
+    'dpkg --purge nfs-kernel-server >/dev/null 2>&1 && systemctl daemon-reload && rm -f /mnt/tank/media/copy',
+  );
   await eventually(120, async () => {
     assert.equal((await nas.api.expect(200, 'GET', 'services/services/nfs/'))['srv_state'], 'RUNNING');
     assert.equal((await nas.machine.run('systemctl is-active nfs-ganesha || true')).trim(), 'active');
@@ -111,11 +145,14 @@ test('where the kernel has no server, Ganesha serves the same shares', async () 
     assert.equal((await nas.machine.run('stat -c %u /mnt/tank/media/copy')).trim(), '0');
   }
   const ports = await nas.machine.run('rpcinfo -p | awk \'{ print $5 ":" $4 }\' | sort -u');
-  for (const one of ['mountd:618', 'nlockmgr:32803', 'nfs:2049']) assert.ok(ports.includes(one), `${one} is not among\n${ports}`);
+  for (const one of ['mountd:618', 'nlockmgr:32803', 'nfs:2049'])
+    assert.ok(ports.includes(one), `${one} is not among\n${ports}`);
 });
 
 test('Ganesha takes a change of a share while it serves: who is somebody else, who may write, who may come', async () => {
-  const share = (await nas.api.list('sharing/nfs/')).find((one) => JSON.stringify(one['nfs_paths']) === '["/mnt/tank/media"]');
+  const share = (await nas.api.list('sharing/nfs/')).find(
+    (one) => JSON.stringify(one['nfs_paths']) === '["/mnt/tank/media"]',
+  );
   const change = (body: object) => nas.api.expect(200, 'PUT', `sharing/nfs/${share?.['id']}/`, { ...body });
   const pid = await nas.machine.run('systemctl show -P MainPID nfs-ganesha');
   await change({ nfs_maproot_user: '', nfs_maproot_group: '', nfs_mapall_user: 'nobody', nfs_mapall_group: 'nogroup' });
@@ -136,7 +173,8 @@ test('Ganesha takes a change of a share while it serves: who is somebody else, w
   assert.equal(await content('/mnt/tank/media/hello', 4), 'from the machine\n');
   await change({ nfs_hosts: '', nfs_network: '192.0.2.0/24' });
   await eventually(30, async () => {
-    for (const version of [3, 4] as const) assert.notEqual((await client('nfs-cat', url('/mnt/tank/media/hello', version))).status, 0);
+    for (const version of [3, 4] as const)
+      assert.notEqual((await client('nfs-cat', url('/mnt/tank/media/hello', version))).status, 0);
   });
   assert.equal(await nas.machine.run('systemctl show -P MainPID nfs-ganesha'), pid, 'it was not started anew');
 });
@@ -149,7 +187,9 @@ test('what Ganesha cannot do is refused in words', async () => {
 
 test('the machine is what the configuration says', async () => {
   assert.deepEqual(
-    (await nas.api.list('/api/holdfast/v1/drift')).filter((one) => one['degraded'] !== null || (Array.isArray(one['drift']) && one['drift'].length > 0)),
+    (await nas.api.list('/api/holdfast/v1/drift')).filter(
+      (one) => one['degraded'] !== null || (Array.isArray(one['drift']) && one['drift'].length > 0),
+    ),
     [],
   );
 });

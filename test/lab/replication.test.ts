@@ -14,9 +14,15 @@ const farCable = 'tap1-0';
 before(async () => {
   nas = await startNas({ name: 'near', disks: 2, memory: 1024 });
   far = await startNas({ name: 'far', disks: 1, memory: 1024 });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }],
+  });
   await nas.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'papers' });
-  await far.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'backup', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await far.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'backup',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
   await far.api.expect(200, 'PUT', 'services/services/ssh/', { srv_enable: true });
 });
 
@@ -25,7 +31,8 @@ after(async () => {
   await far?.[Symbol.asyncDispose]();
 });
 
-const statusOf = async (id: unknown) => String((await nas.api.expect(200, 'GET', `storage/replication/${id}/`))['repl_status']);
+const statusOf = async (id: unknown) =>
+  String((await nas.api.expect(200, 'GET', `storage/replication/${id}/`))['repl_status']);
 
 /** Waits until the status says so; every status on the way is told. */
 async function status(id: unknown, wanted: RegExp, seconds: number): Promise<ReadonlySet<string>> {
@@ -41,10 +48,13 @@ async function status(id: unknown, wanted: RegExp, seconds: number): Promise<Rea
 }
 
 const snapshotsOn = async (machine: Nas, dataset: string) =>
-  (await machine.machine.run(`zfs list -H -o name -t snapshot -s createtxg -d 1 ${dataset} 2>/dev/null || true`)).split('\n').filter((line) => line !== '');
+  (await machine.machine.run(`zfs list -H -o name -t snapshot -s createtxg -d 1 ${dataset} 2>/dev/null || true`))
+    .split('\n')
+    .filter((line) => line !== '');
 
 /** A snapshot under a name that tasks give. */
-const periodic = (dataset: string, time: string) => nas.machine.run(`zfs snapshot -r ${dataset}@auto-20260105.${time}-9y`);
+const periodic = (dataset: string, time: string) =>
+  nas.machine.run(`zfs snapshot -r ${dataset}@auto-20260105.${time}-9y`);
 
 test('a task makes snapshots when the clock that was put forward comes to its time', async () => {
   await nas.api.expect(201, 'POST', 'storage/task/', {
@@ -56,15 +66,25 @@ test('a task makes snapshots when the clock that was put forward comes to its ti
   });
   await nas.machine.run('echo draft >/mnt/tank/papers/one');
   const hour = (await nas.machine.run(`date -s "$(date +%F) 10:04:30" >/dev/null; date +%Y%m%d`)).trim();
-  await eventually(150, async () => assert.deepEqual(await snapshotsOn(nas, 'tank/papers'), [`tank/papers@auto-${hour}.1005-2w`]));
-  assert.equal((await nas.machine.run(`zfs get -H -o value holdfast:task tank/papers@auto-${hour}.1005-2w`)).trim(), '1');
+  await eventually(150, async () =>
+    assert.deepEqual(await snapshotsOn(nas, 'tank/papers'), [`tank/papers@auto-${hour}.1005-2w`]),
+  );
+  assert.equal(
+    (await nas.machine.run(`zfs get -H -o value holdfast:task tank/papers@auto-${hour}.1005-2w`)).trim(),
+    '1',
+  );
   // Another time, for which it need not be waited.
   await nas.api.expect(200, 'PUT', 'storage/task/1/', { task_interval: 10_080 });
 });
 
 test('a client sees the snapshots of the task as previous versions of a file', async () => {
   await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
-  await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/papers', cifs_name: 'papers', cifs_guestok: true, cifs_storage_task: 1 });
+  await nas.api.expect(201, 'POST', 'sharing/cifs/', {
+    cifs_path: '/mnt/tank/papers',
+    cifs_name: 'papers',
+    cifs_guestok: true,
+    cifs_storage_task: 1,
+  });
   await nas.machine.run('echo final >/mnt/tank/papers/one');
   const smb = (command: string) => runClient(['smbclient', '-N', `//${nas.machine.address}/papers`, '-c', command]);
   const told = await eventually(30, async () => {
@@ -92,7 +112,12 @@ test('retention deletes a snapshot whose time is over, and only one that the tas
 });
 
 test('two appliances pair by a token that is good once, and what is new goes over', async () => {
-  await nas.api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank', task_recursive: true, task_interval: 10_080, task_byweekday: '1' });
+  await nas.api.expect(201, 'POST', 'storage/task/', {
+    task_filesystem: 'tank',
+    task_recursive: true,
+    task_interval: 10_080,
+    task_byweekday: '1',
+  });
   await periodic('tank', '0900');
   const { token } = await far.api.expect(201, 'POST', '/api/holdfast/v1/tokens/');
   const body = {
@@ -120,11 +145,15 @@ test('two appliances pair by a token that is good once, and what is new goes ove
 test('the next one is sent as what changed, also when the last is gone here, and deletions are followed', async () => {
   await nas.machine.run('echo second >/mnt/tank/papers/two');
   await periodic('tank', '0910');
-  await eventually(150, async () => assert.equal((await snapshotsOn(far, 'backup/near')).at(-1), 'backup/near@auto-20260105.0910-9y'));
+  await eventually(150, async () =>
+    assert.equal((await snapshotsOn(far, 'backup/near')).at(-1), 'backup/near@auto-20260105.0910-9y'),
+  );
   await status(1, /^Succeeded$/, 60);
   for (const time of ['0900', '0910']) await nas.machine.run(`zfs destroy -r tank@auto-20260105.${time}-9y`);
   await periodic('tank', '0920');
-  await eventually(150, async () => assert.deepEqual(await snapshotsOn(far, 'backup/near'), ['backup/near@auto-20260105.0920-9y']));
+  await eventually(150, async () =>
+    assert.deepEqual(await snapshotsOn(far, 'backup/near'), ['backup/near@auto-20260105.0920-9y']),
+  );
   await status(1, /^Succeeded$/, 60);
 });
 
@@ -133,11 +162,18 @@ test('a cable that is pulled in the middle is told, and what arrived is gone on 
   await status(1, /^Succeeded$/, 150);
   await nas.machine.run('head -c 60000000 /dev/urandom >/mnt/tank/papers/large');
   await periodic('tank', '0930');
-  await status(1, /^Sending tank\/papers@auto-20260105\.0930-9y, (1[0-9]|2[0-9])\.\d MiB of \d+\.\d MiB \(\d+%\)$/, 150);
+  await status(
+    1,
+    /^Sending tank\/papers@auto-20260105\.0930-9y, (1[0-9]|2[0-9])\.\d MiB of \d+\.\d MiB \(\d+%\)$/,
+    150,
+  );
   await run('ip', 'link', 'set', farCable, 'nomaster');
   const seen = await status(1, /^Failed: /, 150);
   const last = [...seen].at(-1) ?? '';
-  assert.match(last, /tank\/papers@auto-20260105\.0930-9y was not sent to its end, \d+\.\d MiB went out; what arrived is kept, and the next run goes on from there\./);
+  assert.match(
+    last,
+    /tank\/papers@auto-20260105\.0930-9y was not sent to its end, \d+\.\d MiB went out; what arrived is kept, and the next run goes on from there\./,
+  );
   assert.match(last, /Timeout, server .* not responding/);
   // While the cable is out, each try says why.
   await status(1, /^Failed: ssh: connect to host .*(timed out|No route to host)/, 150);
@@ -149,7 +185,10 @@ test('a cable that is pulled in the middle is told, and what arrived is gone on 
   );
   const sum = 'sha256sum <"$(zfs get -H -o value mountpoint';
   await far.machine.run('zfs unmount backup/near/papers; zfs mount backup/near/papers');
-  assert.equal(await far.machine.run(`${sum} backup/near/papers)/large"`), await nas.machine.run(`${sum} tank/papers)/large"`));
+  assert.equal(
+    await far.machine.run(`${sum} backup/near/papers)/large"`),
+    await nas.machine.run(`${sum} tank/papers)/large"`),
+  );
   assert.equal((await far.machine.run('zfs get -H -o value receive_resume_token backup/near/papers')).trim(), '-');
 });
 
@@ -179,13 +218,18 @@ test('keys exchanged by hand, a dedicated user with sudo, and each way to pack',
       repl_compression: compression,
     });
     await status(task['id'], /^Succeeded$/, 200);
-    assert.equal((await snapshotsOn(far, `backup/${compression}/papers`)).length, (await snapshotsOn(nas, 'tank/papers')).length);
+    assert.equal(
+      (await snapshotsOn(far, `backup/${compression}/papers`)).length,
+      (await snapshotsOn(nas, 'tank/papers')).length,
+    );
   }
 });
 
 test('a machine that is not the one that was known is not spoken to', async () => {
   // Machines of one image may have one key: it has to be one that nobody else has.
-  const other = (await nas.machine.run('ssh-keygen -q -t ed25519 -N "" -f /tmp/other && cut -d" " -f1,2 /tmp/other.pub')).trim();
+  const other = (
+    await nas.machine.run('ssh-keygen -q -t ed25519 -N "" -f /tmp/other && cut -d" " -f1,2 /tmp/other.pub')
+  ).trim();
   await nas.api.expect(200, 'PUT', 'storage/replication/1/', { repl_remote_hostkey: other });
   // Without something new there is nothing to ask the other machine for.
   await periodic('tank', '0940');

@@ -5,15 +5,28 @@ import { runClient } from '../support/lab/network.ts';
 
 test('after a restart of the machine everything is served again, and the scripts of the start and the end have run', async () => {
   await using nas = await startNas({ disks: 2, lasting: true });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }],
+  });
   await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/drop', cifs_guestok: true });
   await nas.machine.run('chown nobody: /mnt/tank/drop');
   await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
-  const note = (moment: string) => ({ ini_when: moment, ini_command: `systemctl is-active smbd >/mnt/tank/${moment}; true` });
-  for (const moment of ['preinit', 'postinit', 'shutdown']) await nas.api.expect(201, 'POST', 'tasks/initshutdown/', note(moment));
+  const note = (moment: string) => ({
+    ini_when: moment,
+    ini_command: `systemctl is-active smbd >/mnt/tank/${moment}; true`,
+  });
+  for (const moment of ['preinit', 'postinit', 'shutdown'])
+    await nas.api.expect(201, 'POST', 'tasks/initshutdown/', note(moment));
   await nas.api.expect(201, 'POST', 'tasks/initshutdown/', { ini_when: 'preinit', ini_command: 'exit 1' });
   const put = await eventually(20, async () => {
-    const outcome = await runClient(['smbclient', `//${nas.machine.address}/drop`, '-N', '-c', 'put /etc/hostname greeting']);
+    const outcome = await runClient([
+      'smbclient',
+      `//${nas.machine.address}/drop`,
+      '-N',
+      '-c',
+      'put /etc/hostname greeting',
+    ]);
     assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
     return outcome;
   });
@@ -28,8 +41,12 @@ test('after a restart of the machine everything is served again, and the scripts
     return outcome;
   });
   assert.ok(got.stdout.includes((await runClient(['cat', '/etc/hostname'])).stdout.trim()));
-  const seen = await eventually(60, () => nas.machine.run('cat /mnt/tank/shutdown /mnt/tank/preinit /mnt/tank/postinit'));
+  const seen = await eventually(60, () =>
+    nas.machine.run('cat /mnt/tank/shutdown /mnt/tank/preinit /mnt/tank/postinit'),
+  );
   assert.equal(seen, 'active\ninactive\nactive\n');
-  const drift = (await nas.api.list('/api/holdfast/v1/drift')).filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]');
+  const drift = (await nas.api.list('/api/holdfast/v1/drift')).filter(
+    (report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]',
+  );
   assert.deepEqual(drift, [], await journal(nas.machine));
 });

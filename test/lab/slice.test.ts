@@ -15,7 +15,13 @@ after(async () => {
 });
 
 const smb = (share: string, user: string, command: string) =>
-  runClient(['smbclient', `//${nas.machine.address}/${share}`, ...(user === '' ? ['-N'] : ['-U', user]), '-c', command]);
+  runClient([
+    'smbclient',
+    `//${nas.machine.address}/${share}`,
+    ...(user === '' ? ['-N'] : ['-U', user]),
+    '-c',
+    command,
+  ]);
 
 test('the service is started by the package and refuses strangers', async () => {
   assert.equal((await nas.machine.run('systemctl is-active holdfast')).trim(), 'active');
@@ -27,10 +33,17 @@ test('the service is started by the package and refuses strangers', async () => 
 test('a pool, a dataset, an account and a share are made over HTTP and are real', async () => {
   const disks = (await nas.api.list('storage/disk/')).map((disk) => String(disk['disk_name']));
   assert.deepEqual(disks.slice(0, 3), ['ubdc', 'ubdd', 'ubde']);
-  const volume = await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'raidz', disks: disks.slice(0, 3) }] });
+  const volume = await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'raidz', disks: disks.slice(0, 3) }],
+  });
   assert.equal(volume['status'], 'HEALTHY');
   assert.match(await nas.machine.run('zpool list -H -o name,health'), /tank\tONLINE/);
-  await nas.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'media', quota: '500M', comments: 'films' });
+  await nas.api.expect(201, 'POST', 'storage/volume/tank/datasets/', {
+    name: 'media',
+    quota: '500M',
+    comments: 'films',
+  });
   assert.equal((await nas.machine.run('zfs get -Hp -o value quota tank/media')).trim(), String(500 * 1024 ** 2));
   const mary = await nas.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'mary',
@@ -43,7 +56,10 @@ test('a pool, a dataset, an account and a share are made over HTTP and are real'
   assert.match(await nas.machine.run('getent passwd mary'), new RegExp(`^mary:x:${mary['bsdusr_uid']}:`));
   assert.equal((await nas.machine.run('stat -c "%a %U:%G" /mnt/tank/people/mary')).trim(), '750 mary:mary');
   await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_name: 'media' });
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true }))['srv_state'], 'RUNNING');
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true }))['srv_state'],
+    'RUNNING',
+  );
 });
 
 test('an account that may write to the folder writes a file over SMB and reads it back', async () => {
@@ -76,8 +92,16 @@ test('a guest writes to a guest share, and is refused elsewhere', async () => {
 });
 
 test('read-only, hidden and recycle bin do what they say', async () => {
-  const share = await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_name: 'shelf', cifs_ro: true, cifs_browsable: false });
-  assert.match((await smb('shelf', 'mary%another one', 'put /etc/hostname x')).stdout, /NT_STATUS_ACCESS_DENIED|NT_STATUS_MEDIA_WRITE_PROTECTED/);
+  const share = await nas.api.expect(201, 'POST', 'sharing/cifs/', {
+    cifs_path: '/mnt/tank/media',
+    cifs_name: 'shelf',
+    cifs_ro: true,
+    cifs_browsable: false,
+  });
+  assert.match(
+    (await smb('shelf', 'mary%another one', 'put /etc/hostname x')).stdout,
+    /NT_STATUS_ACCESS_DENIED|NT_STATUS_MEDIA_WRITE_PROTECTED/,
+  );
   const listing = await runClient(['smbclient', '-N', '-g', '-L', `//${nas.machine.address}`]);
   assert.match(listing.stdout, /Disk\|media\|/);
   assert.doesNotMatch(listing.stdout, /Disk\|shelf\|/);
@@ -90,7 +114,10 @@ test('a denied host is refused and an allowed one is not', async () => {
   const [drop] = (await nas.api.list('sharing/cifs/')).filter((share) => share['cifs_name'] === 'drop');
   await nas.api.expect(200, 'PUT', `sharing/cifs/${drop?.['id']}/`, { cifs_hostsdeny: '10.0.2.2' });
   assert.match((await smb('drop', '', 'ls')).stdout, /NT_STATUS_ACCESS_DENIED/);
-  await nas.api.expect(200, 'PUT', `sharing/cifs/${drop?.['id']}/`, { cifs_hostsdeny: 'ALL', cifs_hostsallow: '10.0.2.2' });
+  await nas.api.expect(200, 'PUT', `sharing/cifs/${drop?.['id']}/`, {
+    cifs_hostsdeny: 'ALL',
+    cifs_hostsallow: '10.0.2.2',
+  });
   assert.equal((await smb('drop', '', 'ls')).status, 0);
 });
 
@@ -113,7 +140,10 @@ test('what Samba objects to is refused in its own words and changes nothing', as
 
 test('FTP takes a file up and down for an account', async () => {
   await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_banner: 'Welcome to "the" 100% box', ftp_onlylocal: true });
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true }))['srv_state'], 'RUNNING');
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true }))['srv_state'],
+    'RUNNING',
+  );
   const curl = (...words: string[]) => runClient(['curl', '-sS', '--user', 'mary:another one', ...words]);
   const up = await eventually(10, async () => {
     const outcome = await curl('-T', '/etc/hostname', `ftp://${nas.machine.address}/by-ftp`);
@@ -122,7 +152,10 @@ test('FTP takes a file up and down for an account', async () => {
   });
   assert.equal(up.status, 0);
   assert.match(await nas.machine.run('ls -l /mnt/tank/people/mary'), /mary mary .* by-ftp/);
-  assert.equal((await curl(`ftp://${nas.machine.address}/by-ftp`)).stdout, (await runClient(['cat', '/etc/hostname'])).stdout);
+  assert.equal(
+    (await curl(`ftp://${nas.machine.address}/by-ftp`)).stdout,
+    (await runClient(['cat', '/etc/hostname'])).stdout,
+  );
   const wrong = await runClient(['curl', '-sS', '--user', 'mary:wrong', `ftp://${nas.machine.address}/`]);
   assert.equal(wrong.status, 67);
 });
@@ -139,7 +172,11 @@ test('a cron job runs by itself, with its percent signs and quotes', async () =>
 });
 
 test('a cron job that is run now leaves its output in a job', async () => {
-  const job = await nas.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'mary', cron_command: 'id -un; echo trouble >&2; exit 3', cron_enabled: false });
+  const job = await nas.api.expect(201, 'POST', 'tasks/cronjob/', {
+    cron_user: 'mary',
+    cron_command: 'id -un; echo trouble >&2; exit 3',
+    cron_enabled: false,
+  });
   await nas.api.expect(202, 'POST', `tasks/cronjob/${job['id']}/run/`);
   await eventually(10, async () => {
     const [run] = await nas.api.list(`/api/holdfast/v1/jobs?subject=tasks/cronjob/${job['id']}`);

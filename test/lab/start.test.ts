@@ -31,9 +31,13 @@ test('a start that takes longer than systemd allows goes on as long as it makes 
   const held = await nas.api.post('account/groups/', { bsdgrp_group: 'team' });
   assert.deepEqual([held.status, held.headers.get('retry-after')], [503, '5'], held.text);
   assert.equal(await property(nas, 'ActiveState'), 'activating');
-  await eventually(20, async () => assert.match(await property(nas, 'StatusText'), /^Starting: configuring lldp, \d+ of \d+$/));
+  await eventually(20, async () =>
+    assert.match(await property(nas, 'StatusText'), /^Starting: configuring lldp, \d+ of \d+$/),
+  );
 
-  await eventually(60, async () => assert.equal(await property(nas, 'ActiveState'), 'active', await journal(nas.machine)));
+  await eventually(60, async () =>
+    assert.equal(await property(nas, 'ActiveState'), 'active', await journal(nas.machine)),
+  );
   assert.equal(await property(nas, 'StatusText'), 'Serving');
   assert.equal(await property(nas, 'NRestarts'), '0');
   assert.equal((await nas.machine.run('systemctl is-active lldpd')).trim(), 'active');
@@ -47,8 +51,15 @@ test('a pool that takes a minute to import keeps neither the interface nor a sha
     ['slow', 'ubdc'],
     ['tank', 'ubdd'],
   ]) {
-    await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: name, layout: [{ vdevtype: 'stripe', disks: [disk] }] });
-    await nas.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: `/mnt/${name}/share`, cifs_name: `on-${name}`, cifs_guestok: true });
+    await nas.api.expect(201, 'POST', 'storage/volume/', {
+      volume_name: name,
+      layout: [{ vdevtype: 'stripe', disks: [disk] }],
+    });
+    await nas.api.expect(201, 'POST', 'sharing/cifs/', {
+      cifs_path: `/mnt/${name}/share`,
+      cifs_name: `on-${name}`,
+      cifs_guestok: true,
+    });
   }
   await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
   const [slow] = await nas.api.list('storage/volume/');

@@ -8,7 +8,10 @@ let nas: Nas;
 
 before(async () => {
   nas = await startNas({ disks: 2 });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }],
+  });
 });
 
 after(async () => {
@@ -24,13 +27,29 @@ test('a zvol is a device of its size, grows, and is gone with its device', async
   assert.deepEqual([made['name'], made['volsize'], made['comments']], ['v', 10 * 1024 ** 2, 'a disk']);
   assert.deepEqual(await lines('blockdev --getsize64 /dev/zvol/tank/v'), [String(10 * 1024 ** 2)]);
   await nas.machine.run('echo content | dd of=/dev/zvol/tank/v conv=notrunc status=none');
-  assert.equal((await nas.api.expect(201, 'PUT', `${zvols}/v/`, { volsize: '0.05 GiB' }))['volsize'], Math.ceil((0.05 * 1024 ** 3) / 16384) * 16384);
-  assert.match(await nas.machine.run('head -c 7 /dev/zvol/tank/v; blockdev --getsize64 /dev/zvol/tank/v'), /^content\s*53690368\s*$/);
+  assert.equal(
+    (await nas.api.expect(201, 'PUT', `${zvols}/v/`, { volsize: '0.05 GiB' }))['volsize'],
+    Math.ceil((0.05 * 1024 ** 3) / 16384) * 16384,
+  );
+  assert.match(
+    await nas.machine.run('head -c 7 /dev/zvol/tank/v; blockdev --getsize64 /dev/zvol/tank/v'),
+    /^content\s*53690368\s*$/,
+  );
   const shrunk = await nas.api.put(`${zvols}/v/`, { volsize: '1M' });
   assert.deepEqual([shrunk.status, Object.keys(Object(shrunk.json))], [400, ['volsize']]);
   await nas.api.expect(201, 'POST', 'storage/dataset/tank/', { name: 'a' });
-  await nas.api.expect(202, 'POST', `${zvols}/`, { name: 'a/sparse', volsize: '2T', sparse: true, force: true, blocksize: '8K' });
-  assert.deepEqual(await lines('zfs get -Hpo value volsize,volblocksize,refreservation tank/a/sparse'), [String(2 * 1024 ** 4), '8192', '0']);
+  await nas.api.expect(202, 'POST', `${zvols}/`, {
+    name: 'a/sparse',
+    volsize: '2T',
+    sparse: true,
+    force: true,
+    blocksize: '8K',
+  });
+  assert.deepEqual(await lines('zfs get -Hpo value volsize,volblocksize,refreservation tank/a/sparse'), [
+    String(2 * 1024 ** 4),
+    '8192',
+    '0',
+  ]);
   const taken = await nas.api.post(`${zvols}/`, { name: 'v', volsize: '1M' });
   assert.match(taken.text, /dataset already exists/);
   const tooMuch = await nas.api.post(`${zvols}/`, { name: 'w', volsize: '2T', force: true });
@@ -86,15 +105,26 @@ test('what other hands do to snapshots is seen', async () => {
 
 test('permissions are given to a folder and all below it', async () => {
   await nas.machine.run('mkdir -p /mnt/tank/a/deep/er; touch /mnt/tank/a/deep/er/file');
-  const body = { mp_path: '/mnt/tank/a/', mp_acl: 'unix', mp_mode: '750', mp_user: 'nobody', mp_group: 'nogroup', mp_recursive: true };
+  const body = {
+    mp_path: '/mnt/tank/a/',
+    mp_acl: 'unix',
+    mp_mode: '750',
+    mp_user: 'nobody',
+    mp_group: 'nogroup',
+    mp_recursive: true,
+  };
   assert.equal((await nas.api.put('storage/permission/', body)).text, 'Mount Point permissions successfully updated.');
-  assert.deepEqual(await lines('stat -c "%a %U:%G" /mnt/tank/a /mnt/tank/a/deep/er/file'), ['750 nobody:nogroup', '750 nobody:nogroup']);
-  await nas.api.expect(201, 'PUT', 'storage/permission/', { ...body, mp_acl: 'windows', mp_user_en: false });
-  assert.deepEqual(await lines('touch /mnt/tank/a/deep/new; stat -c "%a %U:%G" /mnt/tank/a/deep /mnt/tank/a/deep/er/file; stat -c %G /mnt/tank/a/deep/new'), [
-    '2775 nobody:nogroup',
-    '664 nobody:nogroup',
-    'nogroup',
+  assert.deepEqual(await lines('stat -c "%a %U:%G" /mnt/tank/a /mnt/tank/a/deep/er/file'), [
+    '750 nobody:nogroup',
+    '750 nobody:nogroup',
   ]);
+  await nas.api.expect(201, 'PUT', 'storage/permission/', { ...body, mp_acl: 'windows', mp_user_en: false });
+  assert.deepEqual(
+    await lines(
+      'touch /mnt/tank/a/deep/new; stat -c "%a %U:%G" /mnt/tank/a/deep /mnt/tank/a/deep/er/file; stat -c %G /mnt/tank/a/deep/new',
+    ),
+    ['2775 nobody:nogroup', '664 nobody:nogroup', 'nogroup'],
+  );
 });
 
 test('a disk without the abilities says so, and takes a description', async () => {
@@ -125,7 +155,9 @@ test('a list of thousands of snapshots costs no more than its page', { timeout: 
   for (let n = 0; n < 20; n += 1) times.push(await milliseconds('storage/snapshot/'));
   const page = times.toSorted((a, b) => a - b)[10] ?? 0;
   const all = await milliseconds('storage/snapshot/?limit=0');
-  const [zfs] = await lines('begun=$(date +%s%N); zfs list -t snapshot -H -o name >/dev/null; echo $(( ($(date +%s%N) - begun) / 1000000 ))');
+  const [zfs] = await lines(
+    'begun=$(date +%s%N); zfs list -t snapshot -H -o name >/dev/null; echo $(( ($(date +%s%N) - begun) / 1000000 ))',
+  );
   const making: number[] = [];
   for (const name of ['soon-after', 'later', 'later-still']) {
     const begun = performance.now();
@@ -133,12 +165,16 @@ test('a list of thousands of snapshots costs no more than its page', { timeout: 
     making.push(Math.round(performance.now() - begun));
     await pause(4000);
   }
-  t.diagnostic(`${wanted} snapshots: a page ${page.toFixed(1)} ms, all ${all.toFixed(0)} ms, zfs list -o name ${zfs} ms, making one ${making.join(', then ')} ms`);
+  t.diagnostic(
+    `${wanted} snapshots: a page ${page.toFixed(1)} ms, all ${all.toFixed(0)} ms, zfs list -o name ${zfs} ms, making one ${making.join(', then ')} ms`,
+  );
   assert.ok(page < 50, `a page took ${page} ms`);
 });
 
 test('all is there again after a restart of the daemon', async () => {
   const earlier = { snapshots: await ids(), disks: await nas.api.list('storage/disk/') };
   await nas.machine.run('systemctl restart holdfast');
-  await eventually(30, async () => assert.deepEqual({ snapshots: await ids(), disks: await nas.api.list('storage/disk/') }, earlier));
+  await eventually(30, async () =>
+    assert.deepEqual({ snapshots: await ids(), disks: await nas.api.list('storage/disk/') }, earlier),
+  );
 });

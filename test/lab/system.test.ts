@@ -45,7 +45,16 @@ async function timeServer(ahead: () => number = () => 0): Promise<Socket> {
 }
 
 /** curl that trusts our root alone, and takes the machine for nas.example.com. */
-const curl = (...words: string[]) => runClient(['curl', '-sS', '--cacert', join(folder, 'root.pem'), '--connect-to', `nas.example.com::${nas.machine.address}:`, ...words]);
+const curl = (...words: string[]) =>
+  runClient([
+    'curl',
+    '-sS',
+    '--cacert',
+    join(folder, 'root.pem'),
+    '--connect-to',
+    `nas.example.com::${nas.machine.address}:`,
+    ...words,
+  ]);
 
 test('nothing of a fresh machine differs from the configuration', async () => {
   const reports = await nas.api.list('/api/holdfast/v1/drift');
@@ -57,13 +66,29 @@ test('nothing of a fresh machine differs from the configuration', async () => {
 });
 
 test('FTP speaks TLS with a certificate that an intermediate authority of ours signed', async () => {
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', { ...certificateRequest, cert_name: 'root', cert_common: 'Root' });
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', { ...certificateRequest, cert_name: 'middle', cert_common: 'Middle', cert_signedby: 1 });
-  await nas.api.expect(201, 'POST', 'system/certificate/internal/', { ...certificateRequest, cert_name: 'nas', cert_signedby: 2 });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', {
+    ...certificateRequest,
+    cert_name: 'root',
+    cert_common: 'Root',
+  });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', {
+    ...certificateRequest,
+    cert_name: 'middle',
+    cert_common: 'Middle',
+    cert_signedby: 1,
+  });
+  await nas.api.expect(201, 'POST', 'system/certificate/internal/', {
+    ...certificateRequest,
+    cert_name: 'nas',
+    cert_signedby: 2,
+  });
   const root = (await nas.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === 'root');
   writeFileSync(join(folder, 'root.pem'), String(root?.['cert_certificate']));
   const disks = (await nas.api.list('storage/disk/')).map((disk) => String(disk['disk_name']));
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: disks.slice(0, 1) }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: disks.slice(0, 1) }],
+  });
   await nas.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'mary',
     bsdusr_full_name: 'Mary',
@@ -71,10 +96,22 @@ test('FTP speaks TLS with a certificate that an intermediate authority of ours s
     bsdusr_creategroup: true,
     bsdusr_home: '/mnt/tank/mary',
   });
-  await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_tls: true, ftp_tls_policy: 'on', ftp_ssltls_certificate: 1, ftp_tls_opt_no_session_reuse_required: true });
+  await nas.api.expect(200, 'PUT', 'services/ftp/', {
+    ftp_tls: true,
+    ftp_tls_policy: 'on',
+    ftp_ssltls_certificate: 1,
+    ftp_tls_opt_no_session_reuse_required: true,
+  });
   await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
   await eventually(10, async () => {
-    const outcome = await curl('--ssl-reqd', '--user', 'mary:her secret', '-T', '/etc/hostname', 'ftp://nas.example.com/by-tls');
+    const outcome = await curl(
+      '--ssl-reqd',
+      '--user',
+      'mary:her secret',
+      '-T',
+      '/etc/hostname',
+      'ftp://nas.example.com/by-tls',
+    );
     assert.equal(outcome.status, 0, outcome.stderr);
   });
   assert.match(await nas.machine.run('ls /mnt/tank/mary'), /by-tls/);
@@ -85,7 +122,13 @@ test('the interface is served by HTTPS where the settings say, and HTTP sends on
   const [user, password] = ['root', 'a test password'];
   const outcome = await curl('--user', `${user}:${password}`, 'https://nas.example.com/api/v1.0/system/version/');
   assert.match(outcome.stdout, /"fullversion":"[^"]*Holdfast /, outcome.stderr);
-  const sent = await curl('-o', '/dev/null', '-w', '%{http_code} %{redirect_url}', 'http://nas.example.com/api/v1.0/system/version/');
+  const sent = await curl(
+    '-o',
+    '/dev/null',
+    '-w',
+    '%{http_code} %{redirect_url}',
+    'http://nas.example.com/api/v1.0/system/version/',
+  );
   assert.equal(sent.stdout, '308 https://nas.example.com/api/v1.0/system/version/');
 });
 
@@ -103,9 +146,20 @@ test('a door that cannot be opened is refused, and those that are open stay', as
 
 test('who closes the door that it came by has to come by the new one, else the old one opens again', async () => {
   const door = async (port: number, ...words: string[]) =>
-    (await curl('--user', 'root:a test password', '-o', '/dev/null', '-w', '%{http_code}', ...words, `https://nas.example.com:${port}/api/v1.0/system/settings/?confirm_within=8`))
-      .stdout;
-  const move = (from: number, to: number) => door(from, '-X', 'PUT', '-H', 'Content-Type: application/json', '-d', JSON.stringify({ stg_guihttpsport: to }));
+    (
+      await curl(
+        '--user',
+        'root:a test password',
+        '-o',
+        '/dev/null',
+        '-w',
+        '%{http_code}',
+        ...words,
+        `https://nas.example.com:${port}/api/v1.0/system/settings/?confirm_within=8`,
+      )
+    ).stdout;
+  const move = (from: number, to: number) =>
+    door(from, '-X', 'PUT', '-H', 'Content-Type: application/json', '-d', JSON.stringify({ stg_guihttpsport: to }));
   assert.equal(await move(443, 8443), '200');
   await eventually(40, async () => assert.equal(await door(443), '200'));
   assert.equal(await door(8443), '000');
@@ -118,10 +172,15 @@ test('who closes the door that it came by has to come by the new one, else the o
 
 test('the clock goes into another zone, and so do the schedules', async () => {
   await nas.api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Asia/Tokyo' });
-  assert.equal((await nas.machine.run('timedatectl show --property=Timezone --value; date +%Z')).trim(), 'Asia/Tokyo\nJST');
+  assert.equal(
+    (await nas.machine.run('timedatectl show --property=Timezone --value; date +%Z')).trim(),
+    'Asia/Tokyo\nJST',
+  );
   await nas.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
   assert.equal((await nas.api.list('/api/holdfast/v1/schedules'))[0]?.['zone'], 'Asia/Tokyo');
-  assert.deepEqual((await nas.api.put('system/settings/', { stg_timezone: 'Mars/Olympus' })).json, { stg_timezone: ['"Mars/Olympus" is no time zone, as Europe/Berlin.'] });
+  assert.deepEqual((await nas.api.put('system/settings/', { stg_timezone: 'Mars/Olympus' })).json, {
+    stg_timezone: ['"Mars/Olympus" is no time zone, as Europe/Berlin.'],
+  });
 });
 
 test('a log server receives what is logged', async () => {
@@ -148,12 +207,19 @@ test('a log server receives what is logged', async () => {
 test('the kernel is told at once and asked about names and values, and gets back what it had', async () => {
   const value = async () => (await nas.machine.run('sysctl -n vm.swappiness')).trim();
   const before = await value();
-  const made = await nas.api.expect(201, 'POST', 'system/tunable/', { tun_var: 'vm.swappiness', tun_value: '17', tun_type: 'sysctl' });
+  const made = await nas.api.expect(201, 'POST', 'system/tunable/', {
+    tun_var: 'vm.swappiness',
+    tun_value: '17',
+    tun_type: 'sysctl',
+  });
   assert.equal(await value(), '17');
   assert.match(await nas.machine.run('cat /etc/sysctl.d/90-holdfast.conf'), /^vm\.swappiness = 17$/m);
-  assert.deepEqual((await nas.api.post('system/tunable/', { tun_var: 'kern.no.such', tun_value: '1', tun_type: 'sysctl' })).json, {
-    tun_var: ['The kernel of this machine has no parameter "kern.no.such".'],
-  });
+  assert.deepEqual(
+    (await nas.api.post('system/tunable/', { tun_var: 'kern.no.such', tun_value: '1', tun_type: 'sysctl' })).json,
+    {
+      tun_var: ['The kernel of this machine has no parameter "kern.no.such".'],
+    },
+  );
   assert.equal((await nas.api.put(`system/tunable/${made['id']}/`, { tun_value: 'many' })).status, 400);
   assert.equal(await value(), '17');
   assert.equal((await nas.api.delete(`system/tunable/${made['id']}/`)).status, 204);
@@ -166,13 +232,23 @@ test('what only GRUB could tell the kernel at its start is refused where there i
     await nas.api.put('system/advanced/', { adv_serialconsole: true }),
   ])
     assert.ok(answer.status >= 400 && answer.status < 500 && /no GRUB/.test(answer.text), answer.text);
-  assert.deepEqual([await nas.api.list('system/tunable/'), (await nas.api.expect(200, 'GET', 'system/advanced/'))['adv_serialconsole']], [[], false]);
+  assert.deepEqual(
+    [
+      await nas.api.list('system/tunable/'),
+      (await nas.api.expect(200, 'GET', 'system/advanced/'))['adv_serialconsole'],
+    ],
+    [[], false],
+  );
   assert.doesNotMatch(await nas.machine.run('cat /etc/default/grub.d/holdfast.cfg'), /CMDLINE/);
 });
 
 test('chrony goes by the list of servers and no others', async () => {
-  for (const record of await nas.api.list('system/ntpserver/')) assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
-  assert.match((await nas.api.post('system/ntpserver/', { ntp_address: '10.0.2.2' })).text, /does not answer as a time server/);
+  for (const record of await nas.api.list('system/ntpserver/'))
+    assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
+  assert.match(
+    (await nas.api.post('system/ntpserver/', { ntp_address: '10.0.2.2' })).text,
+    /does not answer as a time server/,
+  );
   await nas.api.expect(201, 'POST', 'system/ntpserver/', { ntp_address: '10.0.2.2', ntp_prefer: true, force: true });
   await eventually(20, async () => assert.match(await nas.machine.run('chronyc -n sources'), /\^\S* 10\.0\.2\.2 /));
 });
@@ -180,11 +256,21 @@ test('chrony goes by the list of servers and no others', async () => {
 test('chrony goes by a server that answers; a clock that is hours off by it is told as long as it is', async () => {
   let ahead = 0;
   const server = await timeServer(() => ahead);
-  const isToldOff = async () => (await nas.api.list('system/alert/')).some(({ message }) => /^The clock is 1\d{4} seconds off, by its time servers\./.test(String(message)));
+  const isToldOff = async () =>
+    (await nas.api.list('system/alert/')).some(({ message }) =>
+      /^The clock is 1\d{4} seconds off, by its time servers\./.test(String(message)),
+    );
   try {
-    for (const record of await nas.api.list('system/ntpserver/')) assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
+    for (const record of await nas.api.list('system/ntpserver/'))
+      assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
     // It answers, so nothing has to be forced.
-    await nas.api.expect(201, 'POST', 'system/ntpserver/', { ntp_address: '10.0.2.2', ntp_prefer: true, ntp_burst: true, ntp_minpoll: 4, ntp_maxpoll: 5 });
+    await nas.api.expect(201, 'POST', 'system/ntpserver/', {
+      ntp_address: '10.0.2.2',
+      ntp_prefer: true,
+      ntp_burst: true,
+      ntp_minpoll: 4,
+      ntp_maxpoll: 5,
+    });
     await eventually(60, async () => assert.match(await nas.machine.run('chronyc -n sources'), /^\^\* 10\.0\.2\.2 /m));
     assert.match(await nas.machine.run('chronyc -c -n tracking'), /,10\.0\.2\.2,3,/);
     assert.equal(await isToldOff(), false);
@@ -194,7 +280,9 @@ test('chrony goes by a server that answers; a clock that is hours off by it is t
       ahead = off;
       const isOff = off > 0;
       await nas.machine.run('chronyc burst 1/2');
-      await eventually(30, async () => assert.equal(/,-?1\d{4}\./.test(await nas.machine.run('chronyc -c -n sources')), isOff));
+      await eventually(30, async () =>
+        assert.equal(/,-?1\d{4}\./.test(await nas.machine.run('chronyc -c -n sources')), isOff),
+      );
       // It looks at the clock when it starts and every few minutes.
       await nas.machine.run('systemctl restart holdfast');
       await eventually(30, async () => assert.equal(await isToldOff(), isOff));
@@ -207,10 +295,13 @@ test('chrony goes by a server that answers; a clock that is hours off by it is t
 test('an update is found in a package source, simulated, installed by a job, and told until then', async () => {
   await offerNewerPackage(nas.machine);
   const version = () => packageVersion(nas.machine);
-  assert.deepEqual(await nas.api.list('system/update/check/'), [{ operation: 'upgrade', name: 'holdfast-lab-1.0 -> holdfast-lab-1.1' }]);
+  assert.deepEqual(await nas.api.list('system/update/check/'), [
+    { operation: 'upgrade', name: 'holdfast-lab-1.0 -> holdfast-lab-1.1' },
+  ]);
   assert.equal(await version(), '1.0', 'asking changes nothing');
   await nas.machine.run('systemctl restart holdfast');
-  const update = async () => (await nas.api.list('system/alert/')).filter(({ message }) => /newer package/.test(String(message)));
+  const update = async () =>
+    (await nas.api.list('system/alert/')).filter(({ message }) => /newer package/.test(String(message)));
   await eventually(30, async () => assert.equal((await update()).length, 1));
   const answer = await nas.api.post('system/update/update/');
   assert.deepEqual([answer.status, answer.json], [200, 'Successfully updated.']);
@@ -234,9 +325,16 @@ test('factory restore makes the machine what it was and leaves the pool; the bac
   const shown = async () =>
     Object.fromEntries(
       await Promise.all(
-        ['account/users', 'system/settings', 'system/advanced', 'system/ntpserver', 'system/certificate', 'services/ftp', 'services/services', 'tasks/cronjob'].map(
-          async (path) => [path, (await nas.api.get(`${path}/`)).text] as const,
-        ),
+        [
+          'account/users',
+          'system/settings',
+          'system/advanced',
+          'system/ntpserver',
+          'system/certificate',
+          'services/ftp',
+          'services/services',
+          'tasks/cronjob',
+        ].map(async (path) => [path, (await nas.api.get(`${path}/`)).text] as const),
       ),
     );
   const configured = await shown();
@@ -244,12 +342,19 @@ test('factory restore makes the machine what it was and leaves the pool; the bac
   const file = await nas.api.expect(200, 'POST', `${config}/backup`, { passphrase });
   await nas.machine.run('echo kept >/mnt/tank/mary/kept');
 
-  assert.equal((await nas.api.post('system/config/factory_restore/')).text, 'Configuration restored to defaults. Reboot required.');
+  assert.equal(
+    (await nas.api.post('system/config/factory_restore/')).text,
+    'Configuration restored to defaults. Reboot required.',
+  );
   assert.match(await nas.machine.run('id mary 2>&1 || true'), /no such user/);
   assert.equal((await nas.machine.run('systemctl is-active proftpd || true')).trim(), 'inactive');
   assert.notEqual((await nas.machine.run('timedatectl show --property=Timezone --value')).trim(), 'Asia/Tokyo');
   assert.equal((await nas.machine.run('zpool list -H -o name; cat /mnt/tank/mary/kept')).trim(), 'tank\nkept');
-  assert.equal((await curl('-o', '/dev/null', '-w', '%{http_code}', 'https://nas.example.com/')).stdout, '000', 'the door of HTTPS is shut');
+  assert.equal(
+    (await curl('-o', '/dev/null', '-w', '%{http_code}', 'https://nas.example.com/')).stdout,
+    '000',
+    'the door of HTTPS is shut',
+  );
 
   const [backup] = await nas.api.list(`${config}/backups`);
   await nas.api.expect(200, 'POST', `${config}/restore`, { backup: backup?.['number'] });

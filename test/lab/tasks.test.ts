@@ -14,7 +14,10 @@ before(async () => {
     mkdir -p /srv/store
     printf '%s\\n' 'uid = root' 'gid = root' '[store]' 'path = /srv/store' 'read only = false' >/etc/rsyncd.conf
     systemctl start rsync ssh`);
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: ['ubdc', 'ubdd'] }],
+  });
   await nas.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'mary',
     bsdusr_full_name: 'Mary',
@@ -43,11 +46,20 @@ async function ran(task: string, seconds = 60) {
   });
 }
 
-const module = () => ({ rsync_user: 'root', rsync_remotehost: far.address, rsync_remotemodule: 'store', rsync_enabled: false });
+const module = () => ({
+  rsync_user: 'root',
+  rsync_remotehost: far.address,
+  rsync_remotemodule: 'store',
+  rsync_enabled: false,
+});
 
 test('a push to a daemon brings what is new and deletes what is gone', async () => {
   await nas.machine.run(`cd /mnt/tank/media && mkdir -p a && echo one >'a/odd "name"' && echo two >two`);
-  const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', { ...module(), rsync_path: '/mnt/tank/media/', rsync_delete: true });
+  const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', {
+    ...module(),
+    rsync_path: '/mnt/tank/media/',
+    rsync_delete: true,
+  });
   const path = `tasks/rsync/${task['id']}`;
   const first = await ran(path);
   assert.equal(first['state'], 'finished', JSON.stringify(first));
@@ -70,12 +82,19 @@ test('a pull from a daemon, with deletion and an excluded name', async () => {
   });
   const job = await ran(`tasks/rsync/${task['id']}`);
   assert.equal(job['state'], 'finished', JSON.stringify(job));
-  assert.equal(await nas.machine.run('cd /mnt/tank/copy && find . -type f | sort'), './a/odd "name"\n./keep.me\n./three\n');
+  assert.equal(
+    await nas.machine.run('cd /mnt/tank/copy && find . -type f | sort'),
+    './a/odd "name"\n./keep.me\n./three\n',
+  );
   assert.equal((await nas.machine.run('stat -c %a /mnt/tank/copy/three')).trim(), '600');
 });
 
 test('what rsync objects to is the error of the job, with its words', async () => {
-  const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', { ...module(), rsync_path: '/mnt/tank/media/', rsync_remotemodule: 'none' });
+  const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', {
+    ...module(),
+    rsync_path: '/mnt/tank/media/',
+    rsync_remotemodule: 'none',
+  });
   const job = await ran(`tasks/rsync/${task['id']}`);
   assert.equal(job['state'], 'failed');
   assert.match(JSON.stringify(job), /Unknown module 'none'/);
@@ -119,12 +138,17 @@ test('SSH wants a key first, then copies both ways as the account, and keeps the
   });
   const job = await ran(`tasks/rsync/${pull['id']}`);
   assert.equal(job['state'], 'finished', JSON.stringify(job));
-  assert.equal(await nas.machine.run('cat /mnt/tank/mary/back/letter; stat -c "%U %a" /mnt/tank/mary/back/letter'), 'letter\nmary 644\n');
+  assert.equal(
+    await nas.machine.run('cat /mnt/tank/mary/back/letter; stat -c "%U %a" /mnt/tank/mary/back/letter'),
+    'letter\nmary 644\n',
+  );
 });
 
 test('a host that has another key than before is not spoken to', async () => {
   await far.run('rm /etc/ssh/ssh_host_*; ssh-keygen -A >/dev/null; systemctl restart ssh');
-  const [push] = (await nas.api.list('tasks/rsync/')).filter((task) => task['rsync_mode'] === 'ssh' && task['rsync_direction'] === 'push');
+  const [push] = (await nas.api.list('tasks/rsync/')).filter(
+    (task) => task['rsync_mode'] === 'ssh' && task['rsync_direction'] === 'push',
+  );
   const job = await ran(`tasks/rsync/${push?.['id']}`);
   assert.equal(job['state'], 'failed');
   assert.match(JSON.stringify(job['result']), /Host key verification failed/);
@@ -132,8 +156,15 @@ test('a host that has another key than before is not spoken to', async () => {
 
 test('a task runs by its schedule, and the next run is told', async () => {
   await nas.machine.run('echo by the clock >/mnt/tank/media/clock');
-  const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', { ...module(), rsync_path: '/mnt/tank/media/', rsync_minute: '*/1', rsync_enabled: true });
-  const [next] = (await nas.api.list('/api/holdfast/v1/schedules')).filter(({ resource, id }) => resource === 'tasks/rsync' && id === task['id']);
+  const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', {
+    ...module(),
+    rsync_path: '/mnt/tank/media/',
+    rsync_minute: '*/1',
+    rsync_enabled: true,
+  });
+  const [next] = (await nas.api.list('/api/holdfast/v1/schedules')).filter(
+    ({ resource, id }) => resource === 'tasks/rsync' && id === task['id'],
+  );
   assert.ok(Date.parse(String(next?.['next'])) > Date.now() - 5000, JSON.stringify(next));
   await eventually(90, async () => assert.equal(await far.run('cat /srv/store/clock'), 'by the clock\n'));
   await nas.api.expect(204, 'DELETE', `tasks/rsync/${task['id']}/`);
@@ -141,7 +172,12 @@ test('a task runs by its schedule, and the next run is told', async () => {
 
 test('a long copy tells how far it is, runs once at a time, and can be ended', async () => {
   await nas.machine.run('mkdir /mnt/tank/big && head -c 40M /dev/urandom >/mnt/tank/big/file');
-  const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', { ...module(), rsync_path: '/mnt/tank/big', rsync_compress: false, rsync_extra: '--bwlimit=1000' });
+  const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', {
+    ...module(),
+    rsync_path: '/mnt/tank/big',
+    rsync_compress: false,
+    rsync_extra: '--bwlimit=1000',
+  });
   const path = `tasks/rsync/${task['id']}`;
   await nas.api.expect(202, 'POST', `${path}/run/`);
   const job = await eventually(30, async () => {
@@ -176,7 +212,10 @@ test('a copy that the other machine or the end of the daemon cuts off is reporte
   await eventually(30, async () => assert.equal((await jobsOf(path))[0]?.['state'], 'interrupted'));
   await nas.api.expect(200, 'PUT', `${path}/`, { rsync_extra: '' });
   assert.equal((await ran(path))['state'], 'finished');
-  assert.equal((await far.run('sha256sum </srv/store/big/file')).trim(), (await nas.machine.run('sha256sum </mnt/tank/big/file')).trim());
+  assert.equal(
+    (await far.run('sha256sum </srv/store/big/file')).trim(),
+    (await nas.machine.run('sha256sum </mnt/tank/big/file')).trim(),
+  );
 });
 
 test('a volume that is not mounted is not copied from', async () => {
@@ -188,23 +227,44 @@ test('a volume that is not mounted is not copied from', async () => {
 });
 
 test('a cron job that is run now has the programs of the system at hand, and makes files that others may read', async () => {
-  const job = await nas.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'zpool list -H -o name; umask', cron_enabled: false });
-  assert.deepEqual((await ran(`tasks/cronjob/${job['id']}`))['result'], { status: 0, stdout: 'tank\n0022\n', stderr: '' });
+  const job = await nas.api.expect(201, 'POST', 'tasks/cronjob/', {
+    cron_user: 'root',
+    cron_command: 'zpool list -H -o name; umask',
+    cron_enabled: false,
+  });
+  assert.deepEqual((await ran(`tasks/cronjob/${job['id']}`))['result'], {
+    status: 0,
+    stdout: 'tank\n0022\n',
+    stderr: '',
+  });
 });
 
 test('scripts are part of the start, and systemd has no objection to their units', async () => {
   const note = (moment: string) => `echo ${moment} smbd $(systemctl is-active smbd) "100%" >>/mnt/tank/notes`;
-  await nas.machine.run(`printf '#!/bin/sh\\necho script $0 >>/mnt/tank/notes\\n' >'/mnt/tank/a script' && chmod 755 '/mnt/tank/a script'`);
+  await nas.machine.run(
+    `printf '#!/bin/sh\\necho script $0 >>/mnt/tank/notes\\n' >'/mnt/tank/a script' && chmod 755 '/mnt/tank/a script'`,
+  );
   await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
   for (const moment of ['preinit', 'postinit', 'shutdown']) {
-    await nas.api.expect(201, 'POST', 'tasks/initshutdown/', { ini_command: 'echo trouble >&2; exit 3', ini_when: moment });
+    await nas.api.expect(201, 'POST', 'tasks/initshutdown/', {
+      ini_command: 'echo trouble >&2; exit 3',
+      ini_when: moment,
+    });
     await nas.api.expect(201, 'POST', 'tasks/initshutdown/', { ini_command: note(moment), ini_when: moment });
   }
-  await nas.api.expect(201, 'POST', 'tasks/initshutdown/', { ini_type: 'script', ini_script: '/mnt/tank/a script', ini_when: 'postinit' });
+  await nas.api.expect(201, 'POST', 'tasks/initshutdown/', {
+    ini_type: 'script',
+    ini_script: '/mnt/tank/a script',
+    ini_when: 'postinit',
+  });
   assert.equal((await nas.machine.tryRun('cat /mnt/tank/notes')).status, 1, 'none of them runs when it is made');
   const wanted = await nas.machine.run('systemctl list-dependencies --plain multi-user.target');
-  for (const moment of ['preinit', 'postinit', 'shutdown']) assert.match(wanted, new RegExp(`holdfast-${moment}\\.service`));
-  assert.equal((await nas.machine.run('systemd-analyze verify /etc/systemd/system/holdfast-*.service 2>&1')).trim(), '');
+  for (const moment of ['preinit', 'postinit', 'shutdown'])
+    assert.match(wanted, new RegExp(`holdfast-${moment}\\.service`));
+  assert.equal(
+    (await nas.machine.run('systemd-analyze verify /etc/systemd/system/holdfast-*.service 2>&1')).trim(),
+    '',
+  );
 });
 
 test('a start of everything runs them at their moments, an unhappy one stops nothing, and each has its words in the journal', async () => {
@@ -219,10 +279,18 @@ test('a start of everything runs them at their moments, an unhappy one stops not
   assert.equal((await nas.machine.run('cat /mnt/tank/notes')).trim(), 'shutdown smbd active 100%');
   await nas.machine.run('rm /mnt/tank/notes; systemctl isolate multi-user.target');
   await eventually(60, async () =>
-    assert.equal(await nas.machine.run('cat /mnt/tank/notes'), 'preinit smbd inactive 100%\npostinit smbd active 100%\nscript /mnt/tank/a script\n'),
+    assert.equal(
+      await nas.machine.run('cat /mnt/tank/notes'),
+      'preinit smbd inactive 100%\npostinit smbd active 100%\nscript /mnt/tank/a script\n',
+    ),
   );
   await nas.machine.run('systemctl is-system-running --wait || true');
-  assert.equal((await nas.machine.run('systemctl is-active holdfast smbd holdfast-preinit holdfast-postinit holdfast-shutdown')).trim(), 'active\nactive\nactive\nactive\nactive');
+  assert.equal(
+    (
+      await nas.machine.run('systemctl is-active holdfast smbd holdfast-preinit holdfast-postinit holdfast-shutdown')
+    ).trim(),
+    'active\nactive\nactive\nactive\nactive',
+  );
   const said = await nas.machine.run('journalctl -b -o short -t holdfast-preinit-1 -t holdfast-shutdown-5 --no-pager');
   assert.match(said, /holdfast-preinit-1\[\d+\]: trouble/);
   assert.doesNotMatch(await nas.machine.run('journalctl -b --no-pager -o cat'), /ordering cycle/i);
@@ -237,7 +305,12 @@ test('smartd takes what is written for it', async () => {
     smarttest_daymonth: '1,11,21,31',
     smarttest_dayweek: 'mon-fri',
   });
-  await nas.api.expect(201, 'POST', 'tasks/smarttest/', { smarttest_disks: disks, smarttest_type: 'L', smarttest_hour: '3', smarttest_dayweek: '7' });
+  await nas.api.expect(201, 'POST', 'tasks/smarttest/', {
+    smarttest_disks: disks,
+    smarttest_type: 'L',
+    smarttest_hour: '3',
+    smarttest_dayweek: '7',
+  });
   const { status, output } = await nas.machine.tryRun('smartd --quit=showtests --configfile=/etc/smartd.conf');
   // The disks of the test machine know nothing of SMART: with a file it understands, smartd finds none to watch.
   assert.equal(status, 17, output);

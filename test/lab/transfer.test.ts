@@ -16,7 +16,10 @@ before(async () => {
   nas = await startNas({ disks: 1, memory: 1024 });
   far = await Machine.start({ name: 'far', disks: 0, memory: 768 });
   here = await mkdtemp(join(tmpdir(), 'holdfast-transfer-'));
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
   await nas.machine.run(
     'mkdir /mnt/tank/films "/mnt/tank/boot files" && chown nobody: /mnt/tank/films && echo one >/mnt/tank/films/one && echo kernel >"/mnt/tank/boot files/kernel"',
   );
@@ -28,15 +31,25 @@ after(async () => {
   if (here !== undefined) await rm(here, { recursive: true });
 });
 
-const switchTo = (service: string, srv_enable: boolean) => nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable });
+const switchTo = (service: string, srv_enable: boolean) =>
+  nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable });
 
 // rsync --------------------------------------------------------------------------------------------------------------
 
 let port = 873;
-const rsync = (...words: string[]) => runClient(['rsync', '--contimeout=10', ...words.map((word) => word.replace('nas::', `rsync://${nas.machine.address}:${port}/`))]);
+const rsync = (...words: string[]) =>
+  runClient([
+    'rsync',
+    '--contimeout=10',
+    ...words.map((word) => word.replace('nas::', `rsync://${nas.machine.address}:${port}/`)),
+  ]);
 
 test('a module is listed, read and written by the account that it names', async () => {
-  await nas.api.expect(201, 'POST', 'services/rsyncmod/', { rsyncmod_name: 'the films', rsyncmod_comment: '100 %HOME%', rsyncmod_path: '/mnt/tank/films' });
+  await nas.api.expect(201, 'POST', 'services/rsyncmod/', {
+    rsyncmod_name: 'the films',
+    rsyncmod_comment: '100 %HOME%',
+    rsyncmod_path: '/mnt/tank/films',
+  });
   assert.equal((await switchTo('rsync', true))['srv_state'], 'RUNNING');
   const listing = await eventually(20, async () => {
     const outcome = await rsync('nas::');
@@ -55,7 +68,8 @@ test('a module is listed, read and written by the account that it names', async 
 
 test('modes, hosts and the number of clients hold for the next connection, without a restart', async () => {
   const [module] = await nas.api.list('services/rsyncmod/');
-  const change = (body: Record<string, unknown>) => nas.api.expect(200, 'PUT', `services/rsyncmod/${module?.['id']}/`, { ...body });
+  const change = (body: Record<string, unknown>) =>
+    nas.api.expect(200, 'PUT', `services/rsyncmod/${module?.['id']}/`, { ...body });
   const pid = await nas.machine.run('systemctl show -P MainPID rsync');
   await change({ rsyncmod_mode: 'ro' });
   assert.match((await rsync(join(here, 'two'), 'nas::the films/')).stderr, /module is read only/);
@@ -88,7 +102,9 @@ test('every parameter that is let through is one that the daemon knows', async (
   await nas.machine.run(`printf '%s\\n' ${names.map((name) => `'${name}'`).join(' ')} 'log file = /tmp/names.log' 'not a name = 1' >/tmp/names.conf
     sed -i '/^daemon \\|^address/d' /tmp/names.conf
     timeout 5 rsync --daemon --no-detach --config=/tmp/names.conf --port=9873 --log-file=/tmp/names.log || true`);
-  const unknown = (await nas.machine.run('cat /tmp/names.log')).split('\n').filter((line) => /Unknown Parameter encountered|badly formed/i.test(line));
+  const unknown = (await nas.machine.run('cat /tmp/names.log'))
+    .split('\n')
+    .filter((line) => /Unknown Parameter encountered|badly formed/i.test(line));
   assert.equal(unknown.length, 1, unknown.join('\n'));
   assert.match(unknown[0] ?? '', /not a name/);
 });
@@ -107,14 +123,21 @@ const tftp = (...words: string[]) => runClient(['curl', '-sS', '--max-time', '10
 
 test('TFTP is switched on without settings, then serves a folder with blanks in its name', async () => {
   assert.equal((await switchTo('tftp', true))['srv_state'], 'RUNNING');
-  await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_directory: '/mnt/tank/boot files', tftp_options: '-v --blocksize 1024' });
+  await nas.api.expect(200, 'PUT', 'services/tftp/', {
+    tftp_directory: '/mnt/tank/boot files',
+    tftp_options: '-v --blocksize 1024',
+  });
   const fetched = await eventually(20, async () => {
     const outcome = await tftp(`tftp://${nas.machine.address}/kernel`);
     assert.equal(outcome.status, 0, outcome.stderr);
     return outcome.stdout;
   });
   assert.equal(fetched, 'kernel\n');
-  assert.notEqual((await tftp(`tftp://${nas.machine.address}/../../../etc/passwd`)).status, 0, 'nothing beyond the folder');
+  assert.notEqual(
+    (await tftp(`tftp://${nas.machine.address}/../../../etc/passwd`)).status,
+    0,
+    'nothing beyond the folder',
+  );
 });
 
 test('new files are taken when the settings say so, from the account and with the umask they say', async () => {
@@ -123,7 +146,11 @@ test('new files are taken when the settings say so, from the account and with th
   await nas.machine.run('chmod 777 "/mnt/tank/boot files"');
   await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_port: 6969, tftp_host: '10.0.2.15' });
   assert.notEqual((await send()).status, 0);
-  await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_newfiles: true, tftp_umask: '027', tftp_username: 'daemon' });
+  await nas.api.expect(200, 'PUT', 'services/tftp/', {
+    tftp_newfiles: true,
+    tftp_umask: '027',
+    tftp_username: 'daemon',
+  });
   await eventually(20, async () => {
     const outcome = await send();
     assert.equal(outcome.status, 0, outcome.stderr);
@@ -144,9 +171,15 @@ test('a folder that is not there is answered with the words of the server, which
 test('two machines on one wire tell one another their names, and one its place', async () => {
   // Bridges keep these frames to themselves unless told otherwise.
   await runClient(['ip', 'link', 'set', 'net0', 'type', 'bridge', 'group_fwd_mask', '0x4000']);
-  await nas.api.expect(200, 'PUT', 'services/lldp/', { lldp_country: 'de', lldp_location: `Mary's rack`, lldp_intdesc: true });
+  await nas.api.expect(200, 'PUT', 'services/lldp/', {
+    lldp_country: 'de',
+    lldp_location: `Mary's rack`,
+    lldp_intdesc: true,
+  });
   assert.equal((await switchTo('lldp', true))['srv_state'], 'RUNNING');
-  await far.run('echo DAEMON_ARGS=\\"-M 4\\" >/etc/default/lldpd; systemctl start lldpd; lldpcli configure lldp tx-interval 2; lldpcli configure system hostname far');
+  await far.run(
+    'echo DAEMON_ARGS=\\"-M 4\\" >/etc/default/lldpd; systemctl start lldpd; lldpcli configure lldp tx-interval 2; lldpcli configure system hostname far',
+  );
   await nas.machine.run('lldpcli configure lldp tx-interval 2');
   await eventually(60, async () => {
     const seen = await far.run('lldpcli show neighbors details');

@@ -23,7 +23,16 @@ interface Device {
 function devicesIn(node: unknown): readonly Device[] {
   if (!isObject(node)) return [];
   const below = Array.isArray(node['children']) ? node['children'].flatMap(devicesIn) : [];
-  return node['type'] === 'dev' ? [{ name: String(node['name']), label: String(node['label']), status: String(node['status']), cksum: String(node['cksum']) }] : below;
+  return node['type'] === 'dev'
+    ? [
+        {
+          name: String(node['name']),
+          label: String(node['label']),
+          status: String(node['status']),
+          cksum: String(node['cksum']),
+        },
+      ]
+    : below;
 }
 
 const treeOf = (name: string) => api.expect(200, 'GET', `storage/volume/${name}/status/`);
@@ -36,7 +45,11 @@ async function act(name: string, action: string, body: unknown, status: number, 
 }
 
 async function create(name: string, vdevtype: string, wanted: readonly string[], more: object = {}): Promise<void> {
-  await api.expect(201, 'POST', 'storage/volume/', { volume_name: name, layout: [{ vdevtype, disks: wanted }], ...more });
+  await api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: name,
+    layout: [{ vdevtype, disks: wanted }],
+    ...more,
+  });
 }
 
 async function remove(name: string, body?: object): Promise<void> {
@@ -52,7 +65,8 @@ async function importNamed(name: string): Promise<void> {
 
 const alerts = async () => (await api.list('system/alert/')).map(({ message }) => String(message));
 
-const fill = (name: string) => machine.run(`head -c 40000000 /dev/urandom >/mnt/${name}/file && sha256sum </mnt/${name}/file`);
+const fill = (name: string) =>
+  machine.run(`head -c 40000000 /dev/urandom >/mnt/${name}/file && sha256sum </mnt/${name}/file`);
 const sum = (name: string) => machine.run(`sha256sum </mnt/${name}/file`);
 
 describe('a pool of each layout', () => {
@@ -76,7 +90,10 @@ describe('a pool of each layout', () => {
       const refused = await api.post('storage/volume/tank/replace/', { label, replace_disk: fresh });
       assert.equal(refused.status, 400);
       assert.ok(isObject(refused.json) && 'force' in refused.json, refused.text);
-      assert.equal(await act('tank', 'replace', { label, replace_disk: fresh, force: true }, 202), 'Disk replacement started.');
+      assert.equal(
+        await act('tank', 'replace', { label, replace_disk: fresh, force: true }, 202),
+        'Disk replacement started.',
+      );
       await eventually(90, async () => assert.equal(await statusOf('tank'), 'HEALTHY'));
       const { scan } = await treeOf('tank');
       assert.ok(isObject(scan) && scan['kind'] === 'resilver' && scan['state'] === 'finished', JSON.stringify(scan));
@@ -101,7 +118,9 @@ describe('a pool of each layout', () => {
 test('a disk that tells wrong data is seen in the status tree by its checksum errors, and loses nothing', async () => {
   await create('tank', 'mirror', disks.slice(0, 2));
   const before = await fill('tank');
-  await machine.run(`sync; zpool sync tank; dd if=/dev/urandom of=/dev/${disks[0]} bs=1M seek=20 count=440 conv=notrunc,fsync status=none`);
+  await machine.run(
+    `sync; zpool sync tank; dd if=/dev/urandom of=/dev/${disks[0]} bs=1M seek=20 count=440 conv=notrunc,fsync status=none`,
+  );
   assert.equal(await act('tank', 'scrub', undefined, 202), 'Volume scrub started.');
   await eventually(90, async () => {
     const { scan } = await treeOf('tank');
@@ -113,7 +132,12 @@ test('a disk that tells wrong data is seen in the status tree by its checksum er
   assert.equal(await sum('tank'), before);
   const errs = async () => (await alerts()).filter((message) => message.startsWith('The disk '));
   await eventually(30, async () =>
-    assert.match((await errs()).join('\n'), new RegExp(`^The disk ${disks[0]} of the volume tank errs: .* [1-9]\\d* times it gave what was never written\\..*$`)),
+    assert.match(
+      (await errs()).join('\n'),
+      new RegExp(
+        `^The disk ${disks[0]} of the volume tank errs: .* [1-9]\\d* times it gave what was never written\\..*$`,
+      ),
+    ),
   );
   await machine.run('zpool clear tank');
   await eventually(30, async () => assert.deepEqual(await errs(), []));
@@ -139,7 +163,8 @@ test('devices go offline and online, leave a mirror, and caches, spares and logs
   await eventually(60, async () => assert.equal(await statusOf('tank'), 'HEALTHY'));
   assert.deepEqual(await alerts(), []);
   assert.equal(await act('tank', 'detach', { label }, 202), 'Disk detached.');
-  for (const gone of [disks[2], disks[3], 'mirror-1']) assert.equal(await act('tank', 'remove', { label: gone }, 202), 'Disk removed.', await machine.run('zpool status'));
+  for (const gone of [disks[2], disks[3], 'mirror-1'])
+    assert.equal(await act('tank', 'remove', { label: gone }, 202), 'Disk removed.', await machine.run('zpool status'));
   assert.deepEqual(
     (await devicesOf('tank')).map(({ name }) => name),
     [disks[1]],
@@ -148,10 +173,15 @@ test('devices go offline and online, leave a mirror, and caches, spares and logs
 });
 
 test('a pool of an old ZFS is upgraded; one from elsewhere is mounted where volumes are, and over nothing', async () => {
-  await machine.run(`zpool create -f -d -m /somewhere old ${disks[0]} && zfs create -o mountpoint=/opt/over old/over && zfs create old/below && zpool export old`);
+  await machine.run(
+    `zpool create -f -d -m /somewhere old ${disks[0]} && zfs create -o mountpoint=/opt/over old/over && zfs create old/below && zpool export old`,
+  );
   await eventually(90, async () => assert.equal((await api.list('storage/volume_import/')).length, 1));
   await importNamed('old');
-  assert.equal(await machine.run('zfs list -H -r -o name,mounted,mountpoint old'), 'old\tyes\t/mnt/old\nold/below\tyes\t/mnt/old/below\nold/over\tno\t/opt/over\n');
+  assert.equal(
+    await machine.run('zfs list -H -r -o name,mounted,mountpoint old'),
+    'old\tyes\t/mnt/old\nold/below\tyes\t/mnt/old/below\nold/over\tno\t/opt/over\n',
+  );
   assert.equal((await volumeNamed('old'))['is_upgraded'], false);
   assert.equal(await act('old', 'upgrade', undefined, 202), 'Volume has been upgraded.');
   assert.equal((await volumeNamed('old'))['is_upgraded'], true);
@@ -173,7 +203,10 @@ test('encrypted volumes are locked, unlocked and rekeyed, also across a restart 
   await machine.run('echo kept >"/mnt/words/a b/file"');
   assert.equal(await machine.run('zfs get -H -o value encryption,keyformat own'), 'aes-256-gcm\nhex\n');
 
-  assert.equal(await act('words', 'keypassphrase', { passphrase: 'open sesame', passphrase2: 'open sesame' }, 201), 'Volume passphrase has been set');
+  assert.equal(
+    await act('words', 'keypassphrase', { passphrase: 'open sesame', passphrase2: 'open sesame' }, 201),
+    'Volume passphrase has been set',
+  );
   const { content } = await api.expect(202, 'POST', 'storage/volume/words/recoverykey/');
   await machine.run('cd /mnt/words && (sleep 60 >/dev/null 2>&1 & echo $! >/run/busy)');
   const busy = await api.post('storage/volume/words/lock/');
@@ -188,16 +221,21 @@ test('encrypted volumes are locked, unlocked and rekeyed, also across a restart 
   assert.equal(await sum('words'), sums.words);
 
   await machine.reboot();
-  await eventually(120, async () => assert.deepEqual([await statusOf('own'), await statusOf('words')], ['HEALTHY', 'LOCKED']));
+  await eventually(120, async () =>
+    assert.deepEqual([await statusOf('own'), await statusOf('words')], ['HEALTHY', 'LOCKED']),
+  );
   assert.equal(await sum('own'), sums.own);
   assert.equal(await act('words', 'unlock', { passphrase: 'open sesame' }, 202), 'Volume has been unlocked.');
   assert.equal(await sum('words'), sums.words);
   assert.equal(await machine.run('cat "/mnt/words/a b/file"'), 'kept\n');
-  for (const name of ['own', 'words']) assert.equal(await act(name, 'rekey', undefined, 202), 'Volume has been rekeyed.');
+  for (const name of ['own', 'words'])
+    assert.equal(await act(name, 'rekey', undefined, 202), 'Volume has been rekeyed.');
   assert.equal((await volumeNamed('words'))['vol_encrypt'], 1);
 
   await machine.reboot();
-  await eventually(120, async () => assert.deepEqual([await statusOf('own'), await statusOf('words')], ['HEALTHY', 'HEALTHY']));
+  await eventually(120, async () =>
+    assert.deepEqual([await statusOf('own'), await statusOf('words')], ['HEALTHY', 'HEALTHY']),
+  );
   assert.deepEqual({ own: await sum('own'), words: await sum('words') }, sums);
   await act('words', 'keypassphrase', { adminpw: rootPassword, passphrase: 'once more' }, 201, 'PUT');
   await remove('words', { destroy: false });

@@ -14,7 +14,12 @@ let post: Post;
 before(async () => {
   nas = await startNas({ disks: 1, memory: 1024 });
   post = await mailServer({ secure: true, address: addressOn(0, 2) });
-  await nas.api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: 'ssl', em_outgoingserver: addressOn(0, 2) }));
+  await nas.api.expect(
+    200,
+    'PUT',
+    'system/email/',
+    mail(post.port, { em_security: 'ssl', em_outgoingserver: addressOn(0, 2) }),
+  );
 });
 
 after(async () => {
@@ -36,7 +41,8 @@ async function letterTo(people: string, words: string): Promise<string> {
   });
 }
 
-const switchTo = (service: string, srv_enable: boolean) => nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable });
+const switchTo = (service: string, srv_enable: boolean) =>
+  nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable });
 
 // SMART --------------------------------------------------------------------------------------------------------------
 
@@ -51,7 +57,10 @@ test('smartd watches with the settings, and reads its lines without a complaint'
   assert.equal((await nas.api.expect(200, 'GET', 'services/smart/'))['smart_email'], 'a@example.com,b@example.com');
   assert.equal((await switchTo('smartd', true))['srv_state'], 'RUNNING');
   assert.match(await nas.machine.run('ps -o args= -C smartd'), /--interval=300/);
-  assert.match(await nas.machine.run('cat /etc/smartd.conf'), /-n standby,q -W 0,40,45 -m <nomailer> -M exec \/usr\/lib\/holdfast\/disk-report/);
+  assert.match(
+    await nas.machine.run('cat /etc/smartd.conf'),
+    /-n standby,q -W 0,40,45 -m <nomailer> -M exec \/usr\/lib\/holdfast\/disk-report/,
+  );
   // 17 is: nothing there to watch. 2 would be: a line that it cannot read.
   assert.match(await nas.machine.run('smartd -q onecheck -c /etc/smartd.conf >/dev/null 2>&1; echo $?'), /^(0|17)$/m);
 });
@@ -62,7 +71,10 @@ test('what smartd finds is an alert and a letter', async () => {
     `SMARTD_DEVICE=/dev/ubdc SMARTD_FAILTYPE=Health SMARTD_FULLMESSAGE='Device: /dev/ubdc, FAILED SMART self-check. BACK UP DATA NOW!' /usr/lib/holdfast/disk-report`,
   );
   await eventually(60, async () => assert.ok((await alerts()).some((message) => message.includes('BACK UP DATA NOW'))));
-  assert.match(await letterTo('a@example.com, b@example.com', 'BACK UP DATA NOW'), /^Subject: \[Holdfast\] nas0: trouble with the disk \/dev\/ubdc\r$/m);
+  assert.match(
+    await letterTo('a@example.com, b@example.com', 'BACK UP DATA NOW'),
+    /^Subject: \[Holdfast\] nas0: trouble with the disk \/dev\/ubdc\r$/m,
+  );
 });
 
 // Dynamic DNS --------------------------------------------------------------------------------------------------------
@@ -89,8 +101,13 @@ test('a provider is told the address, and again when it changes', async () => {
       ddns_period: 30,
     });
     assert.equal((await nas.api.expect(200, 'GET', 'services/services/dynamicdns/'))['srv_state'], 'RUNNING');
-    const expected = { url: '/update?host=nas.example.com&ip=203.0.113.7', authorization: `Basic ${Buffer.from(`mary:it's "$HOME" \\`).toString('base64')}` };
-    await eventually(60, async () => assert.deepEqual(told[0], expected, await nas.machine.run('journalctl -q -u inadyn -o cat -n 20')));
+    const expected = {
+      url: '/update?host=nas.example.com&ip=203.0.113.7',
+      authorization: `Basic ${Buffer.from(`mary:it's "$HOME" \\`).toString('base64')}`,
+    };
+    await eventually(60, async () =>
+      assert.deepEqual(told[0], expected, await nas.machine.run('journalctl -q -u inadyn -o cat -n 20')),
+    );
     address = '203.0.113.8';
     await eventually(90, async () => assert.match(told.at(-1)?.url ?? '', /203\.0\.113\.8/));
     assert.match(await nas.machine.run('ps -o user= -C inadyn'), /debian-/);
@@ -105,7 +122,9 @@ test('a provider is told the address, and again when it changes', async () => {
 
 const upsc = (...words: readonly [string, ...string[]]) => runClient(['upsc', ...words]);
 const battery = (status: string) =>
-  nas.machine.run(`printf 'ups.status: ${status}\\nbattery.charge: 90\\nups.mfr: Test\\n' >/etc/nut/test.new && mv /etc/nut/test.new /etc/nut/test.dev`);
+  nas.machine.run(
+    `printf 'ups.status: ${status}\\nbattery.charge: 90\\nups.mfr: Test\\n' >/etc/nut/test.new && mv /etc/nut/test.new /etc/nut/test.dev`,
+  );
 
 test('the switch of the UPS works before there is one', async () => {
   assert.equal((await switchTo('ups', true))['srv_state'], 'RUNNING');
@@ -125,22 +144,34 @@ test('a UPS is watched, and other machines may ask when the settings say so', as
   assert.match(await nas.machine.run('upsc -l localhost 2>/dev/null'), /^rack$/m);
   assert.notEqual((await upsc(`rack@${nas.machine.address}`)).status, 0);
   await nas.api.expect(200, 'PUT', 'services/ups/', { ups_rmonitor: true });
-  await eventually(30, async () => assert.match((await upsc(`rack@${nas.machine.address}`, 'ups.status')).stdout, /^OL$/m));
+  await eventually(30, async () =>
+    assert.match((await upsc(`rack@${nas.machine.address}`, 'ups.status')).stdout, /^OL$/m),
+  );
   assert.match((await upsc('-L', nas.machine.address)).stdout, /rack: the "test" one/);
-  await eventually(60, async () => assert.match(await nas.machine.run('upsc -c rack@localhost'), /127\.0\.0\.1|::1|localhost/));
+  await eventually(60, async () =>
+    assert.match(await nas.machine.run('upsc -c rack@localhost'), /127\.0\.0\.1|::1|localhost/),
+  );
 });
 
 test('the machine is shut down some seconds after the power went, unless it comes back', async () => {
   await nas.api.expect(200, 'PUT', 'services/ups/', { ups_shutdown: 'batt', ups_shutdowntimer: 20 });
-  await eventually(60, async () => assert.match(await nas.machine.run('upsc -c rack@localhost'), /127\.0\.0\.1|::1|localhost/));
+  await eventually(60, async () =>
+    assert.match(await nas.machine.run('upsc -c rack@localhost'), /127\.0\.0\.1|::1|localhost/),
+  );
   await battery('OB');
-  await eventually(60, async () => assert.match(await nas.machine.run('journalctl -q -u nut-monitor -o cat'), /on battery/));
+  await eventually(60, async () =>
+    assert.match(await nas.machine.run('journalctl -q -u nut-monitor -o cat'), /on battery/),
+  );
   await battery('OL');
-  await eventually(60, async () => assert.match(await nas.machine.run('journalctl -q -u nut-monitor -o cat'), /on line power/));
+  await eventually(60, async () =>
+    assert.match(await nas.machine.run('journalctl -q -u nut-monitor -o cat'), /on line power/),
+  );
   await pause(22_000);
   assert.equal(await nas.machine.run('ls /tmp/shut-down 2>/dev/null || true'), '', 'the power came back in time');
   await nas.api.expect(200, 'PUT', 'services/ups/', { ups_shutdowntimer: 2 });
-  await eventually(60, async () => assert.match(await nas.machine.run('upsc -c rack@localhost'), /127\.0\.0\.1|::1|localhost/));
+  await eventually(60, async () =>
+    assert.match(await nas.machine.run('upsc -c rack@localhost'), /127\.0\.0\.1|::1|localhost/),
+  );
   await battery('OB');
   await eventually(90, async () => assert.match(await nas.machine.run('ls -l /tmp/shut-down'), /root/));
 });
@@ -148,12 +179,21 @@ test('the machine is shut down some seconds after the power went, unless it come
 test('a low battery shuts it down at once; an alert and a letter tell of all that happens', async () => {
   await nas.machine.run('rm /tmp/shut-down');
   await battery('OL');
-  await nas.api.expect(200, 'PUT', 'services/ups/', { ups_shutdown: 'lowbatt', ups_emailnotify: true, ups_toemail: 'a@example.com;b@example.com', ups_subject: 'UPS of %h' });
-  const isWatched = async () => assert.match(await nas.machine.run('upsc -c rack@localhost'), /127\.0\.0\.1|::1|localhost/);
+  await nas.api.expect(200, 'PUT', 'services/ups/', {
+    ups_shutdown: 'lowbatt',
+    ups_emailnotify: true,
+    ups_toemail: 'a@example.com;b@example.com',
+    ups_subject: 'UPS of %h',
+  });
+  const isWatched = async () =>
+    assert.match(await nas.machine.run('upsc -c rack@localhost'), /127\.0\.0\.1|::1|localhost/);
   await eventually(60, isWatched);
   const about = (message: string) => `The UPS rack@localhost:3493 ${message}`;
   await battery('OB');
-  assert.match(await letterTo('a@example.com, b@example.com', about('runs on its battery.')), /^Subject: UPS of nas0\r$/m);
+  assert.match(
+    await letterTo('a@example.com, b@example.com', about('runs on its battery.')),
+    /^Subject: UPS of nas0\r$/m,
+  );
   assert.ok((await alerts()).includes(about('runs on its battery.')));
   await battery('OL');
   await letterTo('a@example.com, b@example.com', about('has line power again.'));

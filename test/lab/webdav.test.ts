@@ -14,7 +14,10 @@ let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-dav-'));
   nas = await startNas({ disks: 1 });
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+  });
 });
 
 after(async () => {
@@ -28,7 +31,16 @@ const digest = ['--digest', '--user', 'webdav:davtest'] as const;
 
 /** What the server answers a request with: its status and its text. */
 async function ask(method: string, address: string, ...words: readonly string[]) {
-  const { status, stdout, stderr } = await runClient(['curl', '-sS', '-w', '\\n%{http_code}', '-X', method, ...words, address]);
+  const { status, stdout, stderr } = await runClient([
+    'curl',
+    '-sS',
+    '-w',
+    '\\n%{http_code}',
+    '-X',
+    method,
+    ...words,
+    address,
+  ]);
   assert.equal(status, 0, stderr);
   const [code = '', ...text] = stdout.split('\n').reverse();
   return { status: Number(code), text: text.reverse().join('\n') };
@@ -49,29 +61,47 @@ test('a port that Holdfast itself has is refused, and named; another serves', as
   assert.equal(refused.status, 409);
   assert.match(refused.text, /webdav would listen on TCP port 8080, which Holdfast itself has/);
   await nas.api.expect(200, 'PUT', 'services/webdav/', { webdav_tcpport: port });
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/webdav/', { srv_enable: true }))['srv_state'], 'RUNNING');
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/webdav/', { srv_enable: true }))['srv_state'],
+    'RUNNING',
+  );
   assert.equal(await statusOf('GET', url('')), 403);
 });
 
 test('files and folders are made, listed, moved, fetched and removed by who knows the password', async () => {
   await nas.machine.run('mkdir /mnt/tank/films && echo old >/mnt/tank/films/old');
   await nas.api.expect(201, 'POST', 'sharing/webdav/', { webdav_name: 'films', webdav_path: '/mnt/tank/films/' });
-  assert.equal(await nas.machine.run('stat -c %U:%G /mnt/tank/films /mnt/tank/films/old'), 'webdav:webdav\nwebdav:webdav\n');
+  assert.equal(
+    await nas.machine.run('stat -c %U:%G /mnt/tank/films /mnt/tank/films/old'),
+    'webdav:webdav\nwebdav:webdav\n',
+  );
   await writeFile(join(folder, 'new'), 'a new film');
   await soon(207, 'PROPFIND', url('films/'), ...digest, '-H', 'Depth: 1');
   assert.equal(await statusOf('PUT', url('films/new'), ...digest, '-T', join(folder, 'new')), 201);
   assert.equal(await statusOf('MKCOL', url('films/more'), ...digest), 201);
-  assert.equal(await statusOf('MOVE', url('films/new'), ...digest, '-H', `Destination: ${url('films/more/moved')}`), 201);
-  assert.match((await ask('PROPFIND', url('films/more/'), ...digest, '-H', 'Depth: 1')).text, /<D:href>\/films\/more\/moved<\/D:href>/);
+  assert.equal(
+    await statusOf('MOVE', url('films/new'), ...digest, '-H', `Destination: ${url('films/more/moved')}`),
+    201,
+  );
+  assert.match(
+    (await ask('PROPFIND', url('films/more/'), ...digest, '-H', 'Depth: 1')).text,
+    /<D:href>\/films\/more\/moved<\/D:href>/,
+  );
   assert.equal((await ask('GET', url('films/more/moved'), ...digest)).text, 'a new film');
-  assert.equal((await nas.machine.run('stat -c %U:%a /mnt/tank/films/more/moved; cat /mnt/tank/films/more/moved')).trim(), 'webdav:644\na new film');
+  assert.equal(
+    (await nas.machine.run('stat -c %U:%a /mnt/tank/films/more/moved; cat /mnt/tank/films/more/moved')).trim(),
+    'webdav:644\na new film',
+  );
   assert.equal(await statusOf('DELETE', url('films/more'), ...digest), 204);
   assert.equal(await nas.machine.run('ls /mnt/tank/films'), 'old\n');
   assert.match((await ask('GET', url('films/'), ...digest)).text, /href="old"/, 'a browser sees what there is');
 });
 
 test('who does not know the password is asked for it, and a link does not lead out of the share', async () => {
-  assert.match((await ask('GET', url('films/old'), '-i')).text, /^HTTP\/1\.1 401.*WWW-Authenticate: Digest realm="webdav"/is);
+  assert.match(
+    (await ask('GET', url('films/old'), '-i')).text,
+    /^HTTP\/1\.1 401.*WWW-Authenticate: Digest realm="webdav"/is,
+  );
   assert.equal(await statusOf('GET', url('films/old'), '--digest', '--user', 'webdav:wrong'), 401);
   assert.equal(await statusOf('GET', url('films/old'), '--digest', '--user', 'root:davtest'), 401);
   assert.equal(await statusOf('PUT', url('films/stolen'), '-T', join(folder, 'new')), 401);
@@ -81,31 +111,65 @@ test('who does not know the password is asked for it, and a link does not lead o
 });
 
 test('cadaver works with locks', async () => {
-  await writeFile(join(folder, '.netrc'), `machine ${nas.machine.address}\nlogin webdav\npassword davtest\n`, { mode: 0o600 });
-  await writeFile(join(folder, 'commands'), `put ${join(folder, 'new')} locked\nlock locked\nls\ndiscover locked\nunlock locked\nquit\n`);
-  const { stdout, stderr } = await runClient(['sh', '-c', `cd ${folder} && HOME=${folder} exec cadaver ${url('films/')} <commands`]);
-  for (const expected of [/Uploading .*locked'.*succeeded/s, /Locking `locked': succeeded/, /^ *\*? *locked +10 /m, /Scope: exclusive/, /Unlocking `locked': succeeded/])
+  await writeFile(join(folder, '.netrc'), `machine ${nas.machine.address}\nlogin webdav\npassword davtest\n`, {
+    mode: 0o600,
+  });
+  await writeFile(
+    join(folder, 'commands'),
+    `put ${join(folder, 'new')} locked\nlock locked\nls\ndiscover locked\nunlock locked\nquit\n`,
+  );
+  const { stdout, stderr } = await runClient([
+    'sh',
+    '-c',
+    `cd ${folder} && HOME=${folder} exec cadaver ${url('films/')} <commands`,
+  ]);
+  for (const expected of [
+    /Uploading .*locked'.*succeeded/s,
+    /Locking `locked': succeeded/,
+    /^ *\*? *locked +10 /m,
+    /Scope: exclusive/,
+    /Unlocking `locked': succeeded/,
+  ])
     assert.match(stdout + stderr, expected);
 });
 
 test('a share for reading is read, and nothing is written to it, by whatever way', async () => {
-  await nas.api.expect(201, 'POST', 'sharing/webdav/', { webdav_name: 'archive', webdav_path: '/mnt/tank/the "archive" \\', webdav_ro: true, webdav_perm: false });
-  await nas.machine.run(`echo kept >'/mnt/tank/the "archive" \\/kept'; chmod 777 '/mnt/tank/the "archive" \\'; chmod 666 '/mnt/tank/the "archive" \\/kept'`);
+  await nas.api.expect(201, 'POST', 'sharing/webdav/', {
+    webdav_name: 'archive',
+    webdav_path: '/mnt/tank/the "archive" \\',
+    webdav_ro: true,
+    webdav_perm: false,
+  });
+  await nas.machine.run(
+    `echo kept >'/mnt/tank/the "archive" \\/kept'; chmod 777 '/mnt/tank/the "archive" \\'; chmod 666 '/mnt/tank/the "archive" \\/kept'`,
+  );
   assert.equal((await soon(200, 'GET', url('archive/kept'), ...digest)).trim(), 'kept');
   assert.equal(await statusOf('PROPFIND', url('archive/'), ...digest, '-H', 'Depth: 1'), 207);
   assert.equal(await statusOf('PUT', url('archive/new'), ...digest, '-T', join(folder, 'new')), 403);
-  for (const method of ['DELETE', 'LOCK', 'PROPPATCH']) assert.equal(await statusOf(method, url('archive/kept'), ...digest), 403, method);
+  for (const method of ['DELETE', 'LOCK', 'PROPPATCH'])
+    assert.equal(await statusOf(method, url('archive/kept'), ...digest), 403, method);
   assert.equal(await statusOf('MKCOL', url('archive/folder'), ...digest), 403);
   for (const method of ['COPY', 'MOVE']) {
-    assert.equal(await statusOf(method, url('films/old'), ...digest, '-H', `Destination: ${url('archive/old')}`), 403, `${method} into it`);
-    assert.equal(await statusOf(method, url('archive/kept'), ...digest, '-H', `Destination: ${url('films/kept')}`), 403, `${method} out of it`);
+    assert.equal(
+      await statusOf(method, url('films/old'), ...digest, '-H', `Destination: ${url('archive/old')}`),
+      403,
+      `${method} into it`,
+    );
+    assert.equal(
+      await statusOf(method, url('archive/kept'), ...digest, '-H', `Destination: ${url('films/kept')}`),
+      403,
+      `${method} out of it`,
+    );
   }
   assert.equal(await nas.machine.run(`ls '/mnt/tank/the "archive" \\'; ls /mnt/tank/films`), 'kept\nlocked\nold\n');
 });
 
 test('two shares of one name are both served', async () => {
   await nas.machine.run('mkdir /mnt/tank/second && echo second >/mnt/tank/second/which');
-  const second = await nas.api.expect(201, 'POST', 'sharing/webdav/', { webdav_name: 'films', webdav_path: '/mnt/tank/second' });
+  const second = await nas.api.expect(201, 'POST', 'sharing/webdav/', {
+    webdav_name: 'films',
+    webdav_path: '/mnt/tank/second',
+  });
   assert.equal((await soon(200, 'GET', url(`films-${second['id']}/which`), ...digest)).trim(), 'second');
   assert.equal((await ask('GET', url('films/old'), ...digest)).text.trim(), 'old');
   assert.equal((await nas.api.delete(`sharing/webdav/${second['id']}/`)).status, 204);
@@ -115,7 +179,10 @@ test('two shares of one name are both served', async () => {
 test('clients log in by another way and another password as soon as the settings say so', async () => {
   const pid = () => nas.machine.run('systemctl show -P MainPID holdfast-webdav');
   const before = await pid();
-  await nas.api.expect(200, 'PUT', 'services/webdav/', { webdav_htauth: 'basic', webdav_password: 'ein neues Wört: "§"' });
+  await nas.api.expect(200, 'PUT', 'services/webdav/', {
+    webdav_htauth: 'basic',
+    webdav_password: 'ein neues Wört: "§"',
+  });
   assert.notEqual(await pid(), before);
   assert.equal(await statusOf('GET', url('films/old'), '--basic', '--user', 'webdav:ein neues Wört: "§"'), 200);
   assert.equal(await statusOf('GET', url('films/old'), '--basic', '--user', 'webdav:davtest'), 401);
@@ -126,9 +193,22 @@ test('clients log in by another way and another password as soon as the settings
 });
 
 test('HTTPS is served beside HTTP, with a certificate of ours', async () => {
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', { ...certificateRequest, cert_name: 'root', cert_common: 'Root' });
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', { ...certificateRequest, cert_name: 'middle', cert_common: 'Middle', cert_signedby: 1 });
-  await nas.api.expect(201, 'POST', 'system/certificate/internal/', { ...certificateRequest, cert_name: 'nas', cert_signedby: 2 });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', {
+    ...certificateRequest,
+    cert_name: 'root',
+    cert_common: 'Root',
+  });
+  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', {
+    ...certificateRequest,
+    cert_name: 'middle',
+    cert_common: 'Middle',
+    cert_signedby: 1,
+  });
+  await nas.api.expect(201, 'POST', 'system/certificate/internal/', {
+    ...certificateRequest,
+    cert_name: 'nas',
+    cert_signedby: 2,
+  });
   const root = (await nas.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === 'root');
   await writeFile(join(folder, 'root.pem'), String(root?.['cert_certificate']));
   const trusting = ['--cacert', join(folder, 'root.pem'), '--connect-to', `nas.example.com::${nas.machine.address}:`];
@@ -140,21 +220,35 @@ test('HTTPS is served beside HTTP, with a certificate of ours', async () => {
     webdav_password: 'davtest',
   });
   assert.equal(await statusOf('GET', 'https://nas.example.com/films/old', ...trusting, ...digest), 200);
-  assert.equal(await statusOf('PUT', 'https://nas.example.com/films/secret', ...trusting, ...digest, '-T', join(folder, 'new')), 201);
-  assert.equal(await statusOf('PUT', 'https://nas.example.com/archive/secret', ...trusting, ...digest, '-T', join(folder, 'new')), 403);
+  assert.equal(
+    await statusOf('PUT', 'https://nas.example.com/films/secret', ...trusting, ...digest, '-T', join(folder, 'new')),
+    201,
+  );
+  assert.equal(
+    await statusOf('PUT', 'https://nas.example.com/archive/secret', ...trusting, ...digest, '-T', join(folder, 'new')),
+    403,
+  );
   assert.equal(await statusOf('GET', url('films/old'), ...digest), 200);
 });
 
 test('no part of the server is root, and nobody but root can read the password and the key', async () => {
   assert.equal((await nas.machine.run("ps -C apache2 -o user= | sort -u | tr -d ' '")).trim(), 'webdav');
-  assert.equal((await nas.machine.run('stat -c %a /etc/holdfast/webdav-users /etc/holdfast/webdav-key.pem')).trim(), '600\n600');
+  assert.equal(
+    (await nas.machine.run('stat -c %a /etc/holdfast/webdav-users /etc/holdfast/webdav-key.pem')).trim(),
+    '600\n600',
+  );
   assert.doesNotMatch(await nas.machine.run('journalctl --no-pager -o cat'), /davtest|BEGIN PRIVATE/);
 });
 
 test('the service is switched off, and the machine is what the configuration says', async () => {
-  assert.equal((await nas.api.expect(200, 'PUT', 'services/services/webdav/', { srv_enable: false }))['srv_state'], 'STOPPED');
+  assert.equal(
+    (await nas.api.expect(200, 'PUT', 'services/services/webdav/', { srv_enable: false }))['srv_state'],
+    'STOPPED',
+  );
   assert.deepEqual(
-    (await nas.api.list('/api/holdfast/v1/drift')).filter((one) => one['degraded'] !== null || (Array.isArray(one['drift']) && one['drift'].length > 0)),
+    (await nas.api.list('/api/holdfast/v1/drift')).filter(
+      (one) => one['degraded'] !== null || (Array.isArray(one['drift']) && one['drift'].length > 0),
+    ),
     [],
     await journal(nas.machine),
   );

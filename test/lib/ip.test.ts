@@ -6,9 +6,18 @@ import { contains, networkOf, overlap, parseIp, parseNetwork, showIp, showNetwor
 
 test('an address is read exactly when Node reads it, and written as it is usually written', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string({ unit: fc.constantFrom('0', '1', 'f', ':', '.', '255') })), (text) => (parseIp(text)?.family ?? 0) === isIP(text)),
+    fc.property(
+      fc.oneof(fc.ipV4(), fc.ipV6(), fc.string({ unit: fc.constantFrom('0', '1', 'f', ':', '.', '255') })),
+      (text) => (parseIp(text)?.family ?? 0) === isIP(text),
+    ),
   );
-  fc.assert(fc.property(fc.ipV6(), (text) => showIp(parseIp(text) ?? { family: 4, value: 0n }) === new URL(`http://[${text}]/`).hostname.slice(1, -1)));
+  fc.assert(
+    fc.property(
+      fc.ipV6(),
+      (text) =>
+        showIp(parseIp(text) ?? { family: 4, value: 0n }) === new URL(`http://[${text}]/`).hostname.slice(1, -1),
+    ),
+  );
   fc.assert(fc.property(fc.ipV4(), (text) => showIp(parseIp(text) ?? { family: 6, value: 0n }) === text));
 });
 
@@ -20,5 +29,6 @@ test('networks overlap when one holds the other', () => {
   assert.ok(!overlap(network('::/0'), network('0.0.0.0/0')));
   assert.ok(contains(network('0.0.0.0/0'), network('192.0.2.1/32')));
   assert.equal(showNetwork(networkOf(network('2001:db8:1:2::3/33'))), '2001:db8::/33');
-  for (const wrong of ['192.0.2.1', '192.0.2.1/33', '::/129', '1.2.3/8', '/8', 'x/8']) assert.equal(parseNetwork(wrong), undefined, wrong);
+  for (const wrong of ['192.0.2.1', '192.0.2.1/33', '::/129', '1.2.3/8', '/8', 'x/8'])
+    assert.equal(parseNetwork(wrong), undefined, wrong);
 });

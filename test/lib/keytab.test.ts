@@ -17,7 +17,8 @@ test('the keys of a keytab by their principals and versions', () => {
 
 test('what is none, or ends too early, is no keytab', () => {
   const whole = keytabBytes('nfs');
-  for (let length = 3; length < whole.length; length += 1) assert.ok((readKeytab(whole.subarray(0, length)) ?? []).length === 0, String(length));
+  for (let length = 3; length < whole.length; length += 1)
+    assert.ok((readKeytab(whole.subarray(0, length)) ?? []).length === 0, String(length));
   assert.equal(readKeytab(Buffer.from('no keytab')), undefined);
   assert.equal(readKeytab(Buffer.concat([Buffer.from([5, 1]), whole.subarray(2)])), undefined);
 });

@@ -28,7 +28,11 @@ test('archives of tar itself are read, with links, long names and permissions', 
   for (const format of ['gnu', 'ustar']) {
     const entries = untar(execFileSync('tar', ['--create', `--format=${format}`, '--directory', folder, '.'])) ?? [];
     const called = (name: string) => entries.find((entry) => entry.name === `./${name}`);
-    assert.deepEqual([called(long)?.content.toString(), called(long)?.mode, called('link')?.kind, called('link')?.target], ['found', 0o750, 'link', '/etc/passwd'], format);
+    assert.deepEqual(
+      [called(long)?.content.toString(), called(long)?.mode, called('link')?.kind, called('link')?.target],
+      ['found', 0o750, 'link', '/etc/passwd'],
+      format,
+    );
     assert.deepEqual([called('deep/')?.kind, called('pipe')?.kind], ['folder', 'other'], format);
   }
 });

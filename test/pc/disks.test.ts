@@ -28,11 +28,18 @@ const withSerial = async (serial: string) => {
   assert.ok(found, `no disk has the serial number ${serial}`);
   return found;
 };
-const addressOf = (disk: Readonly<Record<string, unknown>>) => `storage/disk/${encodeURIComponent(String(disk['disk_identifier']))}/`;
+const addressOf = (disk: Readonly<Record<string, unknown>>) =>
+  `storage/disk/${encodeURIComponent(String(disk['disk_identifier']))}/`;
 
 test('disks are told apart by the serial numbers that they tell', async () => {
   const listed = await disks();
-  assert.deepEqual(listed.map((disk) => disk['disk_serial']).sort(), ['NV-0001', 'SC-0001', 'SC-0002', 'SC-0003', 'WD-0001']);
+  assert.deepEqual(listed.map((disk) => disk['disk_serial']).sort(), [
+    'NV-0001',
+    'SC-0001',
+    'SC-0002',
+    'SC-0003',
+    'WD-0001',
+  ]);
   for (const disk of listed) {
     assert.match(String(disk['disk_identifier']), /^\{serial(_lunid)?\}(NV|SC|WD)-000\d/);
     assert.equal(disk['disk_size'], String(1024 ** 3));
@@ -50,7 +57,9 @@ test('SMART of a disk is switched, and the daemon of SMART watches the disk', as
   await nas.api.expect(200, 'PUT', addressOf(disk), { disk_togglesmart: true });
   assert.equal(await isOn(), true);
   await nas.api.expect(200, 'PUT', 'services/services/smartd/', { srv_enable: true });
-  await eventually(60, async () => assert.match(await nas.machine.run('journalctl -b --no-pager -o cat -u smartmontools'), /Monitoring 1 ATA/));
+  await eventually(60, async () =>
+    assert.match(await nas.machine.run('journalctl -b --no-pager -o cat -u smartmontools'), /Monitoring 1 ATA/),
+  );
 });
 
 test('what a disk cannot do is told by its name', async () => {
@@ -61,17 +70,32 @@ test('what a disk cannot do is told by its name', async () => {
 });
 
 test('a disk that is pulled out of a mirror degrades its volume, and another takes its place', async () => {
-  const [first, second, spare] = [await withSerial('SC-0001'), await withSerial('SC-0002'), await withSerial('SC-0003')];
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'mirror', disks: [first['disk_name'], second['disk_name']] }] });
-  await nas.machine.run('dd if=/dev/urandom of=/mnt/tank/file bs=1M count=32 status=none; sync; sha256sum /mnt/tank/file >/tmp/sum');
+  const [first, second, spare] = [
+    await withSerial('SC-0001'),
+    await withSerial('SC-0002'),
+    await withSerial('SC-0003'),
+  ];
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'mirror', disks: [first['disk_name'], second['disk_name']] }],
+  });
+  await nas.machine.run(
+    'dd if=/dev/urandom of=/mnt/tank/file bs=1M count=32 status=none; sync; sha256sum /mnt/tank/file >/tmp/sum',
+  );
   await nas.machine.monitor('device_del disk2');
   await eventually(60, async () => assert.equal((await disks()).length, 4));
   await nas.machine.run('dd if=/dev/urandom of=/mnt/tank/other bs=1M count=4 status=none; sync');
-  await eventually(120, async () => assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'DEGRADED'));
+  await eventually(120, async () =>
+    assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'DEGRADED'),
+  );
   // The disk by the name that a person reads in the terminal.
-  const label = (await nas.machine.run("zpool status tank | awk '$2 ~ /REMOVED|UNAVAIL|FAULTED/ { print $1; exit }'")).trim();
+  const label = (
+    await nas.machine.run("zpool status tank | awk '$2 ~ /REMOVED|UNAVAIL|FAULTED/ { print $1; exit }'")
+  ).trim();
   const replaced = await nas.api.post('storage/volume/tank/replace/', { label, replace_disk: spare['disk_name'] });
   assert.deepEqual([replaced.status, replaced.text], [202, 'Disk replacement started.']);
-  await eventually(180, async () => assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'HEALTHY'));
+  await eventually(180, async () =>
+    assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'HEALTHY'),
+  );
   await nas.machine.run('sha256sum -c /tmp/sum');
 });

@@ -29,11 +29,19 @@ before(async () => {
   await new Promise<void>((resolve) => outside.listen(8090, '0.0.0.0', resolve));
   nas = await startNas({ memory: 2048, pc: [{ bus: 'scsi', serial: 'SC-0001' }] });
   const [disk] = await nas.api.list('storage/disk/');
-  await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: [disk?.['disk_name']] }] });
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: [disk?.['disk_name']] }],
+  });
   await nas.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'jails' });
   await nas.machine.run(template);
   await nas.api.expect(200, 'PUT', 'jails/configuration/', { jc_path: '/mnt/tank/jails' });
-  await nas.api.expect(201, 'POST', 'jails/templates/', { jt_name: 'asks', jt_os: 'Linux', jt_arch: 'x64', jt_url: 'file:///srv/asks.tar.gz' });
+  await nas.api.expect(201, 'POST', 'jails/templates/', {
+    jt_name: 'asks',
+    jt_os: 'Linux',
+    jt_arch: 'x64',
+    jt_url: 'file:///srv/asks.tar.gz',
+  });
 });
 
 after(async () => {
@@ -41,11 +49,23 @@ after(async () => {
   await nas?.[Symbol.asyncDispose]();
 });
 
-const inside = (host: number) => ({ jail_ipv4: `10.9.0.${host}`, jail_ipv4_netmask: '24', jail_bridge_ipv4: '10.9.0.1', jail_bridge_ipv4_netmask: '24' });
+const inside = (host: number) => ({
+  jail_ipv4: `10.9.0.${host}`,
+  jail_ipv4_netmask: '24',
+  jail_bridge_ipv4: '10.9.0.1',
+  jail_bridge_ipv4_netmask: '24',
+});
 
 test('with translation a jail in a network that nobody knows is heard outside by the address of the machine', async () => {
-  const jail = await nas.api.expect(201, 'POST', 'jails/jails/', { jail_host: 'known', jail_type: 'asks', ...inside(2), jail_nat: true });
-  await eventually(90, async () => assert.deepEqual([...new Set(askers)], [nas.machine.address], await journal(nas.machine)));
+  const jail = await nas.api.expect(201, 'POST', 'jails/jails/', {
+    jail_host: 'known',
+    jail_type: 'asks',
+    ...inside(2),
+    jail_nat: true,
+  });
+  await eventually(90, async () =>
+    assert.deepEqual([...new Set(askers)], [nas.machine.address], await journal(nas.machine)),
+  );
   assert.match(await nas.machine.run('nft list tables'), /holdfast_jail/);
   await nas.api.expect(204, 'DELETE', `jails/jails/${jail['id']}/`);
   assert.doesNotMatch(await nas.machine.run('nft list tables'), /holdfast_jail/);

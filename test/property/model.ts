@@ -22,7 +22,15 @@ export const kinds: readonly Collection[] = catalogue.filter(takesPart);
 function takesPart(resource: Resource): resource is Collection {
   const { create, update, params, first } = examples[resource.path] ?? {};
   const can = (['create', 'update', 'remove'] as const).every((verb) => resource.verbs.includes(verb));
-  return resource.kind === 'collection' && can && create !== undefined && update !== undefined && params === undefined && first === undefined && !apart.has(resource.path);
+  return (
+    resource.kind === 'collection' &&
+    can &&
+    create !== undefined &&
+    update !== undefined &&
+    params === undefined &&
+    first === undefined &&
+    !apart.has(resource.path)
+  );
 }
 
 /** A record that must be there, as it was last answered. */
@@ -34,7 +42,9 @@ export interface Kept {
 
 /** What the references of a kind say happens to its records when others go. */
 function references({ fields }: Collection): readonly (readonly [string, Reference])[] {
-  return Object.entries(fields).flatMap(([name, { refers }]) => (refers === undefined ? [] : [[name, refers] as const]));
+  return Object.entries(fields).flatMap(([name, { refers }]) =>
+    refers === undefined ? [] : [[name, refers] as const],
+  );
 }
 
 /** What must be there. It knows the references of the kinds, and nothing of how they are carried out. */
@@ -76,9 +86,13 @@ export class Model {
     const near = (address: string): readonly string[] => {
       const kept = this.#kept.get(address);
       if (kept === undefined) return [];
-      const up = references(kept.kind).flatMap(([name, { to }]) => (typeof kept.record[name] === 'number' ? [`${to}/${kept.record[name]}`] : []));
+      const up = references(kept.kind).flatMap(([name, { to }]) =>
+        typeof kept.record[name] === 'number' ? [`${to}/${kept.record[name]}`] : [],
+      );
       const down = [...this.#kept.values()]
-        .filter((other) => references(other.kind).some(([name, { to }]) => to === kept.kind.path && other.record[name] === kept.id))
+        .filter((other) =>
+          references(other.kind).some(([name, { to }]) => to === kept.kind.path && other.record[name] === kept.id),
+        )
         .map(addressOf);
       return [...up, ...down];
     };

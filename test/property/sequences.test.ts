@@ -47,8 +47,12 @@ class World {
   }
 
   async begin(): Promise<void> {
-    await this.#first.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
-    for (const kind of kinds) for (const record of await this.#list(kind)) this.model.keep({ kind, id: Number(record['id']), record });
+    await this.#first.expect(201, 'POST', 'storage/volume/', {
+      volume_name: 'tank',
+      layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+    });
+    for (const kind of kinds)
+      for (const record of await this.#list(kind)) this.model.keep({ kind, id: Number(record['id']), record });
   }
 
   /** Carries out a round: those wishes of it that have nothing to do with one another, all at once. */
@@ -87,7 +91,9 @@ class World {
         return;
       // Two who remove the same: one has done it, and the other comes too late.
       case 'twice': {
-        const statuses = await Promise.all([client, this.#first].map(async (each) => (await each.delete(`${addressOf(one)}/`)).status));
+        const statuses = await Promise.all(
+          [client, this.#first].map(async (each) => (await each.delete(`${addressOf(one)}/`)).status),
+        );
         assert.deepEqual(statuses.toSorted(), [204, 404], `twice at ${addressOf(one)}`);
         this.model.remove(one);
       }
@@ -104,7 +110,11 @@ class World {
     // A pair is made once.
     const [one, other] = whole;
     const isPair = one !== undefined && other !== undefined;
-    if (isPair && this.model.all(kind).some(({ record }) => [one, other].every(({ id }) => Object.values(record).includes(id)))) return undefined;
+    if (
+      isPair &&
+      this.model.all(kind).some(({ record }) => [one, other].every(({ id }) => Object.values(record).includes(id)))
+    )
+      return undefined;
     const body = {
       ...examples[kind.path]?.create?.(
         this.#number(kind),
@@ -122,7 +132,9 @@ class World {
   #task(kind: Collection, which: number, busy: Set<string>): Record_ {
     const tasks = kinds.filter(({ path }) => path === 'storage/task').flatMap((one) => this.model.all(one));
     const task = tasks[which % Math.max(tasks.length, 1)];
-    return kind.path === 'sharing/cifs' && task !== undefined && this.#claim(task, busy) ? { cifs_storage_task: task.id } : {};
+    return kind.path === 'sharing/cifs' && task !== undefined && this.#claim(task, busy)
+      ? { cifs_storage_task: task.id }
+      : {};
   }
 
   /** Whether nobody else of the round has to do with the record or with anything near it. */
@@ -157,7 +169,9 @@ class World {
 
 /** Tags are counted anew when another record goes (gaps 7.2, 7.3), and some fields tell what the machine is doing. */
 function plain(record: Record_): Record_ {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !/_(portal|initiator)_tag$|_status$|^ipv[46]_addresses$/.test(name)));
+  return Object.fromEntries(
+    Object.entries(record).filter(([name]) => !/_(portal|initiator)_tag$|_status$|^ipv[46]_addresses$/.test(name)),
+  );
 }
 
 function byId<T>(records: ReadonlyMap<number, T>): readonly (readonly [number, T])[] {
@@ -178,12 +192,17 @@ test('what several clients make is listed, what they remove is gone, and referen
       }
       await world.check();
       // What is true of the server is true of the machine: nothing has to be put right.
-      const drifted = (await box.api.list('/api/holdfast/v1/drift')).filter(({ drift }) => !Array.isArray(drift) || drift.length > 0);
+      const drifted = (await box.api.list('/api/holdfast/v1/drift')).filter(
+        ({ drift }) => !Array.isArray(drift) || drift.length > 0,
+      );
       assert.deepEqual(drifted, []);
       // And it is kept.
       const before = await Promise.all(kinds.map(async ({ path }) => (await box.api.get(`${path}/?limit=0`)).text));
       const again = await box.restart();
-      assert.deepEqual(await Promise.all(kinds.map(async ({ path }) => (await again.api.get(`${path}/?limit=0`)).text)), before);
+      assert.deepEqual(
+        await Promise.all(kinds.map(async ({ path }) => (await again.api.get(`${path}/?limit=0`)).text)),
+        before,
+      );
       await again.app.close();
     }),
     { numRuns: 100, interruptAfterTimeLimit: 9_000, endOnFailure: true },

@@ -14,19 +14,35 @@ function fileOf(t: TestContext, text: string, more: Partial<Job> = {}): Job {
   const path = join(scratchFolder(t), 'one.test.mjs');
   writeFileSync(path, `import { describe, test } from 'node:test';\n${text}`);
   const command = ['node', `--test-reporter=${reporter}`, '--test-reporter-destination=stdout', path] as const;
-  return { name: 'one', tier: 'code', command, environment: {}, needs: [], load: 1, seconds: 1, limit: 30, isTest: true, ...more };
+  return {
+    name: 'one',
+    tier: 'code',
+    command,
+    environment: {},
+    needs: [],
+    load: 1,
+    seconds: 1,
+    limit: 30,
+    isTest: true,
+    ...more,
+  };
 }
 
 test('each test of a file is a statement, and what it prints is none', async (t) => {
   const outcome = await runJob(
-    fileOf(t, `describe('all', () => { test('a', () => { process.stdout.write('no end of line'); }); test('b', async (t) => { await t.test('c', () => {}); }); });`),
+    fileOf(
+      t,
+      `describe('all', () => { test('a', () => { process.stdout.write('no end of line'); }); test('b', async (t) => { await t.test('c', () => {}); }); });`,
+    ),
   );
   assert.equal(outcome.failure, undefined);
   assert.deepEqual(outcome.statements.map(({ name }) => name).toSorted(), ['a', 'b', 'c']);
 });
 
 test('a failure says where it stands and what went wrong', async (t) => {
-  const outcome = await runJob(fileOf(t, `test('a', () => {}); test('b', () => { throw new Error('no such pool'); });`));
+  const outcome = await runJob(
+    fileOf(t, `test('a', () => {}); test('b', () => { throw new Error('no such pool'); });`),
+  );
   assert.match(outcome.failure ?? '', /✖ b\n {2}.*one\.test\.mjs:2\nError: no such pool/s);
   assert.equal(outcome.statements.filter(({ passed }) => passed).length, 1);
 });
@@ -35,7 +51,11 @@ for (const [what, text, failure] of [
   ['no test', 'console.log("nothing");', /It ran no test/],
   ['a skipped test', `test.skip('a', () => {});`, /✖ a\n {2}It was skipped/],
   ['an end before its tests ended', `test('a', () => process.exit(3));`, /It ended with 3/],
-  ['an error outside of its tests', `console.error('what it printed'); throw new Error('no such module');`, /no such module/],
+  [
+    'an error outside of its tests',
+    `console.error('what it printed'); throw new Error('no such module');`,
+    /no such module/,
+  ],
 ] as const) {
   test(`a file fails with ${what}`, async (t) => {
     assert.match((await runJob(fileOf(t, text))).failure ?? '', failure);
@@ -43,7 +63,11 @@ for (const [what, text, failure] of [
 }
 
 test('a file that does not end is ended', async (t) => {
-  assert.match((await runJob(fileOf(t, `test('a', () => new Promise(() => setInterval(() => {}, 1000)));`, { limit: 2 }))).failure ?? '', /It did not end within 2 s/);
+  assert.match(
+    (await runJob(fileOf(t, `test('a', () => new Promise(() => setInterval(() => {}, 1000)));`, { limit: 2 })))
+      .failure ?? '',
+    /It did not end within 2 s/,
+  );
 });
 
 test('what needs something that failed is not started, and fails with it', async () => {
@@ -64,5 +88,8 @@ test('what needs something that failed is not started, and fails with it', async
 });
 
 test('what is no report stays in the output', () => {
-  assert.deepEqual(readOutput('before\u001e{"name":1\nafter\u001e'), { statements: [], rest: 'before{"name":1\nafter' });
+  assert.deepEqual(readOutput('before\u001e{"name":1\nafter\u001e'), {
+    statements: [],
+    rest: 'before{"name":1\nafter',
+  });
 });

@@ -29,10 +29,25 @@ test('nothing starts for which there is no room, unless nothing runs', () => {
   assert.equal(next([big], [], new Set(), 2), big);
 });
 
-const jobs = fc.array(fc.record({ load: fc.integer({ min: 1, max: 3 }), seconds: fc.nat(100), needs: fc.array(fc.nat(20), { maxLength: 3 }) }), { maxLength: 20 }).map((all) =>
-  // A job needs only earlier ones, as in any plan that can be carried out.
-  all.map(({ load, seconds, needs }, index) => job(`job ${index}`, { load, seconds, needs: [...new Set(needs.filter((need) => need < index))].map((need) => `job ${need}`) })),
-);
+const jobs = fc
+  .array(
+    fc.record({
+      load: fc.integer({ min: 1, max: 3 }),
+      seconds: fc.nat(100),
+      needs: fc.array(fc.nat(20), { maxLength: 3 }),
+    }),
+    { maxLength: 20 },
+  )
+  .map((all) =>
+    // A job needs only earlier ones, as in any plan that can be carried out.
+    all.map(({ load, seconds, needs }, index) =>
+      job(`job ${index}`, {
+        load,
+        seconds,
+        needs: [...new Set(needs.filter((need) => need < index))].map((need) => `job ${need}`),
+      }),
+    ),
+  );
 
 test('whatever the jobs are, each runs once, after what it needs, and within the room', () => {
   fc.assert(
@@ -41,7 +56,11 @@ test('whatever the jobs are, each runs once, after what it needs, and within the
       const running: Job[] = [];
       const done = new Set<string>();
       while (waiting.length + running.length > 0) {
-        for (let started = next(waiting, running, done, room); started !== undefined; started = next(waiting, running, done, room)) {
+        for (
+          let started = next(waiting, running, done, room);
+          started !== undefined;
+          started = next(waiting, running, done, room)
+        ) {
           assert.ok(started.needs.every((need) => done.has(need)));
           waiting.splice(waiting.indexOf(started), 1);
           running.push(started);

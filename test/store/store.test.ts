@@ -40,7 +40,8 @@ test('revisions and the log tell of a changed secret without telling it', async 
   const revisions = (await box.api.get('/api/holdfast/v1/revisions')).text;
   for (const told of [revisions, JSON.stringify(box.log)]) {
     assert.ok(told.includes('users'));
-    for (const secret of ['plain as day', String(mary['bsdusr_unixhash']), String(mary['bsdusr_smbhash'])]) assert.ok(!told.includes(secret));
+    for (const secret of ['plain as day', String(mary['bsdusr_unixhash']), String(mary['bsdusr_smbhash'])])
+      assert.ok(!told.includes(secret));
   }
   assert.ok(revisions.includes('********'));
 });
@@ -62,7 +63,10 @@ test('without its key the state is refused, not emptied', async () => {
   await using box = await appliance();
   await box.app.close();
   rmSync(join(box.folder, 'secret.key'));
-  await assert.rejects(appliance({ folder: box.folder }), (error: unknown) => error instanceof Error && /key/i.test(error.message));
+  await assert.rejects(
+    appliance({ folder: box.folder }),
+    (error: unknown) => error instanceof Error && /key/i.test(error.message),
+  );
   writeFileSync(join(box.folder, 'secret.key'), Buffer.alloc(32), { mode: 0o600 });
   await assert.rejects(appliance({ folder: box.folder }), StoreError);
 });

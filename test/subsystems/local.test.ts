@@ -8,14 +8,28 @@ import { isAmerican } from '../../src/subsystems/logs/subsystem.ts';
 
 /** Each recogniser with contents that packages make, and some that a person has made. */
 const cases: readonly (readonly [string, (content: string) => boolean, readonly string[], readonly string[]])[] = [
-  ['a file of comments', saysNothing, ['', '# /etc/exports\n#\n\n  # more\n', '; ini\n'], ['/srv *(rw)\n', '# x\n/srv *(ro)\n']],
+  [
+    'a file of comments',
+    saysNothing,
+    ['', '# /etc/exports\n#\n\n  # more\n', '; ini\n'],
+    ['/srv *(rw)\n', '# x\n/srv *(ro)\n'],
+  ],
   [
     'a Samba of its own',
     isStandalone,
     ['[global]\n workgroup = WORKGROUP\n server role = standalone server\n'],
-    ['[global]\n security = ADS\n', ' Server Role = active directory domain controller\n', 'server role = member server\n'],
+    [
+      '[global]\n security = ADS\n',
+      ' Server Role = active directory domain controller\n',
+      'server role = member server\n',
+    ],
   ],
-  ['a database without accounts', hasNoAccounts, ['\0INFO/version\0', 'x\0USER_nobody\0y'], ['x\0USER_anna\0', '\0USER_nobody\0\0USER_nobodyelse\0']],
+  [
+    'a database without accounts',
+    hasNoAccounts,
+    ['\0INFO/version\0', 'x\0USER_nobody\0y'],
+    ['x\0USER_anna\0', '\0USER_nobody\0\0USER_nobodyelse\0'],
+  ],
   [
     'the nslcd of an installation',
     isExample,
@@ -31,16 +45,29 @@ const cases: readonly (readonly [string, (content: string) => boolean, readonly 
   [
     'the Kerberos of an installation',
     isPackagedKrb5,
-    ['[libdefaults]\n[realms]\n\tATHENA.MIT.EDU = {\n', '[libdefaults]\n\tdefault_realm = ATHENA.MIT.EDU\n[realms]\n\tATHENA.MIT.EDU = {\n'],
-    ['[libdefaults]\n default_realm = OFFICE.EXAMPLE\n', '[libdefaults]\n default_realm = OFFICE.EXAMPLE\n[realms]\n ATHENA.MIT.EDU = {\n'],
+    [
+      '[libdefaults]\n[realms]\n\tATHENA.MIT.EDU = {\n',
+      '[libdefaults]\n\tdefault_realm = ATHENA.MIT.EDU\n[realms]\n\tATHENA.MIT.EDU = {\n',
+    ],
+    [
+      '[libdefaults]\n default_realm = OFFICE.EXAMPLE\n',
+      '[libdefaults]\n default_realm = OFFICE.EXAMPLE\n[realms]\n ATHENA.MIT.EDU = {\n',
+    ],
   ],
   [
     'the TFTP of an installation',
     isPackagedTftp,
-    ['# /etc/default/tftpd-hpa\n\nTFTP_USERNAME="tftp"\nTFTP_DIRECTORY="/srv/tftp"\nTFTP_ADDRESS=":69"\nTFTP_OPTIONS="--secure"\n'],
+    [
+      '# /etc/default/tftpd-hpa\n\nTFTP_USERNAME="tftp"\nTFTP_DIRECTORY="/srv/tftp"\nTFTP_ADDRESS=":69"\nTFTP_OPTIONS="--secure"\n',
+    ],
     ['TFTP_DIRECTORY="/srv/boot"\nTFTP_ADDRESS=":69"\nTFTP_OPTIONS="--secure"\n', ''],
   ],
-  ['the American keyboard', isAmerican, ['XKBMODEL="pc105"\nXKBLAYOUT="us"\nXKBVARIANT=""\nXKBOPTIONS=""\n'], ['XKBLAYOUT="de"\n', 'XKBLAYOUT="us"\nXKBVARIANT="dvorak"\n']],
+  [
+    'the American keyboard',
+    isAmerican,
+    ['XKBMODEL="pc105"\nXKBLAYOUT="us"\nXKBVARIANT=""\nXKBOPTIONS=""\n'],
+    ['XKBLAYOUT="de"\n', 'XKBLAYOUT="us"\nXKBVARIANT="dvorak"\n'],
+  ],
   [
     'a saved configuration without targets',
     hasNoTargets,

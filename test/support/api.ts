@@ -19,7 +19,12 @@ export class Api {
   }
 
   /** `path` is below the interface's root unless it begins with a slash. */
-  async send(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<ApiAnswer> {
+  async send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<ApiAnswer> {
     const address = path.startsWith('/') ? `${this.url}${path}` : `${this.url}/api/v1.0/${path}`;
     const answer = await fetch(address, {
       method,
@@ -50,14 +55,16 @@ export class Api {
   /** Sends, and throws what was answered when it was not this status. */
   async expect(status: number, method: string, path: string, body?: unknown): Promise<Record_> {
     const answer = await this.send(method, path, body);
-    if (answer.status !== status) throw new Error(`${method} ${path} answered ${answer.status}, not ${status}: ${answer.text.slice(0, 2000)}`);
+    if (answer.status !== status)
+      throw new Error(`${method} ${path} answered ${answer.status}, not ${status}: ${answer.text.slice(0, 2000)}`);
     return isObject(answer.json) ? answer.json : {};
   }
 
   /** The records of a list. */
   async list(path: string): Promise<readonly Record_[]> {
     const answer = await this.get(path);
-    if (answer.status !== 200 || !Array.isArray(answer.json)) throw new Error(`GET ${path} answered ${answer.status}: ${answer.text.slice(0, 2000)}`);
+    if (answer.status !== 200 || !Array.isArray(answer.json))
+      throw new Error(`GET ${path} answered ${answer.status}: ${answer.text.slice(0, 2000)}`);
     return answer.json.filter(isObject);
   }
 }

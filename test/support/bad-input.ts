@@ -187,7 +187,13 @@ export interface Structure {
 /** What the programs would find in their files. Written from their manuals, not from what writes the files. */
 export async function structureOf({ files }: Host): Promise<Structure> {
   const [smb = '', ftp = '', cron = '', sudo = '', passwords = ''] = await Promise.all(
-    ['/etc/samba/smb.conf', '/etc/proftpd/proftpd.conf', '/etc/cron.d/holdfast', '/etc/sudoers.d/holdfast', '/etc/samba/smbpasswd'].map((path) => files.read(path)),
+    [
+      '/etc/samba/smb.conf',
+      '/etc/proftpd/proftpd.conf',
+      '/etc/cron.d/holdfast',
+      '/etc/sudoers.d/holdfast',
+      '/etc/samba/smbpasswd',
+    ].map((path) => files.read(path)),
   );
   const shares: string[] = [];
   const parameters: string[] = [];
@@ -207,7 +213,14 @@ export async function structureOf({ files }: Host): Promise<Structure> {
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => (line.startsWith('<') ? line : (line.split(/\s/)[0] ?? '')));
   const cronLines = cron.split('\n').filter((line) => line.trim() !== '' && !/^\s*#/.test(line) && !/^\w+=/.test(line));
-  return { shares, parameters, directives, cronAccounts: cronLines.map((line) => line.split(/\s+/)[5] ?? ''), sudoers: linesOf(sudo), smbPasswords: linesOf(passwords) };
+  return {
+    shares,
+    parameters,
+    directives,
+    cronAccounts: cronLines.map((line) => line.split(/\s+/)[5] ?? ''),
+    sudoers: linesOf(sudo),
+    smbPasswords: linesOf(passwords),
+  };
 }
 
 function joined(text: string, continuation: RegExp): string {

@@ -24,7 +24,9 @@ export interface Trial {
 }
 
 /** Every address that has one, with names for the names in it. */
-export const addressed: readonly Resource[] = catalogue.filter((resource) => resource.verbs.length > 0 || resource.actions.length > 0);
+export const addressed: readonly Resource[] = catalogue.filter(
+  (resource) => resource.verbs.length > 0 || resource.actions.length > 0,
+);
 
 /** Those at or below a path, as `storage` or `storage/volume`, except those at or below another. */
 export function resourcesAt(path: string, except?: string): readonly Resource[] {
@@ -82,7 +84,8 @@ export class Maker {
     if (madeAt !== undefined) return this.#makeBy(maker, madeAt);
     const body = await this.body(maker, create ?? exampleOf(maker).create);
     const answer = await this.api.post(`${pathOf(maker)}/`, body);
-    if (answer.status >= 300 || !isObject(answer.json)) throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
+    if (answer.status >= 300 || !isObject(answer.json))
+      throw new Error(`POST ${pathOf(maker)} answered ${answer.status}: ${answer.text}`);
     return recordPath(resource, answer.json);
   }
 
@@ -106,7 +109,8 @@ export class Maker {
   async #makeBy(resource: Resource, segment: string): Promise<string> {
     const body = exampleOf(resource).actions?.[`POST ${segment}`]?.body?.(this.next(resource.path), 0);
     const answer = await this.api.post(`${pathOf(resource)}/${segment}/`, body);
-    if (answer.status >= 300) throw new Error(`POST ${pathOf(resource)}/${segment} answered ${answer.status}: ${answer.text}`);
+    if (answer.status >= 300)
+      throw new Error(`POST ${pathOf(resource)}/${segment} answered ${answer.status}: ${answer.text}`);
     const ids = (await this.api.list(`${pathOf(resource)}/?limit=0`)).map(({ id }) => Number(id));
     return `${pathOf(resource)}/${Math.max(...ids)}`;
   }
@@ -142,7 +146,10 @@ function trialsOf(route: Route, maker: Maker): readonly Trial[] {
     .filter(([method]) => method !== 'GET')
     .flatMap(([method, operation]): readonly Trial[] => {
       const title = `${method} ${route.pattern}`;
-      if ('action' in operation) return [{ title, resource, operation, prepare: () => prepareAction(method, operation.action, resource, maker) }];
+      if ('action' in operation)
+        return [
+          { title, resource, operation, prepare: () => prepareAction(method, operation.action, resource, maker) },
+        ];
       const { verb } = operation;
       const verbTrial = (more: string, body: Variant['body'] | undefined): Trial => ({
         title: `${title}${more}`,
@@ -151,11 +158,22 @@ function trialsOf(route: Route, maker: Maker): readonly Trial[] {
         async prepare() {
           if (verb === 'create') await maker.makeRoom(resource);
           const path = verb === 'create' || verb === 'clear' ? pathOf(resource) : await maker.record(resource);
-          return { method, path: `${path}/`, ...(body === undefined ? {} : { body: verb === 'create' ? await maker.body(resource, body) : body(maker.next(resource.path), []) }) };
+          return {
+            method,
+            path: `${path}/`,
+            ...(body === undefined
+              ? {}
+              : { body: verb === 'create' ? await maker.body(resource, body) : body(maker.next(resource.path), []) }),
+          };
         },
       });
       const plain = verb === 'create' ? example.create : verb === 'update' ? example.update : undefined;
-      return [verbTrial('', plain), ...(example.variants ?? []).filter((variant) => variant.verb === verb).map((variant) => verbTrial(` ${variant.title}`, variant.body))];
+      return [
+        verbTrial('', plain),
+        ...(example.variants ?? [])
+          .filter((variant) => variant.verb === verb)
+          .map((variant) => verbTrial(` ${variant.title}`, variant.body)),
+      ];
     });
 }
 
@@ -163,9 +181,17 @@ function isActionRoute(route: Route): boolean {
   return [...route.operations.values()].some((operation) => 'action' in operation);
 }
 
-async function prepareAction(method: Method, { segment, on }: Resource['actions'][number], resource: Resource, maker: Maker): Promise<Sending> {
+async function prepareAction(
+  method: Method,
+  { segment, on }: Resource['actions'][number],
+  resource: Resource,
+  maker: Maker,
+): Promise<Sending> {
   const example = exampleOf(resource).actions?.[`${method} ${segment}`];
-  const path = on === 'resource' ? pathOf(resource) : await (example?.record === undefined ? maker.record(resource) : maker.make(resource, example.record));
+  const path =
+    on === 'resource'
+      ? pathOf(resource)
+      : await (example?.record === undefined ? maker.record(resource) : maker.make(resource, example.record));
   const record = maker.lastOf(resource.path);
   for (const first of typeof example?.after === 'string' ? [{ send: example.after }] : (example?.after ?? [])) {
     const [firstMethod = '', firstSegment = ''] = first.send.split(' ');
@@ -174,8 +200,15 @@ async function prepareAction(method: Method, { segment, on }: Resource['actions'
   // A record that the segment itself names, as in `rename/{name}`.
   const named = segment.includes('{') ? lastElement(await maker.record(resource)) : '';
   const whole = segment === '' ? `${path}/` : `${path}/${segment.replace(/\{\w+\}/, named)}/`;
-  if (example?.make !== undefined) return { method, path: whole, body: await example.make(maker.api, maker.next(resource.path)) };
-  return { method, path: whole, ...(example?.body === undefined ? {} : { body: example.body(example.record === undefined ? maker.next(resource.path) : record, record) }) };
+  if (example?.make !== undefined)
+    return { method, path: whole, body: await example.make(maker.api, maker.next(resource.path)) };
+  return {
+    method,
+    path: whole,
+    ...(example?.body === undefined
+      ? {}
+      : { body: example.body(example.record === undefined ? maker.next(resource.path) : record, record) }),
+  };
 }
 
 /** Every address that can be read, of everything there is now. */
@@ -196,7 +229,9 @@ async function keysOf(api: Api, resource: Resource): Promise<readonly string[]> 
   if (resource.kind === 'singleton') return ['1'];
   const records = await api.list(`${pathOf(resource)}/?limit=0`);
   const keyField = resource.kind === 'hosted' ? resource.key.name : 'id';
-  return records.map((record) => (exampleOf(resource).key?.(record) ?? String(record[keyField])).split('/').map(encodeURIComponent).join('/'));
+  return records.map((record) =>
+    (exampleOf(resource).key?.(record) ?? String(record[keyField])).split('/').map(encodeURIComponent).join('/'),
+  );
 }
 
 /** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */

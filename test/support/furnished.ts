@@ -119,7 +119,10 @@ async function sharedTemplate(): Promise<Template> {
     });
   }
   const numbers: unknown = JSON.parse(await readFile(join(place, 'numbers.json'), 'utf8'));
-  return { folder: join(place, 'state'), numbers: Object.entries(isObject(numbers) ? numbers : {}).map(([path, next]) => [path, Number(next)]) };
+  return {
+    folder: join(place, 'state'),
+    numbers: Object.entries(isObject(numbers) ? numbers : {}).map(([path, next]) => [path, Number(next)]),
+  };
 }
 
 /** Makes every example once, in the order of the examples, and answers the folder with the state that is left. */
@@ -131,7 +134,8 @@ async function makeTemplate(parent: string): Promise<string> {
   const maker = new Maker(() => one.api);
   for (const [path, example] of Object.entries(examples)) {
     const resource = addressed.find((candidate) => candidate.path === path);
-    if (resource !== undefined && (example.create ?? example.madeAt ?? example.madeBeyond) !== undefined) await maker.make(resource);
+    if (resource !== undefined && (example.create ?? example.madeAt ?? example.madeBeyond) !== undefined)
+      await maker.make(resource);
   }
   // Nothing is offered, and nothing can fail, while the service is off.
   await maker.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true });

@@ -23,14 +23,22 @@ export interface Block {
 export function blocksOf(page: string): readonly Block[] {
   const blocks: Block[] = [];
   const fences = [...page.matchAll(/^```(\w+)([^\n]*)\n(.*?)^```$/gms)];
-  assert.equal([...page.matchAll(/^ *(```|~~~)/gm)].length, 2 * fences.length, 'a block begins at the margin, names its language, and ends');
+  assert.equal(
+    [...page.matchAll(/^ *(```|~~~)/gm)].length,
+    2 * fences.length,
+    'a block begins at the margin, names its language, and ends',
+  );
   let asked = false;
   for (const { 1: language = '', 2: words = '', 3: text = '', index } of fences) {
     const line = page.slice(0, index).split('\n').length + 1;
-    if (language === 'sh') blocks.push({ line, text: text.trimEnd(), roles: (words.match(/\S+/g) ?? []).map(roleOf), answer: '' });
+    if (language === 'sh')
+      blocks.push({ line, text: text.trimEnd(), roles: (words.match(/\S+/g) ?? []).map(roleOf), answer: '' });
     else {
       const question = blocks.pop();
-      assert.ok(question !== undefined && asked && language === 'console', `line ${line}: a block of ${language} that answers nothing`);
+      assert.ok(
+        question !== undefined && asked && language === 'console',
+        `line ${line}: a block of ${language} that answers nothing`,
+      );
       blocks.push({ ...question, answer: text });
     }
     asked = language === 'sh';
@@ -48,14 +56,18 @@ function roleOf(word: string): Role {
  */
 export function isAnswer(shown: string, printed: string): boolean {
   const lines = shown.trimEnd().split('\n');
-  const pattern = lines.map((line) => (line === '…' ? '(?:[^\\n]*\\n)*?' : `${linePattern(line.trimEnd())}[ \\t]*\\n`)).join('');
+  const pattern = lines
+    .map((line) => (line === '…' ? '(?:[^\\n]*\\n)*?' : `${linePattern(line.trimEnd())}[ \\t]*\\n`))
+    .join('');
   return new RegExp(`^${pattern}$`).test(`${printed.trimEnd()}\n`);
 }
 
 function linePattern(line: string): string {
   return line
     .split(/(<[a-z][a-z -]*>|…)/)
-    .map((part, index) => (index % 2 === 0 ? part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&') : part === '…' ? '[^\\n]*' : '[^\\n]+'))
+    .map((part, index) =>
+      index % 2 === 0 ? part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&') : part === '…' ? '[^\\n]*' : '[^\\n]+',
+    )
     .join('');
 }
 
@@ -75,12 +87,16 @@ export class Shell implements AsyncDisposable {
 
   constructor(options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> }) {
     // The blocks come by a way of their own: programs that read their input find it empty.
-    this.#child = spawn('bash', ['-euo', 'pipefail', '-c', 'exec 2>&1; while IFS= read -r -d "" -u 3 block; do eval "$block"; done'], {
-      cwd: options.cwd,
-      env: { PATH: process.env['PATH'] ?? '', HOME: options.cwd, LC_ALL: 'C.UTF-8', TZ: 'UTC', ...options.env },
-      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
-      detached: true,
-    });
+    this.#child = spawn(
+      'bash',
+      ['-euo', 'pipefail', '-c', 'exec 2>&1; while IFS= read -r -d "" -u 3 block; do eval "$block"; done'],
+      {
+        cwd: options.cwd,
+        env: { PATH: process.env['PATH'] ?? '', HOME: options.cwd, LC_ALL: 'C.UTF-8', TZ: 'UTC', ...options.env },
+        stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+        detached: true,
+      },
+    );
     const [, output, , script] = this.#child.stdio;
     assert.ok(output instanceof Object && 'setEncoding' in output && script instanceof Object && 'write' in script);
     this.#script = script;
@@ -148,12 +164,24 @@ export async function follow(blocks: readonly Block[], reader: Reader): Promise<
     assert.ok(outcome !== undefined, `line ${block.line}: there is no such machine`);
     const { status, output } = outcome;
     assert.equal(status === 0, !refused, `line ${block.line} ended with ${status}:\n${text}\n${output}`);
-    assert.ok(isAnswer(block.answer, output), `line ${block.line} does not print what the page shows:\n${text}\nIt prints:\n${output}`);
+    assert.ok(
+      isAnswer(block.answer, output),
+      `line ${block.line} does not print what the page shows:\n${text}\nIt prints:\n${output}`,
+    );
   }
 }
 
 /** Assignments, with the values of the one who reads. */
 function withValues({ line, text }: Block, values: Readonly<Record<string, string>>): string {
-  const names = text.split('\n').map((assignment) => /^([A-Z_]+)=\S/.exec(assignment)?.[1] ?? assert.fail(`line ${line}: ${assignment} is no value`));
-  return names.map((name) => `${name}='${(values[name] ?? assert.fail(`line ${line}: ${name} has no value`)).replaceAll("'", "'\\''")}'`).join('\n');
+  const names = text
+    .split('\n')
+    .map(
+      (assignment) => /^([A-Z_]+)=\S/.exec(assignment)?.[1] ?? assert.fail(`line ${line}: ${assignment} is no value`),
+    );
+  return names
+    .map(
+      (name) =>
+        `${name}='${(values[name] ?? assert.fail(`line ${line}: ${name} has no value`)).replaceAll("'", "'\\''")}'`,
+    )
+    .join('\n');
 }

@@ -54,8 +54,15 @@ export function scratchFolder(t: TestContext): string {
 
 export const eightDisks: readonly number[] = Array<number>(8).fill(4 * GiB);
 
-export async function virtualHost(t: TestContext, options: { folder?: string; disks?: readonly number[]; now?: () => number } = {}): Promise<VirtualHost> {
-  const host = await openVirtualHost({ folder: options.folder ?? scratchFolder(t), disks: options.disks ?? eightDisks, now: options.now ?? Date.now });
+export async function virtualHost(
+  t: TestContext,
+  options: { folder?: string; disks?: readonly number[]; now?: () => number } = {},
+): Promise<VirtualHost> {
+  const host = await openVirtualHost({
+    folder: options.folder ?? scratchFolder(t),
+    disks: options.disks ?? eightDisks,
+    now: options.now ?? Date.now,
+  });
   finallyOf(t, () => host.close());
   return host;
 }

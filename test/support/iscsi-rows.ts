@@ -15,10 +15,18 @@ export async function everyRow(api: Api): Promise<void> {
     const row = `${method} /services/iscsi/${name}/${id === undefined ? '' : '{id}/'}`;
     const status = rows.find((one) => one.row === row)?.status ?? assert.fail(`${row} is no row of the list`);
     asked.add(row);
-    return Number((await api.expect(status, method, `services/iscsi/${name}/${id === undefined ? '' : `${id}/`}`, body))['id']);
+    return Number(
+      (await api.expect(status, method, `services/iscsi/${name}/${id === undefined ? '' : `${id}/`}`, body))['id'],
+    );
   };
-  const credential = await ask('POST', 'authcredential', { iscsi_target_auth_tag: 9, iscsi_target_auth_user: 'row', iscsi_target_auth_secret: 'secretsecret99' });
-  const initiators = await ask('POST', 'authorizedinitiator', { iscsi_target_initiator_initiators: 'iqn.2026-01.com.example:row' });
+  const credential = await ask('POST', 'authcredential', {
+    iscsi_target_auth_tag: 9,
+    iscsi_target_auth_user: 'row',
+    iscsi_target_auth_secret: 'secretsecret99',
+  });
+  const initiators = await ask('POST', 'authorizedinitiator', {
+    iscsi_target_initiator_initiators: 'iqn.2026-01.com.example:row',
+  });
   const portal = await ask('POST', 'portal', { iscsi_target_portal_ips: ['127.0.0.1:3299'] });
   const extent = await ask('POST', 'extent', {
     iscsi_target_extent_name: 'row',
@@ -38,7 +46,12 @@ export async function everyRow(api: Api): Promise<void> {
   await ask('GET', 'globalconfiguration');
   await ask('PUT', 'globalconfiguration', { iscsi_pool_avail_threshold: 1 });
   await ask('PUT', 'authcredential', { iscsi_target_auth_secret: 'secretsecret88' }, credential);
-  await ask('PUT', 'authorizedinitiator', { iscsi_target_initiator_initiators: 'iqn.2026-01.com.example:another' }, initiators);
+  await ask(
+    'PUT',
+    'authorizedinitiator',
+    { iscsi_target_initiator_initiators: 'iqn.2026-01.com.example:another' },
+    initiators,
+  );
   await ask('PUT', 'portal', { iscsi_target_portal_ips: ['127.0.0.1:3298'] }, portal);
   await ask('PUT', 'extent', { iscsi_target_extent_rpm: '7200', iscsi_target_extent_filesize: '2MB' }, extent);
   await ask('PUT', 'target', { iscsi_target_name: 'iqn.2026-01.com.example:row', iscsi_target_alias: 'a row' }, target);

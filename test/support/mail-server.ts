@@ -8,13 +8,20 @@ export interface Post extends AsyncDisposable {
 }
 
 /** A mail server that wants a name and a password. */
-export async function mailServer({ secure, address = '127.0.0.1' }: { readonly secure: boolean; readonly address?: string }): Promise<Post> {
+export async function mailServer({
+  secure,
+  address = '127.0.0.1',
+}: {
+  readonly secure: boolean;
+  readonly address?: string;
+}): Promise<Post> {
   const letters: string[] = [];
   const server = new SMTPServer({
     secure,
     key: exampleKey,
     cert: exampleCertificate,
-    onAuth: ({ username, password }, _session, done) => (username === 'nas' && password === 'its secret' ? done(null, { user: 'nas' }) : done(new Error('wrong password'))),
+    onAuth: ({ username, password }, _session, done) =>
+      username === 'nas' && password === 'its secret' ? done(null, { user: 'nas' }) : done(new Error('wrong password')),
     onData(stream, _session, done) {
       let text = '';
       stream.on('data', (piece) => {
@@ -29,7 +36,11 @@ export async function mailServer({ secure, address = '127.0.0.1' }: { readonly s
   await new Promise<void>((resolve) => void server.listen(0, address, resolve));
   const bound: AddressInfo | string | null = server.server.address();
   if (bound === null || typeof bound === 'string') throw new Error('no port');
-  return { port: bound.port, letters, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) };
+  return {
+    port: bound.port,
+    letters,
+    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
+  };
 }
 
 /** Settings by which the appliance reaches it. */

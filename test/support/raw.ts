@@ -25,7 +25,10 @@ export interface RawRequest {
 export const rootCredential = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
 
 /** Sends bytes and reads bytes, as a client without any library: nothing is added, normalised or followed. */
-export async function rawSend(url: string, { method = 'GET', path, headers = {}, body, stranger = false }: RawRequest): Promise<RawAnswer> {
+export async function rawSend(
+  url: string,
+  { method = 'GET', path, headers = {}, body, stranger = false }: RawRequest,
+): Promise<RawAnswer> {
   const all = {
     connection: 'close',
     ...(stranger ? {} : { authorization: rootCredential }),
@@ -37,7 +40,9 @@ export async function rawSend(url: string, { method = 'GET', path, headers = {},
 
 /** The lines of a request before its body. `Host` is there unless it is undefined. */
 export function headOf(method: string, path: string, headers: Readonly<Record<string, string | undefined>>): string {
-  const lines = Object.entries({ host: 'localhost', ...headers }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+  const lines = Object.entries({ host: 'localhost', ...headers }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${value}`],
+  );
   return [`${method} ${path} HTTP/1.1`, ...lines, '', ''].join('\r\n');
 }
 
@@ -53,6 +58,8 @@ export async function rawBytes(url: string, bytes: string): Promise<RawAnswer> {
   const text = Buffer.concat(parts).toString('utf8');
   const end = text.indexOf('\r\n\r\n');
   const [status = '', ...lines] = text.slice(0, end).split('\r\n');
-  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const headers = new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
   return { text, status, headers, body: text.slice(end + 4) };
 }

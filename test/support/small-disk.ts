@@ -19,13 +19,19 @@ export interface SmallDisk extends AsyncDisposable {
 /** Needs no rights where users may make namespaces, as on Debian; where they may not, the failure says so. */
 export async function smallDisk(folder: string, mebibytes: number): Promise<SmallDisk> {
   const script = 'mount -t tmpfs -o size="$2"m,mode=700 tmpfs "$1" && echo ready && exec sleep infinity';
-  const holder = spawn('unshare', ['--user', '--map-root-user', '--mount', 'sh', '-c', script, 'sh', folder, String(mebibytes)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const holder = spawn(
+    'unshare',
+    ['--user', '--map-root-user', '--mount', 'sh', '-c', script, 'sh', folder, String(mebibytes)],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   const ended = once(holder, 'close');
   const ready = once(createInterface({ input: holder.stdout }), 'line');
   await Promise.race([
     ready,
     ended.then(() => {
-      throw new Error('this test mounts a small file system in a namespace of its own, which this machine does not permit');
+      throw new Error(
+        'this test mounts a small file system in a namespace of its own, which this machine does not permit',
+      );
     }),
   ]);
   const within = ['nsenter', `--target=${holder.pid}`, '--user', '--mount', '--preserve-credentials'];

@@ -40,7 +40,13 @@ export const builtinGroups: readonly (readonly [gid: number, name: string])[] = 
 
 const nologin = '/usr/sbin/nologin';
 
-export const builtinUsers: readonly (readonly [uid: number, name: string, group: number, home: string, shell: string])[] = [
+export const builtinUsers: readonly (readonly [
+  uid: number,
+  name: string,
+  group: number,
+  home: string,
+  shell: string,
+])[] = [
   [0, 'root', 1, '/root', '/bin/csh'],
   [1, 'daemon', 2, '/root', nologin],
   [2, 'operator', 6, '/', nologin],

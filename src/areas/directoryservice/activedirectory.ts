@@ -26,18 +26,25 @@ export const domainSettings = singleton('directoryservice/activedirectory', {
   check({ record, before, draft, facts, issues }) {
     // What came with a whole configuration may lack its password. Nobody joins by it; whoever wants to is asked for it.
     const isGiven = record === before;
-    for (const { name, sentence } of domainProblems(record, membershipOf(before, facts), draft)) if (!isGiven || name !== 'ad_bindpw') issues.add(name, sentence);
+    for (const { name, sentence } of domainProblems(record, membershipOf(before, facts), draft))
+      if (!isGiven || name !== 'ad_bindpw') issues.add(name, sentence);
   },
   onSave({ draft, facts, record, before, sent }) {
     const was = membershipOf(before, facts);
     // What nobody sent came with a whole configuration, and nobody has left for it.
-    if (was !== undefined && sent.ad_enable === undefined && !isMember(record, facts)) draft.plan.afterwards(farewell(was, draft));
+    if (was !== undefined && sent.ad_enable === undefined && !isMember(record, facts))
+      draft.plan.afterwards(farewell(was, draft));
     const cifs = draft.only(cifsSettings);
     const names = { cifs_srv_netbiosname: record.ad_netbiosname_a, cifs_srv_netbiosalias: record.ad_netbiosalias };
-    if (names.cifs_srv_netbiosname !== cifs.cifs_srv_netbiosname || names.cifs_srv_netbiosalias !== cifs.cifs_srv_netbiosalias) draft.update(cifsSettings, cifs.id, names);
+    if (
+      names.cifs_srv_netbiosname !== cifs.cifs_srv_netbiosname ||
+      names.cifs_srv_netbiosalias !== cifs.cifs_srv_netbiosalias
+    )
+      draft.update(cifsSettings, cifs.id, names);
     // Gaps 3.1: the service runs in the domain, and stops with it.
     const service = draft.find(serviceSwitch, 'srv_service', 'cifs');
-    if (service !== undefined && record.ad_enable !== (before?.ad_enable ?? false)) draft.update(serviceSwitch, service.id, { srv_enable: record.ad_enable });
+    if (service !== undefined && record.ad_enable !== (before?.ad_enable ?? false))
+      draft.update(serviceSwitch, service.id, { srv_enable: record.ad_enable });
   },
 });
 
@@ -54,14 +61,23 @@ async function around({ title, sent, before, operations, make }: Updating<typeof
     return;
   }
   if (isAsked || leaves) mustBeManaged(view, ['samba', 'directory', 'kerberos']);
-  const job = leaves ? `leave the domain ${before.ad_domainname}` : isAsked ? `${was === undefined ? 'join' : 'ask'} the domain ${wanted.ad_domainname}` : title;
+  const job = leaves
+    ? `leave the domain ${before.ad_domainname}`
+    : isAsked
+      ? `${was === undefined ? 'join' : 'ask'} the domain ${wanted.ad_domainname}`
+      : title;
   await operations.work(job, ['directoryservice/activedirectory'], async (work) => {
     const heard = logOf(work);
     for (const probe of probes) await mustAnswer(work, probe, wanted.ad_timeout);
     const fill = isAsked ? await join(work, { wanted, view, isMember: was !== undefined, heard }) : {};
     const hasLeft = leaves && (await leave(work, { was, view, heard }));
     await work.change((draft) => make(draft, fill));
-    if (hasLeft) await work.step({ title: 'see that the machine is a member no more', perform: async () => {}, touches: ['membership'] });
+    if (hasLeft)
+      await work.step({
+        title: 'see that the machine is a member no more',
+        perform: async () => {},
+        touches: ['membership'],
+      });
     else if (leaves) operations.background(farewell(was, view));
   });
 }
@@ -73,14 +89,28 @@ function membershipOf(settings: DomainSettings | undefined, facts: Facts): Domai
 
 /** Whether the domain has to be asked anew what it thinks of the account, or where its controllers are. */
 function asksOtherwise(wanted: DomainSettings, before: DomainSettings): boolean {
-  return (['ad_bindname', 'ad_bindpw', 'ad_kerberos_principal', 'ad_kerberos_realm', 'ad_dcname', 'ad_site', 'ad_ssl', 'ad_certificate'] as const).some(
-    (name) => wanted[name] !== before[name],
-  );
+  return (
+    [
+      'ad_bindname',
+      'ad_bindpw',
+      'ad_kerberos_principal',
+      'ad_kerberos_realm',
+      'ad_dcname',
+      'ad_site',
+      'ad_ssl',
+      'ad_certificate',
+    ] as const
+  ).some((name) => wanted[name] !== before[name]);
 }
 
 function merged(sent: DomainSent, before: DomainSettings, view: View): DomainSettings {
   const { ad_bindpw: password, ...others } = sent;
   const cifs = view.only(cifsSettings);
   const name = sent.ad_netbiosname_a || cifs.cifs_srv_netbiosname;
-  return { ...before, ...others, ad_netbiosname_a: name, ...(password === undefined || password === '' ? {} : { ad_bindpw: password }) };
+  return {
+    ...before,
+    ...others,
+    ad_netbiosname_a: name,
+    ...(password === undefined || password === '' ? {} : { ad_bindpw: password }),
+  };
 }

@@ -9,8 +9,15 @@ import { kerberosPrincipal } from './kerberosprincipal.ts';
 import { kerberosRealm } from './kerberosrealm.ts';
 
 /** Whether the machine has the keys of the membership that the settings tell of. Those of a backup may tell of another, or of one that is over. */
-export function isMember({ ad_enable, ad_domainname, ad_netbiosname_a }: DomainSettings, { membership }: Pick<Facts, 'membership'>): boolean {
-  return ad_enable && membership?.domain === ad_domainname.toLowerCase() && membership.machine === ad_netbiosname_a.toLowerCase();
+export function isMember(
+  { ad_enable, ad_domainname, ad_netbiosname_a }: DomainSettings,
+  { membership }: Pick<Facts, 'membership'>,
+): boolean {
+  return (
+    ad_enable &&
+    membership?.domain === ad_domainname.toLowerCase() &&
+    membership.machine === ad_netbiosname_a.toLowerCase()
+  );
 }
 
 /** The controllers that Samba is told of; none for those that DNS names. */
@@ -18,7 +25,10 @@ export function controllersOf({ ad_dcname: dc, ad_siteservers: ofSite }: DomainS
   return dc === null ? words(ofSite) : [placeOf(dc, 0).host];
 }
 
-export function protectionOf({ ad_ssl: ssl, ad_ldap_sasl_wrapping: wrapping }: DomainSettings): DomainAccess['protection'] {
+export function protectionOf({
+  ad_ssl: ssl,
+  ad_ldap_sasl_wrapping: wrapping,
+}: DomainSettings): DomainAccess['protection'] {
   if (ssl !== 'off') return ssl === 'on' ? 'ldaps' : 'starttls';
   return wrapping === 'signed' ? 'sign' : wrapping === 'sealed' ? 'seal' : 'plain';
 }
@@ -41,7 +51,12 @@ export function accessOf(settings: DomainSettings, view: View): DomainAccess {
     domain: settings.ad_domainname,
     account: accountOf(settings, view),
     server: controller,
-    ticketServers: realm === undefined || realm.krb_kdc === '' ? (controller === undefined ? [] : [controller]) : words(realm.krb_kdc),
+    ticketServers:
+      realm === undefined || realm.krb_kdc === ''
+        ? controller === undefined
+          ? []
+          : [controller]
+        : words(realm.krb_kdc),
     site: settings.ad_site ?? undefined,
     protection: protectionOf(settings),
     authority: authorityOf(settings, view),
@@ -50,14 +65,24 @@ export function accessOf(settings: DomainSettings, view: View): DomainAccess {
   };
 }
 
-function accountOf({ ad_bindname: name, ad_bindpw: password, ad_kerberos_principal: id }: DomainSettings, view: View): DomainAccess['account'] {
+function accountOf(
+  { ad_bindname: name, ad_bindpw: password, ad_kerberos_principal: id }: DomainSettings,
+  view: View,
+): DomainAccess['account'] {
   const principal = id === null ? undefined : view.get(kerberosPrincipal, id);
   const keytab = principal === undefined ? undefined : view.get(kerberosKeytab, principal.principal_keytab);
-  return principal === undefined || keytab === undefined ? { name, password } : { principal: principal.principal_name, keytab: keytab.keytab_file };
+  return principal === undefined || keytab === undefined
+    ? { name, password }
+    : { principal: principal.principal_name, keytab: keytab.keytab_file };
 }
 
 export function joiningOf(settings: DomainSettings, view: View): Joining {
-  return { ...accessOf(settings, view), workgroup: workgroupOf(settings), netbiosName: settings.ad_netbiosname_a, dnsUpdates: settings.ad_allow_dns_updates };
+  return {
+    ...accessOf(settings, view),
+    workgroup: workgroupOf(settings),
+    netbiosName: settings.ad_netbiosname_a,
+    dnsUpdates: settings.ad_allow_dns_updates,
+  };
 }
 
 /** The host and the port of NAME or NAME:PORT. */

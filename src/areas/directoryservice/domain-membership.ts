@@ -18,7 +18,8 @@ export async function join(
   const inquiry = await inquire(work, access);
   if (!inquiry.found) throw invalid({ __all__: [objectionOf(inquiry, access)] });
   const { workgroup } = inquiry;
-  if (workgroup.toLowerCase() === wanted.ad_netbiosname_a.toLowerCase()) throw invalid({ ad_netbiosname_a: [`It must differ from the name of the domain, ${workgroup}.`] });
+  if (workgroup.toLowerCase() === wanted.ad_netbiosname_a.toLowerCase())
+    throw invalid({ ad_netbiosname_a: [`It must differ from the name of the domain, ${workgroup}.`] });
   heard(`The domain ${access.domain} is there, and knows the account. Its old name is ${workgroup}.`);
   const fill = { ad_workgroup: workgroup, ad_siteservers: inquiry.siteServers.join(' ') };
   if (isMember) return fill;
@@ -37,7 +38,10 @@ export async function join(
  * Whether it was left. One that cannot be asked any more, or not by this account, is left once the settings are without
  * it: `farewell`. Facts are as they were until then: a change that fails is taken back to what a member is.
  */
-export async function leave(work: Work, { was, view, heard }: Membership & { readonly was: DomainSettings }): Promise<boolean> {
+export async function leave(
+  work: Work,
+  { was, view, heard }: Membership & { readonly was: DomainSettings },
+): Promise<boolean> {
   const joining = joiningOf(was, view);
   const inquiry = await inquire(work, joining);
   if (!inquiry.found) {
@@ -99,7 +103,10 @@ export function logOf(work: Pick<Work, 'progress'>): (line: string) => void {
   };
 }
 
-function objectionOf({ objection, said }: Extract<Inquiry, { found: false }>, { domain, account, server, site, seconds }: DomainAccess): string {
+function objectionOf(
+  { objection, said }: Extract<Inquiry, { found: false }>,
+  { domain, account, server, site, seconds }: DomainAccess,
+): string {
   const who = 'principal' in account ? account.principal : account.name;
   switch (objection) {
     case 'unreachable':

@@ -15,7 +15,10 @@ export const domainRule: Rule = {
     const domain = draft.only(domainSettings);
     if (!domain.ad_enable) return;
     if (servesSamba(draft.only(ldapSettings)))
-      draft.issues.add('ldap_has_samba_schema', `The machine is a member of the domain ${domain.ad_domainname}, whose passwords Samba uses. It has to leave first.`);
+      draft.issues.add(
+        'ldap_has_samba_schema',
+        `The machine is a member of the domain ${domain.ad_domainname}, whose passwords Samba uses. It has to leave first.`,
+      );
     for (const { resource, before, after } of changed) {
       if (resource.path !== cifsSettings.path || before === undefined || after === undefined) continue;
       const cifs = draft.only(cifsSettings);
@@ -25,9 +28,13 @@ export const domainRule: Rule = {
           `The domain ${domain.ad_domainname} knows the machine as ${domain.ad_netbiosname_a}. It has to leave before it gets another name.`,
         );
       if (cifs.cifs_srv_domain_logons && fieldValue(before, 'cifs_srv_domain_logons') === false)
-        draft.issues.add('cifs_srv_domain_logons', `The machine is a member of the domain ${domain.ad_domainname}, and cannot let others log on to one of its own.`);
+        draft.issues.add(
+          'cifs_srv_domain_logons',
+          `The machine is a member of the domain ${domain.ad_domainname}, and cannot let others log on to one of its own.`,
+        );
     }
-    if (changed.some(({ resource }) => resource.path in mapsByPath)) for (const sentence of mapProblems(domain, draft)) draft.issues.add('__all__', sentence);
+    if (changed.some(({ resource }) => resource.path in mapsByPath))
+      for (const sentence of mapProblems(domain, draft)) draft.issues.add('__all__', sentence);
   },
 };
 
@@ -39,12 +46,16 @@ export const sambaDomainRule: Rule = {
   reads: [cifsSettings, ldapSettings],
   check(draft, changed) {
     // The settings of the directory bring names of their own, which it was asked about.
-    if (!servesSamba(draft.only(ldapSettings)) || changed.some(({ resource }) => resource.path === ldapSettings.path)) return;
+    if (!servesSamba(draft.only(ldapSettings)) || changed.some(({ resource }) => resource.path === ldapSettings.path))
+      return;
     for (const { before } of changed) {
       if (before === undefined || !isRecordOf(cifsSettings.fields, before)) continue;
       const [was, is] = [sambaDomainOf(before), sambaDomainOf(draft.only(cifsSettings))];
       if (is !== was)
-        draft.issues.add('__all__', `The LDAP directory keeps the accounts of ${was}, and is to be asked about ${is}: set ldap_has_samba_schema false, and true again afterwards.`);
+        draft.issues.add(
+          '__all__',
+          `The LDAP directory keeps the accounts of ${was}, and is to be asked about ${is}: set ldap_has_samba_schema false, and true again afterwards.`,
+        );
     }
   },
 };

@@ -23,7 +23,8 @@ export async function mustAnswer(work: Work, { field, host: name, port }: Probe,
   await work.step({
     title: `look for ${name} at the port ${port}`,
     async perform(host) {
-      if (!(await host.domain.answers({ host: name, port }, seconds))) throw invalid({ [field]: [`Nobody answers at ${name}, port ${port}.`] });
+      if (!(await host.domain.answers({ host: name, port }, seconds)))
+        throw invalid({ [field]: [`Nobody answers at ${name}, port ${port}.`] });
     },
     undo: async () => {},
   });

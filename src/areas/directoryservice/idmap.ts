@@ -1,5 +1,17 @@
 import { fieldValue } from '../../engine/configuration/tables.ts';
-import { choice, type Field, type Fields, flag, inputOnly, integer, nullable, refine, required, secret, text } from '../../engine/declare/fields.ts';
+import {
+  choice,
+  type Field,
+  type Fields,
+  flag,
+  inputOnly,
+  integer,
+  nullable,
+  refine,
+  required,
+  secret,
+  text,
+} from '../../engine/declare/fields.ts';
 import { isRecordOf } from '../../engine/declare/record.ts';
 import { type Collection, collection, type RecordOf, type View } from '../../engine/declare/resource.ts';
 
@@ -14,7 +26,12 @@ export const servedBy = { activeDirectory: 1, cifs: 5 } as const;
 const mostNumber = 2 ** 32 - 2;
 
 const common = {
-  idmap_ds_type: nullable(integer({ description: 'Whom the map is for: 1 Active Directory, 2 LDAP, 3 NIS, 5 accounts of no domain; nobody in particular when null.' })),
+  idmap_ds_type: nullable(
+    integer({
+      description:
+        'Whom the map is for: 1 Active Directory, 2 LDAP, 3 NIS, 5 accounts of no domain; nobody in particular when null.',
+    }),
+  ),
   idmap_ds_id: nullable(integer({ description: "Id of that service's settings." })),
 };
 
@@ -31,11 +48,21 @@ function confText(description: string, max: number) {
 }
 
 function scriptPath(description: string) {
-  return text({ description, max: 1024, pattern: /^\/[\w./ -]*[\w./-]$/, rule: 'An absolute path of letters, digits, blanks and . _ - is wanted.' });
+  return text({
+    description,
+    max: 1024,
+    pattern: /^\/[\w./ -]*[\w./-]$/,
+    rule: 'An absolute path of letters, digits, blanks and . _ - is wanted.',
+  });
 }
 
 function ldapAddress(description: string) {
-  return text({ description, max: 255, pattern: /^ldaps?:\/\/[\w.:[\]-]+\/?$/, rule: 'ldap://SERVER or ldaps://SERVER is wanted, with :PORT where it is not the usual one.' });
+  return text({
+    description,
+    max: 255,
+    pattern: /^ldaps?:\/\/[\w.:[\]-]+\/?$/,
+    rule: 'ldap://SERVER or ldaps://SERVER is wanted, with :PORT where it is not the usual one.',
+  });
 }
 
 const connection = (description: string) => choice(['off', 'on', 'start_tls'], { description, initial: 'off' });
@@ -43,7 +70,11 @@ const connection = (description: string) => choice(['off', 'on', 'start_tls'], {
 const certificateNotYet = () =>
   nullable(
     refine(
-      integer({ description: "Id of the authority that signed the server's certificate. Only null is taken: the machine's own authorities are asked.", min: 1 }),
+      integer({
+        description:
+          "Id of the authority that signed the server's certificate. Only null is taken: the machine's own authorities are asked.",
+        min: 1,
+      }),
       () => 'The authorities that this machine knows by itself are asked; another cannot be chosen.',
     ),
   );
@@ -55,7 +86,10 @@ export interface IdRange {
 
 /** The range of a map, whose fields begin with `prefix`. */
 function rangeIn(record: RecordOf<Fields>, prefix: string): IdRange {
-  return { low: Number(fieldValue(record, `${prefix}_range_low`)), high: Number(fieldValue(record, `${prefix}_range_high`)) };
+  return {
+    low: Number(fieldValue(record, `${prefix}_range_low`)),
+    high: Number(fieldValue(record, `${prefix}_range_high`)),
+  };
 }
 
 interface Ranged {
@@ -81,8 +115,13 @@ function mapsOf<F extends Fields>(kind: string, description: string, fields: F) 
 export const idmapAd = mapsOf('ad', 'Numbers that the accounts have in the directory itself.', {
   idmap_ad_range_low: low(10_000),
   idmap_ad_range_high: high(90_000_000),
-  idmap_ad_schema_mode: choice(['rfc2307', 'sfu', 'sfu20'], { description: 'By which schema the directory has them.', initial: 'rfc2307' }),
-  idmap_ad_unix_primary_group: flag(false, { description: "Whether an account's first group is the one of its Unix attributes." }),
+  idmap_ad_schema_mode: choice(['rfc2307', 'sfu', 'sfu20'], {
+    description: 'By which schema the directory has them.',
+    initial: 'rfc2307',
+  }),
+  idmap_ad_unix_primary_group: flag(false, {
+    description: "Whether an account's first group is the one of its Unix attributes.",
+  }),
   idmap_ad_unix_nss_info: flag(false, { description: 'Whether home and shell are those of its Unix attributes.' }),
 });
 
@@ -91,23 +130,40 @@ export const idmapAdex = mapsOf('adex', 'Numbers of a module that Samba no longe
   idmap_adex_range_high: high(90_000_000),
 });
 
-export const idmapAutorid = mapsOf('autorid', 'Numbers from the relative identifiers, each domain in a part of the range.', {
-  idmap_autorid_range_low: low(10_000),
-  idmap_autorid_range_high: high(90_000_000),
-  idmap_autorid_rangesize: integer({ description: 'How many numbers each domain gets.', min: 2000, max: mostNumber, initial: 100_000 }),
-  idmap_autorid_readonly: flag(false, { description: 'Whether no domain gets a part that has none yet.' }),
-  idmap_autorid_ignore_builtin: flag(false, { description: 'Whether the groups that every domain has get no numbers.' }),
-});
+export const idmapAutorid = mapsOf(
+  'autorid',
+  'Numbers from the relative identifiers, each domain in a part of the range.',
+  {
+    idmap_autorid_range_low: low(10_000),
+    idmap_autorid_range_high: high(90_000_000),
+    idmap_autorid_rangesize: integer({
+      description: 'How many numbers each domain gets.',
+      min: 2000,
+      max: mostNumber,
+      initial: 100_000,
+    }),
+    idmap_autorid_readonly: flag(false, { description: 'Whether no domain gets a part that has none yet.' }),
+    idmap_autorid_ignore_builtin: flag(false, {
+      description: 'Whether the groups that every domain has get no numbers.',
+    }),
+  },
+);
 
-export const idmapFruit = mapsOf('fruit', 'Numbers as Apple computers make them, of a module that Samba does not have. Kept for clients.', {
-  idmap_fruit_range_low: low(10_000),
-  idmap_fruit_range_high: high(90_000_000),
-});
+export const idmapFruit = mapsOf(
+  'fruit',
+  'Numbers as Apple computers make them, of a module that Samba does not have. Kept for clients.',
+  {
+    idmap_fruit_range_low: low(10_000),
+    idmap_fruit_range_high: high(90_000_000),
+  },
+);
 
 export const idmapHash = mapsOf('hash', 'Numbers that are computed from the identifiers of domain and account.', {
   idmap_hash_range_low: low(90_000_001),
   idmap_hash_range_high: high(100_000_000),
-  idmap_hash_range_name_map: required(scriptPath('File that says which accounts have other names here, as an absolute path.')),
+  idmap_hash_range_name_map: required(
+    scriptPath('File that says which accounts have other names here, as an absolute path.'),
+  ),
 });
 
 export const idmapLdap = mapsOf('ldap', 'Numbers that an LDAP directory keeps.', {
@@ -138,31 +194,49 @@ export const idmapNss = collection('directoryservice/idmap/nss', {
   check: (checking) => checkRange('idmap_ad', checking),
 });
 
-export const idmapRfc2307 = mapsOf('rfc2307', 'Numbers that accounts have in a directory by RFC 2307, in the domain or beside it.', {
-  idmap_rfc2307_range_low: low(10_000),
-  idmap_rfc2307_range_high: high(90_000_000),
-  idmap_rfc2307_ldap_server: choice(['ad', 'stand-alone'], { description: "Whether the directory is the domain's own or another.", initial: 'ad' }),
-  idmap_rfc2307_bind_path_user: required(confText('Where users are, as ou=people,dc=example,dc=com.', 120)),
-  idmap_rfc2307_bind_path_group: required(confText('Where groups are.', 120)),
-  idmap_rfc2307_user_cn: flag(false, { description: 'Whether users are looked for by cn, and not by uid.' }),
-  idmap_rfc2307_cn_realm: flag(false, { description: 'Whether @REALM belongs to the cn of groups.' }),
-  idmap_rfc2307_ldap_domain: confText("The domain to ask, with the domain's own directory.", 120),
-  idmap_rfc2307_ldap_url: ldapAddress('The other directory, as ldap://SERVER.'),
-  idmap_rfc2307_ldap_user_dn: confText('The account that asks there; nobody when empty.', 120),
-  idmap_rfc2307_ldap_user_dn_password: secret(
-    refine(text({ description: 'Its password. Only an empty one is taken: Samba would be told it on a command line.', max: 120 }), (value) =>
-      value === '' ? undefined : 'A password cannot be handed to Samba without showing it to everybody on the machine.',
+export const idmapRfc2307 = mapsOf(
+  'rfc2307',
+  'Numbers that accounts have in a directory by RFC 2307, in the domain or beside it.',
+  {
+    idmap_rfc2307_range_low: low(10_000),
+    idmap_rfc2307_range_high: high(90_000_000),
+    idmap_rfc2307_ldap_server: choice(['ad', 'stand-alone'], {
+      description: "Whether the directory is the domain's own or another.",
+      initial: 'ad',
+    }),
+    idmap_rfc2307_bind_path_user: required(confText('Where users are, as ou=people,dc=example,dc=com.', 120)),
+    idmap_rfc2307_bind_path_group: required(confText('Where groups are.', 120)),
+    idmap_rfc2307_user_cn: flag(false, { description: 'Whether users are looked for by cn, and not by uid.' }),
+    idmap_rfc2307_cn_realm: flag(false, { description: 'Whether @REALM belongs to the cn of groups.' }),
+    idmap_rfc2307_ldap_domain: confText("The domain to ask, with the domain's own directory.", 120),
+    idmap_rfc2307_ldap_url: ldapAddress('The other directory, as ldap://SERVER.'),
+    idmap_rfc2307_ldap_user_dn: confText('The account that asks there; nobody when empty.', 120),
+    idmap_rfc2307_ldap_user_dn_password: secret(
+      refine(
+        text({
+          description: 'Its password. Only an empty one is taken: Samba would be told it on a command line.',
+          max: 120,
+        }),
+        (value) =>
+          value === ''
+            ? undefined
+            : 'A password cannot be handed to Samba without showing it to everybody on the machine.',
+      ),
     ),
-  ),
-  idmap_rfc2307_ldap_realm: confText('Realm of Kerberos, where it is not that of the domain.', 120),
-  idmap_rfc2307_ssl: connection('Whether the connection is encrypted: from its beginning, or by StartTLS.'),
-  idmap_rfc2307_certificate: certificateNotYet(),
-});
+    idmap_rfc2307_ldap_realm: confText('Realm of Kerberos, where it is not that of the domain.', 120),
+    idmap_rfc2307_ssl: connection('Whether the connection is encrypted: from its beginning, or by StartTLS.'),
+    idmap_rfc2307_certificate: certificateNotYet(),
+  },
+);
 
-export const idmapRid = mapsOf('rid', 'Numbers that are the relative identifiers of the accounts, counted from the lowest.', {
-  idmap_rid_range_low: low(20_000),
-  idmap_rid_range_high: high(90_000_000),
-});
+export const idmapRid = mapsOf(
+  'rid',
+  'Numbers that are the relative identifiers of the accounts, counted from the lowest.',
+  {
+    idmap_rid_range_low: low(20_000),
+    idmap_rid_range_high: high(90_000_000),
+  },
+);
 
 export const idmapScript = mapsOf('script', 'Numbers that a program tells.', {
   idmap_script_range_low: low(90_000_001),
@@ -183,7 +257,20 @@ export const idmapTdb2 = mapsOf('tdb2', 'Numbers in the order in which accounts 
 
 // Which of them are in use -------------------------------------------------------------------------------------------
 
-export const idmapKinds = ['ad', 'adex', 'autorid', 'fruit', 'hash', 'ldap', 'nss', 'rfc2307', 'rid', 'script', 'tdb', 'tdb2'] as const;
+export const idmapKinds = [
+  'ad',
+  'adex',
+  'autorid',
+  'fruit',
+  'hash',
+  'ldap',
+  'nss',
+  'rfc2307',
+  'rid',
+  'script',
+  'tdb',
+  'tdb2',
+] as const;
 export type IdmapKind = (typeof idmapKinds)[number];
 
 export const idmapCollections: Readonly<Record<IdmapKind, Collection>> = {
@@ -207,13 +294,23 @@ export const idmapCollections: Readonly<Record<IdmapKind, Collection>> = {
  */
 export function chosenMap<F extends Fields>(view: View, of: Collection<F>, service: number): RecordOf<F> | undefined {
   const all = view.all(of);
-  const found = all.findLast((record) => fieldValue(record, 'idmap_ds_type') === service) ?? all.findLast((record) => fieldValue(record, 'idmap_ds_type') === null);
+  const found =
+    all.findLast((record) => fieldValue(record, 'idmap_ds_type') === service) ??
+    all.findLast((record) => fieldValue(record, 'idmap_ds_type') === null);
   if (found !== undefined) return found;
-  const fresh: Readonly<Record<string, unknown>> = { id: 0, ...Object.fromEntries(Object.entries(of.fields).map(([name, { initial }]) => [name, initial])) };
+  const fresh: Readonly<Record<string, unknown>> = {
+    id: 0,
+    ...Object.fromEntries(Object.entries(of.fields).map(([name, { initial }]) => [name, initial])),
+  };
   return isRecordOf(of.fields, fresh) ? fresh : undefined;
 }
 
-function rangeOf<F extends Fields>(view: View, of: Collection<F>, kind: IdmapKind, service: number): IdRange | undefined {
+function rangeOf<F extends Fields>(
+  view: View,
+  of: Collection<F>,
+  kind: IdmapKind,
+  service: number,
+): IdRange | undefined {
   const record = chosenMap(view, of, service);
   return record && rangeIn(record, kind === 'nss' ? 'idmap_ad' : `idmap_${kind}`);
 }
@@ -229,7 +326,10 @@ export interface UsedMap {
 const forAll: readonly IdmapKind[] = ['autorid', 'hash', 'tdb', 'tdb2'];
 
 /** The maps in use beside one another: that of the domain, unless one for all does, and the one for everybody else. */
-export function usedMaps(view: View, kind: IdmapKind): { readonly domain?: UsedMap; readonly others: UsedMap } | undefined {
+export function usedMaps(
+  view: View,
+  kind: IdmapKind,
+): { readonly domain?: UsedMap; readonly others: UsedMap } | undefined {
   const { activeDirectory, cifs } = servedBy;
   const range = rangeOf(view, idmapCollections[kind], kind, activeDirectory);
   if (range === undefined) return undefined;

@@ -11,11 +11,22 @@ export const kerberosKeytab = collection('directoryservice/kerberoskeytab', {
   description: 'Keys by which programs of this machine show who they are, without a password.',
   unique: [{ fields: ['keytab_name'], description: 'A keytab of this name exists already.' }],
   fields: {
-    keytab_name: required(text({ description: 'What it is called.', max: 120, pattern: /^[A-Za-z0-9][\w.-]*$/, rule: 'Letters, digits and . _ - make such a name.' })),
+    keytab_name: required(
+      text({
+        description: 'What it is called.',
+        max: 120,
+        pattern: /^[A-Za-z0-9][\w.-]*$/,
+        rule: 'Letters, digits and . _ - make such a name.',
+      }),
+    ),
     keytab_file: required(
       secret(
-        refine(text({ description: 'The file, in base64.', max: Math.ceil(mostBytes / 3) * 4, multiline: true }), (value) =>
-          (readKeytab(bytesOf(value)) ?? []).length > 0 ? undefined : 'This is no keytab in base64, or one without a key.',
+        refine(
+          text({ description: 'The file, in base64.', max: Math.ceil(mostBytes / 3) * 4, multiline: true }),
+          (value) =>
+            (readKeytab(bytesOf(value)) ?? []).length > 0
+              ? undefined
+              : 'This is no keytab in base64, or one without a key.',
         ),
       ),
     ),
@@ -28,7 +39,8 @@ export const kerberosKeytab = collection('directoryservice/kerberoskeytab', {
     const there = draft.all(kerberosPrincipal).filter(({ principal_keytab: keytab }) => keytab === record.id);
     for (const { id, principal_name: name } of there) if (!names.has(name)) draft.remove(kerberosPrincipal, id);
     for (const name of names) {
-      if (!there.some(({ principal_name }) => principal_name === name)) draft.create(kerberosPrincipal, {}, { principal_keytab: record.id, principal_name: name });
+      if (!there.some(({ principal_name }) => principal_name === name))
+        draft.create(kerberosPrincipal, {}, { principal_keytab: record.id, principal_name: name });
     }
   },
 });

@@ -7,7 +7,9 @@ export const kerberosPrincipal = collection('directoryservice/kerberosprincipal'
   verbs: ['list', 'read'],
   filters: ['principal_keytab', 'principal_name'],
   fields: {
-    principal_keytab: readOnly(reference('directoryservice/kerberoskeytab', { description: 'Id of the keytab.', onRemove: 'remove' })),
+    principal_keytab: readOnly(
+      reference('directoryservice/kerberoskeytab', { description: 'Id of the keytab.', onRemove: 'remove' }),
+    ),
     principal_name: readOnly(text({ description: 'As host/nas.example.com@EXAMPLE.COM.', max: 1024 })),
   },
 });

@@ -26,7 +26,12 @@ interface Question {
 
 /** Asks the directory for its first entry, as the machine would. What it objects to, in words, or nothing. */
 export async function tryBind(host: Host, server: LdapServer): Promise<string | undefined> {
-  const outcome = await ask(host, server, { scope: 'base', base: server.base, filter: '(objectClass=*)', attribute: '1.1' });
+  const outcome = await ask(host, server, {
+    scope: 'base',
+    base: server.base,
+    filter: '(objectClass=*)',
+    attribute: '1.1',
+  });
   return outcome.status === 0 ? undefined : objection(server, server.base, outcome);
 }
 
@@ -35,13 +40,27 @@ export async function tryBind(host: Host, server: LdapServer): Promise<string | 
  * are, which for a server by itself is called like the server. Samba would add that one, with an identifier that no
  * account has; or end, where it may not write.
  */
-export async function trySamba(host: Host, server: LdapServer, { users, domain }: { readonly users: string; readonly domain: string }): Promise<string | undefined> {
-  const accounts = await ask(host, server, { scope: 'sub', base: users, filter: '(objectClass=sambaSamAccount)', attribute: 'sambaNTPassword' });
+export async function trySamba(
+  host: Host,
+  server: LdapServer,
+  { users, domain }: { readonly users: string; readonly domain: string },
+): Promise<string | undefined> {
+  const accounts = await ask(host, server, {
+    scope: 'sub',
+    base: users,
+    filter: '(objectClass=sambaSamAccount)',
+    attribute: 'sambaNTPassword',
+  });
   if (!found(accounts)) return objection(server, users, accounts);
   if (!/^sambaNTPassword:/m.test(accounts.stdout)) {
     return `The directory shows ${server.account?.name ?? 'strangers'} no passwords for Samba (sambaNTPassword of a sambaSamAccount) below ${users}.`;
   }
-  const domains = await ask(host, server, { scope: 'sub', base: server.base, filter: `(&(objectClass=sambaDomain)(sambaDomainName=${filterValue(domain)}))`, attribute: '1.1' });
+  const domains = await ask(host, server, {
+    scope: 'sub',
+    base: server.base,
+    filter: `(&(objectClass=sambaDomain)(sambaDomainName=${filterValue(domain)}))`,
+    attribute: '1.1',
+  });
   if (!found(domains)) return objection(server, server.base, domains);
   return /^dn:/m.test(domains.stdout)
     ? undefined
@@ -67,7 +86,8 @@ async function ask(host: Host, server: LdapServer, question: Question): Promise<
   };
   try {
     // By files: a command line is for all to read.
-    const password = server.account === undefined ? undefined : await stage('/run/ldap-password', server.account.password);
+    const password =
+      server.account === undefined ? undefined : await stage('/run/ldap-password', server.account.password);
     const authority = server.authority === undefined ? undefined : await stage('/run/ldap-authority', server.authority);
     return await host.commands.check(wordsOf(question, server, { password, authority }));
   } finally {
@@ -113,18 +133,26 @@ const tookTooLong = 124;
 /** RFC 4511, which ldapsearch ends with. */
 const sizeLimitExceeded = 4;
 
-function objection({ uri, account, authority, patience }: LdapServer, base: string, { status, stdout, stderr }: Outcome): string {
+function objection(
+  { uri, account, authority, patience }: LdapServer,
+  base: string,
+  { status, stdout, stderr }: Outcome,
+): string {
   const said = `${stderr}\n${stdout}`;
   const detail = /additional info: *(.+)/.exec(said)?.[1]?.trim();
   if (status === tookTooLong) return `The LDAP server ${uri} did not answer within ${patience} seconds.`;
-  if (/certificate|verif|TLS|SSL|handshake/i.test(detail ?? '')) return `The LDAP server ${uri} does not prove who it is, or speaks no TLS: ${detail}`;
-  if (/Invalid credentials/.test(said)) return `The LDAP server refuses the account ${account?.name ?? ''} or its password.`;
+  if (/certificate|verif|TLS|SSL|handshake/i.test(detail ?? ''))
+    return `The LDAP server ${uri} does not prove who it is, or speaks no TLS: ${detail}`;
+  if (/Invalid credentials/.test(said))
+    return `The LDAP server refuses the account ${account?.name ?? ''} or its password.`;
   // Of a connection that is encrypted from its beginning, ldapsearch tells no more than this, whatever was wrong.
   if (authority !== undefined && uri.startsWith('ldaps:') && /Can't contact LDAP server/.test(said)) {
     return `The LDAP server ${uri} cannot be reached, or does not prove who it is by the certificate authority.`;
   }
-  if (/Can't contact LDAP server|Connect error|Timed out/i.test(said)) return `The LDAP server ${uri} cannot be reached${detail === undefined ? '.' : `: ${detail}`}`;
-  if (/No such object/.test(said)) return `The directory has no ${base}, or does not show it to ${account?.name ?? 'strangers'}.`;
+  if (/Can't contact LDAP server|Connect error|Timed out/i.test(said))
+    return `The LDAP server ${uri} cannot be reached${detail === undefined ? '.' : `: ${detail}`}`;
+  if (/No such object/.test(said))
+    return `The directory has no ${base}, or does not show it to ${account?.name ?? 'strangers'}.`;
   const line = said.split('\n').find((one) => one.trim() !== '');
   return `The LDAP server ${uri} refuses: ${line?.trim() ?? `ldapsearch ended with ${status}.`}`;
 }

@@ -13,11 +13,19 @@ export const nisSettings = singleton('directoryservice/nis', {
       pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
       rule: 'A domain has letters, digits and . _ - in its name, and begins with a letter or digit.',
     }),
-    nis_servers: refine(text({ description: 'Its servers, separated by commas; any that answers a call on the network when empty.', max: 8192 }), (value) => {
-      const invalid = serversOf(value).find((one) => !/^[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9])?$/.test(one));
-      return invalid === undefined ? undefined : `${quote(invalid)} is no name or address of a server.`;
+    nis_servers: refine(
+      text({
+        description: 'Its servers, separated by commas; any that answers a call on the network when empty.',
+        max: 8192,
+      }),
+      (value) => {
+        const invalid = serversOf(value).find((one) => !/^[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9])?$/.test(one));
+        return invalid === undefined ? undefined : `${quote(invalid)} is no name or address of a server.`;
+      },
+    ),
+    nis_secure_mode: flag(false, {
+      description: 'Whether answers must come from a port that only root of the server may use.',
     }),
-    nis_secure_mode: flag(false, { description: 'Whether answers must come from a port that only root of the server may use.' }),
     nis_manycast: flag(false, { description: 'Whether the fastest of several servers is taken.' }),
   },
   check({ record, issues }) {

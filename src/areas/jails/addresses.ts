@@ -18,11 +18,18 @@ export interface JailAddresses {
 export const ownAddresses = ['jail_ipv4', 'jail_ipv6', 'jail_alias_ipv4', 'jail_alias_ipv6'] as const;
 
 /** Those of the machine's end, which jails may share. */
-export const bridgeAddresses = ['jail_bridge_ipv4', 'jail_bridge_ipv6', 'jail_alias_bridge_ipv4', 'jail_alias_bridge_ipv6'] as const;
+export const bridgeAddresses = [
+  'jail_bridge_ipv4',
+  'jail_bridge_ipv6',
+  'jail_alias_bridge_ipv4',
+  'jail_alias_bridge_ipv6',
+] as const;
 
 /** The addresses that cards of the machine have. What is on the jails' bridge came from jails. */
 export function machineAddresses({ network }: Facts): readonly string[] {
-  return network.links.filter(({ name }) => name !== jailBridge).flatMap(({ addresses }) => addresses.flatMap((one) => one.split('/')[0] ?? []));
+  return network.links
+    .filter(({ name }) => name !== jailBridge)
+    .flatMap(({ addresses }) => addresses.flatMap((one) => one.split('/')[0] ?? []));
 }
 
 /** The bridge that jails with a network of their own are on. */
@@ -32,7 +39,11 @@ export const jailBridge = 'jails0';
  * The next address of the configured range that nobody has; null without a range. Neither the name of an IPv4 network
  * nor its address for all is anybody's.
  */
-export function nextFree(settings: JailSettings, family: 4 | 6, taken: readonly string[]): { readonly address: string; readonly bits: number } | null | 'none' {
+export function nextFree(
+  settings: JailSettings,
+  family: 4 | 6,
+  taken: readonly string[],
+): { readonly address: string; readonly bits: number } | null | 'none' {
   const { network, start, end } = rangeOf(settings, family);
   const whole = parseNetwork(network ?? '');
   if (whole === undefined) return null;

@@ -25,7 +25,8 @@ export function readFlags(text: string): { readonly limits: JailLimits } | { rea
     if (name === 'memory' && bytes !== undefined && bytes >= 4 * 1024 ** 2) limits = { ...limits, memory: bytes };
     else if (name === 'cpu' && /^[1-9]\d{0,4}%$/.test(value)) limits = { ...limits, cpu: Number(value.slice(0, -1)) };
     else if (name === 'tasks' && /^[1-9]\d{0,6}$/.test(value)) limits = { ...limits, tasks: Number(value) };
-    else if (name === 'allow.raw_sockets' && /^(0|1|true|false)$/.test(value)) limits = { ...limits, rawSockets: value === '1' || value === 'true' };
+    else if (name === 'allow.raw_sockets' && /^(0|1|true|false)$/.test(value))
+      limits = { ...limits, rawSockets: value === '1' || value === 'true' };
     else return { wrong: `${quote(flag)} is no flag of a jail: there are ${flagWords}.` };
   }
   return { limits };

@@ -1,8 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { failed, missing } from '../../engine/declare/errors.ts';
-import { choice, createOnly, type Field, type Fields, field, flag, inputOnly, live, nullable, onMachine, refine, required, text } from '../../engine/declare/fields.ts';
+import {
+  choice,
+  createOnly,
+  type Field,
+  type Fields,
+  field,
+  flag,
+  inputOnly,
+  live,
+  nullable,
+  onMachine,
+  refine,
+  required,
+  text,
+} from '../../engine/declare/fields.ts';
 import { addressOf } from '../../engine/declare/formats.ts';
-import { action, type Checking, collection, type RecordOf, type Step, type View, type World } from '../../engine/declare/resource.ts';
+import {
+  action,
+  type Checking,
+  collection,
+  type RecordOf,
+  type Step,
+  type View,
+  type World,
+} from '../../engine/declare/resource.ts';
 import type { Rule } from '../../engine/declare/rule.ts';
 import { type Ip, isSameIp, parseIp } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
@@ -20,11 +42,17 @@ const address = (family: 4 | 6, description: string) => nullable(addressOf(famil
 /** The bits of a network in digits, as the document writes them; empty means unset. */
 const bits = (most: 32 | 128, description: string): Field<string, 'plain'> =>
   refine(text({ description, max: 3, pattern: /^[0-9]+$/, rule: `A number from 1 to ${most} is wanted.` }), (value) =>
-    value !== '' && (Number(value) < 1 || Number(value) > most) ? `${value} does not lie between 1 and ${most}.` : undefined,
+    value !== '' && (Number(value) < 1 || Number(value) > most)
+      ? `${value} does not lie between 1 and ${most}.`
+      : undefined,
   );
 
-const macAddress = refine(text({ description: 'Hardware address of its interface; one that nobody has unless sent.', max: 17 }), (value) =>
-  value === '' || /^[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i.test(value) ? undefined : `${quote(value)} is no hardware address of one card, as 02:00:00:00:00:01.`,
+const macAddress = refine(
+  text({ description: 'Hardware address of its interface; one that nobody has unless sent.', max: 17 }),
+  (value) =>
+    value === '' || /^[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i.test(value)
+      ? undefined
+      : `${quote(value)} is no hardware address of one card, as 02:00:00:00:00:01.`,
 );
 
 const fields = {
@@ -39,16 +67,27 @@ const fields = {
       }),
     ),
   ),
-  jail_type: createOnly(text({ description: 'Name of the template that it begins with.', max: 120, initial: 'standard' })),
+  jail_type: createOnly(
+    text({ description: 'Name of the template that it begins with.', max: 120, initial: 'standard' }),
+  ),
   jail_status: live(choice(['Running', 'Stopped'], { description: 'Whether it runs.' })),
   jail_autostart: flag(true, { description: 'Whether it starts with the machine.' }),
   jail_nat: flag(false, { description: 'Whether what it sends elsewhere leaves by an address of the machine.' }),
-  jail_vnet: flag(true, { description: "Whether it has a network of its own; otherwise it shares the machine's, with its addresses on a card." }),
-  jail_flags: refine(text({ description: `Its limits: ${flagWords}, with commas between them.`, max: 255 }), (value) => {
-    const reading = readFlags(value);
-    return 'wrong' in reading ? reading.wrong : undefined;
+  jail_vnet: flag(true, {
+    description:
+      "Whether it has a network of its own; otherwise it shares the machine's, with its addresses on a card.",
   }),
-  jail_mac: field({ ...macAddress, read: (sent) => macAddress.read(typeof sent === 'string' ? sent.toLowerCase() : sent) }),
+  jail_flags: refine(
+    text({ description: `Its limits: ${flagWords}, with commas between them.`, max: 255 }),
+    (value) => {
+      const reading = readFlags(value);
+      return 'wrong' in reading ? reading.wrong : undefined;
+    },
+  ),
+  jail_mac: field({
+    ...macAddress,
+    read: (sent) => macAddress.read(typeof sent === 'string' ? sent.toLowerCase() : sent),
+  }),
   jail_ipv4: address(4, 'IPv4 address; the next free one of the configured range unless sent.'),
   jail_ipv4_netmask: bits(32, 'Bits of its network.'),
   jail_ipv6: address(6, 'IPv6 address; the next free one of the configured range unless sent.'),
@@ -64,12 +103,23 @@ const fields = {
   jail_defaultrouter_ipv4: address(4, 'Where it sends what is for elsewhere; the machine itself unless sent.'),
   jail_defaultrouter_ipv6: address(6, 'Where it sends what is for elsewhere; the address on the bridge unless sent.'),
   // Beyond the document's list (gaps 2.2).
-  jail_iface: onMachine(text({ description: 'Card by which others know it; the one in whose network its address lies unless sent.', max: 15 }), (name, facts) =>
-    plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name),
+  jail_iface: onMachine(
+    text({
+      description: 'Card by which others know it; the one in whose network its address lies unless sent.',
+      max: 15,
+    }),
+    (name, facts) => (plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name)),
   ),
-  jail_ipv4_dhcp: inputOnly(refine(flag(false, { description: 'Whether it asks for its address by DHCP, which cannot be.' }), (on) => (on ? noBroadcasts('DHCP') : undefined))),
+  jail_ipv4_dhcp: inputOnly(
+    refine(flag(false, { description: 'Whether it asks for its address by DHCP, which cannot be.' }), (on) =>
+      on ? noBroadcasts('DHCP') : undefined,
+    ),
+  ),
   jail_ipv6_autoconf: inputOnly(
-    refine(flag(false, { description: 'Whether it makes up its address from what routers say, which cannot be.' }), (on) => (on ? noBroadcasts('A router') : undefined)),
+    refine(
+      flag(false, { description: 'Whether it makes up its address from what routers say, which cannot be.' }),
+      (on) => (on ? noBroadcasts('A router') : undefined),
+    ),
   ),
 };
 
@@ -94,7 +144,8 @@ export const jail = collection(
     async beforehand(sent, operations) {
       const template = operations.world.view.find(jailTemplate, 'jt_name', sent.jail_type ?? fields.jail_type.initial);
       // What is wrong otherwise is told before anything is fetched.
-      if (template?.jt_os === 'Linux' && jailsPlace(operations.world.view) !== undefined) await keepTemplate(template, operations);
+      if (template?.jt_os === 'Linux' && jailsPlace(operations.world.view) !== undefined)
+        await keepTemplate(template, operations);
       return {};
     },
     complete: ({ record, before, view, facts }) => (before === undefined ? chosen(record, view, { view, facts }) : {}),
@@ -109,19 +160,26 @@ export const jail = collection(
       if (before !== undefined || template === undefined || place === undefined) return;
       draft.update(jailTemplate, template.id, {}, { jt_instances: template.jt_instances + 1 });
       const from = templateDataset(template, view);
-      if (from !== undefined) draft.plan.first(cloneStep(templateSnapshot(from), `${place.dataset}/${record.jail_host}`));
+      if (from !== undefined)
+        draft.plan.first(cloneStep(templateSnapshot(from), `${place.dataset}/${record.jail_host}`));
       draft.plan.last(startStep(record.jail_host));
     },
     onRemove({ draft, record, view, facts }) {
       const template = view.find(jailTemplate, 'jt_name', record.jail_type);
-      if (template !== undefined) draft.update(jailTemplate, template.id, {}, { jt_instances: Math.max(0, template.jt_instances - 1) });
+      if (template !== undefined)
+        draft.update(jailTemplate, template.id, {}, { jt_instances: Math.max(0, template.jt_instances - 1) });
       draft.plan.first(stopStep(record.jail_host));
       const place = jailsPlace(view);
       const dataset = `${place?.dataset}/${record.jail_host}`;
-      for (const task of [...view.all(snapshotTask)]) if (task.task_filesystem === dataset) draft.remove(snapshotTask, task.id);
+      for (const task of [...view.all(snapshotTask)])
+        if (task.task_filesystem === dataset) draft.remove(snapshotTask, task.id);
       if (!facts.storage.datasets.has(dataset)) return;
       // What is mounted in a jail is mounted there alone, and gone with it: nothing of others lies below its root now.
-      draft.plan.last({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: [{ dataset, below: true }] });
+      draft.plan.last({
+        title: `destroy the dataset ${dataset}`,
+        perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
+        touches: [{ dataset, below: true }],
+      });
     },
     present: ({ jail_host }, { facts }) => ({ jail_status: statusWord(facts.jails.has(jail_host)) }),
   },
@@ -140,7 +198,10 @@ export const jailsStay: Rule = {
     const [first] = draft.all(jail);
     for (const { before, after } of changed)
       if (first !== undefined && before?.['jc_path'] !== after?.['jc_path'])
-        draft.issues.add('jc_path', `The jail ${quote(first.jail_host)} lies in ${String(before?.['jc_path'])}; delete the jails first.`);
+        draft.issues.add(
+          'jc_path',
+          `The jail ${quote(first.jail_host)} lies in ${String(before?.['jc_path'])}; delete the jails first.`,
+        );
   },
 };
 
@@ -153,7 +214,9 @@ export const jailsKeepAddresses: Rule = {
     for (const { after } of changed)
       for (const name of ['int_ipv4address', 'int_ipv6address', 'int_aliases']) {
         const values = [after?.[name]].flat().flatMap((value) => parseIp(String(value).split('/')[0] ?? '') ?? []);
-        const owner = jails.find((one) => ownAddresses.some((own) => values.some((value) => isSameIp(parseIp(one[own] ?? ''), value))));
+        const owner = jails.find((one) =>
+          ownAddresses.some((own) => values.some((value) => isSameIp(parseIp(one[own] ?? ''), value))),
+        );
         if (owner !== undefined) draft.issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
       }
   },
@@ -186,9 +249,16 @@ function chosen(record: Jail, view: View, world: World): Partial<Jail> {
     jail_ipv6: ipv6,
     jail_ipv4_netmask: record.jail_ipv4_netmask === '' && ipv4 !== null ? bits4 : record.jail_ipv4_netmask,
     jail_ipv6_prefix: record.jail_ipv6_prefix === '' && ipv6 !== null ? bits6 : record.jail_ipv6_prefix,
-    jail_bridge_ipv4_netmask: record.jail_bridge_ipv4_netmask === '' && record.jail_bridge_ipv4 !== null ? bits4 : record.jail_bridge_ipv4_netmask,
-    jail_bridge_ipv6_prefix: record.jail_bridge_ipv6_prefix === '' && record.jail_bridge_ipv6 !== null ? bits6 : record.jail_bridge_ipv6_prefix,
-    jail_iface: record.jail_iface === '' && known !== undefined ? (cardFor(known, world.facts) ?? '') : record.jail_iface,
+    jail_bridge_ipv4_netmask:
+      record.jail_bridge_ipv4_netmask === '' && record.jail_bridge_ipv4 !== null
+        ? bits4
+        : record.jail_bridge_ipv4_netmask,
+    jail_bridge_ipv6_prefix:
+      record.jail_bridge_ipv6_prefix === '' && record.jail_bridge_ipv6 !== null
+        ? bits6
+        : record.jail_bridge_ipv6_prefix,
+    jail_iface:
+      record.jail_iface === '' && known !== undefined ? (cardFor(known, world.facts) ?? '') : record.jail_iface,
   };
 }
 
@@ -211,17 +281,23 @@ type JailCheck = Checking<typeof fields>;
 
 function checkPlace({ record, before, view, facts, issues }: JailCheck): void {
   const place = jailsPlace(view);
-  if (place === undefined) throw failed('No place is configured for jails: send jc_path to /jails/configuration/ first.');
-  if (facts.storage.datasets.get(place.dataset)?.mountpoint === undefined) throw failed(`The dataset ${place.dataset}, where jails lie, is not mounted.`);
+  if (place === undefined)
+    throw failed('No place is configured for jails: send jc_path to /jails/configuration/ first.');
+  if (facts.storage.datasets.get(place.dataset)?.mountpoint === undefined)
+    throw failed(`The dataset ${place.dataset}, where jails lie, is not mounted.`);
   const dataset = `${place.dataset}/${record.jail_host}`;
-  if (before === undefined && facts.storage.datasets.has(dataset)) issues.add('jail_host', `There is a dataset ${dataset} already.`);
+  if (before === undefined && facts.storage.datasets.has(dataset))
+    issues.add('jail_host', `There is a dataset ${dataset} already.`);
 }
 
 function checkTemplate({ record, view, issues }: JailCheck): void {
   const template = view.find(jailTemplate, 'jt_name', record.jail_type);
   if (template === undefined) issues.add('jail_type', `No jail template is called ${quote(record.jail_type)}.`);
   else if (template.jt_os !== 'Linux')
-    issues.add('jail_type', `The template ${quote(template.jt_name)} is of ${template.jt_os}, whose programs this machine cannot run: its kernel is Linux. Choose one of Linux.`);
+    issues.add(
+      'jail_type',
+      `The template ${quote(template.jt_name)} is of ${template.jt_os}, whose programs this machine cannot run: its kernel is Linux. Choose one of Linux.`,
+    );
 }
 
 function checkNetwork({ record, view, facts, issues }: JailCheck): void {
@@ -241,10 +317,12 @@ function checkNetwork({ record, view, facts, issues }: JailCheck): void {
   for (const name of bridgeAddresses) {
     const ip = parseIp(record[name] ?? '');
     if (ip === undefined) continue;
-    if (mine.some((one) => isSameIp(one, ip))) issues.add(name, 'The jail itself has this address; the machine wants another.');
+    if (mine.some((one) => isSameIp(one, ip)))
+      issues.add(name, 'The jail itself has this address; the machine wants another.');
     const owner = others.find((other) => ownAddresses.some((own) => isSameIp(parseIp(other[own] ?? ''), ip)));
     if (owner !== undefined) issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
-    else if (machine.some((one) => isSameIp(parseIp(one), ip))) issues.add(name, 'A card of the machine has this address.');
+    else if (machine.some((one) => isSameIp(parseIp(one), ip)))
+      issues.add(name, 'A card of the machine has this address.');
   }
   for (const [name, other] of [
     ['jail_alias_ipv4', 'jail_ipv4'],
@@ -252,19 +330,27 @@ function checkNetwork({ record, view, facts, issues }: JailCheck): void {
     ['jail_alias_bridge_ipv4', 'jail_bridge_ipv4'],
     ['jail_alias_bridge_ipv6', 'jail_bridge_ipv6'],
   ] as const)
-    if (record[name] !== null && record[other] === null) issues.add(name, `A further address wants a first one, ${other}.`);
+    if (record[name] !== null && record[other] === null)
+      issues.add(name, `A further address wants a first one, ${other}.`);
   const settings = view.only(jailSettings);
   for (const [family, name, network] of [
     [4, 'jail_ipv4', settings.jc_ipv4_network],
     [6, 'jail_ipv6', settings.jc_ipv6_network],
   ] as const)
-    if (record[name] === null && network !== null) issues.add(name, `No address of the configured range for IPv${family} is free.`);
+    if (record[name] === null && network !== null)
+      issues.add(name, `No address of the configured range for IPv${family} is free.`);
   if (!record.jail_vnet) {
-    if (record.jail_nat) issues.add('jail_nat', "A jail without jail_vnet sends from the machine's own network, so there is nothing to translate.");
-    for (const name of [...bridgeAddresses, 'jail_defaultrouter_ipv4', 'jail_defaultrouter_ipv6'] as const) if (record[name] !== null) issues.add(name, 'It wants jail_vnet.');
+    if (record.jail_nat)
+      issues.add(
+        'jail_nat',
+        "A jail without jail_vnet sends from the machine's own network, so there is nothing to translate.",
+      );
+    for (const name of [...bridgeAddresses, 'jail_defaultrouter_ipv4', 'jail_defaultrouter_ipv6'] as const)
+      if (record[name] !== null) issues.add(name, 'It wants jail_vnet.');
     if (record.jail_iface === '' && (record.jail_ipv4 ?? record.jail_ipv6) !== null)
       issues.add('jail_iface', 'Without jail_vnet its addresses want a card, and lie in the network of none.');
-  } else if (record.jail_nat && (record.jail_ipv4 ?? record.jail_ipv6) === null) issues.add('jail_nat', 'Only an address can be translated, and the jail has none.');
+  } else if (record.jail_nat && (record.jail_ipv4 ?? record.jail_ipv6) === null)
+    issues.add('jail_nat', 'Only an address can be translated, and the jail has none.');
 }
 
 // What is done -------------------------------------------------------------------------------------------------------

@@ -34,7 +34,9 @@ const fields = {
   mounted: flag(true, { description: 'Whether it is mounted; of a jail that does not run, whether it will be.' }),
   readonly: flag(false, { description: 'Whether the jail may only read.' }),
   // gaps 2.3
-  create: createOnly(inputOnly(flag(true, { description: 'Whether the folder of the jail is made when it is not there.' }))),
+  create: createOnly(
+    inputOnly(flag(true, { description: 'Whether the folder of the jail is made when it is not there.' })),
+  ),
   jail_id: hidden(reference('jails/jails', { description: 'The id of the jail.', onRemove: 'remove' })),
 };
 
@@ -53,32 +55,52 @@ export const jailMountPoint = collection('jails/mountpoints', {
     await lookAtFolders(sent, operations, before);
     return {};
   },
-  complete: ({ record, view }) => ({ destination: normalPath(record.destination), jail_id: view.find(jail, 'jail_host', record.jail)?.id ?? record.jail_id }),
+  complete: ({ record, view }) => ({
+    destination: normalPath(record.destination),
+    jail_id: view.find(jail, 'jail_host', record.jail)?.id ?? record.jail_id,
+  }),
   check({ record, before, view, issues }) {
     const owner = view.find(jail, 'jail_host', record.jail);
     if (owner === undefined) issues.add('jail', `No jail is called ${quote(record.jail)}.`);
-    else if (before !== undefined && before.jail !== record.jail) issues.add('jail', 'It stays with its jail; delete it and make one in the other.');
+    else if (before !== undefined && before.jail !== record.jail)
+      issues.add('jail', 'It stays with its jail; delete it and make one in the other.');
     const path = `${jailsPlace(view)?.folder}/${record.jail}${record.destination}`;
-    if (path.length > longest) issues.add('destination', `With the folder of the jail before it, it has at most ${longest} characters; ${quote(path)} has ${path.length}.`);
+    if (path.length > longest)
+      issues.add(
+        'destination',
+        `With the folder of the jail before it, it has at most ${longest} characters; ${quote(path)} has ${path.length}.`,
+      );
   },
   onSave({ draft, record, before, sent, view }) {
     const place = jailsPlace(view);
     if (place === undefined) return;
-    if (record.mounted && record.destination !== before?.destination && sent.create !== false) draft.plan.first(placeIn(`${place.folder}/${record.jail}`, record.destination));
-    const same = before !== undefined && record.source === before.source && record.destination === before.destination && record.readonly === before.readonly;
+    if (record.mounted && record.destination !== before?.destination && sent.create !== false)
+      draft.plan.first(placeIn(`${place.folder}/${record.jail}`, record.destination));
+    const same =
+      before !== undefined &&
+      record.source === before.source &&
+      record.destination === before.destination &&
+      record.readonly === before.readonly;
     if (same && record.mounted === before.mounted) return;
     if (before?.mounted) draft.plan.last(detachStep(before.jail, before));
     if (record.mounted) draft.plan.last(attachStep(record.jail, record));
   },
   onRemove({ draft, record, view }) {
     // One that goes along with its jail is gone when that has stopped.
-    if (record.mounted && view.get(jail, record.jail_id) !== undefined) draft.plan.last(detachStep(record.jail, record));
+    if (record.mounted && view.get(jail, record.jail_id) !== undefined)
+      draft.plan.last(detachStep(record.jail, record));
   },
-  present: (record, { facts }) => ({ mounted: record.mounted && facts.jails.get(record.jail)?.mounted.includes(record.destination) !== false }),
+  present: (record, { facts }) => ({
+    mounted: record.mounted && facts.jails.get(record.jail)?.mounted.includes(record.destination) !== false,
+  }),
 });
 
 /** Whether there is a folder to show, and, unless it is to be made, one to show it at. */
-async function lookAtFolders(sent: SentOf<typeof fields>, operations: Operations, before: JailMountPoint | undefined): Promise<void> {
+async function lookAtFolders(
+  sent: SentOf<typeof fields>,
+  operations: Operations,
+  before: JailMountPoint | undefined,
+): Promise<void> {
   const { source = '', destination = '', jail: name = '', mounted = true } = { ...before, ...sent };
   const place = jailsPlace(operations.world.view);
   const { view } = operations.world;
@@ -90,7 +112,8 @@ async function lookAtFolders(sent: SentOf<typeof fields>, operations: Operations
     async perform({ files }) {
       if ((await files.kind(source)) !== 'folder') wrong['source'] = [`There is no folder ${quote(source)}.`];
       const there = sent.create === false && (await files.kind(`${place.folder}/${name}${shownAt}`));
-      if (there !== false && there !== 'folder') wrong['destination'] = [`The jail has no folder ${quote(shownAt)}, and create is false.`];
+      if (there !== false && there !== 'folder')
+        wrong['destination'] = [`The jail has no folder ${quote(shownAt)}, and create is false.`];
     },
   });
   if (Object.keys(wrong).length > 0) throw invalid(wrong);

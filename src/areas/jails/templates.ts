@@ -1,6 +1,13 @@
 import { failed } from '../../engine/declare/errors.ts';
 import { choice, flag, integer, readOnly, refine, required, text } from '../../engine/declare/fields.ts';
-import { collection, type Draft, type Operations, type RecordOf, type Step, type View } from '../../engine/declare/resource.ts';
+import {
+  collection,
+  type Draft,
+  type Operations,
+  type RecordOf,
+  type Step,
+  type View,
+} from '../../engine/declare/resource.ts';
 import { mostUnpacked } from '../../host/ports/jails.ts';
 import { quote } from '../../lib/text.ts';
 import { jailsPlace } from './configuration.ts';
@@ -10,11 +17,17 @@ const madeHere = /^debootstrap:[a-z]+$/;
 
 const fields = {
   jt_name: required(text({ description: 'Name of the template, by which jails choose it.', max: 120 })),
-  jt_os: required(choice(['FreeBSD', 'Linux'], { description: 'Its operating system. Jails are made of those of Linux.' })),
+  jt_os: required(
+    choice(['FreeBSD', 'Linux'], { description: 'Its operating system. Jails are made of those of Linux.' }),
+  ),
   jt_arch: required(choice(['x64', 'x86'], { description: 'Whether its programs are for 64 or for 32 bits.' })),
   jt_url: required(
     refine(
-      text({ description: 'Address of its archive by http, https, ftp or file, or debootstrap: and the name of a release of Debian, which is then made here.', max: 255 }),
+      text({
+        description:
+          'Address of its archive by http, https, ftp or file, or debootstrap: and the name of a release of Debian, which is then made here.',
+        max: 255,
+      }),
       (url) =>
         madeHere.test(url) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(url) || /^file:\/\/\/\S+$/.test(url)
           ? undefined
@@ -23,7 +36,10 @@ const fields = {
   ),
   jt_instances: readOnly(integer({ description: 'How many jails were made of it.', min: 0, initial: 0 })),
   // Beyond the document's list (gaps 2.4).
-  jt_mtree: text({ description: 'Address of a list of its files. Kept; the archive has a checksum beside it.', max: 255 }),
+  jt_mtree: text({
+    description: 'Address of a list of its files. Kept; the archive has a checksum beside it.',
+    max: 255,
+  }),
   jt_readonly: flag(false, { description: 'Whether it cannot be changed, but by a request that sends this as false.' }),
   jt_system: { ...readOnly(flag(false, { description: 'Whether it is hidden from lists; none is.' })), initial: false },
 };
@@ -32,7 +48,8 @@ export type JailTemplate = RecordOf<typeof fields>;
 
 export const jailTemplate = collection('jails/templates', {
   title: 'jail template',
-  description: 'What jails begin with: a root file system, fetched when the first jail is made of it and kept as a snapshot.',
+  description:
+    'What jails begin with: a root file system, fetched when the first jail is made of it and kept as a snapshot.',
   ofMachine: true,
   // All at once would be refused as soon as one has a jail.
   verbs: ['list', 'read', 'create', 'update', 'remove'],
@@ -53,17 +70,25 @@ export const jailTemplate = collection('jails/templates', {
     })),
   check({ record, before, sent, issues }) {
     if (before === undefined) return;
-    const changed = (['jt_name', 'jt_os', 'jt_arch', 'jt_url', 'jt_mtree'] as const).filter((name) => record[name] !== before[name]);
+    const changed = (['jt_name', 'jt_os', 'jt_arch', 'jt_url', 'jt_mtree'] as const).filter(
+      (name) => record[name] !== before[name],
+    );
     if (before.jt_readonly && sent.jt_readonly !== false && changed.length > 0)
       issues.add('__all__', `${quote(before.jt_name)} is read-only; send jt_readonly as false to change it.`);
     if (before.jt_instances > 0)
-      for (const name of changed) if (name !== 'jt_mtree') issues.add(name, `Jails were made of it, ${before.jt_instances} in number, and go on being what they are.`);
+      for (const name of changed)
+        if (name !== 'jt_mtree')
+          issues.add(name, `Jails were made of it, ${before.jt_instances} in number, and go on being what they are.`);
   },
   onSave({ draft, record, before }) {
-    if (before !== undefined && (record.jt_url !== before.jt_url || record.jt_arch !== before.jt_arch)) forget(before, draft);
+    if (before !== undefined && (record.jt_url !== before.jt_url || record.jt_arch !== before.jt_arch))
+      forget(before, draft);
   },
   onRemove({ draft, record }) {
-    if (record.jt_instances > 0) throw failed(`Jails were made of the template ${quote(record.jt_name)}, ${record.jt_instances} in number; delete them first.`);
+    if (record.jt_instances > 0)
+      throw failed(
+        `Jails were made of the template ${quote(record.jt_name)}, ${record.jt_instances} in number; delete them first.`,
+      );
     forget(record, draft);
   },
 });
@@ -82,7 +107,11 @@ export function templateSnapshot(dataset: string): string {
 function forget(record: JailTemplate, draft: Draft): void {
   const dataset = templateDataset(record, draft);
   if (dataset === undefined || !draft.facts.storage.datasets.has(dataset)) return;
-  draft.plan.last({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: [{ dataset, below: true }] });
+  draft.plan.last({
+    title: `destroy the dataset ${dataset}`,
+    perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
+    touches: [{ dataset, below: true }],
+  });
 }
 
 /** Fetches a template that is not there yet. Whoever wants the same one meanwhile waits for it. */
@@ -96,12 +125,20 @@ export async function keepTemplate(record: JailTemplate, operations: Operations)
     if (isKept()) return;
     // Left by a daemon that ended in the middle of it.
     if (operations.world.facts.storage.datasets.has(dataset))
-      await work.step({ title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: [{ dataset, below: true }] });
+      await work.step({
+        title: `destroy the dataset ${dataset}`,
+        perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
+        touches: [{ dataset, below: true }],
+      });
     await work.step(createDataset(dataset, mostUnpacked));
     await work.step({
       title: `fill ${dataset} from ${record.jt_url}`,
       perform: ({ jails }) =>
-        jails.furnish(`${place.folder}/.template-${record.id}`, { url: record.jt_url, arch: record.jt_arch }, { progress: (sentence) => work.progress(sentence) }),
+        jails.furnish(
+          `${place.folder}/.template-${record.id}`,
+          { url: record.jt_url, arch: record.jt_arch },
+          { progress: (sentence) => work.progress(sentence) },
+        ),
     });
     await work.step({
       title: `create the snapshot ${templateSnapshot(dataset)}`,

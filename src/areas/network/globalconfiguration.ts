@@ -26,24 +26,52 @@ export const networkSettings = singleton('network/globalconfiguration', {
         (name) => (name.length > 64 ? 'Linux names a machine by at most 64 characters.' : undefined),
       ),
     ),
-    gc_domain: required(text({ description: 'Domain of the machine.', max: 120, pattern: domainName, rule: 'A domain has letters, digits and . - _ only.' })),
-    gc_domains: refine(text({ description: 'Up to five further domains in which names are looked for, separated by blanks.', max: 600 }), (value) => {
-      const invalid = words(value).find((word) => !domainName.test(word));
-      if (invalid !== undefined) return `${quote(invalid)} is no domain.`;
-      return words(value).length > 5 ? 'At most five further domains are looked through.' : undefined;
-    }),
-    gc_hostname_virtual: readOnly(nullable(text({ description: 'Name of a pair of machines. This is a single one, so it is always null.' }))),
+    gc_domain: required(
+      text({
+        description: 'Domain of the machine.',
+        max: 120,
+        pattern: domainName,
+        rule: 'A domain has letters, digits and . - _ only.',
+      }),
+    ),
+    gc_domains: refine(
+      text({ description: 'Up to five further domains in which names are looked for, separated by blanks.', max: 600 }),
+      (value) => {
+        const invalid = words(value).find((word) => !domainName.test(word));
+        if (invalid !== undefined) return `${quote(invalid)} is no domain.`;
+        return words(value).length > 5 ? 'At most five further domains are looked through.' : undefined;
+      },
+    ),
+    gc_hostname_virtual: readOnly(
+      nullable(text({ description: 'Name of a pair of machines. This is a single one, so it is always null.' })),
+    ),
     gc_ipv4gateway: addressOf(4, { description: 'Machine through which everything else is reached by IPv4.' }),
-    gc_ipv6gateway: addressOf(6, { description: 'Machine through which everything else is reached by IPv6; fe80 addresses name the interface, as fe80::1%em0.', zone: true }),
+    gc_ipv6gateway: addressOf(6, {
+      description:
+        'Machine through which everything else is reached by IPv6; fe80 addresses name the interface, as fe80::1%em0.',
+      zone: true,
+    }),
     gc_nameserver1: nameServer('First name server.'),
     gc_nameserver2: nameServer('Second name server.'),
     gc_nameserver3: nameServer('Third name server.'),
-    gc_netwait_enabled: flag(false, { description: 'Whether services start only after one of gc_netwait_ip answers, or after a minute.' }),
-    gc_netwait_ip: refine(text({ description: 'Addresses of which one has to answer, separated by blanks; the gateways when empty.', max: 300 }), (value) => {
-      const invalid = words(value).find((word) => parseIp(word) === undefined);
-      return invalid === undefined ? undefined : `${quote(invalid)} is no IP address.`;
+    gc_netwait_enabled: flag(false, {
+      description: 'Whether services start only after one of gc_netwait_ip answers, or after a minute.',
     }),
-    gc_hosts: text({ description: 'Lines that are added to the table of hosts: an address, then names.', max: 65_536, multiline: true }),
+    gc_netwait_ip: refine(
+      text({
+        description: 'Addresses of which one has to answer, separated by blanks; the gateways when empty.',
+        max: 300,
+      }),
+      (value) => {
+        const invalid = words(value).find((word) => parseIp(word) === undefined);
+        return invalid === undefined ? undefined : `${quote(invalid)} is no IP address.`;
+      },
+    ),
+    gc_hosts: text({
+      description: 'Lines that are added to the table of hosts: an address, then names.',
+      max: 65_536,
+      multiline: true,
+    }),
     gc_httpproxy: text({
       description: 'HTTP proxy as host:port.',
       max: 255,
@@ -53,22 +81,50 @@ export const networkSettings = singleton('network/globalconfiguration', {
   },
   // What the machine has by other hands is kept when Holdfast comes. Without systemd-resolved its name servers stay where they are.
   seed({ network, services }) {
-    const [gc_nameserver1 = '', gc_nameserver2 = '', gc_nameserver3 = ''] = services.get('systemd-resolved')?.installed === true ? network.nameServers : [];
+    const [gc_nameserver1 = '', gc_nameserver2 = '', gc_nameserver3 = ''] =
+      services.get('systemd-resolved')?.installed === true ? network.nameServers : [];
     const gc_hostname = hostName.test(network.hostname) ? network.hostname : 'nas';
-    return { gc_hostname, gc_domain: domainName.test(network.domain) ? network.domain : 'local', gc_hosts: network.hosts, gc_nameserver1, gc_nameserver2, gc_nameserver3 };
+    return {
+      gc_hostname,
+      gc_domain: domainName.test(network.domain) ? network.domain : 'local',
+      gc_hosts: network.hosts,
+      gc_nameserver1,
+      gc_nameserver2,
+      gc_nameserver3,
+    };
   },
   check({ record, before, view, facts, issues }) {
     const servers = [record.gc_nameserver1, record.gc_nameserver2, record.gc_nameserver3];
     if (servers[1] !== '' && servers[0] === '') issues.add('gc_nameserver2', 'A second name server needs a first.');
-    if (servers[2] !== '' && (servers[0] === '' || servers[1] === '')) issues.add('gc_nameserver3', 'A third name server needs a first and a second.');
-    if (record.gc_ipv4gateway !== '' && record.gc_ipv4gateway !== before?.gc_ipv4gateway && !isReachable(record.gc_ipv4gateway, view, facts))
-      issues.add('gc_ipv4gateway', `${record.gc_ipv4gateway} is not reachable: no interface that has a record has an address in its network.`);
+    if (servers[2] !== '' && (servers[0] === '' || servers[1] === ''))
+      issues.add('gc_nameserver3', 'A third name server needs a first and a second.');
+    if (
+      record.gc_ipv4gateway !== '' &&
+      record.gc_ipv4gateway !== before?.gc_ipv4gateway &&
+      !isReachable(record.gc_ipv4gateway, view, facts)
+    )
+      issues.add(
+        'gc_ipv4gateway',
+        `${record.gc_ipv4gateway} is not reachable: no interface that has a record has an address in its network.`,
+      );
     for (const name of ['gc_ipv4gateway', 'gc_ipv6gateway'] as const) {
-      const own = record[name] === '' ? undefined : view.find(networkInterface, name === 'gc_ipv4gateway' ? 'int_ipv4address' : 'int_ipv6address', record[name]);
-      if (own !== undefined) issues.add(name, `${record[name]} is an address of this machine itself, on ${own.int_interface}.`);
+      const own =
+        record[name] === ''
+          ? undefined
+          : view.find(
+              networkInterface,
+              name === 'gc_ipv4gateway' ? 'int_ipv4address' : 'int_ipv6address',
+              record[name],
+            );
+      if (own !== undefined)
+        issues.add(name, `${record[name]} is an address of this machine itself, on ${own.int_interface}.`);
     }
     const zone = /%(.*)$/.exec(record.gc_ipv6gateway)?.[1];
-    if (zone !== undefined && record.gc_ipv6gateway !== before?.gc_ipv6gateway && view.find(networkInterface, 'int_interface', zone) === undefined)
+    if (
+      zone !== undefined &&
+      record.gc_ipv6gateway !== before?.gc_ipv6gateway &&
+      view.find(networkInterface, 'int_interface', zone) === undefined
+    )
       issues.add('gc_ipv6gateway', `No interface that has a record is called ${quote(zone)}.`);
   },
   // Windows clients know the machine by the same name (gaps 4.1).
@@ -84,7 +140,12 @@ function nameServer(description: string) {
     const ip = parseIp(value);
     if (ip === undefined) return undefined;
     const text = showIp(ip);
-    const unfit = ip.value === 0n || text === '255.255.255.255' || text === '::1' || /^127\./.test(text) || (ip.family === 4 && isLinkLocal(ip));
+    const unfit =
+      ip.value === 0n ||
+      text === '255.255.255.255' ||
+      text === '::1' ||
+      /^127\./.test(text) ||
+      (ip.family === 4 && isLinkLocal(ip));
     return unfit ? `${value} cannot be the address of a name server.` : undefined;
   });
 }
@@ -95,6 +156,7 @@ function isReachable(gateway: string, view: View, { network }: Facts): boolean {
   const ip = parseIp(gateway);
   return network.links.some(
     ({ name, addresses }) =>
-      view.find(networkInterface, 'int_interface', name) !== undefined && addresses.map(parseNetwork).some((one) => one !== undefined && ip !== undefined && contains(one, ip)),
+      view.find(networkInterface, 'int_interface', name) !== undefined &&
+      addresses.map(parseNetwork).some((one) => one !== undefined && ip !== undefined && contains(one, ip)),
   );
 }

@@ -11,8 +11,16 @@ export const laggMember = collection('network/lagginterfacemembers', {
   filters: ['lagg_interfacegroup__id'],
   shows: ['network'],
   fields: {
-    lagg_interfacegroup: required(reference('network/lagg', { description: 'Id of the aggregate.', onRemove: 'remove' })),
-    lagg_ordernum: required(integer({ description: 'Place among the members. With failover, the lowest one that has a link carries the traffic.', min: 0, max: 2 ** 31 - 1 })),
+    lagg_interfacegroup: required(
+      reference('network/lagg', { description: 'Id of the aggregate.', onRemove: 'remove' }),
+    ),
+    lagg_ordernum: required(
+      integer({
+        description: 'Place among the members. With failover, the lowest one that has a link carries the traffic.',
+        min: 0,
+        max: 2 ** 31 - 1,
+      }),
+    ),
     lagg_physnic: required(
       onMachine(text({ description: 'Name of the network interface.', max: 120 }), (name, facts) =>
         plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name),
@@ -20,7 +28,8 @@ export const laggMember = collection('network/lagginterfacemembers', {
     ),
     lagg_deviceoptions: refine(
       text({
-        description: 'Words of ifconfig for this member: up, promisc, -promisc, media and mediaopt, and mtu N, which holds for the whole aggregate.',
+        description:
+          'Words of ifconfig for this member: up, promisc, -promisc, media and mediaopt, and mtu N, which holds for the whole aggregate.',
         max: 120,
         initial: 'up',
       }),
@@ -29,14 +38,23 @@ export const laggMember = collection('network/lagginterfacemembers', {
         if ('wrong' in reading) return reading.wrong;
         const { options } = reading;
         if (options.up === false) return 'A member that is down takes no part in the aggregate: remove it instead.';
-        return options.mac !== undefined || options.arp !== undefined ? 'Hardware address and ARP are those of the aggregate, not of a member.' : undefined;
+        return options.mac !== undefined || options.arp !== undefined
+          ? 'Hardware address and ARP are those of the aggregate, not of a member.'
+          : undefined;
       },
     ),
   },
   onSave({ draft, record, before, facts }) {
     const same = before?.lagg_physnic === record.lagg_physnic;
-    if (before !== undefined && !same) planMedium(draft.plan, facts, before.lagg_physnic, before.lagg_deviceoptions, undefined);
-    planMedium(draft.plan, facts, record.lagg_physnic, same ? before?.lagg_deviceoptions : undefined, record.lagg_deviceoptions);
+    if (before !== undefined && !same)
+      planMedium(draft.plan, facts, before.lagg_physnic, before.lagg_deviceoptions, undefined);
+    planMedium(
+      draft.plan,
+      facts,
+      record.lagg_physnic,
+      same ? before?.lagg_deviceoptions : undefined,
+      record.lagg_deviceoptions,
+    );
   },
   onRemove({ draft, record, facts }) {
     planMedium(draft.plan, facts, record.lagg_physnic, record.lagg_deviceoptions, undefined);

@@ -13,7 +13,8 @@ export interface LinkOptions {
 }
 
 /** The words there are, for messages and documents. */
-export const optionWords = 'up, down, mtu N, promisc, -promisc, arp, -arp, ether ADDRESS, media autoselect, media 100baseTX and its like, mediaopt full-duplex or half-duplex';
+export const optionWords =
+  'up, down, mtu N, promisc, -promisc, arp, -arp, ether ADDRESS, media autoselect, media 100baseTX and its like, mediaopt full-duplex or half-duplex';
 
 /** Reads the words, or says what is wrong with the first that cannot be carried over. Later words win. */
 export function readOptions(text: string): { readonly options: LinkOptions } | { readonly wrong: string } {
@@ -39,7 +40,10 @@ export function readOptions(text: string): { readonly options: LinkOptions } | {
         break;
       case 'mtu': {
         const mtu = /^\d{1,5}$/.test(next ?? '') ? Number(next) : 0;
-        if (mtu < 68 || mtu > 65_535) return { wrong: `After mtu comes a number from 68 to 65535, not ${next === undefined ? 'nothing' : quote(next)}.` };
+        if (mtu < 68 || mtu > 65_535)
+          return {
+            wrong: `After mtu comes a number from 68 to 65535, not ${next === undefined ? 'nothing' : quote(next)}.`,
+          };
         options.mtu = mtu;
         at += 1;
         break;
@@ -56,11 +60,15 @@ export function readOptions(text: string): { readonly options: LinkOptions } | {
       }
       case 'media':
         speed = speedOf(next ?? '');
-        if (speed === undefined) return { wrong: `After media comes autoselect, or a name like 100baseTX or 10Gbase-T, not ${next === undefined ? 'nothing' : quote(next)}.` };
+        if (speed === undefined)
+          return {
+            wrong: `After media comes autoselect, or a name like 100baseTX or 10Gbase-T, not ${next === undefined ? 'nothing' : quote(next)}.`,
+          };
         at += 1;
         break;
       case 'mediaopt':
-        if (next !== 'full-duplex' && next !== 'half-duplex') return { wrong: 'After mediaopt comes full-duplex or half-duplex.' };
+        if (next !== 'full-duplex' && next !== 'half-duplex')
+          return { wrong: 'After mediaopt comes full-duplex or half-duplex.' };
         duplex = next === 'full-duplex' ? 'full' : 'half';
         at += 1;
         break;
@@ -69,7 +77,10 @@ export function readOptions(text: string): { readonly options: LinkOptions } | {
     }
   }
   if (duplex !== undefined && typeof speed !== 'number')
-    return { wrong: 'mediaopt needs a medium with a speed before it: a card that agrees on the speed also agrees on the duplex.' };
+    return {
+      wrong:
+        'mediaopt needs a medium with a speed before it: a card that agrees on the speed also agrees on the duplex.',
+    };
   if (speed !== undefined) options.medium = speed === 'auto' ? 'auto' : { speed, duplex: duplex ?? 'full' };
   return { options };
 }

@@ -20,8 +20,15 @@ export const staticRoute = collection('network/staticroute', {
   },
   check({ record, view, issues }) {
     const [destination, gateway] = [parseNetwork(record.sr_destination), parseIp(record.sr_gateway)];
-    if (destination?.family !== gateway?.family) issues.add('sr_destination', `A network of IPv${destination?.family} is not reached by a gateway of IPv${gateway?.family}.`);
-    const own = view.find(networkInterface, 'int_ipv4address', record.sr_gateway) ?? view.find(networkInterface, 'int_ipv6address', record.sr_gateway);
-    if (own !== undefined) issues.add('sr_gateway', `${record.sr_gateway} is an address of this machine itself, on ${own.int_interface}.`);
+    if (destination?.family !== gateway?.family)
+      issues.add(
+        'sr_destination',
+        `A network of IPv${destination?.family} is not reached by a gateway of IPv${gateway?.family}.`,
+      );
+    const own =
+      view.find(networkInterface, 'int_ipv4address', record.sr_gateway) ??
+      view.find(networkInterface, 'int_ipv6address', record.sr_gateway);
+    if (own !== undefined)
+      issues.add('sr_gateway', `${record.sr_gateway} is an address of this machine itself, on ${own.int_interface}.`);
   },
 });

@@ -15,8 +15,15 @@ import { addPackagesStep, clearStep, type Plugin, plugin, statusOf } from './plu
 /** What is sent to install a plugin. */
 const fields = {
   bundle: required(
-    refine(text({ description: 'A bundle on the machine by its path, or the address of an archive by http, https or ftp.', max: 1000 }), (value) =>
-      /^\/[^/]/.test(value) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(value) ? undefined : `${quote(value)} is neither a path nor an address by http, https or ftp.`,
+    refine(
+      text({
+        description: 'A bundle on the machine by its path, or the address of an archive by http, https or ftp.',
+        max: 1000,
+      }),
+      (value) =>
+        /^\/[^/]/.test(value) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(value)
+          ? undefined
+          : `${quote(value)} is neither a path nor an address by http, https or ftp.`,
     ),
   ),
   jail: text({ description: 'Name of the jail; one is made for the plugin unless sent.', max: 64 }),
@@ -35,13 +42,17 @@ type Place = NonNullable<ReturnType<typeof jailsPlace>>;
 export async function installPlugin(operations: Operations, body: unknown): Promise<unknown> {
   const { sent, issues } = readSent(fields, body, 'create');
   const { bundle, jail: jailName = '', enabled = false } = sent;
-  if (bundle === undefined || Object.keys(issues).length > 0) throw invalid({ ...(bundle === undefined ? { bundle: [isRequired] } : {}), ...issues });
+  if (bundle === undefined || Object.keys(issues).length > 0)
+    throw invalid({ ...(bundle === undefined ? { bundle: [isRequired] } : {}), ...issues });
   const { view } = operations.world;
-  if (jailsPlace(view) === undefined) throw failed('No place is configured for jails: send jc_path to /jails/configuration/ first.');
+  if (jailsPlace(view) === undefined)
+    throw failed('No place is configured for jails: send jc_path to /jails/configuration/ first.');
   // What the jail has stays the same meanwhile, and it is neither started nor stopped.
   const locks = ['plugins', ...(jailName === '' ? [] : [`jail:${jailCalled(jailName, view).id}`])];
   const source = bundle.startsWith('/') ? normalPath(bundle) : bundle;
-  const id = await operations.work(`install the plugin of ${source}`, locks, (work) => install(operations, work, { source, jailName, enabled }));
+  const id = await operations.work(`install the plugin of ${source}`, locks, (work) =>
+    install(operations, work, { source, jailName, enabled }),
+  );
   return answerOf(id, operations);
 }
 
@@ -55,8 +66,14 @@ export async function enablePlugin(operations: Operations, body: unknown): Promi
   const { sent, issues } = readSent(enabling, body, 'create');
   const { id, enabled } = sent;
   if (id === undefined || enabled === undefined)
-    throw invalid({ ...(id === undefined ? { id: [isRequired] } : {}), ...(enabled === undefined ? { enabled: [isRequired] } : {}), ...issues });
-  await operations.change(`${enabled ? 'enable' : 'disable'} the plugin ${id}`, (draft) => draft.update(plugin, id, {}, { plugin_enabled: enabled }));
+    throw invalid({
+      ...(id === undefined ? { id: [isRequired] } : {}),
+      ...(enabled === undefined ? { enabled: [isRequired] } : {}),
+      ...issues,
+    });
+  await operations.change(`${enabled ? 'enable' : 'disable'} the plugin ${id}`, (draft) =>
+    draft.update(plugin, id, {}, { plugin_enabled: enabled }),
+  );
   return answerOf(id, operations);
 }
 
@@ -83,14 +100,19 @@ async function install(operations: Operations, work: Work, { source, jailName, e
   await work.step(createDataset(dataset, mostBundle));
   await work.step({ title: `unpack ${source}`, perform: ({ plugins }) => plugins.unpack(source, folder, work) });
   const { manifest, content } = await manifestIn(folder, operations);
-  const { record: home, made } = jailName === '' ? await newJail(operations, work, manifest) : { record: jailCalled(jailName, operations.world.view), made: false };
+  const { record: home, made } =
+    jailName === ''
+      ? await newJail(operations, work, manifest)
+      : { record: jailCalled(jailName, operations.world.view), made: false };
   const brought = await addPackages(operations, work, manifest, home);
   return work.change((draft) => {
     const current = jailCalled(home.jail_host, draft);
     const address = current.jail_ipv4 ?? current.jail_ipv6;
-    if (address === null) throw failed(`The jail ${quote(current.jail_host)} has no address by which the plugin could be reached.`);
+    if (address === null)
+      throw failed(`The jail ${quote(current.jail_host)} has no address by which the plugin could be reached.`);
     checkArch(manifest, current, draft);
-    const ownsJail = made || draft.having(plugin, 'plugin_jail_id', current.id).some(({ plugin_owns_jail }) => plugin_owns_jail);
+    const ownsJail =
+      made || draft.having(plugin, 'plugin_jail_id', current.id).some(({ plugin_owns_jail }) => plugin_owns_jail);
     return draft.create(
       plugin,
       {},
@@ -123,12 +145,17 @@ function jailCalled(name: string, view: View): Jail {
 /** Bundles that belong to no plugin. Installations follow one another, so none of them is on its way. */
 async function clearLeftovers({ world }: Operations, work: Work, place: Place): Promise<void> {
   const known = new Set(world.view.all(plugin).map((record: Plugin) => record.plugin_dataset));
-  const left = [...world.facts.storage.datasets.keys()].filter((name) => name.startsWith(`${place.dataset}/${bundleName}`) && !known.has(name));
+  const left = [...world.facts.storage.datasets.keys()].filter(
+    (name) => name.startsWith(`${place.dataset}/${bundleName}`) && !known.has(name),
+  );
   for (const dataset of left) await work.step(clearStep(dataset));
 }
 
 /** Reads the manifest of an unpacked bundle, and makes sure that the programs are there which it says are in it. */
-async function manifestIn(folder: string, operations: Operations): Promise<{ readonly manifest: Manifest; readonly content: string }> {
+async function manifestIn(
+  folder: string,
+  operations: Operations,
+): Promise<{ readonly manifest: Manifest; readonly content: string }> {
   let content: string | undefined;
   let absent: string | undefined;
   await operations.perform({
@@ -139,20 +166,33 @@ async function manifestIn(folder: string, operations: Operations): Promise<{ rea
       if (content === undefined || content.length > longestManifest) return;
       const { start, stop } = readManifest(content);
       for (const [program = ''] of [start, stop])
-        if (program.includes('/') && !program.startsWith('/') && (!isWithin(normalPath(`${folder}/${program}`), folder) || (await files.kind(`${folder}/${program}`)) !== 'file'))
+        if (
+          program.includes('/') &&
+          !program.startsWith('/') &&
+          (!isWithin(normalPath(`${folder}/${program}`), folder) ||
+            (await files.kind(`${folder}/${program}`)) !== 'file')
+        )
           absent ??= program;
     },
   });
   if (content === undefined) throw failed(`The bundle has no ${manifestFile}.`);
-  if (content.length > longestManifest) throw failed(`The ${manifestFile} of the bundle has ${content.length} characters; at most ${longestManifest} are taken.`);
+  if (content.length > longestManifest)
+    throw failed(
+      `The ${manifestFile} of the bundle has ${content.length} characters; at most ${longestManifest} are taken.`,
+    );
   if (absent !== undefined) throw failed(`The bundle has no file ${quote(absent)}, which is one of its commands.`);
   return { manifest: readManifest(content), content };
 }
 
 /** Makes a jail for a plugin, called like it, or with a number behind that where the name is taken. */
-async function newJail(operations: Operations, work: Work, { name, template }: Manifest): Promise<{ readonly record: Jail; readonly made: true }> {
+async function newJail(
+  operations: Operations,
+  work: Work,
+  { name, template }: Manifest,
+): Promise<{ readonly record: Jail; readonly made: true }> {
   const known = operations.world.view.find(jailTemplate, 'jt_name', template);
-  if (known === undefined) throw failed(`The plugin wants a jail of the template ${quote(template)}, which there is not.`);
+  if (known === undefined)
+    throw failed(`The plugin wants a jail of the template ${quote(template)}, which there is not.`);
   if (known.jt_os === 'Linux') await keepTemplate(known, operations);
   let id: number | undefined;
   await work.step({
@@ -177,13 +217,21 @@ async function newJail(operations: Operations, work: Work, { name, template }: M
 }
 
 /** Installs what the jail lacks of the packages, and answers which those were. */
-async function addPackages(operations: Operations, work: Work, { packages }: Manifest, { jail_host: name }: Jail): Promise<readonly string[]> {
+async function addPackages(
+  operations: Operations,
+  work: Work,
+  { packages }: Manifest,
+  { jail_host: name }: Jail,
+): Promise<readonly string[]> {
   if (packages.length === 0) return [];
   let lacking: readonly string[] = [];
   await operations.perform({
     title: `look for ${packages.join(', ')} in the jail ${name}`,
     async perform({ jails, plugins }) {
-      if (!(await jails.look()).has(name)) throw failed(`The jail ${quote(name)} does not run, so the packages of the plugin cannot be installed. Start it first.`);
+      if (!(await jails.look()).has(name))
+        throw failed(
+          `The jail ${quote(name)} does not run, so the packages of the plugin cannot be installed. Start it first.`,
+        );
       lacking = await plugins.lacking(name, packages);
     },
   });
@@ -194,5 +242,7 @@ async function addPackages(operations: Operations, work: Work, { packages }: Man
 function checkArch({ arch }: Manifest, { jail_host, jail_type }: Jail, view: View): void {
   const template = view.find(jailTemplate, 'jt_name', jail_type);
   if (arch !== 'any' && template !== undefined && template.jt_arch !== arch)
-    throw failed(`The programs of the plugin are for ${arch}, and the jail ${quote(jail_host)} is one of ${template.jt_arch}.`);
+    throw failed(
+      `The programs of the plugin are for ${arch}, and the jail ${quote(jail_host)} is one of ${template.jt_arch}.`,
+    );
 }

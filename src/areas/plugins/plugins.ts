@@ -1,6 +1,24 @@
 import { failed, missing } from '../../engine/declare/errors.ts';
-import { choice, type Fields, flag, hidden, integer, list, live, readOnly, reference, text } from '../../engine/declare/fields.ts';
-import { action, collection, type Operations, type RecordOf, type Step, type View } from '../../engine/declare/resource.ts';
+import {
+  choice,
+  type Fields,
+  flag,
+  hidden,
+  integer,
+  list,
+  live,
+  readOnly,
+  reference,
+  text,
+} from '../../engine/declare/fields.ts';
+import {
+  action,
+  collection,
+  type Operations,
+  type RecordOf,
+  type Step,
+  type View,
+} from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/upkeep/facts.ts';
 import type { JailMount, Watch } from '../../host/ports/jails.ts';
 import { type PluginStatus, pluginStatuses } from '../../host/ports/plugins.ts';
@@ -20,15 +38,26 @@ const fields = {
   plugin_ip: readOnly(text({ description: 'Address at which its page is found: that of its jail.' })),
   plugin_port: readOnly(integer({ description: 'TCP port of its page.' })),
   plugin_jail: readOnly(text({ description: 'Name of its jail.' })),
-  plugin_api_version: { ...readOnly(text({ description: 'Version of the interface between plugins and the system.' })), initial: '1' },
+  plugin_api_version: {
+    ...readOnly(text({ description: 'Version of the interface between plugins and the system.' })),
+    initial: '1',
+  },
   plugin_enabled: { ...readOnly(flag(false, { description: 'Whether it starts with its jail.' })), initial: false },
   // Beyond the document's list (gaps 9).
-  plugin_status: live(choice(pluginStatuses, { description: 'Whether it runs, by its health check; UNKNOWN when it was started and does not answer.' })),
+  plugin_status: live(
+    choice(pluginStatuses, {
+      description: 'Whether it runs, by its health check; UNKNOWN when it was started and does not answer.',
+    }),
+  ),
   plugin_jail_id: hidden(reference('jails/jails', { description: 'The id of its jail.', onRemove: 'remove' })),
   plugin_manifest: hidden(text({ description: 'The manifest of its bundle.', max: longestManifest, multiline: true })),
   plugin_dataset: hidden(text({ description: 'The dataset that holds its bundle.' })),
-  plugin_brought: hidden(list(text({ description: 'Name of a package.' }), { description: 'Packages that its jail did not have before.' })),
-  plugin_owns_jail: hidden(flag(false, { description: 'Whether the jail was made for plugins, and goes with the last of them.' })),
+  plugin_brought: hidden(
+    list(text({ description: 'Name of a package.' }), { description: 'Packages that its jail did not have before.' }),
+  ),
+  plugin_owns_jail: hidden(
+    flag(false, { description: 'Whether the jail was made for plugins, and goes with the last of them.' }),
+  ),
 };
 
 export type Plugin = RecordOf<typeof fields>;
@@ -47,22 +76,37 @@ export const plugin = collection(
     unique: [{ fields: ['plugin_name', 'plugin_jail'], description: 'The jail has a plugin of this name already.' }],
     fields,
     check({ record, view, issues }) {
-      const twin = view.having(plugin, 'plugin_jail_id', record.plugin_jail_id).find((other) => other.id !== record.id && other.plugin_port === record.plugin_port);
-      if (twin !== undefined) issues.add('plugin_port', `The plugin ${quote(twin.plugin_name)} of the jail has the port ${twin.plugin_port} already.`);
+      const twin = view
+        .having(plugin, 'plugin_jail_id', record.plugin_jail_id)
+        .find((other) => other.id !== record.id && other.plugin_port === record.plugin_port);
+      if (twin !== undefined)
+        issues.add(
+          'plugin_port',
+          `The plugin ${quote(twin.plugin_name)} of the jail has the port ${twin.plugin_port} already.`,
+        );
     },
     onSave({ draft, record, before, view }) {
       const place = jailsPlace(view);
       if (before !== undefined || place === undefined) return;
       draft.plan.first(placeIn(`${place.folder}/${record.plugin_jail}`, record.plugin_path));
-      draft.plan.last({ ...attachStep(record.plugin_jail, bundleMount(record, place.folder)), touches: ['jails', 'plugins'] });
+      draft.plan.last({
+        ...attachStep(record.plugin_jail, bundleMount(record, place.folder)),
+        touches: ['jails', 'plugins'],
+      });
     },
     onRemove({ draft, record, view, sent }) {
       // gaps 2: asked for by nobody, it would go along with its jail.
-      if (sent === undefined) throw failed(`The plugin ${quote(record.plugin_name)} lives in the jail ${quote(record.plugin_jail)}; delete it first.`);
+      if (sent === undefined)
+        throw failed(
+          `The plugin ${quote(record.plugin_name)} lives in the jail ${quote(record.plugin_jail)}; delete it first.`,
+        );
       const place = jailsPlace(view);
       if (place === undefined || goesWithJail(record, view)) return;
       const root = `${place.folder}/${record.plugin_jail}`;
-      draft.plan.last({ ...detachStep(record.plugin_jail, bundleMount(record, place.folder)), touches: ['jails', 'plugins'] });
+      draft.plan.last({
+        ...detachStep(record.plugin_jail, bundleMount(record, place.folder)),
+        touches: ['jails', 'plugins'],
+      });
       draft.plan.last(emptyFolderStep(root, record.plugin_path));
       draft.plan.last(destroyStep(record.plugin_dataset));
     },
@@ -74,7 +118,8 @@ export const plugin = collection(
     action<Fields, unknown, Plugin>({
       method: 'DELETE',
       segment: '',
-      title: 'Stops the plugin and removes it, with what it brought into its jail. A jail that was made for plugins goes with the last of them.',
+      title:
+        'Stops the plugin and removes it, with what it brought into its jail. A jail that was made for plugins goes with the last of them.',
       status: 204,
       answers: 'nothing',
       fault: 'error',
@@ -125,11 +170,13 @@ async function remove(target: Plugin, operations: Operations): Promise<void> {
     const { view } = operations.world;
     const { mine, heirs } = inheritance(record, view);
     await work.step(stopStep(record.id, record.plugin_name));
-    if (mine.length > 0 && !goesWithJail(record, view)) await work.step(removePackagesStep(record.plugin_jail, mine, work));
+    if (mine.length > 0 && !goesWithJail(record, view))
+      await work.step(removePackagesStep(record.plugin_jail, mine, work));
     await work.change((draft) => {
       const wholeJail = goesWithJail(record, draft);
       draft.remove(plugin, record.id, {});
-      for (const [heir, names] of heirs) draft.update(plugin, heir.id, {}, { plugin_brought: [...heir.plugin_brought, ...names] });
+      for (const [heir, names] of heirs)
+        draft.update(plugin, heir.id, {}, { plugin_brought: [...heir.plugin_brought, ...names] });
       if (!wholeJail) return;
       draft.remove(jail, record.plugin_jail_id);
       // Neither dataset comes back once it is destroyed, so only one of them can be a part of the change.
@@ -153,12 +200,17 @@ function inheritance(record: Plugin, view: View) {
     const heir = heirOf(name);
     return heir === undefined ? [] : [{ heir, name }];
   });
-  const heirs = [...Map.groupBy(left, ({ heir }) => heir)].map(([heir, all]) => [heir, all.map(({ name }) => name)] as const);
+  const heirs = [...Map.groupBy(left, ({ heir }) => heir)].map(
+    ([heir, all]) => [heir, all.map(({ name }) => name)] as const,
+  );
   return { heirs, mine: record.plugin_brought.filter((name) => heirOf(name) === undefined) };
 }
 
 function goesWithJail(record: Plugin, view: View): boolean {
-  return record.plugin_owns_jail && view.having(plugin, 'plugin_jail_id', record.plugin_jail_id).every(({ id }) => id === record.id);
+  return (
+    record.plugin_owns_jail &&
+    view.having(plugin, 'plugin_jail_id', record.plugin_jail_id).every(({ id }) => id === record.id)
+  );
 }
 
 // What is done -------------------------------------------------------------------------------------------------------
@@ -206,10 +258,14 @@ function removePackagesStep(name: string, packages: readonly string[], watch: Wa
   return {
     title: `remove ${packages.join(', ')} from the jail ${name}`,
     async perform({ jails, plugins }) {
-      if (!(await jails.look()).has(name)) throw failed(`The jail ${quote(name)} does not run, so ${packages.join(', ')} cannot be removed from it. Start it first.`);
+      if (!(await jails.look()).has(name))
+        throw failed(
+          `The jail ${quote(name)} does not run, so ${packages.join(', ')} cannot be removed from it. Start it first.`,
+        );
       await plugins.removePackages(name, packages);
     },
-    left: async ({ jails, plugins }) => (await jails.look()).has(name) && (await plugins.lacking(name, packages)).length > 0,
+    left: async ({ jails, plugins }) =>
+      (await jails.look()).has(name) && (await plugins.lacking(name, packages)).length > 0,
     undo: ({ plugins }) => plugins.addPackages(name, packages, watch),
   };
 }
@@ -231,7 +287,11 @@ function emptyFolderStep(root: string, path: string): Step {
 }
 
 function destroyStep(dataset: string): Step {
-  return { title: `destroy the dataset ${dataset}`, perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }), touches: [{ dataset, below: true }] };
+  return {
+    title: `destroy the dataset ${dataset}`,
+    perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
+    touches: [{ dataset, below: true }],
+  };
 }
 
 /** Destroys a bundle that is no plugin's any more. Two may do so at once, so one that is gone is no fault. */

@@ -4,7 +4,8 @@ import { singleton } from '../../engine/declare/resource.ts';
 
 export const domainControllerSettings = singleton('services/domaincontroller', {
   title: 'domain controller settings',
-  description: 'The Active Directory domain that this machine is the controller of. It is made when the service is first switched on with these.',
+  description:
+    'The Active Directory domain that this machine is the controller of. It is made when the service is first switched on with these.',
   fields: {
     dc_realm: text({
       description: 'Name of the realm, which is the DNS name of the domain: corp.example.com.',
@@ -20,7 +21,8 @@ export const domainControllerSettings = singleton('services/domaincontroller', {
     }),
     dc_role: choice(['dc'], { description: 'What the machine is in the domain.', initial: 'dc' }),
     dc_dns_backend: choice(['SAMBA_INTERNAL', 'BIND9_FLATFILE', 'BIND9_DLZ', 'NONE'], {
-      description: 'Who answers for the names of the domain: Samba itself, a BIND that somebody sets up, or nobody. It counts when the domain is made.',
+      description:
+        'Who answers for the names of the domain: Samba itself, a BIND that somebody sets up, or nobody. It counts when the domain is made.',
       initial: 'SAMBA_INTERNAL',
       // As the document writes it (gaps 8.4).
       also: { SMBSRV_INTERNAL: 'SAMBA_INTERNAL' },

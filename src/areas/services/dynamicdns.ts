@@ -39,19 +39,33 @@ const providers = [
 ] as const;
 
 /** Services that have ended, and that no client of today knows. */
-export const endedProviders: readonly string[] = ['default@dtdns.com', 'default@dynsip.org', 'default@tzo.com', 'default@zerigo.com'];
+export const endedProviders: readonly string[] = [
+  'default@dtdns.com',
+  'default@dynsip.org',
+  'default@tzo.com',
+  'default@zerigo.com',
+];
 
 export const dynamicDnsSettings = singleton('services/dynamicdns', {
   title: 'dynamic DNS settings',
   description: 'Which provider is told the address of the machine whenever it changes.',
   fields: {
-    ddns_provider: choice(providers, { description: 'The provider; custom is the one that ddns_custom_ddns_server names.', initial: 'dyndns@3322.org' }),
+    ddns_provider: choice(providers, {
+      description: 'The provider; custom is the one that ddns_custom_ddns_server names.',
+      initial: 'dyndns@3322.org',
+    }),
     ddns_checkip_ssl: flag(false, { description: 'Whether the service that tells the own address is asked by HTTPS.' }),
-    ddns_checkip_server: server('Host that tells who asks his own address, with a port if it is not the usual one; that of the provider when empty.'),
+    ddns_checkip_server: server(
+      'Host that tells who asks his own address, with a port if it is not the usual one; that of the provider when empty.',
+    ),
     ddns_checkip_path: path('Path at which it tells it.'),
     ddns_ssl: flag(false, { description: 'Whether the provider is told by HTTPS.' }),
-    ddns_custom_ddns_server: server('Host of a provider that is not in the list, with a port if it is not the usual one.'),
-    ddns_custom_ddns_path: path('Path and query by which it is told; %h becomes the domain, %i the address, %u the user name, %p the password.'),
+    ddns_custom_ddns_server: server(
+      'Host of a provider that is not in the list, with a port if it is not the usual one.',
+    ),
+    ddns_custom_ddns_path: path(
+      'Path and query by which it is told; %h becomes the domain, %i the address, %u the user name, %p the password.',
+    ),
     ddns_domain: text({
       description: 'Domains whose address it is, separated by commas, semicolons or blanks.',
       max: 120,
@@ -60,7 +74,12 @@ export const dynamicDnsSettings = singleton('services/dynamicdns', {
     }),
     ddns_username: text({ description: 'User name at the provider.', max: 120 }),
     ddns_password: secret(text({ description: 'Password at the provider.', max: 120, untrimmed: true })),
-    ddns_period: integer({ description: 'Seconds between two looks at the own address.', min: 30, max: 864_000, initial: 300 }),
+    ddns_period: integer({
+      description: 'Seconds between two looks at the own address.',
+      min: 30,
+      max: 864_000,
+      initial: 300,
+    }),
   },
   check({ record, before, issues }) {
     if (record.ddns_provider !== before?.ddns_provider && endedProviders.includes(record.ddns_provider))
@@ -69,7 +88,8 @@ export const dynamicDnsSettings = singleton('services/dynamicdns', {
     if (record.ddns_username === '') issues.add('ddns_username', 'The provider wants a user name.');
     if (record.ddns_password === '') issues.add('ddns_password', 'The provider wants a password.');
     if (record.ddns_provider !== 'custom') return;
-    if (record.ddns_custom_ddns_server === '') issues.add('ddns_custom_ddns_server', 'A provider of your own has a host.');
+    if (record.ddns_custom_ddns_server === '')
+      issues.add('ddns_custom_ddns_server', 'A provider of your own has a host.');
     if (record.ddns_custom_ddns_path === '') issues.add('ddns_custom_ddns_path', 'A provider of your own has a path.');
   },
 });
@@ -84,5 +104,7 @@ function server(description: string) {
 }
 
 function path(description: string) {
-  return refine(text({ description, max: 150 }), (value) => (value === '' || /^\/\S*$/.test(value) ? undefined : 'A path begins with a slash and has no blanks.'));
+  return refine(text({ description, max: 150 }), (value) =>
+    value === '' || /^\/\S*$/.test(value) ? undefined : 'A path begins with a slash and has no blanks.',
+  );
 }

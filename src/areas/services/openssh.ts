@@ -22,7 +22,10 @@ export function newKeyFiles(kind: 'ecdsa' | 'ed25519', comment: string): KeyFile
     string(Buffer.concat([section, padding(section.length)])),
   ]);
   const body = whole.toString('base64').replaceAll(/.{1,70}/g, '$&\n');
-  return { key: `-----BEGIN OPENSSH PRIVATE KEY-----\n${body}-----END OPENSSH PRIVATE KEY-----\n`, pub: `${type} ${blob.toString('base64')} ${comment}\n` };
+  return {
+    key: `-----BEGIN OPENSSH PRIVATE KEY-----\n${body}-----END OPENSSH PRIVATE KEY-----\n`,
+    pub: `${type} ${blob.toString('base64')} ${comment}\n`,
+  };
 }
 
 interface Parts {

@@ -15,16 +15,35 @@ export const rsyncModule = collection('services/rsyncmod', {
     rsyncmod_path: required(
       refine(volumePath({ description: 'The folder.' }), (path) => {
         const variable = /%\w+%/.exec(path)?.[0];
-        return variable === undefined ? undefined : `The rsync daemon cannot serve this path: it would read ${quote(variable)} in it as a variable.`;
+        return variable === undefined
+          ? undefined
+          : `The rsync daemon cannot serve this path: it would read ${quote(variable)} in it as a variable.`;
       }),
     ),
-    rsyncmod_mode: choice(['ro', 'wo', 'rw'], { description: 'What clients may do: read (ro), write (wo) or both (rw).', initial: 'rw' }),
-    rsyncmod_maxconn: integer({ description: 'Clients that the module has at once; 0 sets no limit.', min: 0, max: 1_000_000, initial: 0 }),
+    rsyncmod_mode: choice(['ro', 'wo', 'rw'], {
+      description: 'What clients may do: read (ro), write (wo) or both (rw).',
+      initial: 'rw',
+    }),
+    rsyncmod_maxconn: integer({
+      description: 'Clients that the module has at once; 0 sets no limit.',
+      min: 0,
+      max: 1_000_000,
+      initial: 0,
+    }),
     rsyncmod_user: userName({ description: 'Account that reads and writes the files.', initial: 'nobody' }),
-    rsyncmod_group: groupName({ description: 'Group that reads and writes the files; that of the account when empty.', initial: 'nobody' }),
+    rsyncmod_group: groupName({
+      description: 'Group that reads and writes the files; that of the account when empty.',
+      initial: 'nobody',
+    }),
     rsyncmod_hostsallow: hostList({ description: 'Hosts, addresses and networks that may connect; all when empty.' }),
-    rsyncmod_hostsdeny: hostList({ description: 'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.' }),
-    rsyncmod_auxiliary: rsyncLines({ description: "Further lines of the module's section of rsyncd.conf.", within: 'module' }),
+    rsyncmod_hostsdeny: hostList({
+      description:
+        'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.',
+    }),
+    rsyncmod_auxiliary: rsyncLines({
+      description: "Further lines of the module's section of rsyncd.conf.",
+      within: 'module',
+    }),
   },
 });
 

@@ -11,7 +11,9 @@ export const serviceSwitch = collection('services/services', {
   shows: ['services', 'targets'],
   fields: {
     srv_service: readOnly(text({ description: 'Name of the service.' })),
-    srv_enable: flag(false, { description: 'Whether the service runs. Switching it starts or stops its programs at once.' }),
+    srv_enable: flag(false, {
+      description: 'Whether the service runs. Switching it starts or stops its programs at once.',
+    }),
     srv_state: live(text({ description: 'RUNNING, STOPPED, or UNKNOWN when the machine does not tell.' })),
   },
   // What runs when Holdfast comes goes on running: SSH above all, which may be how its owner got in.
@@ -23,9 +25,15 @@ export const serviceSwitch = collection('services/services', {
     }),
   check({ record, before, facts, issues }) {
     const switchedOn = record.srv_enable && before?.srv_enable !== true;
-    const lacking = record.srv_service === 'iscsitarget' ? facts.targets.engine === undefined : daemonsBehind(record.srv_service, facts.services).length === 0;
+    const lacking =
+      record.srv_service === 'iscsitarget'
+        ? facts.targets.engine === undefined
+        : daemonsBehind(record.srv_service, facts.services).length === 0;
     if (switchedOn && lacking) {
-      issues.add('srv_enable', `This appliance has no program for the service ${record.srv_service}, so it cannot be switched on.`);
+      issues.add(
+        'srv_enable',
+        `This appliance has no program for the service ${record.srv_service}, so it cannot be switched on.`,
+      );
     }
   },
   present(record, { facts }) {

@@ -31,17 +31,28 @@ export const tftpSettings = singleton('services/tftp', {
     tftp_username: userName({ description: 'Account the server works as.', initial: 'nobody' }),
     tftp_umask: umask({ description: 'Permission bits that a new file does not get.', initial: '022' }),
     tftp_options: refine(
-      text({ description: 'Further arguments of the server.', max: 120, pattern: /^[\w ./:=-]+$/, rule: 'Arguments have letters, digits, blanks and _ . / : = - only.' }),
+      text({
+        description: 'Further arguments of the server.',
+        max: 120,
+        pattern: /^[\w ./:=-]+$/,
+        rule: 'Arguments have letters, digits, blanks and _ . / : = - only.',
+      }),
       (value) => {
         // The server itself passes over what it does not know.
-        const invalid = words(value).find((word) => word.startsWith('-') && !knownOptions.includes(word.split('=')[0] ?? ''));
+        const invalid = words(value).find(
+          (word) => word.startsWith('-') && !knownOptions.includes(word.split('=')[0] ?? ''),
+        );
         return invalid === undefined ? undefined : `${quote(invalid)} is none of ${sentenceList(knownOptions)}.`;
       },
     ),
     // Beyond the document's list (gaps 8.13).
-    tftp_host: ipAddress({ description: 'Address the server listens on; 0.0.0.0 is every IPv4 address, :: every address.', initial: '0.0.0.0' }),
+    tftp_host: ipAddress({
+      description: 'Address the server listens on; 0.0.0.0 is every IPv4 address, :: every address.',
+      initial: '0.0.0.0',
+    }),
   },
   check({ record, issues }) {
-    if (record.tftp_newfiles && record.tftp_directory === '') issues.add('tftp_newfiles', 'There is no folder that clients could send files to.');
+    if (record.tftp_newfiles && record.tftp_directory === '')
+      issues.add('tftp_newfiles', 'There is no folder that clients could send files to.');
   },
 });

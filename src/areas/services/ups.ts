@@ -16,18 +16,33 @@ export const upsSettings = singleton('services/ups', {
   title: 'UPS settings',
   description: 'Which uninterruptible power supply feeds the machine, and what happens when its battery does.',
   fields: {
-    ups_mode: choice(['master', 'slave'], { description: 'Whether the UPS is connected to this machine (master) or another one tells of it (slave).', initial: 'master' }),
-    ups_identifier: name('Name of the UPS.', 'ups', /^[A-Za-z0-9._-]+$/, 'A name has letters, digits, dots, hyphens and underscores.'),
+    ups_mode: choice(['master', 'slave'], {
+      description: 'Whether the UPS is connected to this machine (master) or another one tells of it (slave).',
+      initial: 'master',
+    }),
+    ups_identifier: name(
+      'Name of the UPS.',
+      'ups',
+      /^[A-Za-z0-9._-]+$/,
+      'A name has letters, digits, dots, hyphens and underscores.',
+    ),
     ups_driver: refine(
       text({
-        description: 'Driver, its settings if it needs some, and after a dollar sign the model: usbhid-ups$Back-UPS, genericups upstype=3$model.',
+        description:
+          'Driver, its settings if it needs some, and after a dollar sign the model: usbhid-ups$Back-UPS, genericups upstype=3$model.',
         max: 120,
         pattern: /^[\w-]+(?: \w+=[\w.-]+)*(?:\$.+)?$/,
         rule: 'A driver is wanted, like usbhid-ups$Back-UPS.',
       }),
-      (value) => (value === '' || drivers.has(driverOf(value).driver) ? undefined : `${quote(driverOf(value).driver)} is no driver of Network UPS Tools.`),
+      (value) =>
+        value === '' || drivers.has(driverOf(value).driver)
+          ? undefined
+          : `${quote(driverOf(value).driver)} is no driver of Network UPS Tools.`,
     ),
-    ups_port: text({ description: 'Where the UPS is connected: auto for USB, else a serial port, a host or what the driver wants.', max: 120 }),
+    ups_port: text({
+      description: 'Where the UPS is connected: auto for USB, else a serial port, a host or what the driver wants.',
+      max: 120,
+    }),
     ups_remotehost: text({
       description: 'Host that the UPS is connected to, for a slave.',
       max: 50,
@@ -40,26 +55,59 @@ export const upsSettings = singleton('services/ups', {
     ups_optionsupsd: configLines({ description: 'Further lines of upsd.conf.' }),
     ups_description: text({ description: 'What the UPS is.', max: 120 }),
     ups_shutdown: choice(['batt', 'lowbatt'], {
-      description: 'When the machine is shut down: ups_shutdowntimer seconds after the UPS went on battery (batt), or when that is low (lowbatt), which ends both.',
+      description:
+        'When the machine is shut down: ups_shutdowntimer seconds after the UPS went on battery (batt), or when that is low (lowbatt), which ends both.',
       initial: 'batt',
     }),
-    ups_shutdowntimer: integer({ description: 'Seconds on battery after which the machine is shut down.', min: 1, max: 86_400, initial: 30 }),
+    ups_shutdowntimer: integer({
+      description: 'Seconds on battery after which the machine is shut down.',
+      min: 1,
+      max: 86_400,
+      initial: 30,
+    }),
     ups_shutdowncmd: required(text({ description: 'Command line that shuts the machine down, as root.' })),
-    ups_nocommwarntime: nullable(integer({ description: 'Seconds between two warnings that the UPS does not answer; 300 when unset.', min: 1, max: 86_400 })),
-    ups_monuser: name('Account of the server by which this machine and others ask it.', 'upsmon', /^[^\s#"\\[\]]+$/, 'A name has no blanks and none of # " \\ [ ].'),
-    ups_monpwd: secret(name('Password of that account.', 'fixmepass', /^[^\s#"\\]+$/, 'A password has no blanks and none of # " \\.', 30)),
-    ups_extrausers: secret(text({ description: 'Further accounts: sections of upsd.users.', multiline: true, max: 16_384 })),
+    ups_nocommwarntime: nullable(
+      integer({
+        description: 'Seconds between two warnings that the UPS does not answer; 300 when unset.',
+        min: 1,
+        max: 86_400,
+      }),
+    ),
+    ups_monuser: name(
+      'Account of the server by which this machine and others ask it.',
+      'upsmon',
+      /^[^\s#"\\[\]]+$/,
+      'A name has no blanks and none of # " \\ [ ].',
+    ),
+    ups_monpwd: secret(
+      name(
+        'Password of that account.',
+        'fixmepass',
+        /^[^\s#"\\]+$/,
+        'A password has no blanks and none of # " \\.',
+        30,
+      ),
+    ),
+    ups_extrausers: secret(
+      text({ description: 'Further accounts: sections of upsd.users.', multiline: true, max: 16_384 }),
+    ),
     ups_rmonitor: flag(false, { description: 'Whether other machines may ask the server.' }),
     ups_emailnotify: flag(false, { description: 'Whether ups_toemail is told of what happens to the UPS.' }),
     ups_toemail: mailAddresses({ description: 'Who is told.', between: ';', max: 120 }),
-    ups_subject: text({ description: 'Subject of such mail; %h is the name of the machine, %d the date.', max: 120, initial: 'UPS report generated by %h' }),
+    ups_subject: text({
+      description: 'Subject of such mail; %h is the name of the machine, %d the date.',
+      max: 120,
+      initial: 'UPS report generated by %h',
+    }),
     ups_powerdown: flag(true, { description: 'Whether the UPS cuts the power when the machine has been shut down.' }),
   },
   seed: () => ({ ups_shutdowncmd: '/sbin/shutdown -p now' }),
   check({ record, issues }) {
-    if (record.ups_mode === 'slave' && record.ups_remotehost === '') issues.add('ups_remotehost', 'A slave needs the host that tells of the UPS.');
+    if (record.ups_mode === 'slave' && record.ups_remotehost === '')
+      issues.add('ups_remotehost', 'A slave needs the host that tells of the UPS.');
     // Without a driver there is no UPS yet, and clients set these one by one (gaps 8.14).
-    if (record.ups_mode === 'master' && record.ups_driver !== '' && record.ups_port === '') issues.add('ups_port', 'The driver needs a port.');
+    if (record.ups_mode === 'master' && record.ups_driver !== '' && record.ups_port === '')
+      issues.add('ups_port', 'The driver needs a port.');
     if (record.ups_emailnotify && record.ups_toemail === '') issues.add('ups_toemail', 'There is nobody to tell.');
   },
 });
@@ -72,5 +120,7 @@ export function driverOf(value: string): { readonly driver: string; readonly lin
 }
 
 function name(description: string, initial: string, pattern: RegExp, rule: string, max = 255) {
-  return refine(text({ description, initial, pattern, rule, max }), (value) => (value === '' ? 'It cannot be empty.' : undefined));
+  return refine(text({ description, initial, pattern, rule, max }), (value) =>
+    value === '' ? 'It cannot be empty.' : undefined,
+  );
 }

@@ -9,12 +9,18 @@ export const webdavSettings = singleton('services/webdav', {
   title: 'WebDAV settings',
   description: 'How the WebDAV server serves the WebDAV shares.',
   fields: {
-    webdav_protocol: choice(['http', 'https', 'httphttps'], { description: 'Whether clients come by HTTP, by HTTPS, or by either.', initial: 'http' }),
+    webdav_protocol: choice(['http', 'https', 'httphttps'], {
+      description: 'Whether clients come by HTTP, by HTTPS, or by either.',
+      initial: 'http',
+    }),
     webdav_tcpport: port({ description: 'TCP port for HTTP.', initial: 8080 }),
     webdav_tcpportssl: port({ description: 'TCP port for HTTPS.', initial: 8081 }),
-    webdav_password: secret(text({ description: 'Password of the user webdav, whom clients log in as.', max: 120, initial: 'davtest' })),
+    webdav_password: secret(
+      text({ description: 'Password of the user webdav, whom clients log in as.', max: 120, initial: 'davtest' }),
+    ),
     webdav_htauth: choice(['none', 'basic', 'digest'], {
-      description: 'How clients log in: basic sends the password itself, digest proves that it is known, none lets everybody in.',
+      description:
+        'How clients log in: basic sends the password itself, digest proves that it is known, none lets everybody in.',
       initial: 'digest',
     }),
     webdav_certssl: nullable(
@@ -22,7 +28,9 @@ export const webdavSettings = singleton('services/webdav', {
         description: 'A certificate of the appliance, with its key, for HTTPS.',
         onRemove: { becomes: null },
         holds: ({ webdav_protocol }) =>
-          webdav_protocol === 'http' ? undefined : 'The WebDAV server speaks HTTPS with this certificate: give it another, or set webdav_protocol to http, before this one goes.',
+          webdav_protocol === 'http'
+            ? undefined
+            : 'The WebDAV server speaks HTTPS with this certificate: give it another, or set webdav_protocol to http, before this one goes.',
       }),
     ),
   },
@@ -37,7 +45,10 @@ export const webdavSettings = singleton('services/webdav', {
 export type WebdavSettings = RecordOf<typeof webdavSettings.fields>;
 
 /** The certificate and key for HTTPS, or what is wrong with them; undefined when there is no HTTPS. */
-export function webdavPair(view: View, { webdav_protocol, webdav_certssl: id }: WebdavSettings): Pair | string | undefined {
+export function webdavPair(
+  view: View,
+  { webdav_protocol, webdav_certssl: id }: WebdavSettings,
+): Pair | string | undefined {
   if (webdav_protocol === 'http') return undefined;
   if (id === null) return 'HTTPS needs a certificate of the appliance.';
   const pair = pairOf(view, id);

@@ -15,21 +15,40 @@ export const nfsShare = collection('sharing/nfs', {
   fields: {
     nfs_paths: required(
       refine(
-        list(refine(volumePath({ description: 'A folder. It is made when it does not exist.' }), blankProblem), { description: 'The folders, all of one dataset.', max: 64 }),
+        list(refine(volumePath({ description: 'A folder. It is made when it does not exist.' }), blankProblem), {
+          description: 'The folders, all of one dataset.',
+          max: 64,
+        }),
         (paths) => (paths.length === 0 ? 'At least one path is wanted.' : undefined),
       ),
     ),
     nfs_comment: text({ description: 'What the share is for.', max: 120 }),
-    nfs_network: refine(text({ description: 'Networks that may mount it, as 192.0.2.0/24, separated by blanks.', max: 4096, multiline: true }), networkProblem),
+    nfs_network: refine(
+      text({
+        description: 'Networks that may mount it, as 192.0.2.0/24, separated by blanks.',
+        max: 4096,
+        multiline: true,
+      }),
+      networkProblem,
+    ),
     nfs_hosts: refine(
-      text({ description: 'Hosts that may mount it, by name or address, separated by blanks. All may, when neither networks nor hosts are given.', max: 4096, multiline: true }),
+      text({
+        description:
+          'Hosts that may mount it, by name or address, separated by blanks. All may, when neither networks nor hosts are given.',
+        max: 4096,
+        multiline: true,
+      }),
       hostProblem,
     ),
-    nfs_alldirs: flag(false, { description: 'Whether clients may mount folders below the path as well. Wanted of a share with one path only.' }),
+    nfs_alldirs: flag(false, {
+      description: 'Whether clients may mount folders below the path as well. Wanted of a share with one path only.',
+    }),
     nfs_ro: flag(false, { description: 'Whether nobody may write.' }),
     nfs_quiet: flag(false, { description: 'Whether some messages of the server are left out.' }),
     nfs_maproot_user: userName({ description: "User that a client's root works as; nobody when empty." }),
-    nfs_maproot_group: groupName({ description: "Group that a client's root works as; the group of the user when empty." }),
+    nfs_maproot_group: groupName({
+      description: "Group that a client's root works as; the group of the user when empty.",
+    }),
     nfs_mapall_user: userName({ description: 'User that everybody works as.' }),
     nfs_mapall_group: groupName({ description: 'Group that everybody works as; the group of the user when empty.' }),
     nfs_security: list(choice(['sys', 'krb5', 'krb5i', 'krb5p'], { description: 'A way to tell who a user is.' }), {
@@ -43,17 +62,26 @@ export const nfsShare = collection('sharing/nfs', {
     if (record.nfs_alldirs && record.nfs_paths.length > 1) issues.add('nfs_alldirs', 'It goes with exactly one path.');
     if (record.nfs_mapall_user !== '' && record.nfs_maproot_user !== '')
       issues.add('nfs_mapall_user', 'It excludes nfs_maproot_user: everybody is somebody else, or only root is.');
-    if (record.nfs_mapall_group !== '' && record.nfs_mapall_user === '') issues.add('nfs_mapall_group', 'It needs nfs_mapall_user.');
-    if (record.nfs_maproot_group !== '' && record.nfs_maproot_user === '') issues.add('nfs_maproot_group', 'It needs nfs_maproot_user.');
+    if (record.nfs_mapall_group !== '' && record.nfs_mapall_user === '')
+      issues.add('nfs_mapall_group', 'It needs nfs_mapall_user.');
+    if (record.nfs_maproot_group !== '' && record.nfs_maproot_user === '')
+      issues.add('nfs_maproot_group', 'It needs nfs_maproot_user.');
     const datasets = new Set(record.nfs_paths.map((path) => datasetOf(path, { facts })));
-    if (datasets.size > 1) issues.add('nfs_paths', `They lie on different datasets, ${[...datasets].map((name) => quote(name)).join(' and ')}: make a share for each.`);
-    if (nfsServerOf(facts.services) === 'nfs-ganesha') for (const problem of record.nfs_paths.flatMap((path) => ganeshaProblem(path) ?? [])) issues.add('nfs_paths', problem);
+    if (datasets.size > 1)
+      issues.add(
+        'nfs_paths',
+        `They lie on different datasets, ${[...datasets].map((name) => quote(name)).join(' and ')}: make a share for each.`,
+      );
+    if (nfsServerOf(facts.services) === 'nfs-ganesha')
+      for (const problem of record.nfs_paths.flatMap((path) => ganeshaProblem(path) ?? []))
+        issues.add('nfs_paths', problem);
     checkOverlap(checking);
   },
   onSave({ draft, record, before, facts }) {
     for (const path of record.nfs_paths.filter((one) => before?.nfs_paths.includes(one) !== true)) {
       const volume = volumeOf(path, facts);
-      if (volume !== undefined) makeShareFolder(draft.plan, path, { within: `${volumesFolder}/${volume}`, recursive: false });
+      if (volume !== undefined)
+        makeShareFolder(draft.plan, path, { within: `${volumesFolder}/${volume}`, recursive: false });
     }
   },
 });
@@ -116,7 +144,11 @@ const mounts = new WeakMap<Storage['datasets'], ReadonlyMap<string, string>>();
 function mountedAt(datasets: Storage['datasets']): ReadonlyMap<string, string> {
   const known = mounts.get(datasets);
   if (known !== undefined) return known;
-  const made = new Map([...datasets.values()].flatMap(({ name, mountpoint }) => (mountpoint === undefined ? [] : [[mountpoint, name] as const])));
+  const made = new Map(
+    [...datasets.values()].flatMap(({ name, mountpoint }) =>
+      mountpoint === undefined ? [] : [[mountpoint, name] as const],
+    ),
+  );
   mounts.set(datasets, made);
   return made;
 }
@@ -128,7 +160,9 @@ function blankProblem(path: string): string | undefined {
 /** Ganesha's file has words in quotes, but nothing to write a quote in one. */
 export function ganeshaProblem(path: string): string | undefined {
   const stray = /["'\\$#]/.exec(path);
-  return stray === null ? undefined : `NFS-Ganesha, the NFS server of this machine, cannot serve ${quote(path)}: it would read ${quote(stray[0])} in it as something else.`;
+  return stray === null
+    ? undefined
+    : `NFS-Ganesha, the NFS server of this machine, cannot serve ${quote(path)}: it would read ${quote(stray[0])} in it as something else.`;
 }
 
 function networkProblem(value: string): string | undefined {
@@ -137,6 +171,8 @@ function networkProblem(value: string): string | undefined {
 }
 
 function hostProblem(value: string): string | undefined {
-  const invalid = words(value).find((word) => !/^(?:[A-Za-z0-9*?](?:[A-Za-z0-9._*?-]*)|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/.test(word));
+  const invalid = words(value).find(
+    (word) => !/^(?:[A-Za-z0-9*?](?:[A-Za-z0-9._*?-]*)|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/.test(word),
+  );
   return invalid === undefined ? undefined : `${quote(invalid)} is no name or address of a host.`;
 }

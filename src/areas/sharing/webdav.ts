@@ -13,11 +13,20 @@ export const webdavShare = collection('sharing/webdav', {
   description: 'A folder of a volume that WebDAV clients find under its name.',
   order: ['webdav_name'],
   fields: {
-    webdav_name: required(text({ description: 'Name in the address that clients use.', max: 120, pattern: /^[A-Za-z0-9]+$/, rule: 'A name has letters and digits only.' })),
+    webdav_name: required(
+      text({
+        description: 'Name in the address that clients use.',
+        max: 120,
+        pattern: /^[A-Za-z0-9]+$/,
+        rule: 'A name has letters and digits only.',
+      }),
+    ),
     webdav_comment: text({ description: 'What the share is for.', max: 120 }),
     webdav_path: required(
       refine(volumePath({ description: 'The folder. It is made when it does not exist.' }), (path) =>
-        path.includes('${') ? 'The WebDAV server cannot serve this path: it would read ${ in it as the beginning of a variable.' : undefined,
+        path.includes('${')
+          ? 'The WebDAV server cannot serve this path: it would read ${ in it as the beginning of a variable.'
+          : undefined,
       ),
     ),
     webdav_ro: flag(false, { description: 'Whether nobody may write.' }),
@@ -27,7 +36,8 @@ export const webdavShare = collection('sharing/webdav', {
     }),
   },
   check({ record, facts, issues }) {
-    if (record.webdav_perm && accountOn(facts) === undefined) issues.add('webdav_perm', `The machine has no account and group ${webdavAccount} to hand the folder to.`);
+    if (record.webdav_perm && accountOn(facts) === undefined)
+      issues.add('webdav_perm', `The machine has no account and group ${webdavAccount} to hand the folder to.`);
   },
   onSave({ draft, record, before, sent, facts }) {
     const isNew = record.webdav_path !== before?.webdav_path;

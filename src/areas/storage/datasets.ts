@@ -1,17 +1,63 @@
 import { invalid, refused } from '../../engine/declare/errors.ts';
-import { choice, createOnly, field, good, inputOnly, integer, list, live, nullable, required, text } from '../../engine/declare/fields.ts';
+import {
+  choice,
+  createOnly,
+  field,
+  good,
+  inputOnly,
+  integer,
+  list,
+  live,
+  nullable,
+  required,
+  text,
+} from '../../engine/declare/fields.ts';
 import { size } from '../../engine/declare/formats.ts';
-import { ActionAnswer, type AnswerOf, action, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/declare/resource.ts';
+import {
+  ActionAnswer,
+  type AnswerOf,
+  action,
+  hosted,
+  type Operations,
+  type SentOf,
+  type Step,
+  type World,
+} from '../../engine/declare/resource.ts';
 import { HostError } from '../../host/ports/index.ts';
 import type { Dataset, DatasetProperty, DatasetSettings } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
-import { blaming, changeStep, compressions, dedups, gone, newSettings, onOff, open, settingsOf, syncs } from './properties.ts';
+import {
+  blaming,
+  changeStep,
+  compressions,
+  dedups,
+  gone,
+  newSettings,
+  onOff,
+  open,
+  settingsOf,
+  syncs,
+} from './properties.ts';
 import { touchedByDestroying } from './tree.ts';
 import { poolNameOf } from './volumes.ts';
 
-const recordSizes = ['inherit', '512', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K', '256K', '512K', '1M'] as const;
+const recordSizes = [
+  'inherit',
+  '512',
+  '1K',
+  '2K',
+  '4K',
+  '8K',
+  '16K',
+  '32K',
+  '64K',
+  '128K',
+  '256K',
+  '512K',
+  '1M',
+] as const;
 
 const limit = (description: string) => size({ description: `${description}, in bytes or as 10G; 0 is none.` });
 
@@ -47,7 +93,13 @@ const fields = {
   exec: open(choice(onOff, { description: 'Whether programs in it may be run.' })),
   dedup: open(choice(dedups, { description: 'Whether equal blocks are kept once.' })),
   recordsize: recordSize,
-  case_sensitivity: createOnly(inputOnly(choice(['sensitive', 'insensitive', 'mixed'], { description: 'Whether names that differ only in letter case differ.' }))),
+  case_sensitivity: createOnly(
+    inputOnly(
+      choice(['sensitive', 'insensitive', 'mixed'], {
+        description: 'Whether names that differ only in letter case differ.',
+      }),
+    ),
+  ),
   quota: limit('Most that it and all below it may use'),
   refquota: limit('Most that it alone may use'),
   reservation: limit('Space kept for it and all below it'),
@@ -57,7 +109,11 @@ const fields = {
   used: live(integer({ description: 'Bytes used, with all below it.' })),
   avail: live(integer({ description: 'Bytes that may still be written.' })),
   refer: live(integer({ description: 'Bytes it refers to.' })),
-  inherit_props: live(list(text({ description: 'Name of a property.' }), { description: 'Properties that come from the parent or a default.' })),
+  inherit_props: live(
+    list(text({ description: 'Name of a property.' }), {
+      description: 'Properties that come from the parent or a default.',
+    }),
+  ),
 };
 
 type Sent = SentOf<typeof fields>;
@@ -82,7 +138,8 @@ export const volumeDatasets = hosted('storage/volume/{vol}/datasets', {
   },
   find: (scope, key) => filesystem(scope, `${poolNameOf(scope, scope.params['vol'] ?? '')}/${key}`),
   // A zvol of that name goes as well (clients-need B6).
-  findToRemove: ({ facts, ...scope }, key) => facts.storage.datasets.get(`${poolNameOf({ facts, ...scope }, scope.params['vol'] ?? '')}/${key}`),
+  findToRemove: ({ facts, ...scope }, key) =>
+    facts.storage.datasets.get(`${poolNameOf({ facts, ...scope }, scope.params['vol'] ?? '')}/${key}`),
   present: (dataset, { profile }) => {
     const answer = present(dataset);
     // Programs read the path below the pool, the document shows all of it (clients-need, last section).
@@ -115,12 +172,15 @@ export const dataset = hosted(
     }),
     action({
       segment: '',
-      title: 'Makes a dataset below this one. A body without a name changes this one instead and is answered 202 (Part C).',
+      title:
+        'Makes a dataset below this one. A body without a name changes this one instead and is answered 202 (Part C).',
       status: 201,
       answers: { $ref: '#/components/schemas/StorageDataset' },
       fields: { ...fields, name: createOnly({ ...fields.name, required: false }) },
       perform: async ({ target, sent, operations }) =>
-        sent.name === undefined ? new ActionAnswer(202, present(await update(target, sent, operations))) : present(await create(target.name, sent, operations)),
+        sent.name === undefined
+          ? new ActionAnswer(202, present(await update(target, sent, operations)))
+          : present(await create(target.name, sent, operations)),
     }),
   ],
 );
@@ -162,7 +222,8 @@ function present({ name, properties, inherited, ...one }: Dataset): AnswerOf<typ
 async function create(parent: string, sent: Sent, operations: Operations): Promise<Dataset> {
   const name = `${parent}/${sent.name ?? ''}`;
   const change = operations.change(`create the dataset ${name}`, (draft) => {
-    if (draft.facts.storage.datasets.has(name)) throw invalid({ name: [`cannot create '${name}': dataset already exists`] });
+    if (draft.facts.storage.datasets.has(name))
+      throw invalid({ name: [`cannot create '${name}': dataset already exists`] });
     draft.plan.first(createDataset(name, newSettings(sent), draft.facts.storage.datasets.get(parent)?.mountpoint));
   });
   await blaming(sent, change);
@@ -177,7 +238,8 @@ function createDataset(name: string, settings: DatasetSettings, above: string | 
     async perform({ files, zfs }) {
       const there = above === undefined ? undefined : await files.kind(`${above}/${lastElement(name)}`);
       // ZFS would mount it over a folder that is there (gaps 12.2).
-      if (there !== undefined) throw new HostError(`cannot create '${name}': dataset already exists, or a file or folder of this name`);
+      if (there !== undefined)
+        throw new HostError(`cannot create '${name}': dataset already exists, or a file or folder of this name`);
       wasFree = above !== undefined;
       await zfs.createDataset(name, settings);
     },
@@ -189,7 +251,9 @@ function createDataset(name: string, settings: DatasetSettings, above: string | 
 }
 
 async function update(before: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
-  const change = operations.change(`change the dataset ${before.name}`, (draft) => draft.plan.first(changeStep(before, settingsOf(sent), 'dataset')));
+  const change = operations.change(`change the dataset ${before.name}`, (draft) =>
+    draft.plan.first(changeStep(before, settingsOf(sent), 'dataset')),
+  );
   await blaming(sent, change);
   return filesystem(operations.world, before.name) ?? gone('dataset', before.name);
 }

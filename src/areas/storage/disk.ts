@@ -6,7 +6,12 @@ import { quote } from '../../lib/text.ts';
 import { diskRecord, diskSettings, identifierOf, settingsFor } from './disks.ts';
 
 const fields = {
-  disk_identifier: live(text({ description: 'What names the disk wherever it is plugged in: {serial_lunid}, {serial} or {devicename} and the value.' })),
+  disk_identifier: live(
+    text({
+      description:
+        'What names the disk wherever it is plugged in: {serial_lunid}, {serial} or {devicename} and the value.',
+    }),
+  ),
   disk_name: live(text({ description: 'Device name.' })),
   disk_serial: live(text({ description: 'Serial number, empty when the disk tells none.' })),
   disk_size: live(text({ description: 'Bytes, as text.' })),
@@ -27,7 +32,14 @@ export const disk = hosted('storage/disk', {
   list: ({ facts }) => facts.disks.toSorted(byName),
   find: ({ facts }, key) => facts.disks.find((one) => identifierOf(one) === key),
   present: (one: Disk, { view }) => {
-    const { disk_description, disk_hddstandby, disk_advpowermgmt, disk_acousticlevel, disk_togglesmart, disk_smartoptions } = settingsFor(one, view);
+    const {
+      disk_description,
+      disk_hddstandby,
+      disk_advpowermgmt,
+      disk_acousticlevel,
+      disk_togglesmart,
+      disk_smartoptions,
+    } = settingsFor(one, view);
     return {
       disk_identifier: identifierOf(one),
       disk_name: one.name,

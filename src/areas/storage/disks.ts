@@ -11,9 +11,18 @@ const acousticLevels = { Disabled: 0, Minimum: 128, Medium: 192, Maximum: 254 } 
 /** What people decide about a disk. */
 export const diskSettings = {
   disk_description: text({ description: 'What people say of it.', max: 120 }),
-  disk_hddstandby: choice(standbys, { description: 'Minutes without use after which the disk stands still.', initial: 'Always On' }),
-  disk_advpowermgmt: choice(powerLevels, { description: 'Level of advanced power management: 1 saves most, 254 least.', initial: 'Disabled' }),
-  disk_acousticlevel: choice(['Disabled', 'Minimum', 'Medium', 'Maximum'], { description: 'How loud, and fast, the disk may be.', initial: 'Disabled' }),
+  disk_hddstandby: choice(standbys, {
+    description: 'Minutes without use after which the disk stands still.',
+    initial: 'Always On',
+  }),
+  disk_advpowermgmt: choice(powerLevels, {
+    description: 'Level of advanced power management: 1 saves most, 254 least.',
+    initial: 'Disabled',
+  }),
+  disk_acousticlevel: choice(['Disabled', 'Minimum', 'Medium', 'Maximum'], {
+    description: 'How loud, and fast, the disk may be.',
+    initial: 'Disabled',
+  }),
   disk_togglesmart: flag(true, { description: 'Whether the disk watches itself by SMART.' }),
   disk_smartoptions: text({
     description: 'Further arguments for the programs of SMART, as -d sat.',
@@ -29,12 +38,16 @@ export const diskRecord = collection('holdfast/disks', {
   description: 'What was decided about disks.',
   verbs: [],
   order: ['disk_identifier'],
-  fields: { disk_identifier: readOnly(text({ description: 'What names the disk wherever it is plugged in.' })), ...diskSettings },
+  fields: {
+    disk_identifier: readOnly(text({ description: 'What names the disk wherever it is plugged in.' })),
+    ...diskSettings,
+  },
   check({ record, before = undecided, facts, issues }) {
     const disk = diskOf(record, facts);
     if (disk === undefined) return;
     for (const [name, ability, lacks] of needs)
-      if (record[name] !== before[name] && !disk.can.includes(ability)) issues.add(name, `The disk ${disk.name} ${lacks}, so this would change nothing.`);
+      if (record[name] !== before[name] && !disk.can.includes(ability))
+        issues.add(name, `The disk ${disk.name} ${lacks}, so this would change nothing.`);
   },
   onSave({ draft, record, before = undecided, facts }) {
     tell(draft.plan, diskOf(record, facts), before, record);
@@ -95,11 +108,18 @@ export const needs: readonly (readonly [name: keyof DiskSettings, ability: Abili
 
 /** What of the settings the disk has to be told: all that `named` names and it can follow. */
 export function tuningOf({ can }: Disk, settings: DiskSettings, named: (name: keyof DiskSettings) => boolean): Tuning {
-  const tells = (ability: Ability, ...names: readonly (keyof DiskSettings)[]) => can.includes(ability) && names.some(named);
+  const tells = (ability: Ability, ...names: readonly (keyof DiskSettings)[]) =>
+    can.includes(ability) && names.some(named);
   return {
-    ...(tells('standby', 'disk_hddstandby') ? { standby: settings.disk_hddstandby === 'Always On' ? 0 : Number(settings.disk_hddstandby) } : {}),
-    ...(tells('power', 'disk_advpowermgmt') ? { power: settings.disk_advpowermgmt === 'Disabled' ? 255 : Number(settings.disk_advpowermgmt) } : {}),
+    ...(tells('standby', 'disk_hddstandby')
+      ? { standby: settings.disk_hddstandby === 'Always On' ? 0 : Number(settings.disk_hddstandby) }
+      : {}),
+    ...(tells('power', 'disk_advpowermgmt')
+      ? { power: settings.disk_advpowermgmt === 'Disabled' ? 255 : Number(settings.disk_advpowermgmt) }
+      : {}),
     ...(tells('acoustics', 'disk_acousticlevel') ? { acoustics: acousticLevels[settings.disk_acousticlevel] } : {}),
-    ...(tells('smart', 'disk_togglesmart', 'disk_smartoptions') ? { smart: { on: settings.disk_togglesmart, options: words(settings.disk_smartoptions) } } : {}),
+    ...(tells('smart', 'disk_togglesmart', 'disk_smartoptions')
+      ? { smart: { on: settings.disk_togglesmart, options: words(settings.disk_smartoptions) } }
+      : {}),
   };
 }

@@ -1,12 +1,47 @@
 /** What can be done to the encryption of a volume (gaps 11.3). */
 import { randomBytes } from 'node:crypto';
 import { failed, invalid, refused } from '../../engine/declare/errors.ts';
-import { choice, type Fields, field, flag, good, inputOnly, isRequired, list, secret, text, wrong } from '../../engine/declare/fields.ts';
+import {
+  choice,
+  type Fields,
+  field,
+  flag,
+  good,
+  inputOnly,
+  isRequired,
+  list,
+  secret,
+  text,
+  wrong,
+} from '../../engine/declare/fields.ts';
 import { type Action, action, type Operations, type World } from '../../engine/declare/resource.ts';
 import { user } from '../account/users.ts';
 import { daemonsBehind } from '../services/daemons.ts';
-import { changeKey, type Encrypted, encryptionOf, forgetKey, hasPassphrase, holdKey, keyOf, machineBytes, markLocked, openBy, unloadKey, writeSlots } from './keys.ts';
-import { newKey, newSlots, type Secret, type Slot, settled, slotsText, withNext, wrapped, wrappedByPassphrase } from './keyslots.ts';
+import {
+  changeKey,
+  type Encrypted,
+  encryptionOf,
+  forgetKey,
+  hasPassphrase,
+  holdKey,
+  keyOf,
+  machineBytes,
+  markLocked,
+  openBy,
+  unloadKey,
+  writeSlots,
+} from './keys.ts';
+import {
+  newKey,
+  newSlots,
+  type Secret,
+  type Slot,
+  settled,
+  slotsText,
+  withNext,
+  wrapped,
+  wrappedByPassphrase,
+} from './keyslots.ts';
 import { findVolume, type Volume } from './volumes.ts';
 
 const recoveryKeySize = 32;
@@ -19,8 +54,13 @@ const recoveryKey = inputOnly(
       description: 'The recovery key, as it was answered when it was added.',
       schema: { type: 'string', contentEncoding: 'base64' },
       read(sent) {
-        const bytes = typeof sent === 'string' && /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(sent) ? Buffer.from(sent, 'base64') : undefined;
-        return bytes?.length === recoveryKeySize ? good(bytes) : wrong(`A recovery key is ${recoveryKeySize} bytes in base64.`);
+        const bytes =
+          typeof sent === 'string' && /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(sent)
+            ? Buffer.from(sent, 'base64')
+            : undefined;
+        return bytes?.length === recoveryKeySize
+          ? good(bytes)
+          : wrong(`A recovery key is ${recoveryKeySize} bytes in base64.`);
       },
     }),
   ),
@@ -43,7 +83,12 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
     fields: {
       passphrase: passphrase('The passphrase.'),
       recovery_key: recoveryKey,
-      services: inputOnly(list(choice(restartable, { description: 'Name of a service.' }), { description: 'Services that are restarted then, where they run.', initial: [] })),
+      services: inputOnly(
+        list(choice(restartable, { description: 'Name of a service.' }), {
+          description: 'Services that are restarted then, where they run.',
+          initial: [],
+        }),
+      ),
     },
     perform: ({ target, sent, operations }) => unlock(target, sent, operations),
   }),
@@ -55,7 +100,10 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
     perform: async ({ target, sent, operations }) => {
       mustBeEncrypted(target);
       const { passphrase: first = '', passphrase2: second = '' } = sent;
-      const missing = { ...(first === '' ? { passphrase: [isRequired] } : {}), ...(second === '' ? { passphrase2: [isRequired] } : {}) };
+      const missing = {
+        ...(first === '' ? { passphrase: [isRequired] } : {}),
+        ...(second === '' ? { passphrase2: [isRequired] } : {}),
+      };
       if (Object.keys(missing).length > 0) throw invalid(missing);
       if (first !== second) throw invalid({ passphrase2: ['The two passphrases differ.'] });
       await setPassphrase(target, first, operations);
@@ -77,7 +125,8 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
       mustBeEncrypted(target);
       const { adminpw = '', passphrase: first = '', passphrase2: second = first, remove = false } = sent;
       const issues: Record<string, readonly string[]> = {};
-      if (!(await isPasswordOfRoot(adminpw, operations))) issues['adminpw'] = [adminpw === '' ? isRequired : 'This is not the password of root.'];
+      if (!(await isPasswordOfRoot(adminpw, operations)))
+        issues['adminpw'] = [adminpw === '' ? isRequired : 'This is not the password of root.'];
       if (!remove && first === '') issues['passphrase'] = [isRequired];
       if (!remove && first !== second) issues['passphrase2'] = ['The two passphrases differ.'];
       if (Object.keys(issues).length > 0) throw invalid(issues);
@@ -97,12 +146,18 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
     title: 'Adds a recovery key, which is shown once, in place of a former one.',
     answers: {
       type: 'object',
-      properties: { content: { type: 'string', description: 'The key in Base64; it is shown this once.' }, message: { type: 'string', description: 'What was done.' } },
+      properties: {
+        content: { type: 'string', description: 'The key in Base64; it is shown this once.' },
+        message: { type: 'string', description: 'What was done.' },
+      },
       required: ['content', 'message'],
     },
     perform: async ({ target, operations }) => {
       const bytes = randomBytes(recoveryKeySize);
-      await changeSlots(target, 'add a recovery key', operations, async (key, slots) => [...slots.filter(({ kind }) => kind !== 'recovery'), wrapped('recovery', key, bytes)]);
+      await changeSlots(target, 'add a recovery key', operations, async (key, slots) => [
+        ...slots.filter(({ kind }) => kind !== 'recovery'),
+        wrapped('recovery', key, bytes),
+      ]);
       return { content: bytes.toString('base64'), message: 'New recovery key has been added.' };
     },
   }),
@@ -115,7 +170,9 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
     perform: async ({ target, operations }) => {
       const slots = encryptionOf(target)?.slots.slots ?? [];
       if (slots.length > 0 && !slots.some(({ kind }) => kind === 'recovery')) return;
-      await changeSlots(target, 'remove the recovery key', operations, async (_key, kept) => kept.filter(({ kind }) => kind !== 'recovery'));
+      await changeSlots(target, 'remove the recovery key', operations, async (_key, kept) =>
+        kept.filter(({ kind }) => kind !== 'recovery'),
+      );
     },
   }),
   action({
@@ -132,7 +189,8 @@ export function newEncryption({ view }: World): { readonly key: string; readonly
 }
 
 function mustBeEncrypted(volume: Volume): void {
-  if (volume.pool !== undefined && volume.root?.key === undefined) throw refused(`The volume ${volume.record.vol_name} is not encrypted.`);
+  if (volume.pool !== undefined && volume.root?.key === undefined)
+    throw refused(`The volume ${volume.record.vol_name} is not encrypted.`);
 }
 
 async function lock(target: Volume, operations: Operations): Promise<string> {
@@ -156,12 +214,23 @@ interface Unlocking {
   readonly services?: readonly (typeof restartable)[number][];
 }
 
-async function unlock(target: Volume, { passphrase: words = '', recovery_key: bytes, services = [] }: Unlocking, operations: Operations): Promise<string> {
+async function unlock(
+  target: Volume,
+  { passphrase: words = '', recovery_key: bytes, services = [] }: Unlocking,
+  operations: Operations,
+): Promise<string> {
   const name = target.record.vol_name;
   mustBeEncrypted(target);
-  const secrets: readonly Secret[] = [...(words === '' ? [] : [{ kind: 'passphrase', words } as const]), ...(bytes === undefined ? [] : [{ kind: 'recovery', bytes } as const])];
+  const secrets: readonly Secret[] = [
+    ...(words === '' ? [] : [{ kind: 'passphrase', words } as const]),
+    ...(bytes === undefined ? [] : [{ kind: 'recovery', bytes } as const]),
+  ];
   if (secrets.length === 0)
-    throw invalid({ __all__: ['Send the passphrase or the recovery key. A volume without a passphrase is opened when the machine starts and when it is imported.'] });
+    throw invalid({
+      __all__: [
+        'Send the passphrase or the recovery key. A volume without a passphrase is opened when the machine starts and when it is imported.',
+      ],
+    });
   await operations.work(`unlock the volume ${name}`, [`pool:${name}`], async (work) => {
     const encrypted = encryptedNow(name, operations.world);
     if (!encrypted.isLocked) throw refused(`The volume ${name} is not locked.`);
@@ -170,7 +239,11 @@ async function unlock(target: Volume, { passphrase: words = '', recovery_key: by
     if (!isOpen) throw failed(`The ${words === '' ? 'recovery key' : 'passphrase'} does not open the volume ${name}.`);
     for (const daemon of services.flatMap((service) => daemonsBehind(service, operations.world.facts.services))) {
       if (operations.world.facts.services.get(daemon)?.running !== true) continue;
-      await work.step({ title: `restart ${daemon}`, perform: (host) => host.services.restart(daemon), touches: ['services'] });
+      await work.step({
+        title: `restart ${daemon}`,
+        perform: (host) => host.services.restart(daemon),
+        touches: ['services'],
+      });
     }
   });
   return 'Volume has been unlocked.';
@@ -220,7 +293,8 @@ async function opened(name: string, operations: Operations, work: Parameters<typ
   const encrypted = encryptedNow(name, operations.world);
   if (encrypted.isLocked) throw failed(`The volume ${name} is locked; unlock it first.`);
   const key = await keyOf(encrypted, work, view);
-  if (key === undefined) throw failed(`Holdfast does not have the key of the volume ${name} now. Lock it and unlock it again.`);
+  if (key === undefined)
+    throw failed(`Holdfast does not have the key of the volume ${name} now. Lock it and unlock it again.`);
   const machine = machineBytes(view);
   return { encrypted, key, machine, slots: settled(encrypted.slots, key, machine) };
 }
@@ -240,9 +314,17 @@ async function isPasswordOfRoot(password: string, operations: Operations): Promi
 }
 
 /** 0 plain, 1 encrypted, 2 with a passphrase; and what the key is called (gaps 11.1). */
-export function encryptionFields(volume: Volume): { readonly vol_encrypt: number; readonly vol_encryptkey: string; readonly is_decrypted: boolean } {
+export function encryptionFields(volume: Volume): {
+  readonly vol_encrypt: number;
+  readonly vol_encryptkey: string;
+  readonly is_decrypted: boolean;
+} {
   const { root } = volume;
   if (root?.key === undefined) return { vol_encrypt: 0, vol_encryptkey: '', is_decrypted: true };
   const slots = encryptionOf(volume)?.slots;
-  return { vol_encrypt: slots !== undefined && hasPassphrase(slots) ? 2 : 1, vol_encryptkey: slots?.id ?? '', is_decrypted: root.key === 'available' };
+  return {
+    vol_encrypt: slots !== undefined && hasPassphrase(slots) ? 2 : 1,
+    vol_encryptkey: slots?.id ?? '',
+    is_decrypted: root.key === 'available',
+  };
 }

@@ -3,7 +3,11 @@ import type { Files } from '../../host/ports/files.ts';
 import { isWithin } from '../../lib/path.ts';
 
 /** Makes a folder and its missing parents below `within`. Its undo removes what was not there before, where it is still empty. */
-export function folderStep(title: string, path: string, options: { readonly within: string; readonly mode: number }): Step {
+export function folderStep(
+  title: string,
+  path: string,
+  options: { readonly within: string; readonly mode: number },
+): Step {
   let missing: readonly string[] = [];
   return {
     title,
@@ -22,7 +26,11 @@ export function folderStep(title: string, path: string, options: { readonly with
 /** The innermost first. */
 async function missingFolders(files: Files, path: string, within: string): Promise<readonly string[]> {
   const missing: string[] = [];
-  for (let folder = path; folder !== within && isWithin(folder, within); folder = folder.slice(0, folder.lastIndexOf('/'))) {
+  for (
+    let folder = path;
+    folder !== within && isWithin(folder, within);
+    folder = folder.slice(0, folder.lastIndexOf('/'))
+  ) {
     if ((await files.kind(folder)) !== undefined) break;
     missing.push(folder);
   }

@@ -2,10 +2,26 @@
 import { randomBytes } from 'node:crypto';
 import { failed } from '../../engine/declare/errors.ts';
 import { hidden, secret, text } from '../../engine/declare/fields.ts';
-import { collection, type Operations, type Step, type View, type Work, type World } from '../../engine/declare/resource.ts';
+import {
+  collection,
+  type Operations,
+  type Step,
+  type View,
+  type Work,
+  type World,
+} from '../../engine/declare/resource.ts';
 import type { StartProgress } from '../../engine/upkeep/startup.ts';
 import type { Host } from '../../host/ports/index.ts';
-import { type KeySlots, keysOpenedBy, newSlots, readSlots, type Secret, settled, slotsText, wrapped } from './keyslots.ts';
+import {
+  type KeySlots,
+  keysOpenedBy,
+  newSlots,
+  readSlots,
+  type Secret,
+  settled,
+  slotsText,
+  wrapped,
+} from './keyslots.ts';
 import { findVolume, importPool, type Volume, volumeRecord } from './volumes.ts';
 
 /** The machine's own key, which opens volumes without a passphrase. It is sealed at rest and never leaves the machine. */
@@ -21,7 +37,8 @@ export const machineKey = collection('holdfast/machinekey', {
 
 export function machineBytes(view: View): Buffer {
   const [record] = view.all(machineKey);
-  if (record === undefined) throw failed('The key of this machine is lost; volumes open by passphrase or recovery key only.');
+  if (record === undefined)
+    throw failed('The key of this machine is lost; volumes open by passphrase or recovery key only.');
   return Buffer.from(record.key, 'base64url');
 }
 
@@ -51,7 +68,9 @@ export function hasPassphrase({ slots }: KeySlots): boolean {
 async function takeUpVolumes(operations: Operations, progress: StartProgress): Promise<void> {
   const { view, facts } = operations.world;
   const open = (name: string) => openAtStart(operations, name);
-  const missing = facts.importable.filter(({ name, guid }) => view.find(volumeRecord, 'vol_guid', guid)?.vol_name === name);
+  const missing = facts.importable.filter(
+    ({ name, guid }) => view.find(volumeRecord, 'vol_guid', guid)?.vol_name === name,
+  );
   const there = view.all(volumeRecord).filter(({ vol_name: name }) => dueAtStart(operations.world, name) !== undefined);
   await Promise.all([
     progress.each(
@@ -107,7 +126,10 @@ export async function openBy(secret: Secret, encrypted: Encrypted, work: Work, {
 export async function keyOf(encrypted: Encrypted, work: Work, view: View): Promise<string | undefined> {
   const machine: Secret = { kind: 'machine', bytes: machineBytes(view) };
   const held = readSlots(await heldNow(encrypted, work));
-  const candidates = [...(await keysOpenedBy(machine, encrypted.slots)), ...(held === undefined ? [] : await keysOpenedBy(machine, held))];
+  const candidates = [
+    ...(await keysOpenedBy(machine, encrypted.slots)),
+    ...(held === undefined ? [] : await keysOpenedBy(machine, held)),
+  ];
   return findKey(encrypted.name, candidates, work);
 }
 
@@ -148,9 +170,17 @@ export function loadKey(name: string, key: string): Step {
 
 /** `key` is what takes it back, where that is known. */
 export function unloadKey(name: string, key: string | undefined): Step {
-  const step: Step = { title: `unload the key of ${name}`, perform: ({ zfs }) => zfs.unloadKey(name), touches: [{ dataset: name, below: true }] };
+  const step: Step = {
+    title: `unload the key of ${name}`,
+    perform: ({ zfs }) => zfs.unloadKey(name),
+    touches: [{ dataset: name, below: true }],
+  };
   if (key === undefined) return step;
-  return { ...step, left: async (host) => (await keyState(host, name)) === 'unavailable', undo: ({ zfs }) => zfs.loadKey(name, key) };
+  return {
+    ...step,
+    left: async (host) => (await keyState(host, name)) === 'unavailable',
+    undo: ({ zfs }) => zfs.loadKey(name, key),
+  };
 }
 
 async function keyState({ zfs }: Host, name: string): Promise<string | undefined> {

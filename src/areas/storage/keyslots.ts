@@ -39,7 +39,9 @@ interface Cost {
  * What each try of a passphrase costs: 128 MiB and some tenths of a second. The volumes of the virtual host hold no
  * secrets, and programs that are tested against it should not wait that long.
  */
-const costs = { linux: { log: 17, r: 8, p: 1 }, virtual: { log: 12, r: 8, p: 1 } } as const satisfies Readonly<Record<string, Cost>>;
+const costs = { linux: { log: 17, r: 8, p: 1 }, virtual: { log: 12, r: 8, p: 1 } } as const satisfies Readonly<
+  Record<string, Cost>
+>;
 /** What a pool from elsewhere may ask for. */
 const most: Cost = { log: 18, r: 8, p: 4 };
 
@@ -66,7 +68,9 @@ export async function wrappedByPassphrase(key: string, passphrase: string, host:
   return Object.freeze({ kind: 'passphrase', salt: salt.toString('base64url'), box, cost });
 }
 
-export type Secret = { readonly kind: 'machine' | 'recovery'; readonly bytes: Buffer } | { readonly kind: 'passphrase'; readonly words: string };
+export type Secret =
+  | { readonly kind: 'machine' | 'recovery'; readonly bytes: Buffer }
+  | { readonly kind: 'passphrase'; readonly words: string };
 
 /** The keys that a secret opens: one, or two while one key is taking another's place; none when it is the wrong secret. */
 export async function keysOpenedBy(secret: Secret, { slots, next }: KeySlots): Promise<readonly string[]> {
@@ -74,12 +78,17 @@ export async function keysOpenedBy(secret: Secret, { slots, next }: KeySlots): P
   for (const slot of [...slots, ...(next?.slots ?? [])]) {
     if (slot.kind !== secret.kind) continue;
     const salt = Buffer.from(slot.salt, 'base64url');
-    const by = secret.kind === 'passphrase' ? await stretched(secret.words, salt, slot.cost ?? costs.linux) : derived(secret.bytes, salt);
+    const by =
+      secret.kind === 'passphrase'
+        ? await stretched(secret.words, salt, slot.cost ?? costs.linux)
+        : derived(secret.bytes, salt);
     const key = open(by, slot);
     if (key !== undefined) keys.push(key);
   }
   const later = (next?.slots ?? []).filter(({ kind }) => kind === 'former');
-  for (const key of [...keys]) for (const slot of later) keys.push(...[open(derived(Buffer.from(key, 'hex'), Buffer.from(slot.salt, 'base64url')), slot) ?? []].flat());
+  for (const key of [...keys])
+    for (const slot of later)
+      keys.push(...[open(derived(Buffer.from(key, 'hex'), Buffer.from(slot.salt, 'base64url')), slot) ?? []].flat());
   return [...new Set(keys)];
 }
 
@@ -89,8 +98,12 @@ export function settled(slots: KeySlots, key: string, machine: Buffer): KeySlots
   if (next === undefined) return slots;
   const former = next.slots.find(({ kind }) => kind === 'former');
   // What wraps the new key is the old one.
-  const isOld = former !== undefined && open(derived(Buffer.from(key, 'hex'), Buffer.from(former.salt, 'base64url')), former) !== undefined;
-  return Object.freeze(isOld ? { id: slots.id, slots: slots.slots } : { id: next.id, slots: [wrapped('machine', key, machine)] });
+  const isOld =
+    former !== undefined &&
+    open(derived(Buffer.from(key, 'hex'), Buffer.from(former.salt, 'base64url')), former) !== undefined;
+  return Object.freeze(
+    isOld ? { id: slots.id, slots: slots.slots } : { id: next.id, slots: [wrapped('machine', key, machine)] },
+  );
 }
 
 /** With a new key on its way. */
@@ -111,14 +124,22 @@ export function readSlots(text: string | undefined): KeySlots | undefined {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     if (!isKeySet(value)) return undefined;
     const { next } = value;
-    return next === undefined ? Object.freeze({ id: value.id, slots: value.slots }) : isKeySet(next) ? Object.freeze({ id: value.id, slots: value.slots, next }) : undefined;
+    return next === undefined
+      ? Object.freeze({ id: value.id, slots: value.slots })
+      : isKeySet(next)
+        ? Object.freeze({ id: value.id, slots: value.slots, next })
+        : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isKeySet(value: unknown): value is { readonly id: string; readonly slots: readonly Slot[]; readonly next?: unknown } {
-  return isObject(value) && typeof value['id'] === 'string' && Array.isArray(value['slots']) && value['slots'].every(isSlot);
+function isKeySet(
+  value: unknown,
+): value is { readonly id: string; readonly slots: readonly Slot[]; readonly next?: unknown } {
+  return (
+    isObject(value) && typeof value['id'] === 'string' && Array.isArray(value['slots']) && value['slots'].every(isSlot)
+  );
 }
 
 function isSlot(value: unknown): value is Slot {
@@ -127,7 +148,8 @@ function isSlot(value: unknown): value is Slot {
 }
 
 function isBearable(value: unknown): value is Cost {
-  const within = (number: unknown, limit: number) => typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= limit;
+  const within = (number: unknown, limit: number) =>
+    typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= limit;
   return isObject(value) && within(value['log'], most.log) && within(value['r'], most.r) && within(value['p'], most.p);
 }
 
@@ -139,7 +161,9 @@ function stretched(passphrase: string, salt: Buffer, { log, r, p }: Cost): Promi
   const N = 2 ** log;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   // One passphrase may be typed as different characters (NFC, NFD) that look the same.
-  scrypt(passphrase.normalize('NFC'), salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, key) => (error === null ? resolve(key) : reject(error)));
+  scrypt(passphrase.normalize('NFC'), salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
+    error === null ? resolve(key) : reject(error),
+  );
   return promise;
 }
 

@@ -9,7 +9,14 @@ import { quote } from '../../lib/text.ts';
 import { isData } from './layout.ts';
 import { findVolume, type Volume } from './volumes.ts';
 
-const label = required(inputOnly(text({ description: 'Label or guid of the device, as the status tree shows it, or its name in `zpool status`.', max: 255 })));
+const label = required(
+  inputOnly(
+    text({
+      description: 'Label or guid of the device, as the status tree shows it, or its name in `zpool status`.',
+      max: 255,
+    }),
+  ),
+);
 
 export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   action({
@@ -33,10 +40,13 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
     title: 'Begins to copy what a device holds to a disk that takes its place.',
     fields: {
       label,
-      replace_disk: required(inputOnly(text({ description: 'Name of the disk that takes the place, as in storage/disk.', max: 64 }))),
+      replace_disk: required(
+        inputOnly(text({ description: 'Name of the disk that takes the place, as in storage/disk.', max: 64 })),
+      ),
       force: inputOnly(flag(false, { description: 'Whether what is on that disk is given up.' })),
     },
-    perform: ({ target, sent, operations }) => replace(target, { label: '', replace_disk: '', force: false, ...sent }, operations),
+    perform: ({ target, sent, operations }) =>
+      replace(target, { label: '', replace_disk: '', force: false, ...sent }, operations),
   }),
   action({
     segment: 'offline',
@@ -58,7 +68,8 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
     fields: { label },
     perform: async ({ target, sent, operations }) => {
       // A disk of the document's encrypted volumes is useless without a key of its own (gaps 11.3).
-      if (target.root?.key !== undefined) throw failed('A device of an encrypted volume is not brought online again; replace it.');
+      if (target.root?.key !== undefined)
+        throw failed('A device of an encrypted volume is not brought online again; replace it.');
       await onDevice(target, sent.label ?? '', operations, 'online', (pool, { guid, health }) => ({
         title: `bring ${guid} of ${pool} online`,
         perform: ({ zfs }) => zfs.onlineDevice(pool, guid),
@@ -105,7 +116,11 @@ async function upgrade({ record, pool }: Volume, operations: Operations): Promis
   const name = record.vol_name;
   if (pool === undefined) throw refused(`The pool of ${name} is not there.`);
   await operations.work(`upgrade the volume ${name}`, [`pool:${name}`], (work) =>
-    work.step({ title: `upgrade the pool ${name}`, perform: ({ zfs }) => zfs.upgradePool(name), touches: [{ pool: name }] }),
+    work.step({
+      title: `upgrade the pool ${name}`,
+      perform: ({ zfs }) => zfs.upgradePool(name),
+      touches: [{ pool: name }],
+    }),
   );
   return 'Volume has been upgraded.';
 }
@@ -116,7 +131,11 @@ interface Replacement {
   readonly force: boolean;
 }
 
-async function replace({ record }: Volume, { label: old, replace_disk: disk, force }: Replacement, operations: Operations): Promise<string> {
+async function replace(
+  { record }: Volume,
+  { label: old, replace_disk: disk, force }: Replacement,
+  operations: Operations,
+): Promise<string> {
   const name = record.vol_name;
   await operations.work(`replace ${old} in the volume ${name}`, [`pool:${name}`, `disk:${disk}`], async (work) => {
     const { device } = deviceIn(poolOf(name, operations.world), old);
@@ -154,7 +173,8 @@ async function remove({ record }: Volume, named: string, operations: Operations)
     const whole = pool.groups.find((group) => group.kind === 'log' && group.devices.length > 1 && group.name === named);
     const { group, device } = whole === undefined ? deviceIn(pool, named) : { group: whole, device: undefined };
     if (isData(group)) throw failed(`${named} holds data of ${name}; only logs, caches and spares can be removed.`);
-    if (device !== undefined && group.devices.length > 1) throw failed(`${named} is a part of the log ${group.name}: detach it, or remove ${group.name}.`);
+    if (device !== undefined && group.devices.length > 1)
+      throw failed(`${named} is a part of the log ${group.name}: detach it, or remove ${group.name}.`);
     await work.step({
       title: `remove ${named} from ${name}`,
       perform: ({ zfs }) => zfs.removeDevice(name, device?.guid ?? group.name),
@@ -164,7 +184,13 @@ async function remove({ record }: Volume, named: string, operations: Operations)
 }
 
 /** One step on the device that `label` names, once nothing else works on the pool. */
-async function onDevice({ record }: Volume, named: string, operations: Operations, deed: string, stepOn: (pool: string, device: PoolDevice) => Step): Promise<void> {
+async function onDevice(
+  { record }: Volume,
+  named: string,
+  operations: Operations,
+  deed: string,
+  stepOn: (pool: string, device: PoolDevice) => Step,
+): Promise<void> {
   const name = record.vol_name;
   await operations.work(`${deed} ${named} of the volume ${name}`, [`pool:${name}`], (work) => {
     const { device } = deviceIn(poolOf(name, operations.world), named);

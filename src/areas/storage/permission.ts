@@ -15,7 +15,9 @@ const fields = {
   mp_mode: octal({ description: 'Permissions in octal digits, as 755. Needed for unix and mac.', max: 0o777 }),
   mp_user: userName({ description: 'The new owner. Needed, unless mp_user_en is false.' }),
   mp_group: groupName({ description: 'The new group. Needed, unless mp_group_en is false.' }),
-  mp_recursive: flag(false, { description: 'Whether all below the folder is changed too, as far as the dataset goes.' }),
+  mp_recursive: flag(false, {
+    description: 'Whether all below the folder is changed too, as far as the dataset goes.',
+  }),
   mp_user_en: flag(true, { description: 'Whether the owner is changed.' }),
   mp_group_en: flag(true, { description: 'Whether the group is changed.' }),
   mp_mode_en: flag(true, { description: 'Whether the permissions are changed.' }),
@@ -24,29 +26,38 @@ const fields = {
 type Sent = SentOf<typeof fields>;
 
 /** It keeps nothing: the folder itself tells whose it is. */
-export const permission = collection('storage/permission', { title: 'permission', description: 'Owner and permissions of what lies on a volume.', verbs: [], fields: {} }, [
-  action({
-    on: 'resource',
-    method: 'PUT',
-    segment: '',
-    title: 'Gives a folder, and all below it if told so, an owner, a group and permissions. The answer comes when all of it is done.',
-    // The manual says 202, the programs that use it count on 201 (gaps 13.3).
-    status: 201,
-    fields,
-    perform: async ({ sent, operations }) => {
-      throwProblems(sent, operations.world);
-      const path = sent.mp_path ?? '';
-      const permissions = permissionsOf(sent, operations.world);
-      await operations.work(`set the permissions of ${path}`, [`files:${permissions.within}`], (work) =>
-        work.step({
-          title: `set the permissions of ${path}`,
-          perform: ({ files }) => files.setPermissions(path, { ...permissions, told: (changed) => work.progress(`${changed} files and folders`) }),
-        }),
-      );
-      return 'Mount Point permissions successfully updated.';
-    },
-  }),
-]);
+export const permission = collection(
+  'storage/permission',
+  { title: 'permission', description: 'Owner and permissions of what lies on a volume.', verbs: [], fields: {} },
+  [
+    action({
+      on: 'resource',
+      method: 'PUT',
+      segment: '',
+      title:
+        'Gives a folder, and all below it if told so, an owner, a group and permissions. The answer comes when all of it is done.',
+      // The manual says 202, the programs that use it count on 201 (gaps 13.3).
+      status: 201,
+      fields,
+      perform: async ({ sent, operations }) => {
+        throwProblems(sent, operations.world);
+        const path = sent.mp_path ?? '';
+        const permissions = permissionsOf(sent, operations.world);
+        await operations.work(`set the permissions of ${path}`, [`files:${permissions.within}`], (work) =>
+          work.step({
+            title: `set the permissions of ${path}`,
+            perform: ({ files }) =>
+              files.setPermissions(path, {
+                ...permissions,
+                told: (changed) => work.progress(`${changed} files and folders`),
+              }),
+          }),
+        );
+        return 'Mount Point permissions successfully updated.';
+      },
+    }),
+  ],
+);
 
 function throwProblems(sent: Sent, { facts }: World): void {
   const issues = new IssueList<keyof Sent>();
@@ -59,7 +70,8 @@ function throwProblems(sent: Sent, { facts }: World): void {
   agree('mp_group', fields.mp_group, sent.mp_group);
   if (sent.mp_user_en !== false && (sent.mp_user ?? '') === '') issues.add('mp_user', isRequired);
   if (sent.mp_group_en !== false && (sent.mp_group ?? '') === '') issues.add('mp_group', isRequired);
-  if (sent.mp_mode_en !== false && sent.mp_acl !== 'windows' && (sent.mp_mode ?? '') === '') issues.add('mp_mode', isRequired);
+  if (sent.mp_mode_en !== false && sent.mp_acl !== 'windows' && (sent.mp_mode ?? '') === '')
+    issues.add('mp_mode', isRequired);
   issues.throwIfAny();
 }
 
@@ -69,7 +81,8 @@ function permissionsOf(sent: Sent, { facts: { accounts, ...facts } }: World): Pe
   const gid = sent.mp_group_en === false ? undefined : accounts.groups.find(({ name }) => name === sent.mp_group)?.gid;
   const mode = Number.parseInt(sent.mp_mode ?? '', 8);
   // The set-group-ID bit of a folder hands its group on to what is made in it.
-  const modes = sent.mp_acl === 'windows' ? { folderMode: 0o2775, fileMode: 0o664 } : { folderMode: mode, fileMode: mode };
+  const modes =
+    sent.mp_acl === 'windows' ? { folderMode: 0o2775, fileMode: 0o664 } : { folderMode: mode, fileMode: mode };
   return {
     within: `${volumesFolder}/${volumeOf(sent.mp_path ?? '', { accounts, ...facts }) ?? ''}`,
     ...(uid === undefined ? {} : { uid }),

@@ -66,11 +66,16 @@ export function settingsOf(sent: Sent): DatasetSettings {
 /** The settings of something new: what is to be inherited is inherited by not being set. */
 export function newSettings(sent: Sent): DatasetSettings {
   const { properties, ...settings } = settingsOf(sent);
-  return { ...settings, properties: Object.fromEntries(Object.entries(properties ?? {}).filter(([, value]) => value !== 'inherit')) };
+  return {
+    ...settings,
+    properties: Object.fromEntries(Object.entries(properties ?? {}).filter(([, value]) => value !== 'inherit')),
+  };
 }
 
 export function changeStep(before: Dataset, settings: DatasetSettings, what: string): Step {
-  const former = Object.fromEntries(Object.keys(settings.properties ?? {}).map((property) => [property, formerValue(before, property)]));
+  const former = Object.fromEntries(
+    Object.keys(settings.properties ?? {}).map((property) => [property, formerValue(before, property)]),
+  );
   return {
     title: `change the ${what} ${before.name}`,
     perform: (host) => host.zfs.changeDataset(before.name, settings),
@@ -109,7 +114,11 @@ export async function blaming<T>(sent: Sent, change: Promise<T>): Promise<T> {
     const { message } = error;
     const names = Object.keys(sent).filter((name) => sent[name] !== undefined);
     const named = names.find((name) => propertyOf[name] !== undefined && message.includes(`'${propertyOf[name]}'`));
-    const blamed = named ?? unnamed.filter(([words]) => words.test(message)).flatMap(([, fields]) => fields.filter((name) => names.includes(name)))[0];
+    const blamed =
+      named ??
+      unnamed
+        .filter(([words]) => words.test(message))
+        .flatMap(([, fields]) => fields.filter((name) => names.includes(name)))[0];
     throw blamed === undefined ? error : invalid({ [blamed]: [message] });
   }
 }

@@ -11,7 +11,9 @@ export const replicationKey = collection('holdfast/replicationkey', {
   ofMachine: true,
   fields: {
     key_public: hidden(text({ description: 'The line for authorized_keys.', max: 200 })),
-    key_private: hidden(secret(text({ description: 'The private key, as OpenSSH keeps it.', max: 1000, multiline: true }))),
+    key_private: hidden(
+      secret(text({ description: 'The private key, as OpenSSH keeps it.', max: 1000, multiline: true })),
+    ),
   },
   seed: () => [newKey()],
 });

@@ -4,18 +4,26 @@ import { quote } from '../../lib/text.ts';
 import { sshSettings } from '../services/ssh.ts';
 
 /** Lets another machine's key in, and answers by what key this one is known and where its SSH server listens. */
-export async function letIn({ key, user }: { readonly key: string; readonly user: string }, operations: Operations): Promise<{ readonly hostkey: string; readonly port: number }> {
+export async function letIn(
+  { key, user }: { readonly key: string; readonly user: string },
+  operations: Operations,
+): Promise<{ readonly hostkey: string; readonly port: number }> {
   const { view, facts } = operations.world;
   const { ssh_host_ed25519_key_pub: own, ssh_tcpport: port } = view.only(sshSettings);
   const account = facts.accounts.users.find((one) => one.name === user);
   if (account === undefined) throw refused(`No user is called ${quote(user)}.`);
   if (own === null) throw refused('This machine has no SSH server, so there is nothing to let others into.');
-  await operations.change(`let the key of another machine into ${user}`, (draft) => draft.plan.first(addKey(key, account)));
+  await operations.change(`let the key of another machine into ${user}`, (draft) =>
+    draft.plan.first(addKey(key, account)),
+  );
   const [type, hostkey] = Buffer.from(own, 'base64').toString().split(' ');
   return { hostkey: `${type} ${hostkey}`, port };
 }
 
-function addKey(key: string, { home, uid, gid }: { readonly home: string; readonly uid: number; readonly gid: number }): Step {
+function addKey(
+  key: string,
+  { home, uid, gid }: { readonly home: string; readonly uid: number; readonly gid: number },
+): Step {
   const folder = `${home === '/' ? '' : home}/.ssh`;
   const file = `${folder}/authorized_keys`;
   let before: string | undefined;
@@ -27,9 +35,21 @@ function addKey(key: string, { home, uid, gid }: { readonly home: string; readon
       if (before?.split('\n').includes(key)) return;
       hadFolder = (await files.kind(folder)) !== undefined;
       if (!hadFolder) await files.makeFolder(folder, { within: '/', mode: 0o700 });
-      await files.write(file, `${before === undefined || before.endsWith('\n') ? (before ?? '') : `${before}\n`}${key}\n`, { mode: 0o600 });
+      await files.write(
+        file,
+        `${before === undefined || before.endsWith('\n') ? (before ?? '') : `${before}\n`}${key}\n`,
+        { mode: 0o600 },
+      );
       // sshd reads it as the account.
-      if (uid !== 0) await files.setPermissions(folder, { within: home, uid, gid, folderMode: 0o700, fileMode: 0o600, recursive: true });
+      if (uid !== 0)
+        await files.setPermissions(folder, {
+          within: home,
+          uid,
+          gid,
+          folderMode: 0o700,
+          fileMode: 0o600,
+          recursive: true,
+        });
     },
     left: async () => hadFolder !== undefined,
     async undo({ files }) {

@@ -11,8 +11,21 @@ export interface Plan {
 }
 
 export type Step =
-  | { readonly kind: 'send'; readonly dataset: string; readonly snapshot: ReplicaSnapshot; readonly base: string | undefined; readonly target: string; readonly over: boolean }
-  | { readonly kind: 'resume'; readonly dataset: string; readonly snapshot: ReplicaSnapshot | undefined; readonly token: string; readonly target: string }
+  | {
+      readonly kind: 'send';
+      readonly dataset: string;
+      readonly snapshot: ReplicaSnapshot;
+      readonly base: string | undefined;
+      readonly target: string;
+      readonly over: boolean;
+    }
+  | {
+      readonly kind: 'resume';
+      readonly dataset: string;
+      readonly snapshot: ReplicaSnapshot | undefined;
+      readonly token: string;
+      readonly target: string;
+    }
   | { readonly kind: 'destroy'; readonly dataset: string; readonly snapshots: readonly string[] }
   | { readonly kind: 'stuck'; readonly dataset: string; readonly reason: string };
 
@@ -40,29 +53,46 @@ function stepOf(plan: Plan, here: Replica, there: Replica | undefined): Step | u
   const target = targetOf(plan, dataset);
   const own = here.snapshots.filter(({ name }) => isPeriodic(name));
   const arrived = there?.snapshots ?? [];
-  const known = new Map([...here.marks.map((one) => [one.guid, `#${one.name}`] as const), ...here.snapshots.map((one) => [one.guid, `@${one.name}`] as const)]);
+  const known = new Map([
+    ...here.marks.map((one) => [one.guid, `#${one.name}`] as const),
+    ...here.snapshots.map((one) => [one.guid, `@${one.name}`] as const),
+  ]);
   const common = arrived.findLast(({ guid }) => known.has(guid));
   const next = common === undefined ? own[0] : nextAfter(own, arrived, here);
-  if (there?.resumeToken !== undefined) return { kind: 'resume', dataset, snapshot: next, token: there.resumeToken, target };
+  if (there?.resumeToken !== undefined)
+    return { kind: 'resume', dataset, snapshot: next, token: there.resumeToken, target };
   if (there === undefined || arrived.length === 0) {
     if (next === undefined) return undefined;
-    if (there !== undefined && there.referenced > emptyBytes) return stuck(dataset, `${target} is there and has contents of its own, so nothing is sent over it.`);
+    if (there !== undefined && there.referenced > emptyBytes)
+      return stuck(dataset, `${target} is there and has contents of its own, so nothing is sent over it.`);
     return { kind: 'send', dataset, snapshot: next, base: undefined, target, over: there !== undefined };
   }
-  if (common === undefined) return stuck(dataset, `${target} and ${dataset} have no snapshot in common: one of them was made anew, or the last that was sent is gone.`);
+  if (common === undefined)
+    return stuck(
+      dataset,
+      `${target} and ${dataset} have no snapshot in common: one of them was made anew, or the last that was sent is gone.`,
+    );
   const present = new Set(here.snapshots.map(({ guid }) => guid));
   // What is sent next begins at the last one they share, so that one stays.
   const surplus = arrived.filter((one) => isPeriodic(one.name) && !present.has(one.guid) && one.guid !== common.guid);
-  if (plan.followDelete && surplus.length > 0) return { kind: 'destroy', dataset, snapshots: surplus.map(({ name }) => `${target}@${name}`) };
+  if (plan.followDelete && surplus.length > 0)
+    return { kind: 'destroy', dataset, snapshots: surplus.map(({ name }) => `${target}@${name}`) };
   if (next === undefined) return undefined;
   const newer = arrived.at(-1);
   if (newer !== undefined && newer.guid !== common.guid)
-    return stuck(dataset, `${target} has the snapshot ${newer.name} that is not here and is newer than what they share; it would have to go first.`);
+    return stuck(
+      dataset,
+      `${target} has the snapshot ${newer.name} that is not here and is newer than what they share; it would have to go first.`,
+    );
   return { kind: 'send', dataset, snapshot: next, base: `${dataset}${known.get(common.guid)}`, target, over: false };
 }
 
 /** The first periodic snapshot that is newer than all that arrived. Those that arrived and are gone here were older too. */
-function nextAfter(own: readonly ReplicaSnapshot[], arrived: readonly ReplicaSnapshot[], here: Replica): ReplicaSnapshot | undefined {
+function nextAfter(
+  own: readonly ReplicaSnapshot[],
+  arrived: readonly ReplicaSnapshot[],
+  here: Replica,
+): ReplicaSnapshot | undefined {
   const there = new Set(arrived.map(({ guid }) => guid));
   const place = here.snapshots.findLastIndex(({ guid }) => there.has(guid));
   const later = new Set(here.snapshots.slice(place + 1));

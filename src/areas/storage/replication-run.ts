@@ -33,7 +33,12 @@ export async function replicate(run: Run): Promise<JsonObject> {
   const destroyed: string[] = [];
   const stuck = new Map<string, string>();
   let before = '';
-  const result = (): JsonObject => ({ seen: run.before.seen, last: sent.at(-1) ?? run.before.last, sent: sent.slice(-1000), destroyed: destroyed.slice(-1000) });
+  const result = (): JsonObject => ({
+    seen: run.before.seen,
+    last: sent.at(-1) ?? run.before.last,
+    sent: sent.slice(-1000),
+    destroyed: destroyed.slice(-1000),
+  });
   try {
     const root = targetOf(plan, plan.source);
     run.progress(`Asking ${remote.hostname} what it has`);
@@ -47,7 +52,8 @@ export async function replicate(run: Run): Promise<JsonObject> {
       const next = steps.find(({ kind }) => kind !== 'stuck');
       if (next === undefined) break;
       const repeated = JSON.stringify(next);
-      if (repeated === before) throw new Error(`${next.dataset} did not become another by what was done: ${next.kind}.`);
+      if (repeated === before)
+        throw new Error(`${next.dataset} did not become another by what was done: ${next.kind}.`);
       before = repeated;
       await take(next, run, { sent, destroyed });
     }
@@ -59,7 +65,11 @@ export async function replicate(run: Run): Promise<JsonObject> {
   return result();
 }
 
-async function take(step: Step, run: Run, done: { readonly sent: string[]; readonly destroyed: string[] }): Promise<void> {
+async function take(
+  step: Step,
+  run: Run,
+  done: { readonly sent: string[]; readonly destroyed: string[] },
+): Promise<void> {
   const { host, remote, compressor, limit, signal } = run;
   if (step.kind === 'stuck') return;
   if (step.kind === 'destroy') {
@@ -73,14 +83,27 @@ async function take(step: Step, run: Run, done: { readonly sent: string[]; reado
   let arrived = '';
   const progress = (bytes: number, total: number | undefined) => {
     arrived = showSize(bytes);
-    const share = total === undefined || total === 0 ? '' : ` of ${showSize(total)} (${Math.min(100, Math.floor((100 * bytes) / total))}%)`;
+    const share =
+      total === undefined || total === 0
+        ? ''
+        : ` of ${showSize(total)} (${Math.min(100, Math.floor((100 * bytes) / total))}%)`;
     run.progress(`${verb} ${name}, ${arrived}${share}`);
   };
   run.progress(`${verb} ${name}`);
   const what = step.kind === 'send' ? { snapshot: name, base: step.base } : { token: step.token };
   const { target } = step;
   try {
-    await host.send({ remote, what, target, over: step.kind === 'send' && step.over, compressor, limit, stall, signal, progress });
+    await host.send({
+      remote,
+      what,
+      target,
+      over: step.kind === 'send' && step.over,
+      compressor,
+      limit,
+      stall,
+      signal,
+      progress,
+    });
   } catch (error) {
     if (signal.aborted) throw error;
     const said = messageOf(error);
@@ -88,9 +111,12 @@ async function take(step: Step, run: Run, done: { readonly sent: string[]; reado
       await host.abandon(remote, target);
       return;
     }
-    throw new Error(`${name} was not sent to its end${arrived === '' ? '' : `, ${arrived} went out`}; what arrived is kept, and the next run goes on from there. ${said}`, {
-      cause: error,
-    });
+    throw new Error(
+      `${name} was not sent to its end${arrived === '' ? '' : `, ${arrived} went out`}; what arrived is kept, and the next run goes on from there. ${said}`,
+      {
+        cause: error,
+      },
+    );
   }
   if (step.snapshot === undefined) return;
   done.sent.push(name);
@@ -99,5 +125,9 @@ async function take(step: Step, run: Run, done: { readonly sent: string[]; reado
 
 /** A token whose snapshot or base is gone here, so that its rest can never be sent. */
 function isBeyondResuming(said: string): boolean {
-  return /cannot resume send|no longer exists|does not exist|token is corrupt|is not the same snapshot|not an earlier snapshot/.test(said) && !/ssh:|timed out/i.test(said);
+  return (
+    /cannot resume send|no longer exists|does not exist|token is corrupt|is not the same snapshot|not an earlier snapshot/.test(
+      said,
+    ) && !/ssh:|timed out/i.test(said)
+  );
 }

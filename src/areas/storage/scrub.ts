@@ -18,11 +18,19 @@ const volume = field<string | number>({
 
 const fields = {
   scrub_volume: required(volume),
-  scrub_threshold: integer({ description: 'Days that must have passed since the last scrub.', min: 0, max: 36_500, initial: 35 }),
+  scrub_threshold: integer({
+    description: 'Days that must have passed since the last scrub.',
+    min: 0,
+    max: 36_500,
+    initial: 35,
+  }),
   scrub_description: text({ description: 'What the task is for.', max: 200 }),
   ...schedule('scrub'),
   scrub_hour: cronField('hour', { description: "Hours in cron's notation.", initial: '00' }),
-  scrub_dayweek: cronField('dayweek', { description: "Days of the week in cron's notation; 0 and 7 are Sunday.", initial: '7' }),
+  scrub_dayweek: cronField('dayweek', {
+    description: "Days of the week in cron's notation; 0 and 7 are Sunday.",
+    initial: '7',
+  }),
   scrub_enabled: flag(true, { description: 'Whether the volume is scrubbed by the schedule.' }),
 };
 
@@ -36,14 +44,21 @@ export const scrubTask = collection('storage/scrub', {
   unique: [{ fields: ['scrub_volume'], description: 'This volume has a scrub task already.' }],
   fields,
   complete: ({ record, view }) => ({
-    scrub_volume: typeof record.scrub_volume === 'number' ? (view.get(volumeRecord, record.scrub_volume)?.vol_name ?? record.scrub_volume) : record.scrub_volume,
+    scrub_volume:
+      typeof record.scrub_volume === 'number'
+        ? (view.get(volumeRecord, record.scrub_volume)?.vol_name ?? record.scrub_volume)
+        : record.scrub_volume,
   }),
   check({ record, view, issues }) {
-    if (view.find(volumeRecord, 'vol_name', record.scrub_volume) === undefined) issues.add('scrub_volume', `There is no volume ${quote(record.scrub_volume)}.`);
+    if (view.find(volumeRecord, 'vol_name', record.scrub_volume) === undefined)
+      issues.add('scrub_volume', `There is no volume ${quote(record.scrub_volume)}.`);
     const problem = scheduleProblem(scheduleOf('scrub', record));
     if (problem !== undefined) issues.add('__all__', problem);
   },
-  scheduled: { when: (record) => (record.scrub_enabled ? scheduleOf('scrub', record) : undefined), task: (record, { at }) => scrubWhenDue(record, at) },
+  scheduled: {
+    when: (record) => (record.scrub_enabled ? scheduleOf('scrub', record) : undefined),
+    task: (record, { at }) => scrubWhenDue(record, at),
+  },
 });
 
 /** Every new volume is scrubbed by a task of its own (gaps 13.6). */
@@ -62,10 +77,13 @@ function scrubWhenDue({ id, scrub_volume, scrub_threshold }: ScrubTask, at: numb
       const pool = (await zfs.pools()).find((one) => one.name === name);
       if (pool === undefined) throw new Error(`There is no volume ${quote(name)} now, so nothing was scrubbed.`);
       const { scan } = pool;
-      if (scan?.state === 'running' || scan?.state === 'paused') return { started: false, reason: `A ${scan.kind} is ${scan.state}.` };
+      if (scan?.state === 'running' || scan?.state === 'paused')
+        return { started: false, reason: `A ${scan.kind} is ${scan.state}.` };
       // A resilver read only what was missing: it counts for nothing here, but hides when the last scrub was.
-      const days = scan?.kind === 'scrub' && scan.ended !== undefined ? Math.floor((at / 1000 - scan.ended) / 86_400) : undefined;
-      if (days !== undefined && days < scrub_threshold) return { started: false, reason: `The last scrub ended ${days} days ago.` };
+      const days =
+        scan?.kind === 'scrub' && scan.ended !== undefined ? Math.floor((at / 1000 - scan.ended) / 86_400) : undefined;
+      if (days !== undefined && days < scrub_threshold)
+        return { started: false, reason: `The last scrub ended ${days} days ago.` };
       await zfs.startScrub(name);
       return { started: true };
     },

@@ -27,7 +27,10 @@ export function timetableOf(times: SnapshotTimes): readonly SparseSchedule[] {
   }
   const end = minutesOf(times.task_end);
   const length = end > begin ? end - begin : end === begin ? day - 1 : end + day - begin;
-  const moments = Array.from({ length: Math.floor(length / interval) + 1 }, (_, place) => (begin + place * interval) % day);
+  const moments = Array.from(
+    { length: Math.floor(length / interval) + 1 },
+    (_, place) => (begin + place * interval) % day,
+  );
   const minutesByHour = Map.groupBy(
     moments.toSorted((a, b) => a - b),
     (moment) => Math.floor(moment / 60),

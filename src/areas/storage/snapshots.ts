@@ -1,6 +1,23 @@
 import { Fault, refused } from '../../engine/declare/errors.ts';
-import { choice, createOnly, flag, inputOnly, integer, live, refine, required, text } from '../../engine/declare/fields.ts';
-import { type AnswerOf, action, hosted, type Operations, type SentOf, type Step } from '../../engine/declare/resource.ts';
+import {
+  choice,
+  createOnly,
+  flag,
+  inputOnly,
+  integer,
+  live,
+  refine,
+  required,
+  text,
+} from '../../engine/declare/fields.ts';
+import {
+  type AnswerOf,
+  action,
+  hosted,
+  type Operations,
+  type SentOf,
+  type Step,
+} from '../../engine/declare/resource.ts';
 import type { KnownSnapshot } from '../../engine/upkeep/snapshot-index.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
@@ -15,20 +32,34 @@ const fields = {
   filesystem: live(text({ description: 'The dataset or zvol it was made of.' })),
   name: required(
     createOnly({
-      ...text({ description: 'What stands behind the @.', max: longest, pattern: /^[-a-zA-Z0-9_. ]+$/, rule: 'Letters, digits, blanks and . - _ only.' }),
+      ...text({
+        description: 'What stands behind the @.',
+        max: longest,
+        pattern: /^[-a-zA-Z0-9_. ]+$/,
+        rule: 'Letters, digits, blanks and . - _ only.',
+      }),
       schema: { type: 'string' },
     }),
   ),
-  parent_type: live(choice(['filesystem', 'volume'], { description: 'Whether it was made of a dataset or of a zvol.' })),
+  parent_type: live(
+    choice(['filesystem', 'volume'], { description: 'Whether it was made of a dataset or of a zvol.' }),
+  ),
   mostrecent: live(flag(false, { description: 'Whether it is the newest of its dataset.' })),
   refer: live(integer({ description: 'Bytes it refers to.' })),
   used: live(integer({ description: 'Bytes that destroying it would give back.' })),
   dataset: required(createOnly(inputOnly(text({ description: 'Full name of the dataset or zvol.' })))),
-  recursive: createOnly(inputOnly(flag(false, { description: 'Whether all below the dataset gets a snapshot of this name in the same moment.' }))),
+  recursive: createOnly(
+    inputOnly(
+      flag(false, { description: 'Whether all below the dataset gets a snapshot of this name in the same moment.' }),
+    ),
+  ),
   vmware_sync: createOnly(
     inputOnly(
-      refine(flag(false, { description: 'Whether virtual machines of VMware hold still meanwhile; there is no way to tell them.' }), (on) =>
-        on ? 'No VMware host is known that could be told to hold still.' : undefined,
+      refine(
+        flag(false, {
+          description: 'Whether virtual machines of VMware hold still meanwhile; there is no way to tell them.',
+        }),
+        (on) => (on ? 'No VMware host is known that could be told to hold still.' : undefined),
       ),
     ),
   ),
@@ -53,7 +84,11 @@ export const snapshot = hosted(
     // One that has clones goes with the last of them (clients-need B7).
     remove: async ({ id, dataset }, _sent, _scope, operations) => {
       await operations.change(`destroy the snapshot ${id}`, (draft) =>
-        draft.plan.last({ title: `destroy the snapshot ${id}`, perform: (host) => host.zfs.destroySnapshot(id, { deferred: true }), touches: [{ dataset }] }),
+        draft.plan.last({
+          title: `destroy the snapshot ${id}`,
+          perform: (host) => host.zfs.destroySnapshot(id, { deferred: true }),
+          touches: [{ dataset }],
+        }),
       );
     },
   },
@@ -63,7 +98,12 @@ export const snapshot = hosted(
       title: 'Makes a dataset, or of a zvol a zvol, that begins with the contents of the snapshot.',
       fields: {
         name: required(
-          text({ description: 'Full name of the new dataset, in the same pool.', max: longest, pattern: /^[-a-zA-Z0-9_./ ]+$/, rule: 'Letters, digits, blanks and . - _ / only.' }),
+          text({
+            description: 'Full name of the new dataset, in the same pool.',
+            max: longest,
+            pattern: /^[-a-zA-Z0-9_./ ]+$/,
+            rule: 'Letters, digits, blanks and . - _ / only.',
+          }),
         ),
       },
       issueNames: { name: 'cs_name' },
@@ -72,25 +112,43 @@ export const snapshot = hosted(
     action({
       segment: 'rollback',
       title: 'Gives the dataset back what it held at the moment of the snapshot. What lies below it stays as it is.',
-      fields: { force: flag(false, { description: 'Whether newer snapshots are destroyed, which stand in the way otherwise.' }) },
+      fields: {
+        force: flag(false, { description: 'Whether newer snapshots are destroyed, which stand in the way otherwise.' }),
+      },
       perform: ({ target, sent, operations }) => rollback(target, sent.force ?? false, operations),
     }),
   ],
 );
 
 function present({ id, dataset, name, kind, newest, used, referenced }: KnownSnapshot): AnswerOf<typeof fields> {
-  return { id, fullname: id, filesystem: dataset, name, parent_type: kind, mostrecent: newest, refer: referenced, used };
+  return {
+    id,
+    fullname: id,
+    filesystem: dataset,
+    name,
+    parent_type: kind,
+    mostrecent: newest,
+    refer: referenced,
+    used,
+  };
 }
 
-async function create({ dataset = '', name = '', recursive = false }: Sent, operations: Operations): Promise<KnownSnapshot> {
+async function create(
+  { dataset = '', name = '', recursive = false }: Sent,
+  operations: Operations,
+): Promise<KnownSnapshot> {
   const id = `${dataset}@${name}`;
   await operations.change(`create the snapshot ${id}`, (draft) => {
     const { datasets, snapshots } = draft.facts.storage;
-    const chosen = [...datasets.keys()].filter((one) => one === dataset || (recursive && one.startsWith(`${dataset}/`)));
+    const chosen = [...datasets.keys()].filter(
+      (one) => one === dataset || (recursive && one.startsWith(`${dataset}/`)),
+    );
     const taken = chosen.find((one) => snapshots.find(`${one}@${name}`) !== undefined);
     if (!datasets.has(dataset)) draft.issues.add('dataset', `There is no dataset or zvol ${quote(dataset)}.`);
-    if (taken !== undefined) draft.issues.add('name', `cannot create snapshot '${taken}@${name}': dataset already exists`);
-    if (chosen.some((one) => one.length + 1 + name.length > longest)) draft.issues.add('name', `With the dataset before it, a name has at most ${longest} characters.`);
+    if (taken !== undefined)
+      draft.issues.add('name', `cannot create snapshot '${taken}@${name}': dataset already exists`);
+    if (chosen.some((one) => one.length + 1 + name.length > longest))
+      draft.issues.add('name', `With the dataset before it, a name has at most ${longest} characters.`);
     draft.plan.first(createSnapshot(id, recursive));
   });
   return operations.world.facts.storage.snapshots.find(id) ?? gone('snapshot', id);
@@ -117,7 +175,8 @@ async function clone({ id, dataset }: KnownSnapshot, name: string, operations: O
     const { datasets } = draft.facts.storage;
     const pool = dataset.split('/')[0] ?? dataset;
     const above = datasets.get(name.slice(0, name.lastIndexOf('/')));
-    if (!name.startsWith(`${pool}/`)) draft.issues.add('name', `A clone lies in the pool of its snapshot: its name begins with ${pool}/.`);
+    if (!name.startsWith(`${pool}/`))
+      draft.issues.add('name', `A clone lies in the pool of its snapshot: its name begins with ${pool}/.`);
     if (datasets.has(name)) throw refused(`cannot create '${name}': dataset already exists`);
     draft.plan.first(cloneSnapshot(id, name, above?.mountpoint));
   });
@@ -134,7 +193,8 @@ function cloneSnapshot(id: string, name: string, above: string | undefined): Ste
       wasFree = above !== undefined && (await files.kind(`${above}/${lastElement(name)}`)) === undefined;
       await zfs.cloneSnapshot(id, name);
     },
-    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [name] })).some((one) => one.name === name && one.origin === id),
+    left: async ({ zfs }) =>
+      wasFree && (await zfs.datasets({ names: [name] })).some((one) => one.name === name && one.origin === id),
     undo: ({ zfs }) => zfs.destroyDataset(name),
     touches: [{ dataset: name }, { dataset: id.slice(0, id.indexOf('@')) }],
   };
@@ -145,8 +205,14 @@ async function rollback({ id, dataset }: KnownSnapshot, force: boolean, operatio
     const all = draft.facts.storage.snapshots.of(dataset);
     const newer = all.length - 1 - all.findIndex((one) => one.id === id);
     if (newer > 0 && !force)
-      throw refused(`cannot rollback to '${id}': more recent snapshots exist; send force to destroy ${newer === 1 ? 'the one that is newer' : `the ${newer} that are newer`}.`);
-    draft.plan.last({ title: `roll ${dataset} back to ${id}`, perform: (host) => host.zfs.rollback(id, { force }), touches: [{ dataset, below: true }] });
+      throw refused(
+        `cannot rollback to '${id}': more recent snapshots exist; send force to destroy ${newer === 1 ? 'the one that is newer' : `the ${newer} that are newer`}.`,
+      );
+    draft.plan.last({
+      title: `roll ${dataset} back to ${id}`,
+      perform: (host) => host.zfs.rollback(id, { force }),
+      touches: [{ dataset, below: true }],
+    });
   });
   await inWords(change);
   return 'Snapshot rolled back.';
@@ -157,6 +223,8 @@ async function inWords<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;
   } catch (error) {
-    throw error instanceof Fault && error.kind === 'failed' ? new Fault('refused', error.message, { cause: error }) : error;
+    throw error instanceof Fault && error.kind === 'failed'
+      ? new Fault('refused', error.message, { cause: error })
+      : error;
   }
 }

@@ -34,11 +34,20 @@ export function statusTree({ record, pool, root: dataset }: Volume, pk: string):
     type: 'vdev',
     status: group.health,
     ...counts(group.errors),
-    children: group.devices.map((device) => ({ id: nextId(), name: device.disk, label: device.label, type: 'dev', status: device.health, ...counts(device.errors) })),
+    children: group.devices.map((device) => ({
+      id: nextId(),
+      name: device.disk,
+      label: device.label,
+      type: 'dev',
+      status: device.health,
+      ...counts(device.errors),
+    })),
   });
   const besideNode = (name: string, kind: PoolGroup['kind']): readonly Node[] => {
     const groups = pool.groups.filter((group) => group.kind === kind);
-    return groups.length === 0 ? [] : [{ id: nextId(), name, type: 'root', status: 'ONLINE', ...counts(noErrors), children: groups.map(groupNode) }];
+    return groups.length === 0
+      ? []
+      : [{ id: nextId(), name, type: 'root', status: 'ONLINE', ...counts(noErrors), children: groups.map(groupNode) }];
   };
   const root: Node = {
     ...about,
@@ -46,7 +55,12 @@ export function statusTree({ record, pool, root: dataset }: Volume, pk: string):
     status: pool.health,
     ...counts(noErrors),
     ...(pool.scan === undefined ? {} : { scan: pool.scan }),
-    children: [...pool.groups.filter(isData).map(groupNode), ...besideNode('cache', 'cache'), ...besideNode('spares', 'spare'), ...besideNode('logs', 'log')],
+    children: [
+      ...pool.groups.filter(isData).map(groupNode),
+      ...besideNode('cache', 'cache'),
+      ...besideNode('spares', 'spare'),
+      ...besideNode('logs', 'log'),
+    ],
   };
   return root;
 }

@@ -6,7 +6,22 @@ import type { KnownSnapshot } from '../../engine/upkeep/snapshot-index.ts';
 import { messageOf, quote, words } from '../../lib/text.ts';
 import { lifetimeOf, retentionUnits, snapshotName, timetableOf } from './snapshot-times.ts';
 
-const intervals = ['5', '10', '15', '30', '60', '120', '180', '240', '360', '720', '1440', '10080', '20160', '40320'] as const;
+const intervals = [
+  '5',
+  '10',
+  '15',
+  '30',
+  '60',
+  '120',
+  '180',
+  '240',
+  '360',
+  '720',
+  '1440',
+  '10080',
+  '20160',
+  '40320',
+] as const;
 
 /** Minutes between two snapshots, sent and answered as a number. */
 const interval = field<number>({
@@ -29,17 +44,29 @@ const weekdays = field<string>({
   schema: { type: 'string', pattern: '^[1-7](,[1-7])*$' },
   accepts: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: ['integer', 'string'] } }] },
   read(sent) {
-    const items = Array.isArray(sent) ? sent.map(String) : typeof sent === 'string' || typeof sent === 'number' ? words(String(sent)) : undefined;
+    const items = Array.isArray(sent)
+      ? sent.map(String)
+      : typeof sent === 'string' || typeof sent === 'number'
+        ? words(String(sent))
+        : undefined;
     const stray = items?.find((day) => !/^[1-7]$/.test(day));
-    if (items === undefined || stray !== undefined) return wrong(`Days of the week are numbers from 1 to 7 with commas between them, not ${quote(stray ?? sent)}.`);
-    return items.length === 0 ? wrong('At least one day of the week is wanted.') : good([...new Set(items)].toSorted().join(','));
+    if (items === undefined || stray !== undefined)
+      return wrong(`Days of the week are numbers from 1 to 7 with commas between them, not ${quote(stray ?? sent)}.`);
+    return items.length === 0
+      ? wrong('At least one day of the week is wanted.')
+      : good([...new Set(items)].toSorted().join(','));
   },
 });
 
 /** A dataset or zvol by its full name. */
 export function datasetName({ description }: { readonly description: string }) {
   return onMachine(
-    text({ description, max: 150, pattern: /^[a-zA-Z][-a-zA-Z0-9_.: /]*$/, rule: 'The full name of a dataset or zvol begins with that of its volume.' }),
+    text({
+      description,
+      max: 150,
+      pattern: /^[a-zA-Z][-a-zA-Z0-9_.: /]*$/,
+      rule: 'The full name of a dataset or zvol begins with that of its volume.',
+    }),
     (name, { storage }) => (storage.datasets.has(name) ? undefined : `There is no dataset or zvol ${quote(name)}.`),
   );
 }
@@ -47,12 +74,27 @@ export function datasetName({ description }: { readonly description: string }) {
 const fields = {
   task_filesystem: required(datasetName({ description: 'Full name of the dataset or zvol.' })),
   task_recursive: flag(false, { description: 'Whether all below it gets a snapshot in the same moment.' }),
-  task_ret_count: integer({ description: 'How many units of time a snapshot is kept; 0 keeps it for good.', min: 0, max: 999_999, initial: 2 }),
-  task_ret_unit: choice(retentionUnits, { description: 'The unit of that time; a month is thirty days, a year 365.', initial: 'week' }),
+  task_ret_count: integer({
+    description: 'How many units of time a snapshot is kept; 0 keeps it for good.',
+    min: 0,
+    max: 999_999,
+    initial: 2,
+  }),
+  task_ret_unit: choice(retentionUnits, {
+    description: 'The unit of that time; a month is thirty days, a year 365.',
+    initial: 'week',
+  }),
   task_begin: timeOfDay({ description: 'Time of the day of the first snapshot.', initial: '09:00:00' }),
-  task_end: timeOfDay({ description: 'Time of the day after which there is none until the next day. Before the beginning it lies on the day after.', initial: '18:00:00' }),
+  task_end: timeOfDay({
+    description:
+      'Time of the day after which there is none until the next day. Before the beginning it lies on the day after.',
+    initial: '18:00:00',
+  }),
   task_interval: interval,
-  task_repeat_unit: choice(['daily', 'weekly'], { description: 'Whether every day counts, or those of task_byweekday.', initial: 'weekly' }),
+  task_repeat_unit: choice(['daily', 'weekly'], {
+    description: 'Whether every day counts, or those of task_byweekday.',
+    initial: 'weekly',
+  }),
   task_byweekday: weekdays,
   task_enabled: flag(true, { description: 'Whether snapshots are made, and deleted when their time is over.' }),
 };
@@ -125,9 +167,19 @@ function deleteExpired(record: SnapshotTask, { at, facts }: Due): Task | undefin
   };
 }
 
-export function expiredOf(task: SnapshotTask, snapshots: readonly KnownSnapshot[], at: number): readonly KnownSnapshot[] {
+export function expiredOf(
+  task: SnapshotTask,
+  snapshots: readonly KnownSnapshot[],
+  at: number,
+): readonly KnownSnapshot[] {
   return snapshots.filter((one) => {
     const lifetime = lifetimeOf(one.name);
-    return one.task === task.id && !one.deferred && covers(task, one.dataset) && lifetime !== undefined && (one.created + lifetime) * 1000 <= at;
+    return (
+      one.task === task.id &&
+      !one.deferred &&
+      covers(task, one.dataset) &&
+      lifetime !== undefined &&
+      (one.created + lifetime) * 1000 <= at
+    );
   });
 }

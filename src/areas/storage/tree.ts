@@ -20,7 +20,9 @@ interface Child {
 /** A dataset with all below it. Those whose name begins with a dot are the system's own and left out. */
 export function childTree(root: Dataset, { storage }: Facts): Child {
   const byParent = Map.groupBy(
-    [...storage.datasets.values()].filter(({ name }) => name.startsWith(`${root.name}/`) && !lastElement(name).startsWith('.')),
+    [...storage.datasets.values()].filter(
+      ({ name }) => name.startsWith(`${root.name}/`) && !lastElement(name).startsWith('.'),
+    ),
     ({ name }) => name.slice(0, name.lastIndexOf('/')),
   );
   let last = 0;

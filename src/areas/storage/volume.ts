@@ -1,5 +1,18 @@
 import { failed, IssueList } from '../../engine/declare/errors.ts';
-import { choice, field, flag, good, inputOnly, integer, list, live, refine, sometimes, text, wrong } from '../../engine/declare/fields.ts';
+import {
+  choice,
+  field,
+  flag,
+  good,
+  inputOnly,
+  integer,
+  list,
+  live,
+  refine,
+  sometimes,
+  text,
+  wrong,
+} from '../../engine/declare/fields.ts';
 import { volumesFolder } from '../../engine/declare/formats.ts';
 import { action, hosted, type Profile, type Scope, type Step, type World } from '../../engine/declare/resource.ts';
 import type { Host } from '../../host/ports/index.ts';
@@ -24,7 +37,8 @@ import { childTree } from './tree.ts';
 import { removeTasksOf } from './volume-tasks.ts';
 import { findVolume, type Volume, volumeFrom, volumeRecord } from './volumes.ts';
 
-const nameRule = "A volume name begins with a letter; letters, digits and - _ . may follow. log, mirror…, spare…, raidz… and c0… are ZFS's own words.";
+const nameRule =
+  "A volume name begins with a letter; letters, digits and - _ . may follow. log, mirror…, spare…, raidz… and c0… are ZFS's own words.";
 
 /** A group of disks, as `{"vdevtype": "mirror", "disks": ["ada0", "ada1"]}`. */
 const layoutGroup = field<DiskGroup>({
@@ -41,7 +55,10 @@ const layoutGroup = field<DiskGroup>({
     if (!isObject(sent)) return wrong(`A group is an object with vdevtype and disks, not ${quote(sent)}.`);
     const kind = choice(groupKinds, { description: '' }).read(sent['vdevtype']);
     if (!kind.ok) return wrong(`vdevtype: ${kind.wrong}`);
-    const disks = list(text({ description: '', max: 64, pattern: /^[A-Za-z0-9._:-]+$/, rule: 'A disk is named as in storage/disk.' }), { description: '' }).read(sent['disks']);
+    const disks = list(
+      text({ description: '', max: 64, pattern: /^[A-Za-z0-9._:-]+$/, rule: 'A disk is named as in storage/disk.' }),
+      { description: '' },
+    ).read(sent['disks']);
     return disks.ok ? good({ kind: kind.value, disks: disks.value }) : wrong(`disks: ${disks.wrong}`);
   },
 });
@@ -52,7 +69,12 @@ const fields = {
   vol_name: live(text({ description: 'Name of the volume.' })),
   vol_guid: live(text({ description: 'What ZFS calls the pool.' })),
   mountpoint: live(text({ description: 'Folder it is mounted at.' })),
-  status: live(text({ description: "HEALTHY, or the pool's own word; LOCKED when it has to be unlocked, UNKNOWN when the pool is not there." })),
+  status: live(
+    text({
+      description:
+        "HEALTHY, or the pool's own word; LOCKED when it has to be unlocked, UNKNOWN when the pool is not there.",
+    }),
+  ),
   used: live(
     field<string | number>({
       description: 'Space in use: a text with unit and percentage, or bytes in the profile clients.',
@@ -69,27 +91,46 @@ const fields = {
       read: () => wrong('It is never sent.'),
     }),
   ),
-  avail_si: sometimes(live(text({ description: 'Space that may still be written, with unit. Not in the profile clients.' }))),
+  avail_si: sometimes(
+    live(text({ description: 'Space that may still be written, with unit. Not in the profile clients.' })),
+  ),
   total_si: sometimes(live(text({ description: 'All space, with unit. Not in the profile clients.' }))),
   vol_encrypt: live(integer({ description: '0 plain, 1 encrypted, 2 encrypted with a passphrase.' })),
   vol_encryptkey: live(text({ description: 'What the key is called; empty when there is none.' })),
   is_decrypted: live(flag(true, { description: 'Whether it can be read now.' })),
   is_upgraded: live(flag(true, { description: 'Whether every feature of this ZFS is switched on in the pool.' })),
   children: live(
-    list(field<unknown>({ description: 'A dataset or zvol.', schema: { type: 'object' }, read: () => wrong('It is never sent.') }), {
-      description: 'The root dataset, and below it the others as a tree.',
-    }),
+    list(
+      field<unknown>({
+        description: 'A dataset or zvol.',
+        schema: { type: 'object' },
+        read: () => wrong('It is never sent.'),
+      }),
+      {
+        description: 'The root dataset, and below it the others as a tree.',
+      },
+    ),
   ),
   volume_name: inputOnly(
-    refine(text({ description: 'Name of a new volume.', max: 30, pattern: /^[A-Za-z][-_.A-Za-z0-9]*$/, rule: nameRule }), (name) =>
-      /^(log$|c\d|mirror|spare|raidz)/.test(name) ? nameRule : undefined,
+    refine(
+      text({ description: 'Name of a new volume.', max: 30, pattern: /^[A-Za-z][-_.A-Za-z0-9]*$/, rule: nameRule }),
+      (name) => (/^(log$|c\d|mirror|spare|raidz)/.test(name) ? nameRule : undefined),
     ),
   ),
   volume_add: inputOnly(text({ description: 'Name of a volume to extend.', max: 30 })),
   encryption: inputOnly(flag(false, { description: 'Whether the volume is encrypted.' })),
-  encryption_inirand: inputOnly(flag(false, { description: 'Whether the disks of an encrypted volume are filled with random data first.' })),
-  dedup: inputOnly(choice(['off', 'on', 'verify'], { description: 'Whether equal blocks are kept once.', initial: 'off' })),
-  layout: inputOnly(list(layoutGroup, { description: 'Groups of disks. The data groups have one type; log, cache and spare come beside them.', max: 256 })),
+  encryption_inirand: inputOnly(
+    flag(false, { description: 'Whether the disks of an encrypted volume are filled with random data first.' }),
+  ),
+  dedup: inputOnly(
+    choice(['off', 'on', 'verify'], { description: 'Whether equal blocks are kept once.', initial: 'off' }),
+  ),
+  layout: inputOnly(
+    list(layoutGroup, {
+      description: 'Groups of disks. The data groups have one type; log, cache and spare come beside them.',
+      max: 256,
+    }),
+  ),
 };
 
 export const volume = hosted(
@@ -102,7 +143,9 @@ export const volume = hosted(
     shows: ['storage'],
     fields,
     removal: {
-      destroy: flag(true, { description: 'Whether the data is destroyed; otherwise the pool is let go and can be imported again.' }),
+      destroy: flag(true, {
+        description: 'Whether the data is destroyed; otherwise the pool is let go and can be imported again.',
+      }),
       cascade: flag(true, { description: 'Whether the shares on the volume go with it.' }),
     },
     list: (scope) => scope.view.all(volumeRecord).map((record) => volumeFrom(record, scope)),
@@ -139,20 +182,31 @@ export const volume = hosted(
               settings: { properties: { compression: 'lz4', ...(sent.dedup ? { dedup: sent.dedup } : {}) } },
             };
             if (sent.encryption === true && sent.encryption_inirand === true) {
-              for (const disk of groups.flatMap(({ disks }) => disks)) await work.step({ title: `fill ${disk} with random data`, perform: ({ disks }) => disks.scramble(disk) });
+              for (const disk of groups.flatMap(({ disks }) => disks))
+                await work.step({
+                  title: `fill ${disk} with random data`,
+                  perform: ({ disks }) => disks.scramble(disk),
+                });
             }
             await work.step(createPool(spec));
             const guid = operations.world.facts.storage.pools.get(name)?.guid;
-            if (guid === undefined) throw failed(`The pool ${name} was made, but the machine does not show it, so it is taken back.`);
+            if (guid === undefined)
+              throw failed(`The pool ${name} was made, but the machine does not show it, so it is taken back.`);
             const record = await work.change((draft) => {
-              const made = draft.find(volumeRecord, 'vol_guid', guid) ?? draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid });
+              const made =
+                draft.find(volumeRecord, 'vol_guid', guid) ??
+                draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid });
               giveScrubTask(draft, name);
               return made;
             });
             return volumeFrom(record, operations.world);
           }
           // What joins a pool cannot leave it again, so this is the last thing that can fail.
-          await work.step({ title: `extend the pool ${name}`, perform: (host) => host.zfs.extendPool(name, groups), touches: ['storage', 'disks'] });
+          await work.step({
+            title: `extend the pool ${name}`,
+            perform: (host) => host.zfs.extendPool(name, groups),
+            touches: ['storage', 'disks'],
+          });
           return findVolume(operations.world, name) ?? lost(name);
         },
       );
@@ -167,14 +221,25 @@ export const volume = hosted(
           const below = (path: string) => isWithin(path, `${volumesFolder}/${name}`);
           for (const share of [...draft.all(cifsShare)]) if (below(share.cifs_path)) draft.remove(cifsShare, share.id);
           for (const share of [...draft.all(afpShare)]) if (below(share.afp_path)) draft.remove(afpShare, share.id);
-          for (const share of [...draft.all(webdavShare)]) if (below(share.webdav_path)) draft.remove(webdavShare, share.id);
+          for (const share of [...draft.all(webdavShare)])
+            if (below(share.webdav_path)) draft.remove(webdavShare, share.id);
           // The paths of one share lie in one dataset.
-          for (const share of [...draft.all(nfsShare)]) if (share.nfs_paths.some(below)) draft.remove(nfsShare, share.id);
-          for (const extent of [...draft.all(iscsiExtent)]) if (liesIn(name, extent)) draft.remove(iscsiExtent, extent.id);
+          for (const share of [...draft.all(nfsShare)])
+            if (share.nfs_paths.some(below)) draft.remove(nfsShare, share.id);
+          for (const extent of [...draft.all(iscsiExtent)])
+            if (liesIn(name, extent)) draft.remove(iscsiExtent, extent.id);
         }
         if (pool === undefined) return;
         if (root?.key !== undefined) draft.plan.first(forgetKey(record.vol_guid));
-        draft.plan.last(destroy ? { title: `destroy the pool ${name}`, perform: ({ zfs }) => zfs.destroyPool(name), touches: ['storage', 'disks'] } : exportPool(name, pool.guid));
+        draft.plan.last(
+          destroy
+            ? {
+                title: `destroy the pool ${name}`,
+                perform: ({ zfs }) => zfs.destroyPool(name),
+                touches: ['storage', 'disks'],
+              }
+            : exportPool(name, pool.guid),
+        );
       });
     },
   },
@@ -194,7 +259,8 @@ export const volume = hosted(
 
 function createPool(spec: PoolSpec): Step {
   let before: ReadonlySet<string> | undefined;
-  const guids = async ({ zfs }: Host) => (await zfs.pools()).filter(({ name }) => name === spec.name).map(({ guid }) => guid);
+  const guids = async ({ zfs }: Host) =>
+    (await zfs.pools()).filter(({ name }) => name === spec.name).map(({ guid }) => guid);
   return {
     title: `create the pool ${spec.name}`,
     async perform(host) {
@@ -226,7 +292,8 @@ function statusWord({ pool, root }: Volume): string {
 
 /** How full it is, in the forms that the document and, in the profile clients, that programs know (gaps 11.1). */
 function space({ pool, root }: Volume, profile: Profile) {
-  if (root?.key === 'unavailable') return { used: 'Locked', avail: 'Locked', used_pct: 'Locked', ...inWords(profile, 'Locked', 'Locked', 'Locked') };
+  if (root?.key === 'unavailable')
+    return { used: 'Locked', avail: 'Locked', used_pct: 'Locked', ...inWords(profile, 'Locked', 'Locked', 'Locked') };
   const used = root?.used ?? 0;
   const available = root?.available ?? 0;
   const percent = `${Math.round((100 * used) / Math.max(1, used + available))}%`;
@@ -240,7 +307,11 @@ function space({ pool, root }: Volume, profile: Profile) {
 
 function inWords(profile: Profile, used: string, available: string, total: string) {
   const absent = profile === 'clients';
-  return { used_si: absent ? undefined : used, avail_si: absent ? undefined : available, total_si: absent ? undefined : total };
+  return {
+    used_si: absent ? undefined : used,
+    avail_si: absent ? undefined : available,
+    total_si: absent ? undefined : total,
+  };
 }
 
 /** The document shows the tree itself; most clients read a list of one (clients-need, last section). */
@@ -253,10 +324,15 @@ function throwProblems(newName: string, oldName: string, groups: readonly DiskGr
   const issues = new IssueList();
   const old = oldName === '' ? undefined : findVolume({ view, facts }, oldName);
   if (newName === '' && oldName === '') issues.add('__all__', 'Name a new volume or an existing one to extend.');
-  if (newName !== '' && oldName !== '') issues.add('__all__', 'Name a new volume or an existing one to extend, not both.');
-  if (newName !== '' && (facts.storage.pools.has(newName) || view.find(volumeRecord, 'vol_name', newName) !== undefined))
+  if (newName !== '' && oldName !== '')
+    issues.add('__all__', 'Name a new volume or an existing one to extend, not both.');
+  if (
+    newName !== '' &&
+    (facts.storage.pools.has(newName) || view.find(volumeRecord, 'vol_name', newName) !== undefined)
+  )
     issues.add('volume_name', 'A volume of this name exists already.');
-  if (oldName !== '' && old?.pool === undefined) issues.add('volume_add', `There is no volume ${quote(oldName)} to extend.`);
+  if (oldName !== '' && old?.pool === undefined)
+    issues.add('volume_add', `There is no volume ${quote(oldName)} to extend.`);
   for (const problem of layoutProblems(groups, facts.disks, old?.pool)) issues.add('__all__', problem);
   issues.throwIfAny();
 }

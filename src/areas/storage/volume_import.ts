@@ -1,6 +1,13 @@
 import { failed, invalid } from '../../engine/declare/errors.ts';
 import { field, inputOnly, live, required, sometimes, text, wrong } from '../../engine/declare/fields.ts';
-import { type AnswerOf, action, hosted, type Operations, type Scope, type World } from '../../engine/declare/resource.ts';
+import {
+  type AnswerOf,
+  action,
+  hosted,
+  type Operations,
+  type Scope,
+  type World,
+} from '../../engine/declare/resource.ts';
 import type { GroupKind, ImportableGroup, ImportablePool } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 import { encryptionOf, machineBytes, openBy } from './keys.ts';
@@ -10,7 +17,15 @@ import { importPool, volumeFrom, volumeRecord } from './volumes.ts';
 
 /** A nested description of disks; it is only answered. */
 const nested = (description: string, type: 'object' | readonly ['object', 'null']) =>
-  sometimes(live(field<unknown>({ description: `${description} Not in the profile clients.`, schema: { type }, read: () => wrong('It is never sent.') })));
+  sometimes(
+    live(
+      field<unknown>({
+        description: `${description} Not in the profile clients.`,
+        schema: { type },
+        read: () => wrong('It is never sent.'),
+      }),
+    ),
+  );
 
 const word = (description: string) => sometimes(live(text({ description })));
 
@@ -64,7 +79,15 @@ function idOf({ name, guid }: ImportablePool): string {
 /** The long form of the document, or the short one of the programs that came after it (gaps 11.6). */
 function present(pool: ImportablePool, { profile }: Scope): AnswerOf<typeof fields> {
   const { name, guid, health, hostname, groups } = pool;
-  const none = { label: undefined, type: undefined, group_type: undefined, disks: undefined, log: undefined, cache: undefined, spare: undefined };
+  const none = {
+    label: undefined,
+    type: undefined,
+    group_type: undefined,
+    disks: undefined,
+    log: undefined,
+    cache: undefined,
+    spare: undefined,
+  };
   if (profile === 'clients') return { ...none, id: idOf(pool), name, guid, status: health, hostname };
   const beside = (kind: GroupKind) => {
     const found = groups.filter((group) => group.kind === kind);
@@ -106,13 +129,16 @@ async function importVolume(id: string, operations: Operations): Promise<void> {
   await operations.work(`import the volume ${name}`, [`pool:${name}`], async (work) => {
     wanted(id, operations.world);
     await work.step(importPool(name, guid));
-    if (operations.world.facts.storage.pools.get(name)?.guid !== guid) throw failed(`The pool ${name} was imported, but the machine does not show it.`);
+    if (operations.world.facts.storage.pools.get(name)?.guid !== guid)
+      throw failed(`The pool ${name} was imported, but the machine does not show it.`);
     const volume = volumeFrom({ id: 0, vol_name: name, vol_guid: guid }, operations.world);
     const encrypted = encryptionOf(volume);
     // One that was made here opens here; another waits for its passphrase or recovery key.
-    if (encrypted?.isLocked) await openBy({ kind: 'machine', bytes: machineBytes(operations.world.view) }, encrypted, work, operations.world);
+    if (encrypted?.isLocked)
+      await openBy({ kind: 'machine', bytes: machineBytes(operations.world.view) }, encrypted, work, operations.world);
     await work.change((draft) => {
-      if (draft.find(volumeRecord, 'vol_guid', guid) === undefined) draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid });
+      if (draft.find(volumeRecord, 'vol_guid', guid) === undefined)
+        draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid });
       giveScrubTask(draft, name);
     });
   });

@@ -47,7 +47,9 @@ export function importPool(name: string, guid: string): Step {
 /** A segment of digits only is an id, anything else a name (gaps 1.2). */
 export function findVolume(world: World, key: string): Volume | undefined {
   const { view } = world;
-  const record = /^\d{1,15}$/.test(key) ? view.get(volumeRecord, Number(key)) : view.find(volumeRecord, 'vol_name', key);
+  const record = /^\d{1,15}$/.test(key)
+    ? view.get(volumeRecord, Number(key))
+    : view.find(volumeRecord, 'vol_name', key);
   return record && volumeFrom(record, world);
 }
 

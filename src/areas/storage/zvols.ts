@@ -1,7 +1,25 @@
 import { invalid, missing, refused } from '../../engine/declare/errors.ts';
-import { choice, createOnly, flag, inputOnly, integer, live, nullable, refine, required, text } from '../../engine/declare/fields.ts';
+import {
+  choice,
+  createOnly,
+  flag,
+  inputOnly,
+  integer,
+  live,
+  nullable,
+  refine,
+  required,
+  text,
+} from '../../engine/declare/fields.ts';
 import { size } from '../../engine/declare/formats.ts';
-import { type AnswerOf, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/declare/resource.ts';
+import {
+  type AnswerOf,
+  hosted,
+  type Operations,
+  type SentOf,
+  type Step,
+  type World,
+} from '../../engine/declare/resource.ts';
 import type { Dataset, DatasetSettings } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 import { blaming, changeStep, compressions, dedups, gone, newSettings, open, settingsOf, syncs } from './properties.ts';
@@ -9,7 +27,16 @@ import { touchedByDestroying } from './tree.ts';
 import { poolNameOf } from './volumes.ts';
 
 const blockSizes = ['512', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K'] as const;
-const lowerCase = { '1k': '1K', '2k': '2K', '4k': '4K', '8k': '8K', '16k': '16K', '32k': '32K', '64k': '64K', '128k': '128K' } as const;
+const lowerCase = {
+  '1k': '1K',
+  '2k': '2K',
+  '4k': '4K',
+  '8k': '8K',
+  '16k': '16K',
+  '32k': '32K',
+  '64k': '64K',
+  '128k': '128K',
+} as const;
 
 /** How much of what is free a zvol takes without `force`. */
 const modestShare = 0.8;
@@ -28,13 +55,16 @@ const fields = {
   ),
   comments: nullable(text({ description: 'What the zvol is for. It is kept in the pool.', max: 120 })),
   volsize: required(
-    refine(size({ description: 'Size, as 10G or in bytes, rounded up to whole blocks. It may grow, but not shrink.' }), (bytes) =>
-      bytes === 0 ? 'A zvol has a size.' : undefined,
+    refine(
+      size({ description: 'Size, as 10G or in bytes, rounded up to whole blocks. It may grow, but not shrink.' }),
+      (bytes) => (bytes === 0 ? 'A zvol has a size.' : undefined),
     ),
   ),
   force: inputOnly(flag(false, { description: 'Whether more than 80 % of the free space may be taken.' })),
   sparse: inputOnly(createOnly(flag(false, { description: 'Whether no space is reserved for it.' }))),
-  blocksize: inputOnly(createOnly(choice(blockSizes, { description: 'Size of its blocks; ZFS chooses it unless sent.', also: lowerCase }))),
+  blocksize: inputOnly(
+    createOnly(choice(blockSizes, { description: 'Size of its blocks; ZFS chooses it unless sent.', also: lowerCase })),
+  ),
   sync: open(choice(syncs, { description: 'How synchronous writes are treated.' })),
   compression: open(choice(compressions, { description: 'How blocks are compressed.' })),
   dedup: open(choice(dedups, { description: 'Whether equal blocks are kept once.' })),
@@ -53,10 +83,14 @@ export const zvol = hosted('storage/volume/{vol}/zvols', {
   // Part C and clients-need: made with 202, changed with 201.
   quirks: { invalid: 400, created: 202, updated: 201 },
   fields,
-  removal: { cascade: flag(false, { description: 'Whether its snapshots go with it, and what was cloned from them.' }) },
+  removal: {
+    cascade: flag(false, { description: 'Whether its snapshots go with it, and what was cloned from them.' }),
+  },
   list: (scope) => {
     const pool = poolNameOf(scope, scope.params['vol'] ?? '');
-    return [...scope.facts.storage.datasets.values()].filter(({ kind, name }) => kind === 'volume' && name.startsWith(`${pool}/`));
+    return [...scope.facts.storage.datasets.values()].filter(
+      ({ kind, name }) => kind === 'volume' && name.startsWith(`${pool}/`),
+    );
   },
   find: (scope, key) => zvolCalled(scope, `${poolNameOf(scope, scope.params['vol'] ?? '')}/${key}`),
   present,
@@ -65,10 +99,19 @@ export const zvol = hosted('storage/volume/{vol}/zvols', {
   remove: async ({ name }, { cascade = false }, _scope, operations) => {
     await operations.change(`destroy the zvol ${name}`, (draft) => {
       const { length } = draft.facts.storage.snapshots.of(name);
-      if (length > 0 && !cascade) throw refused(`cannot destroy '${name}': it has ${length} snapshot${length === 1 ? '' : 's'}; send cascade to destroy them too.`);
+      if (length > 0 && !cascade)
+        throw refused(
+          `cannot destroy '${name}': it has ${length} snapshot${length === 1 ? '' : 's'}; send cascade to destroy them too.`,
+        );
       // Clones of its snapshots, which cascade destroys as well, lie anywhere in the pool.
-      const touches = cascade ? [{ dataset: name.split('/')[0] ?? name, below: true }] : touchedByDestroying(name, draft.facts.storage);
-      draft.plan.last({ title: `destroy the zvol ${name}`, perform: (host) => host.zfs.destroyDataset(name, { clones: cascade }), touches });
+      const touches = cascade
+        ? [{ dataset: name.split('/')[0] ?? name, below: true }]
+        : touchedByDestroying(name, draft.facts.storage);
+      draft.plan.last({
+        title: `destroy the zvol ${name}`,
+        perform: (host) => host.zfs.destroyDataset(name, { clones: cascade }),
+        touches,
+      });
     });
   },
 });
@@ -100,9 +143,16 @@ async function create(pool: string, sent: Sent, operations: Operations): Promise
     const { datasets } = draft.facts.storage;
     const parent = datasets.get(name.slice(0, name.lastIndexOf('/')));
     if (datasets.has(name)) draft.issues.add('name', `cannot create '${name}': dataset already exists`);
-    if (parent?.kind !== 'filesystem') draft.issues.add('name', `cannot create '${name}': there is no dataset that it could be made in`);
-    else if (sent.force !== true && bytes > modestShare * parent.available) draft.issues.add('volsize', tooMuch(parent));
-    draft.plan.first(createVolume(name, bytes, { ...settings, properties: { ...properties, ...(sent.sparse === true ? { refreservation: '0' } : {}) } }));
+    if (parent?.kind !== 'filesystem')
+      draft.issues.add('name', `cannot create '${name}': there is no dataset that it could be made in`);
+    else if (sent.force !== true && bytes > modestShare * parent.available)
+      draft.issues.add('volsize', tooMuch(parent));
+    draft.plan.first(
+      createVolume(name, bytes, {
+        ...settings,
+        properties: { ...properties, ...(sent.sparse === true ? { refreservation: '0' } : {}) },
+      }),
+    );
   });
   await blaming(sent, change);
   return zvolCalled(operations.world, name) ?? gone('zvol', name);
@@ -133,7 +183,8 @@ async function update({ name }: Dataset, sent: Sent, operations: Operations): Pr
     const volsize = sent.volsize === undefined ? undefined : grown(before, sent.volsize);
     const parent = draft.facts.storage.datasets.get(name.slice(0, name.lastIndexOf('/')));
     const more = (volsize ?? 0) - Number(before.properties.volsize ?? 0);
-    if (sent.force !== true && parent !== undefined && more > modestShare * parent.available) throw invalid({ volsize: [tooMuch(parent)] });
+    if (sent.force !== true && parent !== undefined && more > modestShare * parent.available)
+      throw invalid({ volsize: [tooMuch(parent)] });
     draft.plan.first(changeStep(before, settingsOf({ ...sent, volsize }), 'zvol'));
   });
   await blaming(sent, change);

@@ -50,7 +50,9 @@ export class AlertWatch {
   }
 
   #look(): void {
-    this.#looking = this.#looking.then(() => this.look()).catch((error: unknown) => this.#log.error({ error: messageOf(error) }, 'could not look for alerts'));
+    this.#looking = this.#looking
+      .then(() => this.look())
+      .catch((error: unknown) => this.#log.error({ error: messageOf(error) }, 'could not look for alerts'));
   }
 
   async look(): Promise<void> {
@@ -60,9 +62,20 @@ export class AlertWatch {
     const { view } = engine.glance(['storage', 'condition']);
     const alerts = alertsOf(engine.world, engine.health);
     const gone = view.all(alertNote).filter(({ alert }) => !alerts.some(({ id }) => id === alert));
-    const seen = view.all(notice).filter((one) => engine.health.now - one.at > forgotten && view.find(alertNote, 'alert', noticeAlertId(one))?.dismissed === true);
+    const seen = view
+      .all(notice)
+      .filter(
+        (one) =>
+          engine.health.now - one.at > forgotten &&
+          view.find(alertNote, 'alert', noticeAlertId(one))?.dismissed === true,
+      );
     for (const id of this.#unnoted) if (!alerts.some((one) => one.id === id)) this.#unnoted.delete(id);
-    const fresh = alerts.filter(({ id }) => !this.#unnoted.has(id) && view.find(alertNote, 'alert', id)?.mailed !== true && view.find(alertNote, 'alert', id)?.dismissed !== true);
+    const fresh = alerts.filter(
+      ({ id }) =>
+        !this.#unnoted.has(id) &&
+        view.find(alertNote, 'alert', id)?.mailed !== true &&
+        view.find(alertNote, 'alert', id)?.dismissed !== true,
+    );
     const settings = view.only(emailSettings);
     const isSent = settings.em_outgoingserver !== '' && fresh.length > 0 && (await this.#mail(fresh));
     if (isSent) for (const { id } of fresh) this.#unnoted.add(id);
@@ -87,9 +100,16 @@ export class AlertWatch {
     const settings = view.only(emailSettings);
     const to = view.get(user, 1)?.bsdusr_email || settings.em_fromemail;
     const [first] = alerts;
-    const subject = alerts.length === 1 ? `[Holdfast] ${first?.level}: ${first?.message.slice(0, 100)}` : `[Holdfast] ${alerts.length} alerts`;
+    const subject =
+      alerts.length === 1
+        ? `[Holdfast] ${first?.level}: ${first?.message.slice(0, 100)}`
+        : `[Holdfast] ${alerts.length} alerts`;
     try {
-      await sendMail(settings, { to, subject, text: alerts.map(({ level, message }) => `${level}: ${message}\n`).join('\n') });
+      await sendMail(settings, {
+        to,
+        subject,
+        text: alerts.map(({ level, message }) => `${level}: ${message}\n`).join('\n'),
+      });
       return true;
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, 'could not mail alerts');

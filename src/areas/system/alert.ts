@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
 import { flag, live, required, text } from '../../engine/declare/fields.ts';
-import { action, collection, type Health, hosted, type Operations, type RecordOf, type Scope, type View, type World } from '../../engine/declare/resource.ts';
+import {
+  action,
+  collection,
+  type Health,
+  hosted,
+  type Operations,
+  type RecordOf,
+  type Scope,
+  type View,
+  type World,
+} from '../../engine/declare/resource.ts';
 import { showSize } from '../../lib/size.ts';
 import { sentenceList } from '../../lib/text.ts';
 import { domainSettings } from '../directoryservice/activedirectory.ts';
@@ -49,9 +59,11 @@ const farOff = 5;
 /** What should be looked at now. Each alert is there as long as its cause is, and no longer. */
 export function alertsOf({ view, facts }: World, health: Health): readonly Alert[] {
   const alerts: Alert[] = [];
-  const raise = (level: Alert['level'], kind: string, subject: string, message: string) => void alerts.push({ id: alertId(kind, subject), level, message });
+  const raise = (level: Alert['level'], kind: string, subject: string, message: string) =>
+    void alerts.push({ id: alertId(kind, subject), level, message });
   for (const { name, health: state, size, allocated, groups } of facts.storage.pools.values()) {
-    if (state !== 'ONLINE') raise(state === 'DEGRADED' ? 'WARN' : 'CRIT', 'pool', name, `The volume ${name} is ${state}.`);
+    if (state !== 'ONLINE')
+      raise(state === 'DEGRADED' ? 'WARN' : 'CRIT', 'pool', name, `The volume ${name} is ${state}.`);
     for (const { disk, guid, errors } of groups.flatMap(({ devices }) => devices)) {
       const { read, write, checksum } = errors;
       if (read + write + checksum > 0)
@@ -72,7 +84,8 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
       );
   }
   const { failingDisks, clockOffset, updates } = facts.condition;
-  for (const name of failingDisks) raise('CRIT', 'smart', name, `The disk ${name} tells by SMART that it fails: replace it before it does.`);
+  for (const name of failingDisks)
+    raise('CRIT', 'smart', name, `The disk ${name} tells by SMART that it fails: replace it before it does.`);
   if (clockOffset !== undefined && Math.abs(clockOffset) >= farOff)
     raise(
       'WARN',
@@ -95,15 +108,27 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
       domain.ad_domainname,
       `The machine is not ${domain.ad_netbiosname_a} of the domain ${domain.ad_domainname}, as its settings say: send ad_enable true to directoryservice/activedirectory, with the password of the account where it is not kept, and it joins.`,
     );
-  for (const { subsystem, reason } of health.degraded) raise('CRIT', 'subsystem', subsystem, `The machine is not what the configuration says (${subsystem}): ${reason}`);
-  for (const subsystem of health.drifted) raise('WARN', 'drift', subsystem, `The machine was changed by other hands (${subsystem}); /api/holdfast/v1/drift tells how.`);
-  for (const { id, title, error } of health.failedJobs) raise('CRIT', 'job', String(id), `A task failed: ${title}. ${error ?? ''}`.trim());
+  for (const { subsystem, reason } of health.degraded)
+    raise('CRIT', 'subsystem', subsystem, `The machine is not what the configuration says (${subsystem}): ${reason}`);
+  for (const subsystem of health.drifted)
+    raise(
+      'WARN',
+      'drift',
+      subsystem,
+      `The machine was changed by other hands (${subsystem}); /api/holdfast/v1/drift tells how.`,
+    );
+  for (const { id, title, error } of health.failedJobs)
+    raise('CRIT', 'job', String(id), `A task failed: ${title}. ${error ?? ''}`.trim());
   if (health.obstacle !== undefined) raise('CRIT', 'obstacle', 'state', health.obstacle);
   for (const { path, holds, free, total } of health.fileSystems) {
     const left = total > 0 ? free / total : 1;
     if (left >= room.warn) continue;
-    const what = holds === 'configuration' ? `The file system of ${path}, where the configuration is kept,` : `The file system of ${path}`;
-    const then = holds === 'configuration' ? 'When it is full, nothing can be changed.' : 'When it is full, services fail.';
+    const what =
+      holds === 'configuration'
+        ? `The file system of ${path}, where the configuration is kept,`
+        : `The file system of ${path}`;
+    const then =
+      holds === 'configuration' ? 'When it is full, nothing can be changed.' : 'When it is full, services fail.';
     raise(
       left < room.critical ? 'CRIT' : 'WARN',
       'space',
@@ -120,9 +145,12 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
       `Somebody guesses the password of ${account}: ${refused} logins were refused, the last from ${address}. Known programs are let in as before. Keep the interface from networks that do not need it.`,
     );
   }
-  for (const record of view.all(certificateAuthority)) certificateAlerts(record, `${certificateAuthority.path}/${record.id}`, health.now, raise);
-  for (const record of view.all(certificate)) certificateAlerts(record, `${certificate.path}/${record.id}`, health.now, raise);
-  for (const one of view.all(notice)) if (holds(one, view, health.now)) alerts.push({ id: noticeAlertId(one), level: one.level, message: one.message });
+  for (const record of view.all(certificateAuthority))
+    certificateAlerts(record, `${certificateAuthority.path}/${record.id}`, health.now, raise);
+  for (const record of view.all(certificate))
+    certificateAlerts(record, `${certificate.path}/${record.id}`, health.now, raise);
+  for (const one of view.all(notice))
+    if (holds(one, view, health.now)) alerts.push({ id: noticeAlertId(one), level: one.level, message: one.message });
   return alerts;
 }
 
@@ -149,14 +177,29 @@ interface Certified {
   readonly cert_CSR: string | null;
 }
 
-function certificateAlerts(record: Certified, subject: string, now: number, raise: (level: Alert['level'], kind: string, subject: string, message: string) => void): void {
+function certificateAlerts(
+  record: Certified,
+  subject: string,
+  now: number,
+  raise: (level: Alert['level'], kind: string, subject: string, message: string) => void,
+): void {
   const { cert_name: name, cert_until: until, cert_digest_algorithm: digest, cert_key_length: bits } = record;
   const left = until === null ? undefined : Date.parse(`${until} GMT`) - now;
   if (left !== undefined && left < 0) raise('CRIT', 'expired', subject, `The certificate ${name} has expired.`);
-  else if (left !== undefined && left < 30 * day) raise('WARN', 'expires', subject, `The certificate ${name} expires in ${Math.ceil(left / day)} days.`);
+  else if (left !== undefined && left < 30 * day)
+    raise('WARN', 'expires', subject, `The certificate ${name} expires in ${Math.ceil(left / day)} days.`);
   // Keys of elliptic curves are short and strong.
-  const weak = [...(digest === 'SHA1' ? ['the digest SHA1'] : []), ...(bits !== null && bits > 521 && bits < 2048 ? [`a key of ${bits} bits`] : [])];
-  if (weak.length > 0) raise('WARN', 'weak', subject, `The certificate ${name} has ${sentenceList(weak)}: programs of today do not trust it.`);
+  const weak = [
+    ...(digest === 'SHA1' ? ['the digest SHA1'] : []),
+    ...(bits !== null && bits > 521 && bits < 2048 ? [`a key of ${bits} bits`] : []),
+  ];
+  if (weak.length > 0)
+    raise(
+      'WARN',
+      'weak',
+      subject,
+      `The certificate ${name} has ${sentenceList(weak)}: programs of today do not trust it.`,
+    );
 }
 
 interface Shown extends Alert {

@@ -1,6 +1,14 @@
 import { missing, refused } from '../../engine/declare/errors.ts';
 import { createOnly, inputOnly, live, required, text } from '../../engine/declare/fields.ts';
-import { type AnswerOf, action, hosted, type Operations, type SentOf, type Step, type World } from '../../engine/declare/resource.ts';
+import {
+  type AnswerOf,
+  action,
+  hosted,
+  type Operations,
+  type SentOf,
+  type Step,
+  type World,
+} from '../../engine/declare/resource.ts';
 import type { BootEnvironment, BootEnvironments } from '../../host/ports/boot-environments.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
@@ -8,7 +16,12 @@ import { statusTree } from '../storage/status.ts';
 
 /** Gaps 14.3 names the characters that may not be in it; ZFS has fewer. */
 const name = (description: string) =>
-  text({ description, max: 50, pattern: /^[a-zA-Z0-9][a-zA-Z0-9_.:-]*$/, rule: 'A name begins with a letter or digit; letters, digits and _ . : - may follow.' });
+  text({
+    description,
+    max: 50,
+    pattern: /^[a-zA-Z0-9][a-zA-Z0-9_.:-]*$/,
+    rule: 'A name begins with a letter or digit; letters, digits and _ . : - may follow.',
+  });
 
 const fields = {
   id: live(text({ description: 'The name.' })),
@@ -25,7 +38,8 @@ export const bootEnvironment = hosted(
   'system/bootenv',
   {
     title: 'boot environment',
-    description: 'A system that the machine can boot into, cloned from another: what an update spoilt is left by booting into the one before.',
+    description:
+      'A system that the machine can boot into, cloned from another: what an update spoilt is left by booting into the one before.',
     key: { name: 'id', slashes: false },
     shows: ['bootEnvironments'],
     fields,
@@ -50,7 +64,14 @@ export const bootEnvironment = hosted(
       answers: { type: 'array', items: { type: 'object' } },
       perform({ scope }) {
         const { bootPool: pool } = scope.facts;
-        return pool === undefined ? [] : [statusTree({ record: { id: 1, vol_name: pool.name, vol_guid: pool.guid }, pool, root: undefined }, pool.name)];
+        return pool === undefined
+          ? []
+          : [
+              statusTree(
+                { record: { id: 1, vol_name: pool.name, vol_guid: pool.guid }, pool, root: undefined },
+                pool.name,
+              ),
+            ];
       },
     }),
     // The manual has the old name behind the word, programs write it before (gaps 14.3).
@@ -59,17 +80,37 @@ export const bootEnvironment = hosted(
       segment: 'rename/{name}',
       title: 'Gives the boot environment of that name another one.',
       fields: renaming,
-      perform: ({ sent, scope, operations }) => rename(named(scope, scope.params['name'] ?? '') ?? gone(scope.params['name'] ?? ''), sent.name ?? '', operations),
+      perform: ({ sent, scope, operations }) =>
+        rename(
+          named(scope, scope.params['name'] ?? '') ?? gone(scope.params['name'] ?? ''),
+          sent.name ?? '',
+          operations,
+        ),
     }),
-    action({ segment: 'rename', title: 'Gives it another name.', fields: renaming, perform: ({ target, sent, operations }) => rename(target, sent.name ?? '', operations) }),
-    action({ segment: 'activate', title: 'Lets the machine boot into it from now on. Beyond the document.', perform: ({ target, operations }) => activate(target, operations) }),
+    action({
+      segment: 'rename',
+      title: 'Gives it another name.',
+      fields: renaming,
+      perform: ({ target, sent, operations }) => rename(target, sent.name ?? '', operations),
+    }),
+    action({
+      segment: 'activate',
+      title: 'Lets the machine boot into it from now on. Beyond the document.',
+      perform: ({ target, operations }) => activate(target, operations),
+    }),
   ],
 );
 
 type Sent = SentOf<typeof fields>;
 
 function present({ name: id, now, onReboot, created, space }: BootEnvironment): AnswerOf<typeof fields> {
-  return { id, name: id, active: `${now ? 'N' : ''}${onReboot ? 'R' : ''}` || '-', created: new Date(created * 1000).toISOString().slice(0, 19), space: showSize(space) };
+  return {
+    id,
+    name: id,
+    active: `${now ? 'N' : ''}${onReboot ? 'R' : ''}` || '-',
+    created: new Date(created * 1000).toISOString().slice(0, 19),
+    space: showSize(space),
+  };
 }
 
 function named({ facts }: World, key: string): BootEnvironment | undefined {
@@ -87,10 +128,13 @@ function refuse(sentence: string): never {
 async function create(sent: Sent, world: World, operations: Operations): Promise<BootEnvironment> {
   const wanted = sent.name ?? '';
   await operations.change(`create the boot environment ${wanted}`, (draft) => {
-    const all = draft.facts.bootEnvironments ?? refuse('This machine does not run from ZFS, so it has no boot environments.');
+    const all =
+      draft.facts.bootEnvironments ?? refuse('This machine does not run from ZFS, so it has no boot environments.');
     const source = sent.source === undefined || sent.source === '' ? all.find((one) => one.now)?.name : sent.source;
-    if (all.some((one) => one.name === wanted)) draft.issues.add('name', 'A boot environment of this name exists already.');
-    if (source === undefined || !all.some((one) => one.name === source)) draft.issues.add('source', `There is no boot environment ${quote(source ?? '')}.`);
+    if (all.some((one) => one.name === wanted))
+      draft.issues.add('name', 'A boot environment of this name exists already.');
+    if (source === undefined || !all.some((one) => one.name === source))
+      draft.issues.add('source', `There is no boot environment ${quote(source ?? '')}.`);
     draft.plan.first({
       title: `create the boot environment ${wanted}`,
       perform: ({ bootEnvironments }) => bootEnvironments.create(wanted, source ?? ''),
@@ -99,12 +143,17 @@ async function create(sent: Sent, world: World, operations: Operations): Promise
       touches: ['bootEnvironments'],
     });
   });
-  return named(operations.world, wanted) ?? named(world, wanted) ?? refuse(`The boot environment ${quote(wanted)} was removed meanwhile.`);
+  return (
+    named(operations.world, wanted) ??
+    named(world, wanted) ??
+    refuse(`The boot environment ${quote(wanted)} was removed meanwhile.`)
+  );
 }
 
 async function rename({ name: old }: BootEnvironment, wanted: string, operations: Operations): Promise<string> {
   await operations.change(`rename the boot environment ${old} to ${wanted}`, (draft) => {
-    if (draft.facts.bootEnvironments?.some((one) => one.name === wanted)) draft.issues.add('name', 'A boot environment of this name exists already.');
+    if (draft.facts.bootEnvironments?.some((one) => one.name === wanted))
+      draft.issues.add('name', 'A boot environment of this name exists already.');
     draft.plan.first({
       title: `rename the boot environment ${old} to ${wanted}`,
       perform: ({ bootEnvironments }) => bootEnvironments.rename(old, wanted),
@@ -137,7 +186,11 @@ async function remove({ name: old, now, onReboot }: BootEnvironment, operations:
   if (now) throw refused(`The machine runs from ${old}, so it stays.`);
   if (onReboot) throw refused(`The machine boots into ${old}, so it stays; activate another one first.`);
   await operations.change(`remove the boot environment ${old}`, (draft) =>
-    draft.plan.last({ title: `remove the boot environment ${old}`, perform: ({ bootEnvironments }) => bootEnvironments.destroy(old), touches: ['bootEnvironments'] }),
+    draft.plan.last({
+      title: `remove the boot environment ${old}`,
+      perform: ({ bootEnvironments }) => bootEnvironments.destroy(old),
+      touches: ['bootEnvironments'],
+    }),
   );
 }
 

@@ -1,8 +1,23 @@
 import { isIP } from 'node:net';
 import { flag, hidden, live, nullable, reference, required } from '../../engine/declare/fields.ts';
 import { action, collection, type View } from '../../engine/declare/resource.ts';
-import { fieldsOf, importFields, issuers, ownFields, readImport, recordFields, requestFields, subjectOf } from './certificate-fields.ts';
-import { path as authorityPath, certificateAuthority, forgetOne, signedBy, signedByAuthority } from './certificateauthority.ts';
+import {
+  fieldsOf,
+  importFields,
+  issuers,
+  ownFields,
+  readImport,
+  recordFields,
+  requestFields,
+  subjectOf,
+} from './certificate-fields.ts';
+import {
+  path as authorityPath,
+  certificateAuthority,
+  forgetOne,
+  signedBy,
+  signedByAuthority,
+} from './certificateauthority.ts';
 import { distinguishedName, isSelfSigned, issue, newKey, request, type Subject, wordsOf } from './x509.ts';
 
 /** `cert_type` of certificates (gaps 15). */
@@ -19,7 +34,14 @@ export const certificate = collection(
     fields: {
       ...recordFields,
       // Records do not show who signed it (gaps 15); cert_issuer names it.
-      cert_signedby: hidden(nullable(reference(authorityPath, { description: 'The authority here that signed it. It goes when that one goes.', onRemove: 'remove' }))),
+      cert_signedby: hidden(
+        nullable(
+          reference(authorityPath, {
+            description: 'The authority here that signed it. It goes when that one goes.',
+            onRemove: 'remove',
+          }),
+        ),
+      ),
       cert_type_existing: live(flag(false, { description: 'Whether it was imported.' })),
       cert_type_internal: live(flag(false, { description: 'Whether it was made here.' })),
       cert_type_CSR: live(flag(false, { description: 'Whether it is a signing request.' })),
@@ -41,13 +63,32 @@ export const certificate = collection(
       status: 201,
       fields: { ...ownFields, cert_signedby: required(signedBy) },
       async perform({ sent, operations }) {
-        const { cert_name = '', cert_key_length = 0, cert_digest_algorithm: digest = 'SHA256', cert_lifetime: days = 0, cert_signedby = 0 } = sent;
+        const {
+          cert_name = '',
+          cert_key_length = 0,
+          cert_digest_algorithm: digest = 'SHA256',
+          cert_lifetime: days = 0,
+          cert_signedby = 0,
+        } = sent;
         const key = await newKey(cert_key_length);
         await operations.change(`create the certificate ${cert_name}`, (draft) => {
           const signed = signedByAuthority(draft, cert_signedby, (signer, serial) =>
-            issue({ subject: metUnderItsName(subjectOf(sent)), key, signer, isAuthority: false, digest, serial, from: operations.now(), days }),
+            issue({
+              subject: metUnderItsName(subjectOf(sent)),
+              key,
+              signer,
+              isAuthority: false,
+              digest,
+              serial,
+              from: operations.now(),
+              days,
+            }),
           );
-          return draft.create(certificate, {}, { ...signed, cert_name, cert_privatekey: key, cert_type: types.internal, cert_signedby });
+          return draft.create(
+            certificate,
+            {},
+            { ...signed, cert_name, cert_privatekey: key, cert_type: types.internal, cert_signedby },
+          );
         });
         return 'Certificate created.';
       },
@@ -100,7 +141,17 @@ export const certificate = collection(
         const { cert_name = '' } = sent;
         const { chain, key } = readImport(sent);
         await operations.change(`import the certificate ${cert_name}`, (draft) =>
-          draft.create(certificate, {}, { ...fieldsOf(chain), cert_name, cert_privatekey: key, cert_type: types.existing, cert_issuer: issuers.external }),
+          draft.create(
+            certificate,
+            {},
+            {
+              ...fieldsOf(chain),
+              cert_name,
+              cert_privatekey: key,
+              cert_type: types.existing,
+              cert_issuer: issuers.external,
+            },
+          ),
         );
         return 'Certificate imported.';
       },
@@ -111,7 +162,9 @@ export const certificate = collection(
 /** Clients of today look for the host among the further names only, never at the common name (RFC 9525). */
 function metUnderItsName(subject: Subject): Subject {
   const { common, san } = subject;
-  const isHost = isIP(common) !== 0 || /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/.test(common);
+  const isHost =
+    isIP(common) !== 0 ||
+    /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/.test(common);
   return san === '' && isHost ? { ...subject, san: common } : subject;
 }
 

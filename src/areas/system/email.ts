@@ -12,10 +12,16 @@ export const emailSettings = singleton('system/email', {
       pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
       rule: 'A mail address is wanted, as nas@example.com.',
     }),
-    em_outgoingserver: text({ description: 'Mail server, by name or address.', max: 120, pattern: /^[A-Za-z0-9.:_-]+$/, rule: 'A host name or an address is wanted.' }),
+    em_outgoingserver: text({
+      description: 'Mail server, by name or address.',
+      max: 120,
+      pattern: /^[A-Za-z0-9.:_-]+$/,
+      rule: 'A host name or an address is wanted.',
+    }),
     em_port: port({ description: 'Port of the mail server.', initial: 25 }),
     em_security: choice(['plain', 'ssl', 'tls'], {
-      description: 'Encryption: plain has none, ssl begins with it, tls asks for it by STARTTLS and goes nowhere without.',
+      description:
+        'Encryption: plain has none, ssl begins with it, tls asks for it by STARTTLS and goes nowhere without.',
       initial: 'plain',
     }),
     em_smtp: flag(false, { description: 'Whether the mail server wants a name and a password.' }),
@@ -29,7 +35,8 @@ export const emailSettings = singleton('system/email', {
     ),
   },
   check({ record, issues }) {
-    if (record.em_outgoingserver !== '' && record.em_fromemail === '') issues.add('em_fromemail', 'Mail needs the address of a sender.');
+    if (record.em_outgoingserver !== '' && record.em_fromemail === '')
+      issues.add('em_fromemail', 'Mail needs the address of a sender.');
     if (!record.em_smtp) return;
     if (record.em_user === null) issues.add('em_user', 'A mail server that wants a name needs one.');
     if (record.em_pass === null) issues.add('em_pass', 'A mail server that wants a password needs one.');

@@ -17,18 +17,31 @@ export async function listFound(engine: Engine, subsystems: readonly Subsystem[]
   return {
     subsystems: view.all(unmanagedSubsystem).map(({ subsystem: name, files, live }) => {
       const subsystem = subsystems.find((one) => one.name === name);
-      return { subsystem: name, description: subsystem?.description ?? '', files, live, services: activeServices(subsystem, facts), to_do: takeOverHint(name) };
+      return {
+        subsystem: name,
+        description: subsystem?.description ?? '',
+        files,
+        live,
+        services: activeServices(subsystem, facts),
+        to_do: takeOverHint(name),
+      };
     }),
     pools: [...facts.storage.pools.values()]
       .filter(({ guid }) => view.find(volumeRecord, 'vol_guid', guid) === undefined)
       .map(({ name }) => {
         const mountpoint = facts.storage.datasets.get(name)?.mountpoint ?? null;
-        return { name, mountpoint, to_do: `Mounted at /mnt/${name} it becomes a volume: zfs set mountpoint=/mnt/${name} ${name}. The pool of the running system stays as it is.` };
+        return {
+          name,
+          mountpoint,
+          to_do: `Mounted at /mnt/${name} it becomes a volume: zfs set mountpoint=/mnt/${name} ${name}. The pool of the running system stays as it is.`,
+        };
       }),
     users: facts.accounts.users
       .filter(({ name, uid }) => isPerson(uid) && view.find(user, 'bsdusr_username', name) === undefined)
       .map(({ name, uid }) => ({ name, uid, to_do: adoptUserHint(name, uid) })),
-    groups: facts.accounts.groups.filter(({ name, gid }) => isPerson(gid) && view.find(group, 'bsdgrp_group', name) === undefined).map(({ name, gid }) => ({ name, gid })),
+    groups: facts.accounts.groups
+      .filter(({ name, gid }) => isPerson(gid) && view.find(group, 'bsdgrp_group', name) === undefined)
+      .map(({ name, gid }) => ({ name, gid })),
   };
 }
 

@@ -16,7 +16,9 @@ export function machineNames({ view, facts }: World): ReadonlySet<string> {
   const { ad_netbiosname_a, ad_netbiosalias, ad_domainname } = view.only(domainSettings);
   const { stg_guicertificate } = view.only(systemSettings);
   const served = stg_guicertificate === null ? undefined : view.get(certificate, stg_guicertificate);
-  const ofDirectory = [ad_netbiosname_a, ad_netbiosalias].flatMap((name) => (name ? [name, `${name}.${ad_domainname}`] : []));
+  const ofDirectory = [ad_netbiosname_a, ad_netbiosalias].flatMap((name) =>
+    name ? [name, `${name}.${ad_domainname}`] : [],
+  );
   const names = [
     ...[gc_hostname, facts.network.hostname].flatMap((name) => [name, `${name}.${gc_domain}`, `${name}.local`]),
     cifs_srv_netbiosname,

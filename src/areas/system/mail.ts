@@ -13,8 +13,17 @@ const patience = 20_000;
 
 /** Sends one letter. What the mail server objects to is the error's message. */
 export async function sendMail(settings: RecordOf<typeof emailSettings.fields>, mail: MailMessage): Promise<void> {
-  const { em_outgoingserver: host, em_port: port, em_security: security, em_smtp, em_user, em_pass, em_fromemail: from } = settings;
-  if (host === '' || from === '') throw new Error('There is no mail server yet: em_outgoingserver and em_fromemail say which, and who writes.');
+  const {
+    em_outgoingserver: host,
+    em_port: port,
+    em_security: security,
+    em_smtp,
+    em_user,
+    em_pass,
+    em_fromemail: from,
+  } = settings;
+  if (host === '' || from === '')
+    throw new Error('There is no mail server yet: em_outgoingserver and em_fromemail say which, and who writes.');
   const transport = createTransport({
     host,
     port,

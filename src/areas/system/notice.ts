@@ -10,7 +10,11 @@ export const notice = collection('system/notice', {
   fields: {
     source: required(choice(['smartd', 'ups'], { description: 'Who said it.' })),
     subject: required(text({ description: 'What it is about: a disk or a UPS.' })),
-    kind: required(text({ description: 'What may follow one another: a new notice takes the place of the one before of the same kind.' })),
+    kind: required(
+      text({
+        description: 'What may follow one another: a new notice takes the place of the one before of the same kind.',
+      }),
+    ),
     level: required(choice(['WARN', 'CRIT'], { description: 'How urgent it is.' })),
     message: required(text({ description: 'What was said.', max: 10_000, multiline: true })),
     at: integer({ description: 'When, in milliseconds since 1970.', min: 0, max: Number.MAX_SAFE_INTEGER, initial: 0 }),
@@ -42,17 +46,34 @@ const longest = { subject: 255, event: 100, text: 8000 } as const;
 export function readTold(value: unknown): Told | undefined {
   if (!isObject(value)) return undefined;
   const { source, subject, event, text: words } = value;
-  if ((source !== 'smartd' && source !== 'ups') || typeof subject !== 'string' || typeof event !== 'string' || typeof words !== 'string') return undefined;
-  const [plainSubject, plainEvent] = [oneLine(subject).slice(0, longest.subject), oneLine(event).slice(0, longest.event)];
+  if (
+    (source !== 'smartd' && source !== 'ups') ||
+    typeof subject !== 'string' ||
+    typeof event !== 'string' ||
+    typeof words !== 'string'
+  )
+    return undefined;
+  const [plainSubject, plainEvent] = [
+    oneLine(subject).slice(0, longest.subject),
+    oneLine(event).slice(0, longest.event),
+  ];
   if (plainSubject === '' || plainEvent === '') return undefined;
-  return { source, subject: plainSubject, event: plainEvent, text: withoutControls(words).slice(0, longest.text).trim() };
+  return {
+    source,
+    subject: plainSubject,
+    event: plainEvent,
+    text: withoutControls(words).slice(0, longest.text).trim(),
+  };
 }
 
 /** What a program's event means. Those of upsmon are in its manual; smartd names the test that failed. */
 export function meaningOf({ source, subject, event, text: words }: Told): Meaning | undefined {
-  if (source === 'smartd') return { kind: event, level: 'CRIT', message: words || `smartd reports ${event} of ${subject}.` };
+  if (source === 'smartd')
+    return { kind: event, level: 'CRIT', message: words || `smartd reports ${event} of ${subject}.` };
   const known = upsEvents.get(event);
-  return known === undefined ? undefined : { ...known, message: `${known.message.replace('%', subject)}${words === '' ? '' : ` (${words})`}` };
+  return known === undefined
+    ? undefined
+    : { ...known, message: `${known.message.replace('%', subject)}${words === '' ? '' : ` (${words})`}` };
 }
 
 const upsEvents: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([

@@ -32,18 +32,34 @@ export class NotificationIntake {
     if (told === undefined || meaning === undefined) return 'This is no event of smartd or upsmon.';
     const { source, subject } = told;
     const { view } = this.#engine.world;
-    const mail = view.only(emailSettings).em_outgoingserver === '' ? undefined : letterOf(view, told, meaning, new Date(this.#now()));
+    const mail =
+      view.only(emailSettings).em_outgoingserver === ''
+        ? undefined
+        : letterOf(view, told, meaning, new Date(this.#now()));
     const alert = noticeAlertId({ source, subject, kind: meaning.kind });
-    await this.#engine.change(`note that ${source} said ${told.event} of ${subject}`, { actor: source, request: '' }, (draft) => {
-      for (const one of draft.all(notice)) if (one.source === source && one.subject === subject && one.kind === meaning.kind) draft.remove(notice, one.id);
-      // What happens anew is another alert, though the one before was dismissed.
-      const note = draft.find(alertNote, 'alert', alert);
-      if (note !== undefined) draft.remove(alertNote, note.id);
-      if (meaning.level === 'ends') return;
-      draft.create(notice, { source, subject, kind: meaning.kind, level: meaning.level, message: meaning.message, at: this.#now() });
-      // The letter is on its way, so that nobody else writes one.
-      if (mail !== undefined) draft.create(alertNote, { alert, mailed: true });
-    });
+    await this.#engine.change(
+      `note that ${source} said ${told.event} of ${subject}`,
+      { actor: source, request: '' },
+      (draft) => {
+        for (const one of draft.all(notice))
+          if (one.source === source && one.subject === subject && one.kind === meaning.kind)
+            draft.remove(notice, one.id);
+        // What happens anew is another alert, though the one before was dismissed.
+        const note = draft.find(alertNote, 'alert', alert);
+        if (note !== undefined) draft.remove(alertNote, note.id);
+        if (meaning.level === 'ends') return;
+        draft.create(notice, {
+          source,
+          subject,
+          kind: meaning.kind,
+          level: meaning.level,
+          message: meaning.message,
+          at: this.#now(),
+        });
+        // The letter is on its way, so that nobody else writes one.
+        if (mail !== undefined) draft.create(alertNote, { alert, mailed: true });
+      },
+    );
     if (mail !== undefined) this.#writing = this.#writing.then(() => this.#write(mail, alert));
     return undefined;
   }
@@ -55,11 +71,17 @@ export class NotificationIntake {
 
   /** A machine that was started anew has power: upsmon tells of changes only, and there was none that it saw. */
   async begin(bootedAt: number): Promise<void> {
-    const old = this.#engine.world.view.all(notice).filter(({ source, kind, at }) => source === 'ups' && kind !== 'battery' && at < bootedAt);
+    const old = this.#engine.world.view
+      .all(notice)
+      .filter(({ source, kind, at }) => source === 'ups' && kind !== 'battery' && at < bootedAt);
     if (old.length === 0) return;
-    await this.#engine.change('forget what was said of the UPS before the start', { actor: 'holdfast', request: 'start' }, (draft) => {
-      for (const { id } of old) draft.remove(notice, id);
-    });
+    await this.#engine.change(
+      'forget what was said of the UPS before the start',
+      { actor: 'holdfast', request: 'start' },
+      (draft) => {
+        for (const { id } of old) draft.remove(notice, id);
+      },
+    );
   }
 
   async #write(mail: MailMessage, alert: string): Promise<void> {
@@ -73,17 +95,26 @@ export class NotificationIntake {
           const note = draft.find(alertNote, 'alert', alert);
           if (note !== undefined) draft.update(alertNote, note.id, { mailed: false });
         })
-        .catch((failure: unknown) => this.#log.error({ error: messageOf(failure) }, 'could not note that a letter did not go'));
+        .catch((failure: unknown) =>
+          this.#log.error({ error: messageOf(failure) }, 'could not note that a letter did not go'),
+        );
     }
   }
 }
 
 /** Whom the settings of the program name, and what they are written. */
-export function letterOf(view: View, { source, subject }: Told, { message }: Meaning, at: Date): MailMessage | undefined {
+export function letterOf(
+  view: View,
+  { source, subject }: Told,
+  { message }: Meaning,
+  at: Date,
+): MailMessage | undefined {
   const { gc_hostname: host } = view.only(networkSettings);
   if (source === 'smartd') {
     const { smart_email } = view.only(smartSettings);
-    return smart_email === '' ? undefined : { to: smart_email, subject: `[Holdfast] ${host}: trouble with the disk ${subject}`, text: `${message}\n` };
+    return smart_email === ''
+      ? undefined
+      : { to: smart_email, subject: `[Holdfast] ${host}: trouble with the disk ${subject}`, text: `${message}\n` };
   }
   const { ups_emailnotify, ups_toemail, ups_subject } = view.only(upsSettings);
   if (!ups_emailnotify) return undefined;

@@ -33,10 +33,14 @@ function endLater(operations: Operations, how: 'reboot' | 'poweroff', title: str
 }
 
 /** They keep nothing. */
-export const reboot = collection('system/reboot', { title: 'restart', description: 'A restart of the machine.', verbs: [], fields: {} }, [
-  ending('reboot', 'Starts the machine anew, after the answer and what is in hand.', 'Reboot process started.'),
-]);
+export const reboot = collection(
+  'system/reboot',
+  { title: 'restart', description: 'A restart of the machine.', verbs: [], fields: {} },
+  [ending('reboot', 'Starts the machine anew, after the answer and what is in hand.', 'Reboot process started.')],
+);
 
-export const shutdown = collection('system/shutdown', { title: 'shutdown', description: 'The end of the machine.', verbs: [], fields: {} }, [
-  ending('poweroff', 'Switches the machine off, after the answer and what is in hand.', 'Shutdown process started.'),
-]);
+export const shutdown = collection(
+  'system/shutdown',
+  { title: 'shutdown', description: 'The end of the machine.', verbs: [], fields: {} },
+  [ending('poweroff', 'Switches the machine off, after the answer and what is in hand.', 'Shutdown process started.')],
+);

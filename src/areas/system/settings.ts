@@ -1,5 +1,16 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { choice, field, flag, good, hidden, nullable, reference, refine, text, wrong } from '../../engine/declare/fields.ts';
+import {
+  choice,
+  field,
+  flag,
+  good,
+  hidden,
+  nullable,
+  reference,
+  refine,
+  text,
+  wrong,
+} from '../../engine/declare/fields.ts';
 import { port } from '../../engine/declare/formats.ts';
 import { action, type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { machineZone } from '../../engine/declare/schedule.ts';
@@ -21,10 +32,28 @@ export const syslogLevels = {
   f_is_debug: 'debug',
 } as const;
 
-const levelNames = ['f_emerg', 'f_alert', 'f_crit', 'f_err', 'f_warning', 'f_notice', 'f_info', 'f_debug', 'f_is_debug'] as const;
+const levelNames = [
+  'f_emerg',
+  'f_alert',
+  'f_crit',
+  'f_err',
+  'f_warning',
+  'f_notice',
+  'f_info',
+  'f_debug',
+  'f_is_debug',
+] as const;
 
 /** Fields that say where the interface is served. */
-const doors = ['stg_guiprotocol', 'stg_guicertificate', 'stg_guiaddress', 'stg_guiv6address', 'stg_guiport', 'stg_guihttpsport', 'stg_guihttpsredirect'] as const;
+const doors = [
+  'stg_guiprotocol',
+  'stg_guicertificate',
+  'stg_guiaddress',
+  'stg_guiv6address',
+  'stg_guiport',
+  'stg_guihttpsport',
+  'stg_guihttpsredirect',
+] as const;
 
 export const systemSettings = singleton(
   'system/settings',
@@ -33,7 +62,8 @@ export const systemSettings = singleton(
     description: 'Where the interface is served, and the language, clock and log of the machine.',
     fields: {
       stg_guiprotocol: choice(['http', 'https', 'httphttps'], {
-        description: 'What the interface is served by. With https, HTTP only sends on, if stg_guihttpsredirect says so.',
+        description:
+          'What the interface is served by. With https, HTTP only sends on, if stg_guihttpsredirect says so.',
         initial: 'http',
       }),
       stg_guicertificate: nullable(
@@ -46,15 +76,23 @@ export const systemSettings = singleton(
               : 'The interface is served by HTTPS with this certificate: name another in system/settings, or go back to HTTP, before this one goes.',
         }),
       ),
-      stg_guiaddress: refine(text({ description: 'IPv4 address that the interface is served on; 0.0.0.0 is all.', max: 15, initial: '0.0.0.0' }), (value) =>
-        isIPv4(value) ? undefined : `${quote(value)} is no IPv4 address.`,
+      stg_guiaddress: refine(
+        text({
+          description: 'IPv4 address that the interface is served on; 0.0.0.0 is all.',
+          max: 15,
+          initial: '0.0.0.0',
+        }),
+        (value) => (isIPv4(value) ? undefined : `${quote(value)} is no IPv4 address.`),
       ),
-      stg_guiv6address: refine(text({ description: 'IPv6 address that the interface is served on; :: is all.', max: 45, initial: '::' }), (value) =>
-        isIPv6(value) && !value.includes('%') ? undefined : `${quote(value)} is no IPv6 address.`,
+      stg_guiv6address: refine(
+        text({ description: 'IPv6 address that the interface is served on; :: is all.', max: 45, initial: '::' }),
+        (value) => (isIPv6(value) && !value.includes('%') ? undefined : `${quote(value)} is no IPv6 address.`),
       ),
       stg_guiport: port({ description: 'Port of HTTP.', initial: 80 }),
       stg_guihttpsport: port({ description: 'Port of HTTPS.', initial: 443 }),
-      stg_guihttpsredirect: flag(true, { description: 'Whether HTTP sends on to HTTPS when stg_guiprotocol is https.' }),
+      stg_guihttpsredirect: flag(true, {
+        description: 'Whether HTTP sends on to HTTPS when stg_guiprotocol is https.',
+      }),
       stg_language: text({
         description: 'Language of a user interface, by its code.',
         max: 20,
@@ -63,25 +101,41 @@ export const systemSettings = singleton(
         rule: 'A language code is wanted, as en or pt-br.',
       }),
       stg_kbdmap: text({
-        description: 'Layout of the keyboard at the console, as de or us, with a variant behind a dot, as de.nodeadkeys.',
+        description:
+          'Layout of the keyboard at the console, as de or us, with a variant behind a dot, as de.nodeadkeys.',
         max: 60,
         pattern: /^[a-z]{2,}(\.[a-z0-9_-]+)*$/,
         rule: 'A layout is wanted, as de or de.nodeadkeys.',
       }),
-      stg_timezone: refine(text({ description: 'Time zone of the machine.', max: 120, initial: 'America/Los_Angeles' }), zoneProblem),
-      stg_sysloglevel: choice(levelNames, { description: 'What the log server is sent: this level and all above it.', initial: 'f_info' }),
-      stg_syslogserver: refine(text({ description: 'Server that the log is sent to, as host or host:port; the port is 514 unless told.', max: 120 }), (value) => {
-        if (value === '' || syslogTarget(value) !== undefined) return undefined;
-        return `${quote(value)} is no host or host:port.`;
+      stg_timezone: refine(
+        text({ description: 'Time zone of the machine.', max: 120, initial: 'America/Los_Angeles' }),
+        zoneProblem,
+      ),
+      stg_sysloglevel: choice(levelNames, {
+        description: 'What the log server is sent: this level and all above it.',
+        initial: 'f_info',
       }),
+      stg_syslogserver: refine(
+        text({
+          description: 'Server that the log is sent to, as host or host:port; the port is 514 unless told.',
+          max: 120,
+        }),
+        (value) => {
+          if (value === '' || syslogTarget(value) !== undefined) return undefined;
+          return `${quote(value)} is no host or host:port.`;
+        },
+      ),
       stg_directoryservice: field<'' | 'activedirectory' | 'ldap' | 'nt4' | 'nis'>({
-        description: 'Which directory service a user interface shows. The services themselves are switched by their own settings.',
+        description:
+          'Which directory service a user interface shows. The services themselves are switched by their own settings.',
         initial: '',
         blank: '',
         schema: { enum: ['', 'activedirectory', 'ldap', 'nt4', 'nis'] },
         read(sent) {
           const known = (['', 'activedirectory', 'ldap', 'nt4', 'nis'] as const).find((one) => one === sent);
-          return known === undefined ? wrong(`${quote(sent)} is none of activedirectory, ldap, nt4 and nis.`) : good(known);
+          return known === undefined
+            ? wrong(`${quote(sent)} is none of activedirectory, ldap, nt4 and nis.`)
+            : good(known);
         },
       }),
       // A fresh machine is reached where its daemon was told to listen, and nowhere else until somebody has said so here.
@@ -89,9 +143,12 @@ export const systemSettings = singleton(
     },
     // The machine keeps its own time zone until it is given another.
     seed: ({ host }) => (host === 'virtual' ? {} : { stg_timezone: machineZone() }),
-    complete: ({ record, sent }) => ({ doors_open: record.doors_open || doors.some((name) => sent[name] !== undefined) }),
+    complete: ({ record, sent }) => ({
+      doors_open: record.doors_open || doors.some((name) => sent[name] !== undefined),
+    }),
     check({ record, view, issues }) {
-      if (record.stg_guiprotocol === 'httphttps' && record.stg_guiport === record.stg_guihttpsport) issues.add('stg_guihttpsport', 'HTTP and HTTPS need a port each.');
+      if (record.stg_guiprotocol === 'httphttps' && record.stg_guiport === record.stg_guihttpsport)
+        issues.add('stg_guihttpsport', 'HTTP and HTTPS need a port each.');
       if (record.stg_guiprotocol === 'http') return;
       const pair = tlsPair(view, record);
       if (typeof pair === 'string') issues.add('stg_guicertificate', pair);
@@ -117,7 +174,10 @@ export const systemSettings = singleton(
         title: 'Opens the doors of the interface anew.',
         async perform({ operations }) {
           const { view } = operations.world;
-          await operations.perform({ title: 'serve the interface where the settings say', perform: ({ web }) => web.serve(entrancesOf(view, view.only(systemSettings))) });
+          await operations.perform({
+            title: 'serve the interface where the settings say',
+            perform: ({ web }) => web.serve(entrancesOf(view, view.only(systemSettings))),
+          });
           return 'HTTP server restarted.';
         },
       }),

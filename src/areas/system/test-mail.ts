@@ -7,7 +7,14 @@ import { emailSettings } from './email.ts';
 import { sendMail } from './mail.ts';
 
 const fields = {
-  to: required(text({ description: 'Whom the letter goes to.', max: 254, pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/, rule: 'A mail address is wanted, as admin@example.com.' })),
+  to: required(
+    text({
+      description: 'Whom the letter goes to.',
+      max: 254,
+      pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
+      rule: 'A mail address is wanted, as admin@example.com.',
+    }),
+  ),
 };
 
 /** `POST email/test`: sends a letter with the settings as they are, and answers how it went. */
@@ -17,7 +24,11 @@ export async function sendTestMail(engine: Engine, body: unknown): Promise<{ rea
   const { to } = sent;
   if (to === undefined) throw invalid({ to: ['This field is required.'] });
   try {
-    await sendMail(engine.world.view.only(emailSettings), { to, subject: '[Holdfast] Test', text: 'This appliance can send mail.\n' });
+    await sendMail(engine.world.view.only(emailSettings), {
+      to,
+      subject: '[Holdfast] Test',
+      text: 'This appliance can send mail.\n',
+    });
   } catch (error) {
     throw failed(`The mail was not sent: ${messageOf(error)}`);
   }

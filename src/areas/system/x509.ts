@@ -2,7 +2,15 @@
  * Making and reading certificates. Keys and signatures are Node's own; the structures around them are those of
  * @peculiar/asn1-x509. Everything here is a function of what it is given.
  */
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign, X509Certificate } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  type KeyObject,
+  sign,
+  X509Certificate,
+} from 'node:crypto';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { promisify } from 'node:util';
@@ -86,7 +94,14 @@ const ed25519 = '1.3.101.112';
 /** DER of NULL: the parameters of every RSA signature. */
 const nothing = new Uint8Array([5, 0]).buffer;
 
-const parts = { country: '2.5.4.6', state: '2.5.4.8', city: '2.5.4.7', organization: '2.5.4.10', common: '2.5.4.3', email: '1.2.840.113549.1.9.1' } as const;
+const parts = {
+  country: '2.5.4.6',
+  state: '2.5.4.8',
+  city: '2.5.4.7',
+  organization: '2.5.4.10',
+  common: '2.5.4.3',
+  email: '1.2.840.113549.1.9.1',
+} as const;
 
 // Making -------------------------------------------------------------------------------------------------------------
 
@@ -117,12 +132,16 @@ export interface Issuing {
 /** Signs a certificate; answers it in PEM. */
 export function issue({ subject, key, signer, isAuthority, digest, serial, from, days }: Issuing): string {
   const publicKey = publicPart(key);
-  const issuer = signer === undefined ? undefined : AsnConvert.parse(new X509Certificate(signer.certificate).raw, Certificate);
+  const issuer =
+    signer === undefined ? undefined : AsnConvert.parse(new X509Certificate(signer.certificate).raw, Certificate);
   const signingKey = createPrivateKey(signer?.key ?? key);
   const algorithm = signatureOf(signingKey, digest);
   const own = keyIdentifier(publicKey);
-  const theirs = issuer === undefined ? own : (identifierIn(issuer) ?? keyIdentifier(issuer.tbsCertificate.subjectPublicKeyInfo));
-  const uses = isAuthority ? KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign : KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment;
+  const theirs =
+    issuer === undefined ? own : (identifierIn(issuer) ?? keyIdentifier(issuer.tbsCertificate.subjectPublicKeyInfo));
+  const uses = isAuthority
+    ? KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign
+    : KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment;
   const extensions = [
     extension(id_ce_basicConstraints, new BasicConstraints({ cA: isAuthority }), true),
     extension(id_ce_keyUsage, new KeyUsage(uses), true),
@@ -144,15 +163,25 @@ export function issue({ subject, key, signer, isAuthority, digest, serial, from,
     extensions: new Extensions(extensions),
   });
   const signatureValue = signed(AsnConvert.serialize(content), signingKey, digest);
-  return pem('CERTIFICATE', AsnConvert.serialize(new Certificate({ tbsCertificate: content, signatureAlgorithm: algorithm, signatureValue })));
+  return pem(
+    'CERTIFICATE',
+    AsnConvert.serialize(new Certificate({ tbsCertificate: content, signatureAlgorithm: algorithm, signatureValue })),
+  );
 }
 
 /** A request that another authority signs; answers it in PEM. */
 export function request({ subject, key, digest }: Pick<Issuing, 'subject' | 'key' | 'digest'>): string {
   const signingKey = createPrivateKey(key);
   const names = namesExtension(subject.san);
-  const wishes = names.length === 0 ? [] : [new Attribute({ type: extensionRequest, values: [AsnConvert.serialize(new Extensions(names))] })];
-  const content = new CertificationRequestInfo({ subject: nameOf(subject), subjectPKInfo: publicPart(key), attributes: new Attributes(wishes) });
+  const wishes =
+    names.length === 0
+      ? []
+      : [new Attribute({ type: extensionRequest, values: [AsnConvert.serialize(new Extensions(names))] })];
+  const content = new CertificationRequestInfo({
+    subject: nameOf(subject),
+    subjectPKInfo: publicPart(key),
+    attributes: new Attributes(wishes),
+  });
   const whole = new CertificationRequest({
     certificationRequestInfo: content,
     signatureAlgorithm: signatureOf(signingKey, digest),
@@ -162,7 +191,10 @@ export function request({ subject, key, digest }: Pick<Issuing, 'subject' | 'key
 }
 
 function publicPart(key: string): SubjectPublicKeyInfo {
-  return AsnConvert.parse(createPublicKey(createPrivateKey(key)).export({ type: 'spki', format: 'der' }), SubjectPublicKeyInfo);
+  return AsnConvert.parse(
+    createPublicKey(createPrivateKey(key)).export({ type: 'spki', format: 'der' }),
+    SubjectPublicKeyInfo,
+  );
 }
 
 function signatureOf(key: KeyObject, digest: Digest): AlgorithmIdentifier {
@@ -184,7 +216,9 @@ function nameOf(subject: Subject): Name {
     [parts.common, new AttributeValue({ utf8String: subject.common })],
     [parts.email, new AttributeValue({ ia5String: subject.email })],
   ] as const;
-  return new Name(values.map(([type, value]) => new RelativeDistinguishedName([new AttributeTypeAndValue({ type, value })])));
+  return new Name(
+    values.map(([type, value]) => new RelativeDistinguishedName([new AttributeTypeAndValue({ type, value })])),
+  );
 }
 
 function extension(extnID: string, value: object, critical = false): Extension {
@@ -272,13 +306,18 @@ export function describe(certificatePem: string): Description {
     email: part(parts.email),
   });
   const alternative = extensions?.find(({ extnID }) => extnID === id_ce_subjectAltName);
-  const san = alternative === undefined ? [] : [...AsnConvert.parse(alternative.extnValue, SubjectAlternativeName)].map(wordOfName);
+  const san =
+    alternative === undefined
+      ? []
+      : [...AsnConvert.parse(alternative.extnValue, SubjectAlternativeName)].map(wordOfName);
   const [begin, end] = [validity.notBefore.getTime(), validity.notAfter.getTime()];
   const serial = BigInt(`0x${certificate.serialNumber}`);
   return {
     ...named,
     san,
-    digest: digests.find((digest) => [signatures[digest], ecSignatures[digest]].includes(signatureAlgorithm.algorithm)) ?? null,
+    digest:
+      digests.find((digest) => [signatures[digest], ecSignatures[digest]].includes(signatureAlgorithm.algorithm)) ??
+      null,
     keyLength: keyLengthOf(certificate.publicKey),
     serial: serial <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(serial) : String(serial),
     distinguishedName: distinguishedName(named, san),
@@ -289,7 +328,10 @@ export function describe(certificatePem: string): Description {
 }
 
 /** As `/C=../ST=../L=../O=../CN=../emailAddress=..`, with what there is of it (gaps 15). */
-export function distinguishedName(of: { readonly [K in keyof typeof parts]: string | null }, san: readonly string[]): string {
+export function distinguishedName(
+  of: { readonly [K in keyof typeof parts]: string | null },
+  san: readonly string[],
+): string {
   const named = [
     ['C', of.country],
     ['ST', of.state],
@@ -299,7 +341,9 @@ export function distinguishedName(of: { readonly [K in keyof typeof parts]: stri
     ['emailAddress', of.email],
   ] as const;
   const told = named.flatMap(([name, value]) => (value === null || value === '' ? [] : [`/${name}=${value}`]));
-  const names = san.map((word) => `${isIP(word) === 0 ? (word.includes('@') ? 'email' : 'DNS') : 'IP Address'}:${word}`);
+  const names = san.map(
+    (word) => `${isIP(word) === 0 ? (word.includes('@') ? 'email' : 'DNS') : 'IP Address'}:${word}`,
+  );
   return `${told.join('')}${names.length === 0 ? '' : `/subjectAltName=${names.join(', ')}`}`;
 }
 
@@ -333,7 +377,8 @@ export function readChain(text: string): Read | string {
   const chain: X509Certificate[] = [];
   for (const one of text.match(block) ?? []) {
     const certificate = attempt(() => new X509Certificate(one));
-    if (certificate === undefined || attempt(() => describe(one)) === undefined) return 'It holds a certificate that cannot be read.';
+    if (certificate === undefined || attempt(() => describe(one)) === undefined)
+      return 'It holds a certificate that cannot be read.';
     chain.push(certificate);
   }
   if (chain.length === 0) return 'It holds no certificate in PEM.';
@@ -341,16 +386,21 @@ export function readChain(text: string): Read | string {
     const signer = chain[place + 1];
     return signer !== undefined && !(one.checkIssued(signer) && one.verify(signer.publicKey));
   });
-  if (broken !== -1) return `The certificates do not follow one another: the one at place ${broken + 2} has not signed the one before it.`;
+  if (broken !== -1)
+    return `The certificates do not follow one another: the one at place ${broken + 2} has not signed the one before it.`;
   return { chain: chain.map((one) => `${one.toString().trim()}\n`) };
 }
 
 /** A private key in a text of PEM, or what is wrong with it. */
 export function readKey(text: string, passphrase: string): KeyObject | string {
-  const key = attempt(() => createPrivateKey({ key: text, format: 'pem', ...(passphrase === '' ? {} : { passphrase }) }));
+  const key = attempt(() =>
+    createPrivateKey({ key: text, format: 'pem', ...(passphrase === '' ? {} : { passphrase }) }),
+  );
   if (key !== undefined) return key;
   if (!/ENCRYPTED/.test(text)) return 'It holds no private key in PEM.';
-  return passphrase === '' ? 'The private key is encrypted: it opens only with cert_passphrase.' : 'The private key does not open with this passphrase.';
+  return passphrase === ''
+    ? 'The private key is encrypted: it opens only with cert_passphrase.'
+    : 'The private key does not open with this passphrase.';
 }
 
 export function belongsTo(certificatePem: string, key: KeyObject): boolean {
@@ -374,7 +424,8 @@ export function isSelfSigned(certificatePem: string): boolean {
 export function tlsProblem(chain: string, key: string): string | undefined {
   if (new X509Certificate(chain).publicKey.asymmetricKeyType === 'rsa' && (describe(chain).keyLength ?? 0) < 2048)
     return 'Its key is too short for TLS, which wants at least 2048 bits of RSA.';
-  if (describe(chain).digest === 'SHA1' && !isSelfSigned(chain)) return 'It is signed with a digest that is too weak for TLS: SHA224 or better is wanted.';
+  if (describe(chain).digest === 'SHA1' && !isSelfSigned(chain))
+    return 'It is signed with a digest that is too weak for TLS: SHA224 or better is wanted.';
   try {
     createSecureContext({ cert: chain, key });
     return undefined;

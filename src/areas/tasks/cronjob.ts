@@ -17,15 +17,22 @@ export const cronJob = collection(
       cron_description: text({ description: 'What the job is for.', max: 200 }),
       ...schedule('cron'),
       cron_stdout: flag(true, { description: 'Whether standard output goes to the null device.' }),
-      cron_stderr: flag(false, { description: 'Whether standard error goes to the null device; otherwise it joins standard output.' }),
+      cron_stderr: flag(false, {
+        description: 'Whether standard error goes to the null device; otherwise it joins standard output.',
+      }),
       cron_enabled: flag(true, { description: 'Whether the job runs by its schedule.' }),
     },
     check({ record, issues }) {
       const problem = scheduleProblem(scheduleOf('cron', record));
       if (problem !== undefined) issues.add('__all__', problem);
-      const bytes = Buffer.byteLength(cronTableCommand(record.cron_command, { stdout: record.cron_stdout, stderr: record.cron_stderr }));
+      const bytes = Buffer.byteLength(
+        cronTableCommand(record.cron_command, { stdout: record.cron_stdout, stderr: record.cron_stderr }),
+      );
       if (bytes > longestCronCommand)
-        issues.add('cron_command', `In cron's table it would take ${bytes} bytes, and cron reads at most ${longestCronCommand}: put it into a script.`);
+        issues.add(
+          'cron_command',
+          `In cron's table it would take ${bytes} bytes, and cron reads at most ${longestCronCommand}: put it into a script.`,
+        );
     },
     scheduled: { when: (record) => (record.cron_enabled ? scheduleOf('cron', record) : undefined) },
   },
@@ -38,7 +45,12 @@ export const cronJob = collection(
           title: `run the cron job ${target.id}`,
           subject: `tasks/cronjob/${target.id}`,
           async run({ host, signal }) {
-            const outcome = await host.commands.run({ user: target.cron_user, line: target.cron_command, signal, keep: keptOutput });
+            const outcome = await host.commands.run({
+              user: target.cron_user,
+              line: target.cron_command,
+              signal,
+              keep: keptOutput,
+            });
             return { ...outcome };
           },
         });

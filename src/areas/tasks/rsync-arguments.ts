@@ -32,7 +32,13 @@ export const patience = { connect: 60, silence: 600 };
  * taken and kept; one that became another is refused.
  */
 export function sshArgv(port: number): readonly string[] {
-  const settings = ['BatchMode=yes', 'StrictHostKeyChecking=accept-new', `ConnectTimeout=${patience.connect}`, 'ServerAliveInterval=60', 'ServerAliveCountMax=3'];
+  const settings = [
+    'BatchMode=yes',
+    'StrictHostKeyChecking=accept-new',
+    `ConnectTimeout=${patience.connect}`,
+    'ServerAliveInterval=60',
+    'ServerAliveCountMax=3',
+  ];
   return ['ssh', '-p', String(port), ...settings.flatMap((setting) => ['-o', setting])];
 }
 
@@ -79,7 +85,9 @@ function bracketed(remote: string): string {
   return isIPv6(host) ? `${remote.slice(0, at)}[${host}]` : remote;
 }
 
-type Extra = { readonly ok: true; readonly words: readonly string[]; readonly names: readonly string[] } | { readonly ok: false; readonly wrong: string };
+type Extra =
+  | { readonly ok: true; readonly words: readonly string[]; readonly names: readonly string[] }
+  | { readonly ok: false; readonly wrong: string };
 
 /**
  * The arguments that a person adds, as words: separated by blanks, kept together by quotes as in a shell. Each must be
@@ -112,7 +120,8 @@ function readLong(word: string): ReadWord | string {
   const plain = name.replace(/^no-/, '');
   const kind = Object.hasOwn(rsyncOptions, plain) ? rsyncOptions[plain] : undefined;
   if (kind === undefined) return `${quote(word)} is no argument that a task may have.`;
-  if (name !== plain || kind === 'plain') return value === undefined ? { names: [name], wantsValue: false } : `${quote(`--${name}`)} takes no value.`;
+  if (name !== plain || kind === 'plain')
+    return value === undefined ? { names: [name], wantsValue: false } : `${quote(`--${name}`)} takes no value.`;
   return { names: [name], wantsValue: value === undefined };
 }
 

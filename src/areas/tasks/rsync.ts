@@ -11,10 +11,20 @@ import { quote } from '../../lib/text.ts';
 import { type Copy, patience, readExtra, rsyncArgv, sshArgv } from './rsync-arguments.ts';
 
 const fields = {
-  rsync_path: required(volumePath({ description: 'The file or folder here. A slash at its end means what is in the folder.', asSent: true })),
+  rsync_path: required(
+    volumePath({
+      description: 'The file or folder here. A slash at its end means what is in the folder.',
+      asSent: true,
+    }),
+  ),
   rsync_user: required(userName({ description: 'Account the copy is made as.', max: 60 })),
-  rsync_remotehost: required(refine(text({ description: 'The other machine, as host or user@host.', max: 120 }), remoteProblem)),
-  rsync_mode: choice(['module', 'ssh'], { description: 'Whether an rsync daemon is asked for a module, or rsync is started there by SSH.', initial: 'module' }),
+  rsync_remotehost: required(
+    refine(text({ description: 'The other machine, as host or user@host.', max: 120 }), remoteProblem),
+  ),
+  rsync_mode: choice(['module', 'ssh'], {
+    description: 'Whether an rsync daemon is asked for a module, or rsync is started there by SSH.',
+    initial: 'module',
+  }),
   rsync_remotemodule: text({ description: 'Module of the rsync daemon, for the mode module.', max: 120 }),
   rsync_remoteport: port({ description: 'Port of the SSH server, for the mode ssh.', initial: 22 }),
   rsync_remotepath: text({
@@ -23,15 +33,24 @@ const fields = {
     pattern: /^[^:]/,
     rule: 'A path does not begin with a colon: rsync would take it for a module.',
   }),
-  rsync_validate_rpath: inputOnly(flag(false, { description: 'Sent as true, the other machine is asked by SSH whether it has the path.' })),
-  rsync_direction: choice(['push', 'pull'], { description: 'Whether the copy goes to the other machine or comes from it.', initial: 'push' }),
+  rsync_validate_rpath: inputOnly(
+    flag(false, { description: 'Sent as true, the other machine is asked by SSH whether it has the path.' }),
+  ),
+  rsync_direction: choice(['push', 'pull'], {
+    description: 'Whether the copy goes to the other machine or comes from it.',
+    initial: 'push',
+  }),
   rsync_desc: text({ description: 'What the task is for.', max: 120 }),
   ...schedule('rsync'),
   rsync_recursive: flag(true, { description: 'Whether folders are copied with all that is in them.' }),
   rsync_times: flag(true, { description: 'Whether files keep the times of their last change.' }),
   rsync_compress: flag(true, { description: 'Whether the data is compressed on its way.' }),
-  rsync_archive: flag(false, { description: 'Whether everything is kept that describes a file: links, permissions, times, owners, devices.' }),
-  rsync_delete: flag(false, { description: 'Whether files that are not at the source are deleted at the destination.' }),
+  rsync_archive: flag(false, {
+    description: 'Whether everything is kept that describes a file: links, permissions, times, owners, devices.',
+  }),
+  rsync_delete: flag(false, {
+    description: 'Whether files that are not at the source are deleted at the destination.',
+  }),
   rsync_quiet: flag(false, { description: 'Whether nothing is said of what goes well.' }),
   rsync_preserveperm: flag(false, { description: 'Whether files keep their permissions.' }),
   rsync_preserveattr: flag(false, { description: 'Whether files keep their extended attributes.' }),
@@ -57,15 +76,26 @@ export const rsyncTask = collection(
     check({ record, issues }) {
       const problem = scheduleProblem(scheduleOf('rsync', record));
       if (problem !== undefined) issues.add('__all__', problem);
-      if (record.rsync_mode === 'module' && record.rsync_remotemodule === '') issues.add('rsync_remotemodule', 'The mode module wants the name of one.');
-      if (record.rsync_mode === 'ssh' && record.rsync_remotepath === '') issues.add('rsync_remotepath', 'The mode ssh wants a path on the other machine.');
+      if (record.rsync_mode === 'module' && record.rsync_remotemodule === '')
+        issues.add('rsync_remotemodule', 'The mode module wants the name of one.');
+      if (record.rsync_mode === 'ssh' && record.rsync_remotepath === '')
+        issues.add('rsync_remotepath', 'The mode ssh wants a path on the other machine.');
       const extra = readExtra(record.rsync_extra);
       const names = extra.ok ? extra.names : [];
-      const goesDown = record.rsync_recursive || record.rsync_archive || ['recursive', 'archive', 'dirs'].some((name) => names.includes(name));
-      if (record.rsync_delete && !goesDown) issues.add('rsync_delete', 'rsync deletes only where it goes through folders: it wants rsync_recursive or rsync_archive.');
+      const goesDown =
+        record.rsync_recursive ||
+        record.rsync_archive ||
+        ['recursive', 'archive', 'dirs'].some((name) => names.includes(name));
+      if (record.rsync_delete && !goesDown)
+        issues.add(
+          'rsync_delete',
+          'rsync deletes only where it goes through folders: it wants rsync_recursive or rsync_archive.',
+        );
       const stray = ['inplace', 'append', 'append-verify'].find((name) => names.includes(name));
-      if (record.rsync_delayupdates && stray !== undefined) issues.add('rsync_extra', `--${stray} writes files in place, which rsync_delayupdates keeps from happening.`);
-      if (record.rsync_mode === 'ssh' && names.includes('contimeout')) issues.add('rsync_extra', '--contimeout is for the mode module.');
+      if (record.rsync_delayupdates && stray !== undefined)
+        issues.add('rsync_extra', `--${stray} writes files in place, which rsync_delayupdates keeps from happening.`);
+      if (record.rsync_mode === 'ssh' && names.includes('contimeout'))
+        issues.add('rsync_extra', '--contimeout is for the mode module.');
     },
     scheduled: {
       when: (record) => (record.rsync_enabled ? scheduleOf('rsync', record) : undefined),
@@ -75,7 +105,8 @@ export const rsyncTask = collection(
   [
     action({
       segment: 'run',
-      title: 'Makes the copy now, whether the task is enabled or not. It goes on after the answer, as a job; a second one at the same time is refused.',
+      title:
+        'Makes the copy now, whether the task is enabled or not. It goes on after the answer, as a job; a second one at the same time is refused.',
       perform({ target, operations }) {
         operations.background(copyTask(target));
         return 'Rsync job started.';
@@ -99,9 +130,16 @@ function copyTask(record: Copy & { readonly id: number; readonly rsync_user: str
         told = percent;
         progress(percent);
       };
-      const { status, stdout, stderr } = await host.commands.runProgram({ user: record.rsync_user, argv: rsyncArgv(record), signal, keep: keptOutput, heard });
+      const { status, stdout, stderr } = await host.commands.runProgram({
+        user: record.rsync_user,
+        argv: rsyncArgv(record),
+        signal,
+        keep: keptOutput,
+        heard,
+      });
       const result = { status, stdout: withoutProgress(stdout), stderr };
-      if (status !== 0 && !signal.aborted) throw new JobFailure(stderr.trim().split('\n').at(-1) || `rsync ended with the status ${status}.`, result);
+      if (status !== 0 && !signal.aborted)
+        throw new JobFailure(stderr.trim().split('\n').at(-1) || `rsync ended with the status ${status}.`, result);
       return result;
     },
   };
@@ -112,7 +150,9 @@ function copyTask(record: Copy & { readonly id: number; readonly rsync_user: str
  * from there would fill the system's own disk.
  */
 async function mustBeMounted({ zfs }: Host, path: string): Promise<void> {
-  const holders = (await zfs.datasets()).filter(({ name, kind }) => kind === 'filesystem' && isWithin(path, `${volumesFolder}/${name}`));
+  const holders = (await zfs.datasets()).filter(
+    ({ name, kind }) => kind === 'filesystem' && isWithin(path, `${volumesFolder}/${name}`),
+  );
   if (holders.length === 0) throw new Error(`There is no volume for ${quote(path)}.`);
   const absent = holders.find(({ mountpoint }) => mountpoint === undefined);
   if (absent !== undefined) throw new Error(`${absent.name} is not mounted, so nothing was copied.`);
@@ -131,8 +171,18 @@ function withoutProgress(output: string): string {
 const keyNames = ['id_ed25519', 'id_ecdsa', 'id_rsa', 'id_ed25519_sk', 'id_ecdsa_sk'];
 
 /** Whether the account can log in by SSH at all, and, when asked, whether the path is there. */
-async function lookAtSsh(sent: SentOf<typeof fields>, operations: Operations, before: Partial<Copy & { readonly rsync_user: string }> | undefined): Promise<void> {
-  const { rsync_mode: mode, rsync_user: user = '', rsync_remotehost: remote = '', rsync_remoteport: remotePort = 22, rsync_remotepath: path = '' } = { ...before, ...sent };
+async function lookAtSsh(
+  sent: SentOf<typeof fields>,
+  operations: Operations,
+  before: Partial<Copy & { readonly rsync_user: string }> | undefined,
+): Promise<void> {
+  const {
+    rsync_mode: mode,
+    rsync_user: user = '',
+    rsync_remotehost: remote = '',
+    rsync_remoteport: remotePort = 22,
+    rsync_remotepath: path = '',
+  } = { ...before, ...sent };
   const account = operations.world.facts.accounts.users.find((one) => one.name === user);
   if (mode !== 'ssh' || account === undefined) return;
   if (before === undefined || before.rsync_mode !== 'ssh' || before.rsync_user !== user) {
@@ -146,8 +196,15 @@ async function lookAtSsh(sent: SentOf<typeof fields>, operations: Operations, be
     });
     const there = modes.filter((one) => one !== undefined);
     if (there.length === 0)
-      throw invalid({ rsync_user: [`${quote(user)} has no private key in ${folder}, without which nobody logs in by SSH unasked: ${keyNames.slice(0, 3).join(', ')}.`] });
-    if (there.every((one) => (one & 0o077) !== 0)) throw invalid({ rsync_user: [`The private key of ${quote(user)} may be read by others, so ssh does not take it.`] });
+      throw invalid({
+        rsync_user: [
+          `${quote(user)} has no private key in ${folder}, without which nobody logs in by SSH unasked: ${keyNames.slice(0, 3).join(', ')}.`,
+        ],
+      });
+    if (there.every((one) => (one & 0o077) !== 0))
+      throw invalid({
+        rsync_user: [`The private key of ${quote(user)} may be read by others, so ssh does not take it.`],
+      });
   }
   if (sent.rsync_validate_rpath !== true || remote === '' || path === '') return;
   const answers: { readonly status: number; readonly stderr: string }[] = [];
@@ -155,12 +212,26 @@ async function lookAtSsh(sent: SentOf<typeof fields>, operations: Operations, be
     title: `ask ${remote} for ${path}`,
     async perform({ commands }) {
       const argv = [...sshArgv(remotePort), '--', remote.replace(/\[(.*)\]/, '$1'), 'test', '-e', shellWord(path)];
-      answers.push(await commands.runProgram({ user, argv, signal: new AbortController().signal, keep: 4096, timeout: 2 * patience.connect * 1000 }));
+      answers.push(
+        await commands.runProgram({
+          user,
+          argv,
+          signal: new AbortController().signal,
+          keep: 4096,
+          timeout: 2 * patience.connect * 1000,
+        }),
+      );
     },
   });
   const [answer] = answers;
   if (answer === undefined || answer.status === 0) return;
-  throw invalid({ rsync_remotepath: [answer.status === 1 ? `${quote(path)} is not on ${remote}.` : `${remote} did not tell whether it has the path: ${answer.stderr.trim()}`] });
+  throw invalid({
+    rsync_remotepath: [
+      answer.status === 1
+        ? `${quote(path)} is not on ${remote}.`
+        : `${remote} did not tell whether it has the path: ${answer.stderr.trim()}`,
+    ],
+  });
 }
 
 /** For the shell on the other side, which ssh hands its words to as one line. It knows the home that a tilde stands for. */
@@ -172,5 +243,7 @@ function shellWord(path: string): string {
 function remoteProblem(remote: string): string | undefined {
   const [, user, host = ''] = /^(?:(.*)@)?(.*)$/s.exec(remote) ?? [];
   if (user !== undefined && !/^\w[\w.+-]*$/.test(user)) return `${quote(user)} is no name of an account.`;
-  return /^[A-Za-z0-9_][\w.-]*$/.test(host) || isIPv6(host.replace(/^\[(.*)\]$/, '$1')) ? undefined : `${quote(host)} is no host.`;
+  return /^[A-Za-z0-9_][\w.-]*$/.test(host) || isIPv6(host.replace(/^\[(.*)\]$/, '$1'))
+    ? undefined
+    : `${quote(host)} is no host.`;
 }

@@ -9,7 +9,9 @@ import { expressionFor, longestExpression } from './smart-expression.ts';
 const types = { L: 'long', S: 'short', C: 'conveyance', O: 'offline' } as const;
 
 const disk = onMachine(text({ description: 'The disk_identifier of a disk.', max: 255 }), (identifier, { disks }) =>
-  disks.some((one) => identifierOf(one) === identifier) ? undefined : `No disk of this machine is ${quote(identifier)}.`,
+  disks.some((one) => identifierOf(one) === identifier)
+    ? undefined
+    : `No disk of this machine is ${quote(identifier)}.`,
 );
 
 export const smartTest = collection('tasks/smarttest', {
@@ -18,8 +20,9 @@ export const smartTest = collection('tasks/smarttest', {
   order: ['smarttest_type'],
   fields: {
     smarttest_disks: required(
-      refine(list(disk, { description: 'The disks, by their identifiers. A disk is in one schedule of each type at most.' }), (disks) =>
-        disks.length === 0 ? 'At least one disk is wanted.' : undefined,
+      refine(
+        list(disk, { description: 'The disks, by their identifiers. A disk is in one schedule of each type at most.' }),
+        (disks) => (disks.length === 0 ? 'At least one disk is wanted.' : undefined),
       ),
     ),
     smarttest_type: required(choice(['L', 'S', 'C', 'O'], { description: 'Long, short, conveyance or offline.' })),
@@ -30,12 +33,22 @@ export const smartTest = collection('tasks/smarttest', {
     const problem = scheduleProblem(hourly(record));
     if (problem !== undefined) issues.add('__all__', problem);
     const others = view.all(smartTest).filter((other) => other.id !== record.id);
-    const long = record.smarttest_disks.find((one) => expressionFor(one, [...others, record]).length > longestExpression);
-    if (long !== undefined) issues.add('__all__', `The tests of ${quote(long)} together take more than smartd reads in a line: name fewer hours, days or months.`);
+    const long = record.smarttest_disks.find(
+      (one) => expressionFor(one, [...others, record]).length > longestExpression,
+    );
+    if (long !== undefined)
+      issues.add(
+        '__all__',
+        `The tests of ${quote(long)} together take more than smartd reads in a line: name fewer hours, days or months.`,
+      );
     for (const other of others) {
       if (other.smarttest_type !== record.smarttest_type) continue;
       const twice = record.smarttest_disks.find((one) => other.smarttest_disks.includes(one));
-      if (twice !== undefined) issues.add('smarttest_disks', `${quote(twice)} has a schedule of ${types[record.smarttest_type]} tests already, of the id ${other.id}.`);
+      if (twice !== undefined)
+        issues.add(
+          'smarttest_disks',
+          `${quote(twice)} has a schedule of ${types[record.smarttest_type]} tests already, of the id ${other.id}.`,
+        );
     }
   },
   scheduled: { when: hourly },

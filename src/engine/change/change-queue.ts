@@ -49,7 +49,8 @@ export class ChangeQueue<T> {
         for (const { settle } of group) settle(error);
       }
       // One who asks alone, again and again, is not kept waiting.
-      if (group.length > 1 || this.#waiting.length > 0) await this.#gather(group.length, (performance.now() - begun) / 4);
+      if (group.length > 1 || this.#waiting.length > 0)
+        await this.#gather(group.length, (performance.now() - begun) / 4);
     }
     this.#running = undefined;
   }
@@ -62,6 +63,7 @@ export class ChangeQueue<T> {
   async #gather(answered: number, longest: number): Promise<void> {
     const end = performance.now() + Math.min(longest, longestGathering);
     const enough = this.#waiting.length + answered;
-    while (this.#waiting.length < enough && performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length < enough && performance.now() < end)
+      await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -35,10 +35,19 @@ export interface Provisional {
 }
 
 /** Whether the change could cut off who comes this way. A way within the machine holds whatever becomes of the network. */
-export function cutsOff(accesses: readonly Access[], changed: readonly RecordChange[], connection: ClientConnection, before: View, after: View, facts: Facts): boolean {
+export function cutsOff(
+  accesses: readonly Access[],
+  changed: readonly RecordChange[],
+  connection: ClientConnection,
+  before: View,
+  after: View,
+  facts: Facts,
+): boolean {
   if (isWithinMachine(connection)) return false;
   const paths = new Set(changed.map(({ resource }) => resource.path));
-  return accesses.filter(({ reads }) => reads.some(({ path }) => paths.has(path))).some((access) => access.of(before, facts, connection) !== access.of(after, facts, connection));
+  return accesses
+    .filter(({ reads }) => reads.some(({ path }) => paths.has(path)))
+    .some((access) => access.of(before, facts, connection) !== access.of(after, facts, connection));
 }
 
 function isWithinMachine({ local, remote }: ClientConnection): boolean {

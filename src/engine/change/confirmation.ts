@@ -44,19 +44,32 @@ export class Confirmation {
   }
 
   /** Whether a change has to be confirmed. What waits to be confirmed is not built upon. */
-  demand(title: string, context: RequestContext, changes: readonly RecordChange[], draft: LayeredDraft, step: Step | undefined): Provisional | undefined {
+  demand(
+    title: string,
+    context: RequestContext,
+    changes: readonly RecordChange[],
+    draft: LayeredDraft,
+    step: Step | undefined,
+  ): Provisional | undefined {
     const { accesses, tables, facts, now } = this.#parts;
     const it = this.waiting;
     const paths = new Set(it?.changes.map(({ resource }) => resource.path));
     if (it !== undefined && changes.some(({ resource }) => paths.has(resource.path)))
-      throw refused(`An earlier change waits to be confirmed until ${timeOf(it.until)}: ${it.title}. Until then nothing is built upon it.`);
+      throw refused(
+        `An earlier change waits to be confirmed until ${timeOf(it.until)}: ${it.title}. Until then nothing is built upon it.`,
+      );
     const { connection, confirmWithin: asked, request } = context;
     if (asked === 0 || changes.length === 0) return undefined;
     if (asked !== undefined && step !== undefined)
-      throw refused(`Only a change of the configuration alone can go back by itself, and this one does more: ${step.title}. Leave out confirm_within.`);
+      throw refused(
+        `Only a change of the configuration alone can go back by itself, and this one does more: ${step.title}. Leave out confirm_within.`,
+      );
     const cuts = connection !== undefined && cutsOff(accesses, changes, connection, tables, draft, facts());
     if (!cuts && asked === undefined) return undefined;
-    if (it !== undefined) throw refused(`An earlier change waits to be confirmed until ${timeOf(it.until)}, and only one can: ${it.title}.`);
+    if (it !== undefined)
+      throw refused(
+        `An earlier change waits to be confirmed until ${timeOf(it.until)}, and only one can: ${it.title}.`,
+      );
     return { title, request, until: now() + (asked ?? confirmWithin) * 1000, cuts, changes };
   }
 
@@ -109,7 +122,12 @@ export class Confirmation {
     const changes = draft.changes();
     const title = `take back at the start, for nobody confirmed it: ${it.title}`;
     try {
-      store.commit([{ at: timeOf(now()), actor: 'holdfast', request: it.request, title, changes }], changes, draft.sequences(), 'none');
+      store.commit(
+        [{ at: timeOf(now()), actor: 'holdfast', request: it.request, title, changes }],
+        changes,
+        draft.sequences(),
+        'none',
+      );
     } catch (error) {
       // The machine follows what was before all the same; the next start takes it back in the store too.
       if (!(error instanceof Fault)) throw error;
@@ -117,7 +135,11 @@ export class Confirmation {
     }
     tables.apply(changes, draft.sequences());
     log.warn({ request: it.request }, title);
-    events.emit('change.reverted', { title: it.title, request: it.request, reason: 'the daemon or the machine ended before it was confirmed' });
+    events.emit('change.reverted', {
+      title: it.title,
+      request: it.request,
+      reason: 'the daemon or the machine ended before it was confirmed',
+    });
   }
 
   #rest(it: Provisional, milliseconds: number): void {

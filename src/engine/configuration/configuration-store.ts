@@ -54,7 +54,12 @@ export interface ConfigurationStore extends JobStore {
   backups(): readonly Backup[];
   backup(number: number, resources: readonly Kept[]): Configuration | undefined;
   /** Keeps everything or nothing, for good; `provisional` notes with it what waits to be confirmed from now on, or that nothing does. */
-  commit(revisions: readonly Revision[], changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>, provisional?: Provisional | 'none'): void;
+  commit(
+    revisions: readonly Revision[],
+    changes: readonly RecordChange[],
+    sequences: ReadonlyMap<string, number>,
+    provisional?: Provisional | 'none',
+  ): void;
   /** The change that was not confirmed when the store was closed, or the power went. */
   provisional(resources: readonly Kept[]): Provisional | undefined;
   /** The newest first, those before the number `before`. */

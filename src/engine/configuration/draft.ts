@@ -2,12 +2,34 @@ import { isDeepStrictEqual } from 'node:util';
 import { IssueList, type Issues, invalid, missing, refused } from '../declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../declare/fields.ts';
 import { isKept, isRecordOf } from '../declare/record.ts';
-import type { Collection, Configuration, Draft, Plan, RecordOf, SentOf, Singleton, Step, Task } from '../declare/resource.ts';
+import type {
+  Collection,
+  Configuration,
+  Draft,
+  Plan,
+  RecordOf,
+  SentOf,
+  Singleton,
+  Step,
+  Task,
+} from '../declare/resource.ts';
 import type { Facts } from '../upkeep/facts.ts';
-import { fieldValue, groupNumber, type Kept, placeOf, type RecordChange, regroup, type Table, type Tables } from './tables.ts';
+import {
+  fieldValue,
+  groupNumber,
+  type Kept,
+  placeOf,
+  type RecordChange,
+  regroup,
+  type Table,
+  type Tables,
+} from './tables.ts';
 
 /** Who refers to whom: the path of a collection to the fields that hold its ids. */
-export type References = ReadonlyMap<string, readonly { readonly from: Kept; readonly name: string; readonly field: Field }[]>;
+export type References = ReadonlyMap<
+  string,
+  readonly { readonly from: Kept; readonly name: string; readonly field: Field }[]
+>;
 
 /** A write, and how to take it back. */
 interface Write {
@@ -52,7 +74,12 @@ export class LayeredDraft implements Draft {
 
   mark(): Mark {
     this.issues = new IssueList();
-    return { journal: this.#journal.length, first: this.firstSteps.length, last: this.lastSteps.length, tasks: this.tasks.length };
+    return {
+      journal: this.#journal.length,
+      first: this.firstSteps.length,
+      last: this.lastSteps.length,
+      tasks: this.tasks.length,
+    };
   }
 
   rewind(to: Mark): void {
@@ -112,7 +139,9 @@ export class LayeredDraft implements Draft {
 
   /** All records of these resources. */
   configuration(resources: readonly Kept[]): Configuration {
-    return new Map(resources.map((resource) => [resource, [...(this.#peek(resource)?.all() ?? this.#tables.table(resource).all())]]));
+    return new Map(
+      resources.map((resource) => [resource, [...(this.#peek(resource)?.all() ?? this.#tables.table(resource).all())]]),
+    );
   }
 
   /** Puts records back as they were before these changes, beyond all rules: they held then. */
@@ -136,7 +165,8 @@ export class LayeredDraft implements Draft {
       this.issues = new IssueList();
       this.#checkGiven(change);
       for (const [name, sentences] of Object.entries(this.issues.toIssues()))
-        for (const sentence of sentences) issues.add(`${change.resource.path}/${change.id}`, name === '__all__' ? sentence : `${name}: ${sentence}`);
+        for (const sentence of sentences)
+          issues.add(`${change.resource.path}/${change.id}`, name === '__all__' ? sentence : `${name}: ${sentence}`);
     }
     this.issues = issues;
     this.#checkReferences(new Set(changes.map(({ resource }) => resource.path)));
@@ -146,22 +176,38 @@ export class LayeredDraft implements Draft {
   /** Puts records back as they were, like `restore`, and plans what the machine has to be told of it. */
   revert(changes: readonly RecordChange[]): void {
     this.restore(changes);
-    for (const { resource, id, before, after } of changes.toReversed()) this.#planFor({ resource, id, before: after, after: before });
+    for (const { resource, id, before, after } of changes.toReversed())
+      this.#planFor({ resource, id, before: after, after: before });
   }
 
   #differences(resource: Kept, records: readonly RecordOf<Fields>[]): readonly RecordChange[] {
-    const current = new Map((this.#peek(resource)?.all() ?? this.#tables.table(resource).all()).map((record) => [record.id, record]));
+    const current = new Map(
+      (this.#peek(resource)?.all() ?? this.#tables.table(resource).all()).map((record) => [record.id, record]),
+    );
     const wanted = new Map(records.map((record) => [record.id, record]));
-    const gone = [...current.values()].filter(({ id }) => !wanted.has(id)).map((before) => ({ resource, id: before.id, before, after: undefined }));
+    const gone = [...current.values()]
+      .filter(({ id }) => !wanted.has(id))
+      .map((before) => ({ resource, id: before.id, before, after: undefined }));
     const other = records.filter((record) => !isDeepStrictEqual(record, current.get(record.id)));
-    return [...gone, ...other.map((after) => ({ resource, id: after.id, before: current.get(after.id), after: Object.freeze(after) }))];
+    return [
+      ...gone,
+      ...other.map((after) => ({ resource, id: after.id, before: current.get(after.id), after: Object.freeze(after) })),
+    ];
   }
 
   #checkGiven({ resource, before, after }: RecordChange): void {
     if (after === undefined) return;
     this.#checkFields(resource, after, before);
     // As a change that changes nothing: nothing is asked of it that only who makes it can say.
-    resource.check?.({ draft: this, view: this, facts: this.facts, record: after, before: after, sent: {}, issues: this.issues });
+    resource.check?.({
+      draft: this,
+      view: this,
+      facts: this.facts,
+      record: after,
+      before: after,
+      sent: {},
+      issues: this.issues,
+    });
   }
 
   /** The steps that a record's hooks plan. What they would do to other records is taken back. */
@@ -187,7 +233,8 @@ export class LayeredDraft implements Draft {
       for (const { from, name } of references) {
         for (const record of this.#overlay(from).all()) {
           const id = fieldValue(record, name);
-          if (typeof id === 'number' && !this.#exists(path, id)) this.issues.add(`${from.path}/${record.id}`, `${name}: Nothing with the id ${id} is at ${path}.`);
+          if (typeof id === 'number' && !this.#exists(path, id))
+            this.issues.add(`${from.path}/${record.id}`, `${name}: Nothing with the id ${id} is at ${path}.`);
         }
       }
     }
@@ -197,7 +244,8 @@ export class LayeredDraft implements Draft {
 
   /** Issues of the body that this change was read from. Their fields count as wrong, not as missing. */
   note(issues: Issues): void {
-    for (const [name, sentences] of Object.entries(issues)) for (const sentence of sentences) this.issues.add(name, sentence);
+    for (const [name, sentences] of Object.entries(issues))
+      for (const sentence of sentences) this.issues.add(name, sentence);
   }
 
   create<F extends Fields>(of: Collection<F>, sent: SentOf<F>, fill: Partial<RecordOf<F>> = {}): RecordOf<F> {
@@ -207,7 +255,8 @@ export class LayeredDraft implements Draft {
   /** A record as it is given, beyond all rules: how a fresh system gets its first ones. */
   plant<F extends Fields>(of: Kept<F>, values: Partial<RecordOf<F>>): void {
     const laid: Record<string, unknown> = { id: this.#nextId(of) };
-    for (const [name, field] of Object.entries(of.fields)) if (isKept(field)) laid[name] = fieldValue(values, name) ?? field.initial ?? null;
+    for (const [name, field] of Object.entries(of.fields))
+      if (isKept(field)) laid[name] = fieldValue(values, name) ?? field.initial ?? null;
     if (!isRecordOf(of.fields, laid)) throw new TypeError(`a first record of ${of.path} lacks a field`);
     Object.freeze(laid);
     this.#put(of, laid.id, laid);
@@ -230,16 +279,32 @@ export class LayeredDraft implements Draft {
         if (held !== undefined) throw refused(held);
         const fate = field.refers?.onRemove;
         if (fate === 'remove' && from.kind === 'collection') this.remove(from, dependant.id);
-        else this.#put(from, dependant.id, Object.freeze({ ...dependant, [name]: typeof fate === 'object' ? fate.becomes : null }));
+        else
+          this.#put(
+            from,
+            dependant.id,
+            Object.freeze({ ...dependant, [name]: typeof fate === 'object' ? fate.becomes : null }),
+          );
       }
     }
   }
 
-  #save<F extends Fields>(of: Kept<F>, id: number, before: RecordOf<F> | undefined, sent: SentOf<F>, fill: Partial<RecordOf<F>>): RecordOf<F> {
+  #save<F extends Fields>(
+    of: Kept<F>,
+    id: number,
+    before: RecordOf<F> | undefined,
+    sent: SentOf<F>,
+    fill: Partial<RecordOf<F>>,
+  ): RecordOf<F> {
     const laid: Record<string, unknown> = { id };
     for (const [name, field] of Object.entries(of.fields)) {
       if (!isKept(field)) continue;
-      const value = [fieldValue(sent, name), fieldValue(fill, name), before && fieldValue(before, name), field.initial].find((one) => one !== undefined);
+      const value = [
+        fieldValue(sent, name),
+        fieldValue(fill, name),
+        before && fieldValue(before, name),
+        field.initial,
+      ].find((one) => one !== undefined);
       if (value !== undefined) laid[name] = value;
       else if (field.use !== 'plain') laid[name] = null;
       else if (!this.issues.has(name)) this.issues.add(name, isRequired);
@@ -261,7 +326,11 @@ export class LayeredDraft implements Draft {
   }
 
   /** What every field can tell by itself: does the machine agree, does the record it names exist, is it unique. */
-  #checkFields(of: Kept, record: Readonly<Record<string, unknown>>, before: Readonly<Record<string, unknown>> | undefined): void {
+  #checkFields(
+    of: Kept,
+    record: Readonly<Record<string, unknown>>,
+    before: Readonly<Record<string, unknown>> | undefined,
+  ): void {
     for (const [name, field] of Object.entries(of.fields)) {
       const value = record[name];
       if (value === undefined || value === null || value === before?.[name] || this.issues.has(name)) continue;
@@ -361,13 +430,15 @@ class Overlay<F extends Fields = Fields> {
   groups(): ReadonlyMap<number, readonly RecordOf<F>[]> {
     if (this.#changed.size === 0) return this.table.groups();
     const groups = new Map(this.table.groups());
-    for (const number of new Set(Array.from(this.#changed.keys(), groupNumber))) regroup(groups, number, (id) => this.get(id));
+    for (const number of new Set(Array.from(this.#changed.keys(), groupNumber)))
+      regroup(groups, number, (id) => this.get(id));
     return groups;
   }
 
   having(name: string, value: unknown): readonly RecordOf<F>[] {
     const found: RecordOf<F>[] = [];
-    for (const record of this.#changed.values()) if (record !== undefined && fieldValue(record, name) === value) found.push(record);
+    for (const record of this.#changed.values())
+      if (record !== undefined && fieldValue(record, name) === value) found.push(record);
     for (const id of this.table.ids(name, value)) {
       const record = this.#changed.has(id) ? undefined : this.table.get(id);
       if (record !== undefined) found.push(record);
@@ -380,7 +451,9 @@ class Overlay<F extends Fields = Fields> {
     const count = (name: string) => this.table.ids(name, fieldValue(record, name)).size;
     const [rarest] = names.toSorted((a, b) => count(a) - count(b));
     if (rarest === undefined) return [];
-    return this.having(rarest, fieldValue(record, rarest)).filter((other) => names.every((name) => fieldValue(other, name) === fieldValue(record, name)));
+    return this.having(rarest, fieldValue(record, rarest)).filter((other) =>
+      names.every((name) => fieldValue(other, name) === fieldValue(record, name)),
+    );
   }
 
   /** Lays a record, or a gap, over the table; answers how to take that back. */
@@ -395,7 +468,9 @@ class Overlay<F extends Fields = Fields> {
   }
 
   changes(): readonly RecordChange[] {
-    return [...this.#changed].map(([id, after]) => ({ resource: this.table.resource, id, before: this.table.get(id), after })).filter(({ before, after }) => before !== after);
+    return [...this.#changed]
+      .map(([id, after]) => ({ resource: this.table.resource, id, before: this.table.get(id), after }))
+      .filter(({ before, after }) => before !== after);
   }
 }
 

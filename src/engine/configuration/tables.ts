@@ -22,8 +22,14 @@ export const groupNumber = (id: number) => Math.floor(id / idsPerGroup);
 type Groups<F extends Fields> = Map<number, readonly RecordOf<F>[]>;
 
 /** Makes a group anew of what `get` answers for its ids. One without records is not there. */
-export function regroup<F extends Fields>(groups: Groups<F>, number: number, get: (id: number) => RecordOf<F> | undefined): void {
-  const records = Array.from({ length: idsPerGroup }, (_, place) => get(number * idsPerGroup + place)).filter((record) => record !== undefined);
+export function regroup<F extends Fields>(
+  groups: Groups<F>,
+  number: number,
+  get: (id: number) => RecordOf<F> | undefined,
+): void {
+  const records = Array.from({ length: idsPerGroup }, (_, place) => get(number * idsPerGroup + place)).filter(
+    (record) => record !== undefined,
+  );
   if (records.length === 0) groups.delete(number);
   else groups.set(number, Object.freeze(records));
 }
@@ -67,7 +73,8 @@ export class Table<F extends Fields = Fields> {
   groups(): ReadonlyMap<number, readonly RecordOf<F>[]> {
     if (this.#groups !== undefined) return this.#groups;
     const groups: Groups<F> = new Map();
-    for (const number of new Set(Array.from(this.#byId.keys(), groupNumber))) regroup(groups, number, (id) => this.#byId.get(id));
+    for (const number of new Set(Array.from(this.#byId.keys(), groupNumber)))
+      regroup(groups, number, (id) => this.#byId.get(id));
     this.#groups = groups;
     return groups;
   }

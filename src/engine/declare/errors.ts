@@ -27,7 +27,9 @@ export class Fault extends Error {
 }
 
 export function invalid(issues: Issues): Fault {
-  const told = Object.entries(issues).flatMap(([name, sentences]) => sentences.map((sentence) => (name === '__all__' ? sentence : `${name}: ${sentence}`)));
+  const told = Object.entries(issues).flatMap(([name, sentences]) =>
+    sentences.map((sentence) => (name === '__all__' ? sentence : `${name}: ${sentence}`)),
+  );
   return new Fault('invalid', told.join(' '), { issues });
 }
 

@@ -52,7 +52,10 @@ export interface Reference {
 export type Fields = Readonly<Record<string, Field>>;
 
 export const good = <T>(value: T): Reading<T> => ({ ok: true, value });
-export const wrong = (sentence: string): { readonly ok: false; readonly wrong: string } => ({ ok: false, wrong: sentence });
+export const wrong = (sentence: string): { readonly ok: false; readonly wrong: string } => ({
+  ok: false,
+  wrong: sentence,
+});
 
 /** What the maker of a field must say. The rest has an ordinary value. */
 interface Making<T> {
@@ -85,7 +88,8 @@ export function field<T>(making: Making<T>): Field<T, 'plain'> {
 // How a field may be used ------------------------------------------------------------------------------------------
 
 export function required<T, U extends Use>(of: Field<T, U>): Field<T, U> {
-  const read = (sent: unknown): Reading<T> => (sent === '' || (typeof sent === 'string' && sent.trim() === '') ? wrong(isRequired) : of.read(sent));
+  const read = (sent: unknown): Reading<T> =>
+    sent === '' || (typeof sent === 'string' && sent.trim() === '') ? wrong(isRequired) : of.read(sent);
   return Object.freeze({ ...of, required: true, initial: undefined, blank: undefined, read });
 }
 
@@ -129,7 +133,8 @@ export function nullable<T>(of: Field<T, 'plain'>): Field<T | null, 'plain'> {
     blank: null,
     schema: { anyOf: [of.schema, { type: 'null' }] },
     accepts: { anyOf: [of.accepts, { type: 'null' }] },
-    read: (sent: unknown): Reading<T | null> => (typeof sent === 'string' && sent.trim() === '' ? good(null) : of.read(sent)),
+    read: (sent: unknown): Reading<T | null> =>
+      typeof sent === 'string' && sent.trim() === '' ? good(null) : of.read(sent),
     checkOnHost: (value: T | null, facts: Facts) => (value === null ? undefined : of.checkOnHost?.(value, facts)),
   });
 }
@@ -146,8 +151,15 @@ export function refine<T, U extends Use>(of: Field<T, U>, problem: (value: T) =>
 }
 
 /** The same field with a condition that only the machine can answer. An unset text is not asked about. */
-export function onMachine<T, U extends Use>(of: Field<T, U>, checkOnHost: (value: T, facts: Facts) => string | undefined): Field<T, U> {
-  return Object.freeze({ ...of, checkOnHost: (value: T, facts: Facts) => (value === '' ? undefined : (of.checkOnHost?.(value, facts) ?? checkOnHost(value, facts))) });
+export function onMachine<T, U extends Use>(
+  of: Field<T, U>,
+  checkOnHost: (value: T, facts: Facts) => string | undefined,
+): Field<T, U> {
+  return Object.freeze({
+    ...of,
+    checkOnHost: (value: T, facts: Facts) =>
+      value === '' ? undefined : (of.checkOnHost?.(value, facts) ?? checkOnHost(value, facts)),
+  });
 }
 
 // Kinds of values --------------------------------------------------------------------------------------------------
@@ -184,7 +196,8 @@ export function text(options: TextOptions): Field<string, 'plain'> {
       const stray = strayCharacter(value, { multiline: options.multiline === true });
       if (stray !== undefined) return wrong(`The character ${stray} has no place in this text.`);
       if ([...value].length > max) return wrong(`At most ${max} characters; these are ${[...value].length}.`);
-      if (value !== '' && options.pattern && !options.pattern.test(value)) return wrong(options.rule ?? `${quote(value)} does not have the form ${options.pattern.source}.`);
+      if (value !== '' && options.pattern && !options.pattern.test(value))
+        return wrong(options.rule ?? `${quote(value)} does not have the form ${options.pattern.source}.`);
       return good(value);
     },
   });
@@ -201,7 +214,10 @@ interface IntegerOptions {
 export function integer(options: IntegerOptions): Field<number, 'plain'> {
   const min = options.min ?? Number.MIN_SAFE_INTEGER;
   const max = options.max ?? Number.MAX_SAFE_INTEGER;
-  const bounds = { ...(options.min === undefined ? {} : { minimum: min }), ...(options.max === undefined ? {} : { maximum: max }) };
+  const bounds = {
+    ...(options.min === undefined ? {} : { minimum: min }),
+    ...(options.max === undefined ? {} : { maximum: max }),
+  };
   return field({
     description: options.description,
     initial: options.initial,
@@ -214,10 +230,13 @@ export function integer(options: IntegerOptions): Field<number, 'plain'> {
     },
     read(sent) {
       const value = typeof sent === 'string' && /^[+-]?\d{1,16}$/.test(sent.trim()) ? Number(sent) : sent;
-      if (typeof value !== 'number' || !Number.isSafeInteger(value)) return wrong(`A whole number is wanted, not ${quote(sent)}.`);
+      if (typeof value !== 'number' || !Number.isSafeInteger(value))
+        return wrong(`A whole number is wanted, not ${quote(sent)}.`);
       if (value < min || value > max) {
         if (options.max === undefined) return wrong(`${value} is too small: the least is ${min}.`);
-        return wrong(`${value} is out of range: it lies between ${options.min === undefined ? 'any' : min} and ${max}.`);
+        return wrong(
+          `${value} is out of range: it lies between ${options.min === undefined ? 'any' : min} and ${max}.`,
+        );
       }
       return good(value);
     },
@@ -231,7 +250,13 @@ export function flag(initial: boolean, options: { readonly description: string }
     initial,
     blank: false,
     schema: { type: 'boolean' },
-    accepts: { anyOf: [{ type: 'boolean' }, { enum: [0, 1] }, { type: 'string', pattern: '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1)$' }] },
+    accepts: {
+      anyOf: [
+        { type: 'boolean' },
+        { enum: [0, 1] },
+        { type: 'string', pattern: '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1)$' },
+      ],
+    },
     read(sent) {
       if (typeof sent === 'boolean') return good(sent);
       const word = typeof sent === 'string' || typeof sent === 'number' ? String(sent).trim().toLowerCase() : '';
@@ -260,14 +285,21 @@ export function choice<const V extends string>(values: readonly V[], options: Ch
       const word = typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent.trim() : undefined;
       const also = options.also ?? {};
       // Only its own: every object answers to "constructor".
-      const value = values.find((one) => one === word) ?? (word !== undefined && Object.hasOwn(also, word) ? also[word] : undefined);
-      return value === undefined ? wrong(`${quote(sent)} is none of ${sentenceList(values.map((one) => quote(one)))}.`) : good(value);
+      const value =
+        values.find((one) => one === word) ??
+        (word !== undefined && Object.hasOwn(also, word) ? also[word] : undefined);
+      return value === undefined
+        ? wrong(`${quote(sent)} is none of ${sentenceList(values.map((one) => quote(one)))}.`)
+        : good(value);
     },
   });
 }
 
 /** A list; a single value is taken as a list of one (gaps 1.5), an unset one is empty. */
-export function list<T>(of: Field<T>, options: { readonly description: string; readonly initial?: readonly T[]; readonly max?: number }): Field<readonly T[], 'plain'> {
+export function list<T>(
+  of: Field<T>,
+  options: { readonly description: string; readonly initial?: readonly T[]; readonly max?: number },
+): Field<readonly T[], 'plain'> {
   const max = options.max ?? 1000;
   return field<readonly T[]>({
     description: options.description,
@@ -286,12 +318,16 @@ export function list<T>(of: Field<T>, options: { readonly description: string; r
       }
       return good(Object.freeze(values));
     },
-    checkOnHost: (values, facts) => values.map((value) => of.checkOnHost?.(value, facts)).find((sentence) => sentence !== undefined),
+    checkOnHost: (values, facts) =>
+      values.map((value) => of.checkOnHost?.(value, facts)).find((sentence) => sentence !== undefined),
   });
 }
 
 /** A JSON object that clients keep for themselves. It is answered as it was sent. */
-export function freeObject(options: { readonly description: string; readonly maxBytes: number }): Field<Readonly<Record<string, unknown>>, 'plain'> {
+export function freeObject(options: {
+  readonly description: string;
+  readonly maxBytes: number;
+}): Field<Readonly<Record<string, unknown>>, 'plain'> {
   return field<Readonly<Record<string, unknown>>>({
     description: options.description,
     initial: Object.freeze({}),
@@ -300,7 +336,9 @@ export function freeObject(options: { readonly description: string; readonly max
     read(sent) {
       if (!isObject(sent)) return wrong(`A JSON object is wanted, not ${quote(sent)}.`);
       const bytes = Buffer.byteLength(JSON.stringify(sent));
-      return bytes > options.maxBytes ? wrong(`At most ${options.maxBytes} bytes of JSON; these are ${bytes}.`) : good(Object.freeze({ ...sent }));
+      return bytes > options.maxBytes
+        ? wrong(`At most ${options.maxBytes} bytes of JSON; these are ${bytes}.`)
+        : good(Object.freeze({ ...sent }));
     },
   });
 }

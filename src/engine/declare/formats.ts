@@ -25,7 +25,10 @@ export function volumeOf(path: string, facts: Facts): string | undefined {
  * An absolute path at or below a volume, kept without `..`, repeated and trailing slashes; with `asSent` in the spelling
  * it was sent in (gaps 1.11).
  */
-export function volumePath({ description, asSent = false }: Says & { readonly asSent?: boolean }): Field<string, 'plain'> {
+export function volumePath({
+  description,
+  asSent = false,
+}: Says & { readonly asSent?: boolean }): Field<string, 'plain'> {
   const plain = text({ description, max: 255 });
   const normal = field({
     ...plain,
@@ -33,31 +36,48 @@ export function volumePath({ description, asSent = false }: Says & { readonly as
     read(sent) {
       const reading = plain.read(sent);
       if (!reading.ok || reading.value === '') return reading;
-      if (!reading.value.startsWith('/')) return wrong(`The path must begin with ${volumesFolder}/ and the name of a volume.`);
+      if (!reading.value.startsWith('/'))
+        return wrong(`The path must begin with ${volumesFolder}/ and the name of a volume.`);
       return good(asSent ? reading.value : normalPath(reading.value));
     },
   });
   return onMachine(normal, (path, facts) =>
-    volumeOf(normalPath(path), facts) === undefined ? `${quote(path)} lies on no volume: it must be ${volumesFolder}/ and the name of a volume, or below that.` : undefined,
+    volumeOf(normalPath(path), facts) === undefined
+      ? `${quote(path)} lies on no volume: it must be ${volumesFolder}/ and the name of a volume, or below that.`
+      : undefined,
   );
 }
 
 /** The name of a user that the machine knows. */
-export function userName({ description, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+export function userName({
+  description,
+  max = 120,
+  initial,
+}: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
   return onMachine(accountText(description, max, initial), (name, facts) =>
     facts.accounts.users.some((user) => user.name === name) ? undefined : `No user is called ${quote(name)}.`,
   );
 }
 
 /** The name of a group that the machine knows. */
-export function groupName({ description, max = 120, initial }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+export function groupName({
+  description,
+  max = 120,
+  initial,
+}: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
   return onMachine(accountText(description, max, initial), (name, facts) =>
     facts.accounts.groups.some((group) => group.name === name) ? undefined : `No group is called ${quote(name)}.`,
   );
 }
 
 function accountText(description: string, max: number, initial = ''): Field<string, 'plain'> {
-  return text({ description, max, initial, pattern: /^[^\s:,]+$/, rule: 'An account name has no blanks, commas or colons.' });
+  return text({
+    description,
+    max,
+    initial,
+    pattern: /^[^\s:,]+$/,
+    rule: 'An account name has no blanks, commas or colons.',
+  });
 }
 
 /** Shells that clients of the interface name from habit; a machine without one of them gives its users its own. */
@@ -76,22 +96,43 @@ export const noShell = '/usr/sbin/nologin';
 
 /** A login shell of the machine, or one that clients name from habit. */
 export function loginShell({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
-  return onMachine(text({ description, initial, max: 255, pattern: /^\/[\w./+-]+$/, rule: 'A shell is an absolute path.' }), (path, { accounts }) =>
-    path === noShell || accounts.shells.includes(path) || foreignShells.includes(path) ? undefined : `${quote(path)} is no shell of this machine: ${accounts.shells.join(', ')}.`,
+  return onMachine(
+    text({ description, initial, max: 255, pattern: /^\/[\w./+-]+$/, rule: 'A shell is an absolute path.' }),
+    (path, { accounts }) =>
+      path === noShell || accounts.shells.includes(path) || foreignShells.includes(path)
+        ? undefined
+        : `${quote(path)} is no shell of this machine: ${accounts.shells.join(', ')}.`,
   );
 }
 
 /** Octal digits in a text, as permissions and masks are written. Empty means unset. */
-export function octal({ description, max, initial = '' }: Says & { readonly max: number; readonly initial?: string }): Field<string, 'plain'> {
+export function octal({
+  description,
+  max,
+  initial = '',
+}: Says & { readonly max: number; readonly initial?: string }): Field<string, 'plain'> {
   const top = max.toString(8);
-  return refine(text({ description, initial, max: top.length, pattern: /^[0-7]+$/, rule: `Octal digits are wanted, up to ${top}.` }), (value) =>
-    value !== '' && Number.parseInt(value, 8) > max ? `${value} is above ${top}.` : undefined,
+  return refine(
+    text({
+      description,
+      initial,
+      max: top.length,
+      pattern: /^[0-7]+$/,
+      rule: `Octal digits are wanted, up to ${top}.`,
+    }),
+    (value) => (value !== '' && Number.parseInt(value, 8) > max ? `${value} is above ${top}.` : undefined),
   );
 }
 
 /** Permission bits that something new does not get: three octal digits. */
 export function umask({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
-  return text({ description: `${description} Three octal digits.`, initial, max: 3, pattern: /^[0-7]{3}$/, rule: 'Three octal digits are wanted.' });
+  return text({
+    description: `${description} Three octal digits.`,
+    initial,
+    max: 3,
+    pattern: /^[0-7]{3}$/,
+    rule: 'Three octal digits are wanted.',
+  });
 }
 
 /** A TCP or UDP port. */
@@ -110,7 +151,11 @@ export function ipAddress({ description, initial }: Says & { readonly initial?: 
  * E-mail addresses, sent separated by blanks, commas or semicolons, and kept with `between` between them. What is before
  * and behind the @ is left to the mail system.
  */
-export function mailAddresses({ description, between, max = 255 }: Says & { readonly between: ',' | ';'; readonly max?: number }): Field<string, 'plain'> {
+export function mailAddresses({
+  description,
+  between,
+  max = 255,
+}: Says & { readonly between: ',' | ';'; readonly max?: number }): Field<string, 'plain'> {
   const plain = text({ description, max });
   return field({
     ...plain,
@@ -118,17 +163,24 @@ export function mailAddresses({ description, between, max = 255 }: Says & { read
       const reading = plain.read(sent);
       if (!reading.ok) return reading;
       const addresses = reading.value.split(/[\s,;]+/).filter((one) => one !== '');
-      const invalid = addresses.find((one) => !/^[A-Za-z0-9._%+-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(one));
+      const invalid = addresses.find(
+        (one) => !/^[A-Za-z0-9._%+-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(one),
+      );
       return invalid === undefined ? good(addresses.join(between)) : wrong(`${quote(invalid)} is no e-mail address.`);
     },
   });
 }
 
 /** An address of one family. `zone` lets an IPv6 address name the link it holds on, as `fe80::1%em0`. */
-export function addressOf(family: 4 | 6, { description, zone = false }: Says & { readonly zone?: boolean }): Field<string, 'plain'> {
+export function addressOf(
+  family: 4 | 6,
+  { description, zone = false }: Says & { readonly zone?: boolean },
+): Field<string, 'plain'> {
   return refine(text({ description, max: zone ? 61 : 45 }), (value) => {
     const plain = zone ? value.replace(/%[\w.-]{1,15}$/, '') : value;
-    return value === '' || parseIp(plain)?.family === family ? undefined : `${quote(value)} is no IPv${family} address.`;
+    return value === '' || parseIp(plain)?.family === family
+      ? undefined
+      : `${quote(value)} is no IPv${family} address.`;
   });
 }
 
@@ -165,7 +217,9 @@ export function size({ description, initial }: Says & { readonly initial?: numbe
     accepts: { type: ['integer', 'string'] },
     read(sent) {
       const bytes = typeof sent === 'number' || typeof sent === 'string' ? parseSize(String(sent)) : undefined;
-      return bytes === undefined ? wrong(`A size is wanted, like 10G, 1.5 TiB or bytes, not ${quote(sent)}.`) : good(bytes);
+      return bytes === undefined
+        ? wrong(`A size is wanted, like 10G, 1.5 TiB or bytes, not ${quote(sent)}.`)
+        : good(bytes);
     },
   });
 }
@@ -182,7 +236,8 @@ export function timeOfDay({ description, initial }: Says & { readonly initial: s
       if (reading.value === '') return good(initial);
       const parts = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(reading.value);
       const [, hour = '', minute = '', second = '00'] = parts ?? [];
-      if (parts === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return wrong(`${quote(sent)} is no time of the day, as 09:00:00.`);
+      if (parts === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
+        return wrong(`${quote(sent)} is no time of the day, as 09:00:00.`);
       return good(`${hour.padStart(2, '0')}:${minute}:${second}`);
     },
   });
@@ -214,13 +269,19 @@ const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
  * One field of a cron schedule: a star, steps, lists and ranges, kept as sent; a list that names every month or every
  * day of the week is kept as a star (gaps 1.11).
  */
-export function cronField(part: CronPart, { description, initial = '*' }: Says & { readonly initial?: string }): Field<string, 'plain'> {
+export function cronField(
+  part: CronPart,
+  { description, initial = '*' }: Says & { readonly initial?: string },
+): Field<string, 'plain'> {
   const plain = text({ description, max: 100, initial });
   return field({
     ...plain,
     accepts: { anyOf: [plain.accepts, { type: 'array', items: { type: ['string', 'integer'] } }] },
     read(sent) {
-      const joined = Array.isArray(sent) && sent.every((one) => typeof one === 'string' || typeof one === 'number') ? sent.join(',') : sent;
+      const joined =
+        Array.isArray(sent) && sent.every((one) => typeof one === 'string' || typeof one === 'number')
+          ? sent.join(',')
+          : sent;
       const reading = plain.read(joined);
       if (!reading.ok) return reading;
       const value = reading.value === '' ? initial : reading.value;
@@ -236,10 +297,13 @@ function cronProblem(part: CronPart, value: string): string | undefined {
   for (const item of value.split(',')) {
     const match = /^(?:\*|([A-Za-z0-9]+)(?:-([A-Za-z0-9]+))?)(?:\/(\d{1,3}))?$/.exec(item.trim());
     if (match === null) return `${quote(item)} is no cron field: write *, */5, 1-5 or 1,15.`;
-    const [low, high] = [match[1], match[2] ?? match[1]].map((word) => (word === undefined ? undefined : cronNumber(part, word)));
+    const [low, high] = [match[1], match[2] ?? match[1]].map((word) =>
+      word === undefined ? undefined : cronNumber(part, word),
+    );
     if (match[1] !== undefined && (low === undefined || high === undefined || low < from || high > to || low > high))
       return `${quote(item)} does not lie between ${from} and ${to}.`;
-    if (match[3] !== undefined && (Number(match[3]) < 1 || Number(match[3]) > to + 1)) return `The step in ${quote(item)} does not lie between 1 and ${to + 1}.`;
+    if (match[3] !== undefined && (Number(match[3]) < 1 || Number(match[3]) > to + 1))
+      return `The step in ${quote(item)} does not lie between 1 and ${to + 1}.`;
   }
   return undefined;
 }
@@ -259,19 +323,26 @@ export function cronNumbers(part: CronPart, value: string): readonly number[] | 
   const found = new Set<number>();
   for (const item of cronTableField(value, to).split(',')) {
     const [range = '', step = '1'] = item.split('/');
-    const [low = from, high] = range === '*' ? [from, to] : range.split('-').map((word) => cronNumber(part, word) ?? from);
-    for (let number = low; number <= (high ?? low); number += Number(step)) found.add(part === 'dayweek' ? number % 7 : number);
+    const [low = from, high] =
+      range === '*' ? [from, to] : range.split('-').map((word) => cronNumber(part, word) ?? from);
+    for (let number = low; number <= (high ?? low); number += Number(step))
+      found.add(part === 'dayweek' ? number % 7 : number);
   }
   return [...found].sort((a, b) => a - b);
 }
 
 function namesAll(part: CronPart, value: string): boolean {
   if (part !== 'month' && part !== 'dayweek') return false;
-  const named = new Set(value.split(',').map((item) => (part === 'dayweek' ? (cronNumber(part, item) ?? -1) % 7 : cronNumber(part, item))));
-  return named.size === (part === 'month' ? 12 : 7) && value.split(',').every((item) => cronNumber(part, item) !== undefined);
+  const named = new Set(
+    value.split(',').map((item) => (part === 'dayweek' ? (cronNumber(part, item) ?? -1) % 7 : cronNumber(part, item))),
+  );
+  return (
+    named.size === (part === 'month' ? 12 : 7) && value.split(',').every((item) => cronNumber(part, item) !== undefined)
+  );
 }
 
-const at = (part: CronPart, initial: string, what: string) => cronField(part, { description: `${what} in cron's notation.`, initial });
+const at = (part: CronPart, initial: string, what: string) =>
+  cronField(part, { description: `${what} in cron's notation.`, initial });
 
 const minuteField = { minute: at('minute', '00', 'Minutes') };
 
@@ -294,7 +365,10 @@ export function hourlySchedule<const P extends string>(prefix: P) {
 
 type Prefixed<P extends string, F> = { readonly [K in keyof F & string as `${P}_${K}`]: F[K] };
 
-function prefixed<const P extends string, F extends Readonly<Record<string, Field<string, 'plain'>>>>(prefix: P, fields: F): Prefixed<P, F> {
+function prefixed<const P extends string, F extends Readonly<Record<string, Field<string, 'plain'>>>>(
+  prefix: P,
+  fields: F,
+): Prefixed<P, F> {
   const named = Object.fromEntries(Object.entries(fields).map(([name, one]) => [`${prefix}_${name}`, one]));
   if (!hasAll(named, prefix, fields)) throw new TypeError('a schedule field was lost');
   return named;

@@ -46,12 +46,16 @@ export function isAnswered(field: Field): boolean {
 /** A kept record without what is never answered. */
 export function answered(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const shown: Record<string, unknown> = { id: record['id'] };
-  for (const [name, field] of Object.entries(fields)) if (isAnswered(field) && name in record) shown[name] = record[name];
+  for (const [name, field] of Object.entries(fields))
+    if (isAnswered(field) && name in record) shown[name] = record[name];
   return shown;
 }
 
 /** Every value in it was read by the field of its name, or comes from a record of these fields. */
-export function isSentOf<F extends Fields>(fields: F, candidate: Readonly<Record<string, unknown>>): candidate is SentOf<F> {
+export function isSentOf<F extends Fields>(
+  fields: F,
+  candidate: Readonly<Record<string, unknown>>,
+): candidate is SentOf<F> {
   return Object.keys(candidate).every((name) => {
     const field = fields[name];
     return field !== undefined && maySend(field);
@@ -59,7 +63,10 @@ export function isSentOf<F extends Fields>(fields: F, candidate: Readonly<Record
 }
 
 /** It has an id and a value for every kept field. The values were read by the fields, now or before they were stored. */
-export function isRecordOf<F extends Fields>(fields: F, candidate: Readonly<Record<string, unknown>>): candidate is RecordOf<F> {
+export function isRecordOf<F extends Fields>(
+  fields: F,
+  candidate: Readonly<Record<string, unknown>>,
+): candidate is RecordOf<F> {
   if (typeof candidate['id'] !== 'number') return false;
   for (const name in fields) {
     const field = fields[name];

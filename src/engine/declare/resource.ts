@@ -10,11 +10,15 @@ import type { Timetable } from './schedule.ts';
 
 // Records ------------------------------------------------------------------------------------------------------------
 
-type KeysUsed<F extends Fields, U> = { [K in keyof F]: F[K] extends Field<unknown, infer V> ? (V extends U ? K : never) : never }[keyof F];
+type KeysUsed<F extends Fields, U> = {
+  [K in keyof F]: F[K] extends Field<unknown, infer V> ? (V extends U ? K : never) : never;
+}[keyof F];
 type ValueOf<T> = T extends Field<infer V> ? V : never;
 
 /** What is kept of a record: every field but those that are only sent or only shown. */
-export type RecordOf<F extends Fields> = { readonly id: number } & { readonly [K in KeysUsed<F, 'plain' | 'readOnly' | 'hidden'>]: ValueOf<F[K]> };
+export type RecordOf<F extends Fields> = { readonly id: number } & {
+  readonly [K in KeysUsed<F, 'plain' | 'readOnly' | 'hidden'>]: ValueOf<F[K]>;
+};
 
 /** What a client may send, each of it optional: an update sends a part. */
 export type SentOf<F extends Fields> = { readonly [K in KeysUsed<F, 'plain' | 'inputOnly'>]?: ValueOf<F[K]> };
@@ -60,7 +64,12 @@ export interface Draft extends View {
   readonly plan: Plan;
   /** Adds a record: defaults, then `fill`, then what was sent, then the resource's own rules. */
   create<F extends Fields>(of: Collection<F>, sent: SentOf<F>, fill?: Partial<RecordOf<F>>): RecordOf<F>;
-  update<F extends Fields>(of: Collection<F> | Singleton<F>, id: number, sent: SentOf<F>, fill?: Partial<RecordOf<F>>): RecordOf<F>;
+  update<F extends Fields>(
+    of: Collection<F> | Singleton<F>,
+    id: number,
+    sent: SentOf<F>,
+    fill?: Partial<RecordOf<F>>,
+  ): RecordOf<F>;
   /** `sent` is the body of the request that asks for it; undefined when the record goes along with another. */
   remove<F extends Fields>(of: Collection<F>, id: number, sent?: Readonly<Record<string, unknown>>): void;
 }
@@ -153,7 +162,11 @@ export interface Task {
   /** The facts that are different afterwards. */
   readonly touches?: readonly Touched[];
   /** Answers what the job leaves as its result. */
-  run(context: { readonly host: Host; readonly signal: AbortSignal; progress(sentence: string): void }): Promise<JsonObject>;
+  run(context: {
+    readonly host: Host;
+    readonly signal: AbortSignal;
+    progress(sentence: string): void;
+  }): Promise<JsonObject>;
 }
 
 // Kinds of resources -------------------------------------------------------------------------------------------------
@@ -302,9 +315,19 @@ export interface Health {
   /** Subsystems that the machine was last seen to differ from, by other hands. */
   readonly drifted: readonly string[];
   /** Jobs of which the last run of their subject failed. */
-  readonly failedJobs: readonly { readonly id: number; readonly title: string; readonly subject: string; readonly error: string | null }[];
+  readonly failedJobs: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly subject: string;
+    readonly error: string | null;
+  }[];
   /** Room where the configuration is kept, and on the other file systems of the machine itself, in bytes. */
-  readonly fileSystems: readonly { readonly path: string; readonly holds: 'configuration' | 'system'; readonly free: number; readonly total: number }[];
+  readonly fileSystems: readonly {
+    readonly path: string;
+    readonly holds: 'configuration' | 'system';
+    readonly free: number;
+    readonly total: number;
+  }[];
   /** Why changes cannot be kept now. */
   readonly obstacle: string | undefined;
   /** Guesses at a password that opens the interface, if there are many: at which account's, how many, and the last one's address. */
@@ -390,7 +413,11 @@ type CollectionSpec<F extends Fields> = Optional<
 };
 
 /** A list of records that the configuration owns. */
-export function collection<F extends Fields>(path: string, spec: CollectionSpec<F>, actions: readonly Action<Fields, unknown, RecordOf<F>>[] = []): Collection<F> {
+export function collection<F extends Fields>(
+  path: string,
+  spec: CollectionSpec<F>,
+  actions: readonly Action<Fields, unknown, RecordOf<F>>[] = [],
+): Collection<F> {
   return Object.freeze({
     verbs: ['list', 'read', 'create', 'update', 'remove', 'clear'] as const,
     actions,
@@ -408,14 +435,34 @@ export function collection<F extends Fields>(path: string, spec: CollectionSpec<
   });
 }
 
-type SingletonSpec<F extends Fields> = Optional<Omit<Singleton<F>, 'kind' | 'path' | 'actions' | 'verbs'>, 'quirks' | 'shows' | 'seed' | 'ofMachine'>;
+type SingletonSpec<F extends Fields> = Optional<
+  Omit<Singleton<F>, 'kind' | 'path' | 'actions' | 'verbs'>,
+  'quirks' | 'shows' | 'seed' | 'ofMachine'
+>;
 
 /** One record of settings; its id is 1. */
-export function singleton<F extends Fields>(path: string, spec: SingletonSpec<F>, actions: readonly Action<Fields, unknown, RecordOf<F>>[] = []): Singleton<F> {
-  return Object.freeze({ actions, quirks: {}, shows: [], ofMachine: false, seed: () => ({}), ...spec, kind: 'singleton' as const, path, verbs: ['read', 'update'] as const });
+export function singleton<F extends Fields>(
+  path: string,
+  spec: SingletonSpec<F>,
+  actions: readonly Action<Fields, unknown, RecordOf<F>>[] = [],
+): Singleton<F> {
+  return Object.freeze({
+    actions,
+    quirks: {},
+    shows: [],
+    ofMachine: false,
+    seed: () => ({}),
+    ...spec,
+    kind: 'singleton' as const,
+    path,
+    verbs: ['read', 'update'] as const,
+  });
 }
 
-type HostedSpec<F extends Fields, Item, R extends Fields> = Optional<Omit<Hosted<F, Item, R>, 'kind' | 'path' | 'actions' | 'verbs'>, 'quirks' | 'shows' | 'filters' | 'removal'>;
+type HostedSpec<F extends Fields, Item, R extends Fields> = Optional<
+  Omit<Hosted<F, Item, R>, 'kind' | 'path' | 'actions' | 'verbs'>,
+  'quirks' | 'shows' | 'filters' | 'removal'
+>;
 
 /** Records whose truth is on the host. It offers the verbs that it has a function for. */
 export function hosted<F extends Fields, Item, R extends Fields>(
@@ -427,7 +474,17 @@ export function hosted<F extends Fields, Item, R extends Fields>(
   if (spec.create) verbs.push('create');
   if (spec.update) verbs.push('update');
   if (spec.remove) verbs.push('remove');
-  return Object.freeze({ actions, quirks: {}, shows: [], filters: [], removal: undefined, ...spec, verbs, kind: 'hosted' as const, path });
+  return Object.freeze({
+    actions,
+    quirks: {},
+    shows: [],
+    filters: [],
+    removal: undefined,
+    ...spec,
+    verbs,
+    kind: 'hosted' as const,
+    path,
+  });
 }
 
 type ActionSpec<F extends Fields, I, Target> = Optional<

@@ -20,7 +20,10 @@ export interface SparseSchedule extends Schedule {
 export type Timetable = SparseSchedule | readonly SparseSchedule[];
 
 /** The schedule that a record has under its resource's prefix. */
-export function scheduleOf<const P extends string>(prefix: P, record: Readonly<Record<`${P}_${keyof Schedule}`, string>>): Schedule {
+export function scheduleOf<const P extends string>(
+  prefix: P,
+  record: Readonly<Record<`${P}_${keyof Schedule}`, string>>,
+): Schedule {
   return {
     minute: record[`${prefix}_minute` as const],
     hour: record[`${prefix}_hour` as const],
@@ -39,13 +42,23 @@ export function machineZone(): string {
 export function timetableLine(timetable: Timetable): string {
   return [timetable]
     .flat()
-    .map((one) => (one.everyWeeks === undefined || one.everyWeeks === 1 ? cronLine(one) : `${cronLine(one)} every ${one.everyWeeks} weeks`))
+    .map((one) =>
+      one.everyWeeks === undefined || one.everyWeeks === 1
+        ? cronLine(one)
+        : `${cronLine(one)} every ${one.everyWeeks} weeks`,
+    )
     .join('; ');
 }
 
 /** The schedule as one line of cron's notation. */
 export function cronLine({ minute, hour, daymonth, month, dayweek }: Schedule): string {
-  return [cronTableField(minute, 59), cronTableField(hour, 23), cronTableField(daymonth, 31), cronTableField(month, 12), cronTableField(dayweek, 7)].join(' ');
+  return [
+    cronTableField(minute, 59),
+    cronTableField(hour, 23),
+    cronTableField(daymonth, 31),
+    cronTableField(month, 12),
+    cronTableField(dayweek, 7),
+  ].join(' ');
 }
 
 /**
@@ -81,7 +94,9 @@ function weekOf(at: number, zone: string): number {
 /** What is wrong with five fields together: a day that never comes, as the 31st of February. */
 export function scheduleProblem(schedule: Schedule): string | undefined {
   try {
-    return nextRun(schedule, Date.UTC(2000, 0), 'UTC') === undefined ? 'This schedule never comes: no such day exists.' : undefined;
+    return nextRun(schedule, Date.UTC(2000, 0), 'UTC') === undefined
+      ? 'This schedule never comes: no such day exists.'
+      : undefined;
   } catch (error) {
     return messageOf(error);
   }

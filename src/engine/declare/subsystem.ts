@@ -120,7 +120,8 @@ export function inOrder(subsystems: readonly Subsystem[]): readonly Subsystem[] 
   const ordered = new Set<Subsystem>();
   const visit = (subsystem: Subsystem, path: readonly string[]): void => {
     if (ordered.has(subsystem)) return;
-    if (path.includes(subsystem.name)) throw new Error(`subsystems wait for one another: ${[...path, subsystem.name].join(' after ')}`);
+    if (path.includes(subsystem.name))
+      throw new Error(`subsystems wait for one another: ${[...path, subsystem.name].join(' after ')}`);
     for (const name of subsystem.after ?? []) {
       const earlier = byName.get(name);
       if (earlier === undefined) throw new Error(`the unit ${subsystem.name} comes after ${name}, which there is not`);

@@ -6,7 +6,14 @@ import type { ServiceState } from '../../host/ports/services.ts';
 import type { TargetModel } from '../../host/ports/targets.ts';
 import { sentenceList } from '../../lib/text.ts';
 import { failed } from '../declare/errors.ts';
-import type { Checker, Desired, DesiredAccounts, DesiredCheck, DesiredLink, DesiredService } from '../declare/subsystem.ts';
+import type {
+  Checker,
+  Desired,
+  DesiredAccounts,
+  DesiredCheck,
+  DesiredLink,
+  DesiredService,
+} from '../declare/subsystem.ts';
 import type { Topic } from '../upkeep/facts.ts';
 import type { Originals } from './originals.ts';
 
@@ -75,7 +82,12 @@ export const convergedTopics: readonly Topic[] = ['accounts', 'network', 'servic
  * known to be; without it the machine is asked. The same function serves a change, the start, a repair and, with
  * `pretend`, the drift report and the dry run.
  */
-export async function converge(host: Host, desired: Desired, applied: Desired | undefined, options: ConvergeOptions = {}): Promise<Outcome> {
+export async function converge(
+  host: Host,
+  desired: Desired,
+  applied: Desired | undefined,
+  options: ConvergeOptions = {},
+): Promise<Outcome> {
   if (options.pretend !== true) await options.originals?.secure(desired, applied);
   const actions: string[] = [];
   const touched = new Set<Topic>();
@@ -106,10 +118,16 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
       options.network,
     );
   const { hostname } = desired;
-  if (hostname !== undefined && hostname !== (applied === undefined ? (options.network ?? (await host.network.look())).hostname : applied.hostname))
+  if (
+    hostname !== undefined &&
+    hostname !== (applied === undefined ? (options.network ?? (await host.network.look())).hostname : applied.hostname)
+  )
     await act(`give the machine the name ${hostname}`, () => host.network.rename(hostname), 'network');
   const { endpoints } = desired;
-  if (endpoints !== undefined && !isDeepStrictEqual(endpoints, applied === undefined ? await host.web.served() : applied.endpoints))
+  if (
+    endpoints !== undefined &&
+    !isDeepStrictEqual(endpoints, applied === undefined ? await host.web.served() : applied.endpoints)
+  )
     await act('serve the interface where the settings say', () => host.web.serve(endpoints));
   if (desired.targets !== undefined) await convergeTargets(host, desired.targets, applied?.targets, act);
   return { actions, touched };
@@ -119,8 +137,14 @@ export async function converge(host: Host, desired: Desired, applied: Desired | 
  * Writes what tells the service manager what there is to start, for many subsystems at once: it takes seconds to read its files
  * on a small machine. Answers the paths that became others. What cannot be done keeps nothing else from being done.
  */
-export async function layServiceFiles(host: Host, subsystems: readonly Desired[], missed: (title: string, error: HostError) => void): Promise<readonly string[]> {
-  const files = subsystems.flatMap((desired) => desired.files?.filter(({ forServiceManager }) => forServiceManager === true) ?? []);
+export async function layServiceFiles(
+  host: Host,
+  subsystems: readonly Desired[],
+  missed: (title: string, error: HostError) => void,
+): Promise<readonly string[]> {
+  const files = subsystems.flatMap(
+    (desired) => desired.files?.filter(({ forServiceManager }) => forServiceManager === true) ?? [],
+  );
   const act: Act = async (title, deed) => {
     try {
       await deed();
@@ -132,10 +156,19 @@ export async function layServiceFiles(host: Host, subsystems: readonly Desired[]
   return await convergeFiles(host, { files }, undefined, { act, onServices: act });
 }
 
-async function convergeTargets(host: Host, desired: TargetModel, applied: TargetModel | undefined, act: Act): Promise<void> {
+async function convergeTargets(
+  host: Host,
+  desired: TargetModel,
+  applied: TargetModel | undefined,
+  act: Act,
+): Promise<void> {
   if (applied !== undefined) {
     if (isDeepStrictEqual(desired, applied)) return;
-    await act('bring the iSCSI targets into line', () => host.targets.apply(desired, applied), desired.serving === applied.serving ? undefined : 'targets');
+    await act(
+      'bring the iSCSI targets into line',
+      () => host.targets.apply(desired, applied),
+      desired.serving === applied.serving ? undefined : 'targets',
+    );
     return;
   }
   const differences = await host.targets.differences(desired);
@@ -144,18 +177,33 @@ async function convergeTargets(host: Host, desired: TargetModel, applied: Target
 
 type Act = (title: string, deed: () => Promise<void>, topic?: Topic) => Promise<void>;
 
-async function convergeAccounts(host: Host, desired: DesiredAccounts, applied: DesiredAccounts | undefined, act: Act): Promise<void> {
+async function convergeAccounts(
+  host: Host,
+  desired: DesiredAccounts,
+  applied: DesiredAccounts | undefined,
+  act: Act,
+): Promise<void> {
   if (desired === applied) return;
   const actual: OwnedAccounts = applied ?? (await host.accounts.owned());
   const users = difference(actual.users, desired.users, sameUser);
   const groups = difference(actual.groups, desired.groups, (a, b) => a.gid === b.gid);
   // A group must be there before its members, and empty of primary members before it goes.
-  for (const user of users.gone) await act(`remove the user ${user.name}`, () => host.accounts.removeUser(user.name), 'accounts');
-  for (const group of groups.different) await act(`give the group ${group.name} the number ${group.gid}`, () => host.accounts.changeGroup(group), 'accounts');
-  for (const group of groups.added) await act(`create the group ${group.name}`, () => host.accounts.createGroup(group), 'accounts');
-  for (const user of users.different) await act(`change the user ${user.name}`, () => host.accounts.changeUser(user), 'accounts');
-  for (const user of users.added) await act(`create the user ${user.name}`, () => host.accounts.createUser(user), 'accounts');
-  for (const group of groups.gone) await act(`remove the group ${group.name}`, () => host.accounts.removeGroup(group.name), 'accounts');
+  for (const user of users.gone)
+    await act(`remove the user ${user.name}`, () => host.accounts.removeUser(user.name), 'accounts');
+  for (const group of groups.different)
+    await act(
+      `give the group ${group.name} the number ${group.gid}`,
+      () => host.accounts.changeGroup(group),
+      'accounts',
+    );
+  for (const group of groups.added)
+    await act(`create the group ${group.name}`, () => host.accounts.createGroup(group), 'accounts');
+  for (const user of users.different)
+    await act(`change the user ${user.name}`, () => host.accounts.changeUser(user), 'accounts');
+  for (const user of users.added)
+    await act(`create the user ${user.name}`, () => host.accounts.createUser(user), 'accounts');
+  for (const group of groups.gone)
+    await act(`remove the group ${group.name}`, () => host.accounts.removeGroup(group.name), 'accounts');
 }
 
 function sameUser(a: UserSpec, b: UserSpec): boolean {
@@ -170,7 +218,11 @@ function sameUser(a: UserSpec, b: UserSpec): boolean {
   );
 }
 
-function difference<T extends { readonly name: string }>(actual: readonly T[], desired: readonly T[], same: (a: T, b: T) => boolean) {
+function difference<T extends { readonly name: string }>(
+  actual: readonly T[],
+  desired: readonly T[],
+  same: (a: T, b: T) => boolean,
+) {
   const there = new Map(actual.map((one) => [one.name, one]));
   const wanted = new Set(desired.map((one) => one.name));
   const added = desired.filter((one) => !there.has(one.name));
@@ -195,7 +247,8 @@ async function convergeFiles(
   let reread = false;
   for (const { path, content, mode, encoding, forServiceManager } of desired.files ?? []) {
     const before = known.get(path);
-    const actual = before === undefined ? await host.files.read(path, encoding === undefined ? {} : { encoding }) : before.content;
+    const actual =
+      before === undefined ? await host.files.read(path, encoding === undefined ? {} : { encoding }) : before.content;
     if (actual === content) {
       if (laid?.has(path) === true) written.push(path);
       continue;
@@ -203,9 +256,18 @@ async function convergeFiles(
     written.push(path);
     reread ||= forServiceManager === true;
     if (content === undefined) await act(`remove ${path}`, () => host.files.remove(path));
-    else await act(`write ${path}`, () => host.files.write(path, content, { ...(mode === undefined ? {} : { mode }), ...(encoding === undefined ? {} : { encoding }) }));
+    else
+      await act(`write ${path}`, () =>
+        host.files.write(path, content, {
+          ...(mode === undefined ? {} : { mode }),
+          ...(encoding === undefined ? {} : { encoding }),
+        }),
+      );
   }
-  const there = applied === undefined ? await Promise.all((desired.owns ?? []).map((beginning) => host.files.beginning(beginning))) : [[...known.keys()]];
+  const there =
+    applied === undefined
+      ? await Promise.all((desired.owns ?? []).map((beginning) => host.files.beginning(beginning)))
+      : [[...known.keys()]];
   for (const path of there.flat()) {
     if (wanted.has(path)) continue;
     written.push(path);
@@ -261,12 +323,15 @@ async function convergeLinks(
 ): Promise<void> {
   const changed = new Set(written);
   const concerned = new Set(desired.filter(({ files }) => files.some((path) => changed.has(path))));
-  const amiss = applied === undefined ? (await linksAmiss(host, desired, known)).filter((link) => !concerned.has(link)) : [];
+  const amiss =
+    applied === undefined ? (await linksAmiss(host, desired, known)).filter((link) => !concerned.has(link)) : [];
   const before = new Map(applied?.map((link) => [link.name, link]));
   const wanted = new Set(desired.map(({ name }) => name));
   const gone = [...before.keys()].filter((name) => !wanted.has(name));
-  for (const { name, medium } of desired) if (medium !== undefined) await convergeMedium(host, name, medium, before.get(name)?.medium, act);
-  for (const { name, medium } of before.values()) if (!wanted.has(name) && medium !== undefined) await convergeMedium(host, name, 'auto', medium, act);
+  for (const { name, medium } of desired)
+    if (medium !== undefined) await convergeMedium(host, name, medium, before.get(name)?.medium, act);
+  for (const { name, medium } of before.values())
+    if (!wanted.has(name) && medium !== undefined) await convergeMedium(host, name, 'auto', medium, act);
   const names = [...concerned, ...amiss].map(({ name }) => name).concat(gone);
   if (names.length === 0 && written.length === 0) return;
   const order = {
@@ -278,9 +343,15 @@ async function convergeLinks(
 }
 
 /** The links that are not there, or lack a fixed address or a route. */
-async function linksAmiss(host: Host, desired: readonly DesiredLink[], known: NetworkState | undefined): Promise<readonly DesiredLink[]> {
+async function linksAmiss(
+  host: Host,
+  desired: readonly DesiredLink[],
+  known: NetworkState | undefined,
+): Promise<readonly DesiredLink[]> {
   const there = new Map((known ?? (await host.network.look())).links.map((link) => [link.name, link]));
-  const routed = new Set((desired.some(({ routes }) => routes.length > 0) ? await host.network.routes() : []).map(routeText));
+  const routed = new Set(
+    (desired.some(({ routes }) => routes.length > 0) ? await host.network.routes() : []).map(routeText),
+  );
   return desired.filter(({ name, master, addresses, routes }) => {
     const link = there.get(name);
     return (
@@ -295,10 +366,19 @@ async function linksAmiss(host: Host, desired: readonly DesiredLink[], known: Ne
 const routeText = ({ destination, gateway }: FixedRoute) => `${destination} ${gateway}`;
 
 /** A card that has no notion of media works by itself. One that was just told has to be told no more. */
-async function convergeMedium(host: Host, name: string, medium: Medium, before: Medium | undefined, act: Act): Promise<void> {
+async function convergeMedium(
+  host: Host,
+  name: string,
+  medium: Medium,
+  before: Medium | undefined,
+  act: Act,
+): Promise<void> {
   if (isDeepStrictEqual(before, medium)) return;
   if (isDeepStrictEqual((await host.network.medium(name)) ?? 'auto', medium)) return;
-  const how = medium === 'auto' ? 'agree on its medium with the other side' : `work with ${medium.speed} Mbit/s and ${medium.duplex} duplex`;
+  const how =
+    medium === 'auto'
+      ? 'agree on its medium with the other side'
+      : `work with ${medium.speed} Mbit/s and ${medium.duplex} duplex`;
   await act(`let ${name} ${how}`, () => host.network.setMedium(name, medium), 'network');
 }
 

@@ -84,9 +84,13 @@ export class Originals {
     const absent = new Set(applied?.files?.filter(({ content }) => content === undefined).map(({ path }) => path));
     const paths = foreignPaths(desired).filter((path) => {
       if (this.#manifest.files[path] === undefined) return true;
-      return absent.has(path) && desired.files?.some((file) => file.path === path && file.content !== undefined) === true;
+      return (
+        absent.has(path) && desired.files?.some((file) => file.path === path && file.content !== undefined) === true
+      );
     });
-    const names = (desired.services ?? []).map(({ name }) => name).filter((name) => this.#manifest.services[name] === undefined);
+    const names = (desired.services ?? [])
+      .map(({ name }) => name)
+      .filter((name) => this.#manifest.services[name] === undefined);
     const own = this.#newOwn(desired);
     if (paths.length === 0 && names.length === 0 && own.length === 0) return;
     if (!this.#isThere) await this.#makeFolder();
@@ -100,7 +104,12 @@ export class Originals {
       if (known === undefined || (isKept && known.original === null)) files[path] = { original: isKept ? kept : null };
     }
     const states = names.length === 0 ? new Map<string, ServiceState>() : await this.#host.services.states(names);
-    const services = Object.fromEntries(names.map((name) => [name, { running: states.get(name)?.running ?? false, enabled: states.get(name)?.enabled ?? false }]));
+    const services = Object.fromEntries(
+      names.map((name) => [
+        name,
+        { running: states.get(name)?.running ?? false, enabled: states.get(name)?.enabled ?? false },
+      ]),
+    );
     await this.#note({
       files: { ...this.#manifest.files, ...files },
       services: { ...this.#manifest.services, ...services },
@@ -121,7 +130,10 @@ export class Originals {
   /** Whether something of this subsystem was replaced. */
   holdsFor(desired: Rendered): boolean {
     const { files, services } = this.#manifest;
-    return foreignPaths(desired).some((path) => files[path] !== undefined) || (desired.services ?? []).some(({ name }) => services[name] !== undefined);
+    return (
+      foreignPaths(desired).some((path) => files[path] !== undefined) ||
+      (desired.services ?? []).some(({ name }) => services[name] !== undefined)
+    );
   }
 
   /** Puts everything of a subsystem back as it was before Holdfast. */
@@ -136,7 +148,10 @@ export class Originals {
   }
 
   /** Puts the whole machine back as it was, and removes these files. Answers the paths whose original is unknown. */
-  async release(own: readonly string[], { except = [] }: { readonly except?: readonly string[] } = {}): Promise<readonly string[]> {
+  async release(
+    own: readonly string[],
+    { except = [] }: { readonly except?: readonly string[] } = {},
+  ): Promise<readonly string[]> {
     const { files, services } = this.#manifest;
     const unknown = Object.keys(files).filter((path) => files[path]?.original === undefined);
     await this.#return(
@@ -154,7 +169,8 @@ export class Originals {
     for (const path of paths) {
       const original = this.#manifest.files[path]?.original;
       if (original === null) await files.remove(path);
-      else if (original !== undefined && !(await files.copy(original, path, { isPrivate: false }))) this.#log.info({ path, kept: original }, 'the kept original of a file is gone');
+      else if (original !== undefined && !(await files.copy(original, path, { isPrivate: false })))
+        this.#log.info({ path, kept: original }, 'the kept original of a file is gone');
       else if (original !== undefined) this.#log.info({ path, kept: original }, 'gave back the original of a file');
     }
     await this.#host.services.reread();
@@ -162,7 +178,8 @@ export class Originals {
     for (const name of names) {
       const state = this.#manifest.services[name];
       if (state === undefined || state === null || states.get(name)?.installed !== true) continue;
-      if (state.running || states.get(name)?.running !== state.running || states.get(name)?.enabled !== state.enabled) await this.#host.services.putBack(name, state);
+      if (state.running || states.get(name)?.running !== state.running || states.get(name)?.enabled !== state.enabled)
+        await this.#host.services.putBack(name, state);
     }
     await this.#note({
       files: without(this.#manifest.files, paths),
@@ -203,7 +220,9 @@ function foreignPaths({ files = [] }: Rendered): readonly string[] {
 
 /** The paths that are Holdfast's alone, in the notation of the manifest. */
 function ownPaths({ files = [], owns = [] }: Rendered): readonly string[] {
-  const own = files.map(({ path }) => path).filter((path) => isOwnPath(path) && !owns.some((beginning) => path.startsWith(beginning)));
+  const own = files
+    .map(({ path }) => path)
+    .filter((path) => isOwnPath(path) && !owns.some((beginning) => path.startsWith(beginning)));
   return [...own, ...owns.map((beginning) => `${beginning}*`)];
 }
 

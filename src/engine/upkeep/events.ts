@@ -1,7 +1,12 @@
 /** Every event there is, with its payload and when it fires. */
 export interface Events {
   /** After a change was kept, once for each record in it. */
-  'record.changed': { readonly resource: string; readonly id: number; readonly what: 'created' | 'updated' | 'removed'; readonly request: string };
+  'record.changed': {
+    readonly resource: string;
+    readonly id: number;
+    readonly what: 'created' | 'updated' | 'removed';
+    readonly request: string;
+  };
   /** When a job begins. */
   'job.started': { readonly id: number; readonly title: string; readonly subject: string };
   /** When a job says how far it is. */
@@ -23,14 +28,26 @@ export interface Events {
   /** When something begins to be short, as the space behind an iSCSI extent. */
   'subsystem.warned': { readonly subsystem: string; readonly warning: string };
   /** When a login was refused. Of a flood from one address only some are events, each with how many there were since the last. */
-  'login.refused': { readonly address: string; readonly account: string; readonly reason: string; readonly refused: number };
+  'login.refused': {
+    readonly address: string;
+    readonly account: string;
+    readonly reason: string;
+    readonly refused: number;
+  };
   /** When something had to be taken back and could not be. Nothing tries again; a person must look. */
   'undo.failed': { readonly title: string; readonly reason: string };
 }
 
 export type EventName = keyof Events;
 
-export type AnyEvent = { readonly [N in EventName]: { readonly number: number; readonly at: string; readonly name: N; readonly payload: Events[N] } }[EventName];
+export type AnyEvent = {
+  readonly [N in EventName]: {
+    readonly number: number;
+    readonly at: string;
+    readonly name: N;
+    readonly payload: Events[N];
+  };
+}[EventName];
 
 /** Passes events to whoever listens now. The last ones are remembered for listeners that were away for a moment. */
 export class EventBus {
@@ -46,7 +63,12 @@ export class EventBus {
   emit<N extends EventName>(name: N, payload: Events[N]): void;
   emit(name: EventName, payload: never): void {
     this.#number += 1;
-    const event: AnyEvent = Object.freeze({ number: this.#number, at: new Date(this.#now()).toISOString(), name, payload });
+    const event: AnyEvent = Object.freeze({
+      number: this.#number,
+      at: new Date(this.#now()).toISOString(),
+      name,
+      payload,
+    });
     this.#recent.push(event);
     if (this.#recent.length > 1000) this.#recent.shift();
     for (const listener of this.#listeners) listener(event);

@@ -57,7 +57,19 @@ export function topicOf(touched: Touched): Topic {
   return typeof touched === 'string' ? touched : 'storage';
 }
 
-export const topics: readonly Topic[] = ['accounts', 'bootEnvironments', 'condition', 'disks', 'jails', 'membership', 'network', 'plugins', 'services', 'storage', 'targets'];
+export const topics: readonly Topic[] = [
+  'accounts',
+  'bootEnvironments',
+  'condition',
+  'disks',
+  'jails',
+  'membership',
+  'network',
+  'plugins',
+  'services',
+  'storage',
+  'targets',
+];
 
 /** Of these, looks that take their time: package lists and plugins that do not answer. Nothing waits for them at the start. */
 export const slowTopics: readonly Topic[] = ['condition', 'plugins'];
@@ -100,7 +112,10 @@ export class FactKeeper {
   /** Whether parts of storage were looked at since everything was: other datasets of the pool share its free space. */
   #hasPartialStorage = false;
 
-  constructor(host: Host, options: { serviceNames: readonly string[]; now: () => number; changed: (topic: Topic) => void }) {
+  constructor(
+    host: Host,
+    options: { serviceNames: readonly string[]; now: () => number; changed: (topic: Topic) => void },
+  ) {
     this.#host = host;
     this.#serviceNames = options.serviceNames;
     this.#now = options.now;
@@ -114,7 +129,10 @@ export class FactKeeper {
         ),
       ]),
     );
-    this.#storage = new StorageLooks(host.zfs, { now: options.now, changed: () => this.#keep('storage', { storage: this.#storage.storage }) });
+    this.#storage = new StorageLooks(host.zfs, {
+      now: options.now,
+      changed: () => this.#keep('storage', { storage: this.#storage.storage }),
+    });
     this.#facts = Object.freeze({
       host: host.kind,
       accounts: { users: [], groups: [], shells: [] },
@@ -188,14 +206,19 @@ export class FactKeeper {
   }
 
   async #gather(topic: Exclude<Topic, 'storage'>): Promise<Partial<Facts>> {
-    const { accounts, bootEnvironments, disks, domain, jails, machine, network, plugins, services, targets, zfs } = this.#host;
+    const { accounts, bootEnvironments, disks, domain, jails, machine, network, plugins, services, targets, zfs } =
+      this.#host;
     switch (topic) {
       case 'accounts':
         return { accounts: await accounts.known() };
       case 'bootEnvironments':
         return { bootEnvironments: await bootEnvironments.list(), bootPool: await bootEnvironments.pool() };
       case 'condition': {
-        const [failingDisks, clockOffset, updates] = await Promise.all([disks.failing(), machine.clockOffset(), machine.updates()]);
+        const [failingDisks, clockOffset, updates] = await Promise.all([
+          disks.failing(),
+          machine.clockOffset(),
+          machine.updates(),
+        ]);
         return { condition: { failingDisks, clockOffset, updates: updates.length } };
       }
       case 'disks':

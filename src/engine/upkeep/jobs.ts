@@ -92,7 +92,9 @@ export class Jobs {
   /** The newest jobs first; with `subject`, those that belong to it. */
   list(limit: number, subject?: string): readonly Job[] {
     const kept = this.#store.jobs(limit, subject).filter(({ id }) => !this.#unkept.has(id));
-    const unkept = [...this.#unkept.values()].filter((job) => subject === undefined || job.subject === subject).map((job) => this.#running.get(job.id)?.job ?? job);
+    const unkept = [...this.#unkept.values()]
+      .filter((job) => subject === undefined || job.subject === subject)
+      .map((job) => this.#running.get(job.id)?.job ?? job);
     const jobs = kept.flatMap(({ id, body }) => this.#running.get(id)?.job ?? readJob(id, body) ?? []);
     return unkept.length === 0 ? jobs : [...unkept, ...jobs].toSorted((a, b) => b.id - a.id).slice(0, limit);
   }
@@ -113,7 +115,16 @@ export class Jobs {
 
   /** Starts a job; `done` settles when it ends and never rejects. */
   start(task: Task, host: Host): { readonly id: number; readonly done: Promise<Job> } {
-    const begun = { title: task.title, subject: task.subject, state: 'running' as const, started: this.#time(), ended: null, progress: '', result: null, error: null };
+    const begun = {
+      title: task.title,
+      subject: task.subject,
+      state: 'running' as const,
+      started: this.#time(),
+      ended: null,
+      progress: '',
+      result: null,
+      error: null,
+    };
     const id = this.#add(begun);
     this.#newest = id;
     const abort = new AbortController();
@@ -170,7 +181,11 @@ export class Jobs {
       end = { state: signal.aborted ? cut() : 'finished', result, error: null };
     } catch (error) {
       const said = messageOf(error);
-      end = { state: signal.aborted ? cut() : 'failed', result: error instanceof JobFailure ? error.result : null, error: said };
+      end = {
+        state: signal.aborted ? cut() : 'failed',
+        result: error instanceof JobFailure ? error.result : null,
+        error: said,
+      };
     }
     const ended: Job = { ...job, progress, ended: this.#time(), ...end };
     this.#keep(ended);

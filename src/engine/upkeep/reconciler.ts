@@ -7,7 +7,14 @@ import { Fault } from '../declare/errors.ts';
 import type { View, World } from '../declare/resource.ts';
 import { type Desired, inOrder, type Subsystem } from '../declare/subsystem.ts';
 import type { Log } from '../engine.ts';
-import { type Actions, type ConvergeOptions, converge, convergedTopics, layServiceFiles, ServiceLook } from '../plan/converge.ts';
+import {
+  type Actions,
+  type ConvergeOptions,
+  converge,
+  convergedTopics,
+  layServiceFiles,
+  ServiceLook,
+} from '../plan/converge.ts';
 import type { Originals } from '../plan/originals.ts';
 import type { EventBus } from './events.ts';
 import type { Topic } from './facts.ts';
@@ -84,7 +91,14 @@ export class Reconciler {
     this.#inQueue = inQueue;
     this.#originals = originals;
     this.#isManaged = isManaged;
-    this.#states = inOrder(subsystems).map((subsystem) => ({ subsystem, applied: undefined, degraded: undefined, attempts: 0, warned: new Set(), retry: undefined }));
+    this.#states = inOrder(subsystems).map((subsystem) => ({
+      subsystem,
+      applied: undefined,
+      degraded: undefined,
+      attempts: 0,
+      warned: new Set(),
+      retry: undefined,
+    }));
   }
 
   /** Makes the machine what is kept, whatever it was. Notes in `touched` which facts are different afterwards. */
@@ -96,7 +110,11 @@ export class Reconciler {
     const progress = () => startup.progress();
     const of = this.#states.length;
     for (const [index, state] of this.#states.entries())
-      await startup.during(`configuring ${state.subsystem.name}`, () => this.#repair(state, 'at start', { laid, look, network, progress, touched }), { number: index + 1, of });
+      await startup.during(
+        `configuring ${state.subsystem.name}`,
+        () => this.#repair(state, 'at start', { laid, look, network, progress, touched }),
+        { number: index + 1, of },
+      );
   }
 
   /**
@@ -125,7 +143,9 @@ export class Reconciler {
 
   /** Where the machine is not what the configuration says, and could not be made so. */
   get degraded(): readonly { readonly subsystem: string; readonly reason: string }[] {
-    return this.#states.flatMap(({ subsystem, degraded }) => (degraded === undefined ? [] : [{ subsystem: subsystem.name, reason: degraded }]));
+    return this.#states.flatMap(({ subsystem, degraded }) =>
+      degraded === undefined ? [] : [{ subsystem: subsystem.name, reason: degraded }],
+    );
   }
 
   /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
@@ -135,7 +155,14 @@ export class Reconciler {
     const look = this.#serviceLook();
     for (const { subsystem, degraded } of this.#states) {
       if (!this.#isManaged(subsystem, view)) {
-        reports.push({ subsystem: subsystem.name, managed: false, degraded: null, drift: [], omissions: [], warnings: [] });
+        reports.push({
+          subsystem: subsystem.name,
+          managed: false,
+          degraded: null,
+          drift: [],
+          omissions: [],
+          warnings: [],
+        });
         continue;
       }
       const desired = subsystem.render(view, facts);
@@ -157,7 +184,9 @@ export class Reconciler {
     const changed = new Set(draft.changes().map(({ resource }) => resource.path));
     const { view } = this.#world();
     return this.#states.filter(
-      ({ subsystem }) => this.#isManaged(subsystem, draft) && (subsystem.reads.some(({ path }) => changed.has(path)) || !this.#isManaged(subsystem, view)),
+      ({ subsystem }) =>
+        this.#isManaged(subsystem, draft) &&
+        (subsystem.reads.some(({ path }) => changed.has(path)) || !this.#isManaged(subsystem, view)),
     );
   }
 
@@ -206,8 +235,11 @@ export class Reconciler {
       if (!this.#isManaged(state.subsystem, view)) continue;
       if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
       else if (!(state.subsystem.uses ?? []).includes(topic)) continue;
-      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.subsystem.render(view, facts))) continue;
-      void this.#inQueue(`follow the machine: ${state.subsystem.name}`, () => this.#repair(state, `after a change of ${topic}`));
+      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.subsystem.render(view, facts)))
+        continue;
+      void this.#inQueue(`follow the machine: ${state.subsystem.name}`, () =>
+        this.#repair(state, `after a change of ${topic}`),
+      );
     }
   }
 
@@ -227,7 +259,8 @@ export class Reconciler {
       const { actions } = outcome;
       for (const topic of outcome.touched) touched.add(topic);
       state.applied = desired;
-      if (actions.length > 0) this.#log.info({ subsystem: subsystem.name, actions }, `brought the machine to the configuration ${when}`);
+      if (actions.length > 0)
+        this.#log.info({ subsystem: subsystem.name, actions }, `brought the machine to the configuration ${when}`);
       this.recovered(state);
     } catch (error) {
       if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
@@ -236,7 +269,10 @@ export class Reconciler {
       state.applied = undefined;
       state.degraded = messageOf(error);
       state.attempts += 1;
-      this.#log.error({ subsystem: subsystem.name, error: messageOf(error) }, `the machine is not what the configuration says ${when}`);
+      this.#log.error(
+        { subsystem: subsystem.name, error: messageOf(error) },
+        `the machine is not what the configuration says ${when}`,
+      );
       this.#events.emit('subsystem.degraded', { subsystem: subsystem.name, reason: messageOf(error) });
       this.#tryAgain(state);
     }
@@ -295,6 +331,8 @@ export class Reconciler {
   /** Whether a service that this subsystem keeps running has ended by other hands. */
   #hasStopped(state: SubsystemState): boolean {
     const { services } = this.#world().facts;
-    return (state.applied?.services ?? []).some(({ name, running }) => running && services.get(name)?.running === false);
+    return (state.applied?.services ?? []).some(
+      ({ name, running }) => running && services.get(name)?.running === false,
+    );
   }
 }

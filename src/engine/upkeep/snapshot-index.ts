@@ -47,7 +47,9 @@ export class SnapshotIndex {
 
   /** Of these datasets, the names of those whose snapshots became others since they were listed. */
   stale(datasets: readonly Dataset[]): readonly string[] {
-    return datasets.filter(({ name, snapshotStamp }) => this.#parts.get(name)?.stamp !== snapshotStamp).map(({ name }) => name);
+    return datasets
+      .filter(({ name, snapshotStamp }) => this.#parts.get(name)?.stamp !== snapshotStamp)
+      .map(({ name }) => name);
   }
 
   /**
@@ -56,7 +58,12 @@ export class SnapshotIndex {
    */
   renewed(datasets: ReadonlyMap<string, Dataset>, looked: readonly Dataset[], listing: Listing): SnapshotIndex {
     const fresh = new Set(this.stale(looked).filter((name) => listing.of.has(name)));
-    if (fresh.size === 0 && this.#parts.size === datasets.size && [...datasets.keys()].every((name) => this.#parts.has(name))) return this;
+    if (
+      fresh.size === 0 &&
+      this.#parts.size === datasets.size &&
+      [...datasets.keys()].every((name) => this.#parts.has(name))
+    )
+      return this;
     const found = Map.groupBy(listing.snapshots, ({ dataset }) => dataset);
     const parts = [...datasets.values()].map((dataset): [string, Part] => {
       const { name } = dataset;

@@ -10,7 +10,12 @@ export type StartPhase = 'loading' | 'configuring' | 'finishing' | 'done';
 /** What a resource reports of its part of the start. */
 export interface StartProgress {
   /** Does this to all items at once, as `importing tank, 3 of 5`. Throws the first failure when all have ended. */
-  each<T>(doing: string, items: readonly T[], nameOf: (item: T) => string, perform: (item: T) => Promise<void>): Promise<void>;
+  each<T>(
+    doing: string,
+    items: readonly T[],
+    nameOf: (item: T) => string,
+    perform: (item: T) => Promise<void>,
+  ): Promise<void>;
 }
 
 interface UnderWay {
@@ -71,7 +76,11 @@ export class Startup implements StartProgress {
   }
 
   /** Does this while `what` says so. */
-  async during<T>(what: string, perform: () => Promise<T>, place: { readonly number: number; readonly of: number } = { number: 1, of: 1 }): Promise<T> {
+  async during<T>(
+    what: string,
+    perform: () => Promise<T>,
+    place: { readonly number: number; readonly of: number } = { number: 1, of: 1 },
+  ): Promise<T> {
     const one = { what, ...place };
     this.#underWay.add(one);
     this.progress();
@@ -83,8 +92,17 @@ export class Startup implements StartProgress {
     }
   }
 
-  async each<T>(doing: string, items: readonly T[], nameOf: (item: T) => string, perform: (item: T) => Promise<void>): Promise<void> {
-    const outcomes = await Promise.allSettled(items.map((item, index) => this.during(`${doing} ${nameOf(item)}`, () => perform(item), { number: index + 1, of: items.length })));
+  async each<T>(
+    doing: string,
+    items: readonly T[],
+    nameOf: (item: T) => string,
+    perform: (item: T) => Promise<void>,
+  ): Promise<void> {
+    const outcomes = await Promise.allSettled(
+      items.map((item, index) =>
+        this.during(`${doing} ${nameOf(item)}`, () => perform(item), { number: index + 1, of: items.length }),
+      ),
+    );
     const failure = outcomes.find(({ status }) => status === 'rejected');
     if (failure?.status === 'rejected') throw failure.reason;
   }

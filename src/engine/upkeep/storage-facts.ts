@@ -9,7 +9,11 @@ export interface Storage {
   readonly snapshots: SnapshotIndex;
 }
 
-export const noStorage: Storage = Object.freeze({ pools: new Map(), datasets: new Map(), snapshots: SnapshotIndex.empty });
+export const noStorage: Storage = Object.freeze({
+  pools: new Map(),
+  datasets: new Map(),
+  snapshots: SnapshotIndex.empty,
+});
 
 /** When a look began: its number among all looks, and the time in milliseconds since 1970. */
 interface Mark {
@@ -116,19 +120,26 @@ export class StorageLooks {
     if (subjects.length > mostSubjects) return await this.#everything.ask();
     const mark = this.#begin();
     const names = subjects.flatMap((subject) => ('dataset' in subject ? [subject.dataset] : []));
-    const trees = outermost(subjects.flatMap((subject) => ('dataset' in subject && subject.below === true ? [subject.dataset] : [])));
+    const trees = outermost(
+      subjects.flatMap((subject) => ('dataset' in subject && subject.below === true ? [subject.dataset] : [])),
+    );
     const poolNames = [...new Set(subjects.flatMap((subject) => ('pool' in subject ? [subject.pool] : [])))];
-    const alone = [...new Set([...names, ...poolNames].flatMap(withThoseAbove))].filter((name) => !trees.includes(name));
+    const alone = [...new Set([...names, ...poolNames].flatMap(withThoseAbove))].filter(
+      (name) => !trees.includes(name),
+    );
     const [pools, found] = await Promise.all([
       poolNames.length === 0 ? [] : this.#zfs.pools(poolNames),
       alone.length + trees.length === 0 ? [] : this.#zfs.datasets({ names: alone, trees }),
     ]);
     const listed = await this.#listed(found, { isAll: false });
-    const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, (name) => poolNames.includes(name));
+    const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, (name) =>
+      poolNames.includes(name),
+    );
     // What lies below a dataset that is gone is gone with it.
     const there = new Set(found.map(({ name }) => name));
     const gone = alone.filter((name) => !there.has(name));
-    const isLookedAt = (name: string) => alone.includes(name) || [...trees, ...gone].some((root) => isAtOrBelow(name, root));
+    const isLookedAt = (name: string) =>
+      alone.includes(name) || [...trees, ...gone].some((root) => isAtOrBelow(name, root));
     const datasets = this.#merged(this.#marks, mark, this.#storage.datasets, found, isLookedAt);
     this.#keep(
       newPools,
@@ -168,7 +179,11 @@ export class StorageLooks {
   }
 
   #keep(pools: Storage['pools'], datasets: Storage['datasets'], looked: readonly Dataset[], listed: Listing): void {
-    this.#storage = Object.freeze({ pools, datasets, snapshots: this.#storage.snapshots.renewed(datasets, looked, listed) });
+    this.#storage = Object.freeze({
+      pools,
+      datasets,
+      snapshots: this.#storage.snapshots.renewed(datasets, looked, listed),
+    });
     this.#changed();
   }
 }

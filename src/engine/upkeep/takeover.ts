@@ -25,8 +25,14 @@ export const unmanagedSubsystem = collection('holdfast/unmanaged', {
   ofMachine: true,
   fields: {
     subsystem: required(text({ description: 'Name of the subsystem.' })),
-    files: list(text({ description: 'Path of a file.', max: 4096 }), { description: 'Files that a person made or changed.', max: 1000 }),
-    live: list(text({ description: 'A sentence.', max: 1000 }), { description: 'What was configured in the running system.', max: 1000 }),
+    files: list(text({ description: 'Path of a file.', max: 4096 }), {
+      description: 'Files that a person made or changed.',
+      max: 1000,
+    }),
+    live: list(text({ description: 'A sentence.', max: 1000 }), {
+      description: 'What was configured in the running system.',
+      max: 1000,
+    }),
   },
 });
 
@@ -46,8 +52,14 @@ export function managedBy(resources: readonly Resource[]): (subsystem: Subsystem
 }
 
 /** Looks which subsystems were configured by hand. Nothing is changed. */
-export async function lookForLocal(subsystems: readonly Subsystem[], host: Host, { view, facts }: World): Promise<readonly Found[]> {
-  const candidates = await Promise.all(subsystems.map(async (subsystem) => ({ subsystem, paths: await pathsOf(subsystem, host, { view, facts }) })));
+export async function lookForLocal(
+  subsystems: readonly Subsystem[],
+  host: Host,
+  { view, facts }: World,
+): Promise<readonly Found[]> {
+  const candidates = await Promise.all(
+    subsystems.map(async (subsystem) => ({ subsystem, paths: await pathsOf(subsystem, host, { view, facts }) })),
+  );
   const origins = await host.packages.origins([...new Set(candidates.flatMap(({ paths }) => [...paths.keys()]))]);
   const found: Found[] = [];
   for (const { subsystem, paths } of candidates) {
@@ -64,7 +76,11 @@ export async function lookForLocal(subsystems: readonly Subsystem[], host: Host,
 }
 
 /** The files by which a subsystem's programs are configured, each with the subsystem's own judgement of it. */
-async function pathsOf(subsystem: Subsystem, host: Host, { view, facts }: World): Promise<ReadonlyMap<string, LocalConfiguration['isDefault']>> {
+async function pathsOf(
+  subsystem: Subsystem,
+  host: Host,
+  { view, facts }: World,
+): Promise<ReadonlyMap<string, LocalConfiguration['isDefault']>> {
   const paths = new Map<string, LocalConfiguration['isDefault']>();
   for (const { path } of subsystem.render(view, facts).files ?? []) if (!isOwnPath(path)) paths.set(path, undefined);
   for (const { path, isDefault } of subsystem.local ?? []) {
@@ -92,7 +108,9 @@ export function refuseUnmanaged(
 
 /** For work that changes the machine before its records: it must not begin on what an unmanaged subsystem would render. */
 export function mustBeManaged(view: View, subsystems: readonly string[]): void {
-  for (const subsystem of subsystems) if (view.find(unmanagedSubsystem, 'subsystem', subsystem) !== undefined) throw invalid({ __all__: [refusal(subsystem)] });
+  for (const subsystem of subsystems)
+    if (view.find(unmanagedSubsystem, 'subsystem', subsystem) !== undefined)
+      throw invalid({ __all__: [refusal(subsystem)] });
 }
 
 function refusal(subsystem: string): string {
@@ -103,9 +121,14 @@ function refusal(subsystem: string): string {
 }
 
 /** The services of a subsystem that run or start with the machine. */
-export function activeServices(subsystem: Subsystem | undefined, { services }: Facts): readonly { readonly name: string; readonly running: boolean; readonly enabled: boolean }[] {
+export function activeServices(
+  subsystem: Subsystem | undefined,
+  { services }: Facts,
+): readonly { readonly name: string; readonly running: boolean; readonly enabled: boolean }[] {
   return (subsystem?.services ?? []).flatMap((name) => {
     const state = services.get(name);
-    return state !== undefined && (state.running || state.enabled) ? [{ name, running: state.running, enabled: state.enabled }] : [];
+    return state !== undefined && (state.running || state.enabled)
+      ? [{ name, running: state.running, enabled: state.enabled }]
+      : [];
   });
 }

@@ -13,7 +13,15 @@ export function readUsers(passwd: string): readonly SystemUser[] {
 
 export function readGroups(group: string): readonly GroupLine[] {
   return rows(group).flatMap(([name = '', , gid = '', members = '']) =>
-    isAccount(name, gid) ? [Object.freeze({ name, gid: Number(gid), members: Object.freeze(members.split(',').filter((member) => member !== '')) })] : [],
+    isAccount(name, gid)
+      ? [
+          Object.freeze({
+            name,
+            gid: Number(gid),
+            members: Object.freeze(members.split(',').filter((member) => member !== '')),
+          }),
+        ]
+      : [],
   );
 }
 

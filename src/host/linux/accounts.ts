@@ -37,7 +37,11 @@ export class LinuxAccounts implements Accounts {
   }
 
   async known(): Promise<KnownAccounts> {
-    const [users, groups, shells] = await Promise.all([this.#database('passwd'), this.#database('group'), this.#tree.read('/etc/shells')]);
+    const [users, groups, shells] = await Promise.all([
+      this.#database('passwd'),
+      this.#database('group'),
+      this.#tree.read('/etc/shells'),
+    ]);
     return Object.freeze({
       users: readUsers(users),
       groups: readGroups(groups).map(({ name, gid }) => Object.freeze({ name, gid })),
@@ -50,7 +54,9 @@ export class LinuxAccounts implements Accounts {
       const local = await this.#local();
       const ledger = await this.#ledger();
       const users = local.users.filter((user) => ledger.users.includes(user.name)).map((user) => specOf(user, local));
-      const groups = local.groups.filter((group) => ledger.groups.includes(group.name)).map(({ name, gid }): GroupSpec => Object.freeze({ name, gid }));
+      const groups = local.groups
+        .filter((group) => ledger.groups.includes(group.name))
+        .map(({ name, gid }): GroupSpec => Object.freeze({ name, gid }));
       // What was about to be made, or is gone, is not ours any more: whoever makes it next may be somebody else.
       if (users.length < ledger.users.length || groups.length < ledger.groups.length) {
         await this.#keep({ users: users.map((user) => user.name), groups: groups.map((group) => group.name) });
@@ -94,7 +100,16 @@ export class LinuxAccounts implements Accounts {
       await this.#mustBeNew('users', name, 'useradd');
       await this.#creating('users', name, async () => {
         // No home folder, no group of its own, and no numbers set aside for containers.
-        const plain = ['--non-unique', '--no-create-home', '--no-user-group', '--no-log-init', '-K', 'SUB_UID_COUNT=0', '-K', 'SUB_GID_COUNT=0'];
+        const plain = [
+          '--non-unique',
+          '--no-create-home',
+          '--no-user-group',
+          '--no-log-init',
+          '-K',
+          'SUB_UID_COUNT=0',
+          '-K',
+          'SUB_GID_COUNT=0',
+        ];
         const groups = user.groups.length === 0 ? [] : [`--groups=${user.groups.join(',')}`];
         await this.#tool(
           'useradd',
@@ -134,7 +149,8 @@ export class LinuxAccounts implements Accounts {
       if (user.home !== before.home) changes.push(`--home=${user.home}`);
       if (user.shell !== before.shell) changes.push(`--shell=${user.shell}`);
       if (user.groups.join(',') !== before.groups.join(',')) changes.push(`--groups=${user.groups.join(',')}`);
-      if (isLocked(user.passwordHash) !== isLocked(before.passwordHash)) changes.push(isLocked(user.passwordHash) ? expired : '--expiredate=');
+      if (isLocked(user.passwordHash) !== isLocked(before.passwordHash))
+        changes.push(isLocked(user.passwordHash) ? expired : '--expiredate=');
       if (changes.length > 0) await this.#tool('usermod', ...changes, name);
       if (user.passwordHash !== before.passwordHash) await this.#setHash(name, user.passwordHash);
     });
@@ -190,13 +206,18 @@ export class LinuxAccounts implements Accounts {
   async #mustBeNew(kind: Kind, name: string, tool: string): Promise<void> {
     const known = await this.known();
     const local = await this.#local();
-    if ([...known[kind], ...local[kind]].some((one) => one.name === name)) throw new HostError(`${tool}: ${kind === 'users' ? 'user' : 'group'} '${name}' already exists`);
+    if ([...known[kind], ...local[kind]].some((one) => one.name === name))
+      throw new HostError(`${tool}: ${kind === 'users' ? 'user' : 'group'} '${name}' already exists`);
   }
 
   async #mustBeOwned(kind: Kind, name: string, tool: string): Promise<void> {
     if ((await this.#ledger())[kind].includes(name)) return;
     const what = `${tool}: ${kind === 'users' ? 'user' : 'group'} '${name}'`;
-    throw new HostError((await this.known())[kind].some((one) => one.name === name) ? `${what} was not made by Holdfast` : `${what} does not exist`);
+    throw new HostError(
+      (await this.known())[kind].some((one) => one.name === name)
+        ? `${what} was not made by Holdfast`
+        : `${what} does not exist`,
+    );
   }
 
   async #database(name: 'passwd' | 'group'): Promise<string> {
@@ -206,7 +227,11 @@ export class LinuxAccounts implements Accounts {
   }
 
   async #local(): Promise<Local> {
-    const [passwd, group, shadow] = await Promise.all([this.#tree.read('/etc/passwd'), this.#tree.read('/etc/group'), this.#tree.read('/etc/shadow')]);
+    const [passwd, group, shadow] = await Promise.all([
+      this.#tree.read('/etc/passwd'),
+      this.#tree.read('/etc/group'),
+      this.#tree.read('/etc/shadow'),
+    ]);
     return { users: readUsers(passwd ?? ''), groups: readGroups(group ?? ''), hashes: readHashes(shadow ?? '') };
   }
 
@@ -214,12 +239,19 @@ export class LinuxAccounts implements Accounts {
     const text = await this.#tree.read(this.#ledgerPath);
     if (text === undefined) return { users: [], groups: [] };
     const ledger = readLedger(text);
-    if (ledger === undefined) throw new HostError(`${this.#ledgerPath} is not what Holdfast wrote: it no longer tells which accounts Holdfast made`);
+    if (ledger === undefined)
+      throw new HostError(
+        `${this.#ledgerPath} is not what Holdfast wrote: it no longer tells which accounts Holdfast made`,
+      );
     return ledger;
   }
 
   async #keep(ledger: Ledger): Promise<void> {
-    await this.#tree.write(this.#ledgerPath, `${JSON.stringify({ users: ledger.users.toSorted(), groups: ledger.groups.toSorted() }, undefined, 1)}\n`, { mode: 0o600 });
+    await this.#tree.write(
+      this.#ledgerPath,
+      `${JSON.stringify({ users: ledger.users.toSorted(), groups: ledger.groups.toSorted() }, undefined, 1)}\n`,
+      { mode: 0o600 },
+    );
   }
 
   async #forget(kind: Kind, name: string): Promise<void> {
@@ -246,7 +278,11 @@ function isNames(value: unknown): value is readonly string[] {
 
 function specOf(user: SystemUser, { groups, hashes }: Local): UserSpec {
   const auxiliary = groups.filter((group) => group.members.includes(user.name)).map((group) => group.name);
-  return Object.freeze({ ...user, passwordHash: hashes.get(user.name) ?? '*', groups: Object.freeze([...new Set(auxiliary)].sort()) });
+  return Object.freeze({
+    ...user,
+    passwordHash: hashes.get(user.name) ?? '*',
+    groups: Object.freeze([...new Set(auxiliary)].sort()),
+  });
 }
 
 /** A key opens an account whatever its password is. One that has expired opens on no way: PAM says so to every program. */
@@ -258,7 +294,8 @@ function isLocked(passwordHash: string): boolean {
 
 /** The tools take more than the files can hold, and take a leading dash for an option. */
 function mustBeName(name: string, tool: string, kind: 'user' | 'group'): void {
-  if (!/^[^-+\s:,/\p{C}][^\s:,/\p{C}]*$/u.test(name)) throw new HostError(`${tool}: '${name}' is not a valid ${kind} name`);
+  if (!/^[^-+\s:,/\p{C}][^\s:,/\p{C}]*$/u.test(name))
+    throw new HostError(`${tool}: '${name}' is not a valid ${kind} name`);
 }
 
 function mustFit({ fullName, home, shell, passwordHash, groups }: UserSpec, tool: string): void {

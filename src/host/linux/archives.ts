@@ -37,7 +37,10 @@ async function fetch(runner: Runner, { url, file, most }: Wanted, watch: Watch):
   }, 2000);
   try {
     const outcome = await runner.run(curlWords(url, file, most), { timeout: longWork });
-    if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}: ${messageOfProgram(outcome) || `curl ended with the status ${outcome.status}`}`);
+    if (outcome.status !== 0)
+      throw new HostError(
+        `cannot fetch ${url}: ${messageOfProgram(outcome) || `curl ended with the status ${outcome.status}`}`,
+      );
   } finally {
     clearInterval(counting);
   }
@@ -52,7 +55,10 @@ async function verify(runner: Runner, { url, file: archive }: Wanted, watch: Wat
   const wanted = /\b[0-9a-f]{64}\b/i.exec(await readFile(file, 'utf8'))?.[0]?.toLowerCase();
   await rm(file, { force: true });
   const found = /^\\?([0-9a-f]{64})/.exec(await longOutput(runner, 'sha256sum', '--', archive))?.[1];
-  if (wanted !== found) throw new HostError(`${url} is not what its checksum says: it has ${found}, and ${url}.sha256 says ${wanted ?? 'none'}`);
+  if (wanted !== found)
+    throw new HostError(
+      `${url} is not what its checksum says: it has ${found}, and ${url}.sha256 says ${wanted ?? 'none'}`,
+    );
 }
 
 /** Only by the ways that an archive may be fetched by, also when an address leads to another. */

@@ -9,11 +9,14 @@ const patience = { whole: 10_000, step: 50 };
 
 /** What is offered is opened wherever its path leads. It must be the thing itself: whoever may write in the folder must not choose what is offered. */
 export async function mustBeItself({ backing: { kind, path } }: Extent): Promise<void> {
-  for (let waited = 0; kind === 'zvol' && waited < patience.whole && !(await exists(path)); waited += patience.step) await wait(patience.step);
+  for (let waited = 0; kind === 'zvol' && waited < patience.whole && !(await exists(path)); waited += patience.step)
+    await wait(patience.step);
   try {
     const found = await stat(path);
     if (kind === 'file' ? !found.isFile() || (await realpath(path)) !== path : !found.isBlockDevice()) {
-      throw new HostError(kind === 'file' ? 'it is not the file itself, but a link or something else' : 'it is no disk');
+      throw new HostError(
+        kind === 'file' ? 'it is not the file itself, but a link or something else' : 'it is no disk',
+      );
     }
   } catch (error) {
     const hint = path.includes('@') ? '; ZFS shows the devices of snapshots where the property snapdev is visible' : '';

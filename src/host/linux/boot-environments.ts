@@ -53,7 +53,9 @@ export class LinuxBootEnvironments implements BootEnvironments {
     const made: string[] = [];
     await this.#run('zfs', 'snapshot', '-r', '--', `${origin}@${moment}`);
     try {
-      for (const { dataset, settings } of readMountPoints(await this.#run('zfs', 'get', '-Hp', '-r', '-t', 'filesystem', '-o', 'name,value,source', 'mountpoint', origin))) {
+      for (const { dataset, settings } of readMountPoints(
+        await this.#run('zfs', 'get', '-Hp', '-r', '-t', 'filesystem', '-o', 'name,value,source', 'mountpoint', origin),
+      )) {
         const clone = `${folder}/${name}${dataset.slice(origin.length)}`;
         await this.#run('zfs', 'clone', ...settings, '--', `${dataset}@${moment}`, clone);
         made.unshift(clone);
@@ -67,7 +69,10 @@ export class LinuxBootEnvironments implements BootEnvironments {
 
   async rename(name: string, to: string): Promise<void> {
     const { folder, fixed } = await this.#place();
-    if (fixed === `${folder}/${name}`) throw new HostError(`the boot loader of this machine names ${name} itself and would not find it under another name`);
+    if (fixed === `${folder}/${name}`)
+      throw new HostError(
+        `the boot loader of this machine names ${name} itself and would not find it under another name`,
+      );
     // Without unmounting: the machine may run from it. `bootfs` follows.
     await this.#run('zfs', 'rename', '-u', '--', `${folder}/${name}`, `${folder}/${to}`);
   }
@@ -75,7 +80,9 @@ export class LinuxBootEnvironments implements BootEnvironments {
   async activate(name: string): Promise<void> {
     const { pool, folder, fixed } = await this.#place();
     if (fixed !== undefined && fixed !== `${folder}/${name}`) {
-      throw new HostError(`the boot loader of this machine names ${fixed} itself, whatever is chosen here; one that goes by the property bootfs is needed, as ZFSBootMenu`);
+      throw new HostError(
+        `the boot loader of this machine names ${fixed} itself, whatever is chosen here; one that goes by the property bootfs is needed, as ZFSBootMenu`,
+      );
     }
     await this.#run('zpool', 'set', `bootfs=${folder}/${name}`, pool);
   }
@@ -86,16 +93,32 @@ export class LinuxBootEnvironments implements BootEnvironments {
     const datasets = namesIn(await this.#run('zfs', 'list', '-Hp', '-r', '-t', 'filesystem', '-o', 'name', top));
     // What was cloned from it takes over the snapshots that both need.
     for (const dataset of datasets) await this.#giveSnapshots(dataset);
-    const origins = namesIn(await this.#run('zfs', 'get', '-Hp', '-r', '-t', 'filesystem', '-o', 'value', 'origin', top));
+    const origins = namesIn(
+      await this.#run('zfs', 'get', '-Hp', '-r', '-t', 'filesystem', '-o', 'value', 'origin', top),
+    );
     await this.#run('zfs', 'destroy', '-r', '--', top);
     for (const origin of origins) {
-      if (/^[^@]+@[^@,%]+$/.test(origin) && (await this.#isUnused(origin))) await this.#run('zfs', 'destroy', '--', origin);
+      if (/^[^@]+@[^@,%]+$/.test(origin) && (await this.#isUnused(origin)))
+        await this.#run('zfs', 'destroy', '--', origin);
     }
   }
 
   /** One clone of the newest snapshot that has any is promoted, and takes the older ones along. */
   async #giveSnapshots(dataset: string): Promise<void> {
-    const listed = await this.#run('zfs', 'list', '-Hp', '-d', '1', '-t', 'snapshot', '-o', 'clones', '-S', 'createtxg', dataset);
+    const listed = await this.#run(
+      'zfs',
+      'list',
+      '-Hp',
+      '-d',
+      '1',
+      '-t',
+      'snapshot',
+      '-o',
+      'clones',
+      '-S',
+      'createtxg',
+      dataset,
+    );
     const clone = namesIn(listed)
       .find((names) => names !== '-')
       ?.split(',')[0];
@@ -103,7 +126,9 @@ export class LinuxBootEnvironments implements BootEnvironments {
   }
 
   async #isUnused(snapshot: string): Promise<boolean> {
-    return namesIn(await this.#run('zfs', 'get', '-Hp', '-o', 'value', 'clones', snapshot)).every((names) => names === '-');
+    return namesIn(await this.#run('zfs', 'get', '-Hp', '-o', 'value', 'clones', snapshot)).every(
+      (names) => names === '-',
+    );
   }
 
   async #place(): Promise<Place> {
@@ -125,7 +150,9 @@ async function placeOf(): Promise<Place | undefined> {
 /** From `/proc/self/mounts`, which writes a blank as `\040`; no name of a boot environment has one. And `/proc/cmdline`. */
 export function readPlace(mounts: string, words: string): Place | undefined {
   const [, running, folder, pool] = /^((([^/\s]+)\/\S+)\/[^/\s]+) \/ zfs /m.exec(mounts) ?? [];
-  return running === undefined || folder === undefined || pool === undefined ? undefined : { pool, folder, running, fixed: readFixedRoot(words) };
+  return running === undefined || folder === undefined || pool === undefined
+    ? undefined
+    : { pool, folder, running, fixed: readFixedRoot(words) };
 }
 
 /**
@@ -133,15 +160,22 @@ export function readPlace(mounts: string, words: string): Place | undefined {
  * `bootfs` names a root as well, but says neither of these words.
  */
 function readFixedRoot(words: string): string | undefined {
-  return /(?:^|\s)(?:BOOT_IMAGE|initrd)=/.test(words) ? /(?:^|\s)root=zfs[:=](?!AUTO\b)(\S+)/i.exec(words)?.[1] : undefined;
+  return /(?:^|\s)(?:BOOT_IMAGE|initrd)=/.test(words)
+    ? /(?:^|\s)root=zfs[:=](?!AUTO\b)(\S+)/i.exec(words)?.[1]
+    : undefined;
 }
 
 /** From `zfs get -Hp -r -o name,value,source mountpoint`: what a clone of each is to have. Whoever boots it mounts it. */
-export function readMountPoints(listed: string): readonly { readonly dataset: string; readonly settings: readonly string[] }[] {
+export function readMountPoints(
+  listed: string,
+): readonly { readonly dataset: string; readonly settings: readonly string[] }[] {
   return namesIn(listed).map((line, index) => {
     const [dataset = '', value = '', source] = line.split('\t');
     const mountpoint = index === 0 ? '/' : source === 'local' || source === 'received' ? value : undefined;
-    return { dataset, settings: ['-o', 'canmount=noauto', ...(mountpoint === undefined ? [] : ['-o', `mountpoint=${mountpoint}`])] };
+    return {
+      dataset,
+      settings: ['-o', 'canmount=noauto', ...(mountpoint === undefined ? [] : ['-o', `mountpoint=${mountpoint}`])],
+    };
   });
 }
 
@@ -151,13 +185,22 @@ function namesIn(printed: string): readonly string[] {
 }
 
 /** From `zfs list -Hp` with the columns above. */
-export function readEnvironments(listed: string, { folder, running, booted }: { folder: string; running: string; booted: string }): readonly BootEnvironment[] {
+export function readEnvironments(
+  listed: string,
+  { folder, running, booted }: { folder: string; running: string; booted: string },
+): readonly BootEnvironment[] {
   const rows = listed.split('\n').map((line) => line.split('\t'));
   return Object.freeze(
     rows
       .filter(([name = '']) => name.startsWith(`${folder}/`))
       .map(([name = '', creation, used]) =>
-        Object.freeze({ name: name.slice(folder.length + 1), now: name === running, onReboot: name === booted, created: Number(creation), space: Number(used) }),
+        Object.freeze({
+          name: name.slice(folder.length + 1),
+          now: name === running,
+          onReboot: name === booted,
+          created: Number(creation),
+          space: Number(used),
+        }),
       ),
   );
 }

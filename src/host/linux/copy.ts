@@ -20,7 +20,9 @@ export async function copyFileOrLink(from: string, to: string, folderMode: numbe
     if (found.isSymbolicLink()) await symlink(await readlink(from), aside);
     else {
       // The copy has at most the permissions of the original at any time, so that no other account can read a secret.
-      await (await open(aside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600)).close();
+      await (
+        await open(aside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600)
+      ).close();
       await copyFile(from, aside);
     }
     await lchown(aside, found.uid, found.gid);

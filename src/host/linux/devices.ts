@@ -17,9 +17,16 @@ export async function diskBehind(path: string): Promise<string | undefined> {
 export async function stablePaths(): Promise<ReadonlyMap<string, string>> {
   const folder = '/dev/disk/by-id';
   const links = await readdir(folder).catch(() => []);
-  const found = await Promise.all(links.map(async (link) => [link, await realpath(`${folder}/${link}`).catch(() => undefined)] as const));
+  const found = await Promise.all(
+    links.map(async (link) => [link, await realpath(`${folder}/${link}`).catch(() => undefined)] as const),
+  );
   const targets = found.flatMap(([link, target]) => (target === undefined ? [] : [[link, basename(target)] as const]));
-  return new Map([...Map.groupBy(targets, ([, disk]) => disk)].map(([disk, entries]) => [disk, `${folder}/${preferred(entries.map(([link]) => link))}`]));
+  return new Map(
+    [...Map.groupBy(targets, ([, disk]) => disk)].map(([disk, entries]) => [
+      disk,
+      `${folder}/${preferred(entries.map(([link]) => link))}`,
+    ]),
+  );
 }
 
 /** The pool that the machine runs from, if it does. */
@@ -29,7 +36,17 @@ export async function poolOfRoot(): Promise<string | undefined> {
 }
 
 /** Names with the maker's serial number first: people find them on the disk. */
-const order = [/^nvme-(?!eui|nvme|uuid)/, /^ata-/, /^scsi-S/, /^scsi-/, /^virtio-/, /^usb-/, /^mmc-/, /^nvme-/, /^wwn-/];
+const order = [
+  /^nvme-(?!eui|nvme|uuid)/,
+  /^ata-/,
+  /^scsi-S/,
+  /^scsi-/,
+  /^virtio-/,
+  /^usb-/,
+  /^mmc-/,
+  /^nvme-/,
+  /^wwn-/,
+];
 
 export function preferred(links: readonly string[]): string {
   const rank = (link: string) => {

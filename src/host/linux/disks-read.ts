@@ -4,7 +4,19 @@ import { isObject } from '../../lib/json.ts';
 import { type Ability, abilities, type Disk, type Tuning } from '../ports/disks.ts';
 
 /** The columns of `lsblk` that a disk is read from. */
-export const diskColumns: readonly string[] = ['NAME', 'TYPE', 'SIZE', 'ROTA', 'RO', 'SERIAL', 'WWN', 'MODEL', 'MOUNTPOINTS', 'FSTYPE', 'LABEL'];
+export const diskColumns: readonly string[] = [
+  'NAME',
+  'TYPE',
+  'SIZE',
+  'ROTA',
+  'RO',
+  'SERIAL',
+  'WWN',
+  'MODEL',
+  'MOUNTPOINTS',
+  'FSTYPE',
+  'LABEL',
+];
 
 interface Node {
   readonly name: string;
@@ -44,7 +56,14 @@ export function readDisks(text: string): readonly FoundDisk[] {
       const all = withChildren(node);
       const mountpoints = all.flatMap((one) => one.mountpoints);
       return Object.freeze({
-        disk: Object.freeze({ name: node.name, serial: node.serial, lunid: node.wwn.replace(/^0x/, ''), model: node.model, size: node.size, rotational: node.rotational }),
+        disk: Object.freeze({
+          name: node.name,
+          serial: node.serial,
+          lunid: node.wwn.replace(/^0x/, ''),
+          model: node.model,
+          size: node.size,
+          rotational: node.rotational,
+        }),
         system: mountpoints.some((place) => systemPlaces.includes(place)),
         usedBy: useOf(all, mountpoints),
         labelled: Object.freeze(all.filter((one) => one.filesystem === 'zfs_member').map((one) => one.name)),

@@ -22,10 +22,21 @@ export class LinuxDisks implements Disks {
 
   async list(): Promise<readonly Disk[]> {
     const argv = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
-    const [listed, pools, systemPool, paths] = await Promise.all([this.#runner.run(argv), this.#pools(), poolOfRoot(), stablePaths()]);
-    const poolOf = new Map(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => [device.disk, pool.name] as const))));
+    const [listed, pools, systemPool, paths] = await Promise.all([
+      this.#runner.run(argv),
+      this.#pools(),
+      poolOfRoot(),
+      stablePaths(),
+    ]);
+    const poolOf = new Map(
+      pools.flatMap((pool) =>
+        pool.groups.flatMap((group) => group.devices.map((device) => [device.disk, pool.name] as const)),
+      ),
+    );
     this.#forgetUnless(pools);
-    const disks = readDisks(expectSuccess(listed, argv).stdout).filter((one) => !one.system && (systemPool === undefined || poolOf.get(one.disk.name) !== systemPool));
+    const disks = readDisks(expectSuccess(listed, argv).stdout).filter(
+      (one) => !one.system && (systemPool === undefined || poolOf.get(one.disk.name) !== systemPool),
+    );
     return Promise.all(
       disks.map(async (found) => {
         const { name } = found.disk;
@@ -44,23 +55,35 @@ export class LinuxDisks implements Disks {
     const argv = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
     const [listed, pools] = await Promise.all([this.#runner.run(argv), this.#pools()]);
     this.#forgetUnless(pools);
-    const used = new Set(pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => device.disk))));
-    const free = readDisks(expectSuccess(listed, argv).stdout).filter(({ disk, system, usedBy }) => !system && usedBy === undefined && !used.has(disk.name));
-    const found = await Promise.all(free.flatMap(({ labelled }) => labelled).map(async (device) => ({ device, label: await this.#labelOn(device, pools) })));
+    const used = new Set(
+      pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => device.disk))),
+    );
+    const free = readDisks(expectSuccess(listed, argv).stdout).filter(
+      ({ disk, system, usedBy }) => !system && usedBy === undefined && !used.has(disk.name),
+    );
+    const found = await Promise.all(
+      free
+        .flatMap(({ labelled }) => labelled)
+        .map(async (device) => ({ device, label: await this.#labelOn(device, pools) })),
+    );
     return found.flatMap(({ device, label }) => (label === undefined ? [] : [{ ...label, device }]));
   }
 
   async failing(): Promise<readonly string[]> {
     const asked = (await this.list()).filter(({ can }) => can.includes('smart'));
     const outcomes = await Promise.all(
-      asked.map(async ({ name }) => ({ name, status: (await this.#runner.run(['smartctl', '--nocheck=standby', '--health', `/dev/${name}`])).status })),
+      asked.map(async ({ name }) => ({
+        name,
+        status: (await this.#runner.run(['smartctl', '--nocheck=standby', '--health', `/dev/${name}`])).status,
+      })),
     );
     return outcomes.filter(({ status }) => isFailing(status)).map(({ name }) => name);
   }
 
   async scramble(disk: string): Promise<void> {
     const usedBy = (await this.list()).find(({ name }) => name === disk)?.usedBy;
-    if (!/^[a-z0-9-]+$/.test(disk) || usedBy !== undefined) throw new HostError(`cannot write to the disk ${disk}: ${usedBy ?? 'there is no such disk'}`);
+    if (!/^[a-z0-9-]+$/.test(disk) || usedBy !== undefined)
+      throw new HostError(`cannot write to the disk ${disk}: ${usedBy ?? 'there is no such disk'}`);
     const argv = ['shred', '--iterations=1', `/dev/${disk}`];
     expectSuccess(await this.#runner.run(argv, { timeout: Number.POSITIVE_INFINITY }), argv);
   }
@@ -71,7 +94,11 @@ export class LinuxDisks implements Disks {
     if (argv.length > 0) await this.#tell(['hdparm', ...argv, `/dev/${disk}`], (status) => status === 0);
     const { smart } = tuning;
     // The higher bits tell how the disk is, not how it took this.
-    if (smart !== undefined) await this.#tell(['smartctl', '-s', smart.on ? 'on' : 'off', ...(smart.on ? smart.options : []), `/dev/${disk}`], (status) => (status & 7) === 0);
+    if (smart !== undefined)
+      await this.#tell(
+        ['smartctl', '-s', smart.on ? 'on' : 'off', ...(smart.on ? smart.options : []), `/dev/${disk}`],
+        (status) => (status & 7) === 0,
+      );
   }
 
   /** Forgets the labels that were read when there were other pools. */
@@ -84,10 +111,15 @@ export class LinuxDisks implements Disks {
   async #tell(argv: readonly string[], content: (status: number) => boolean): Promise<void> {
     const outcome = await this.#runner.run(argv);
     // hdparm tells of some refusals, and ends as if there were none.
-    if (!content(outcome.status) || /failed:/.test(outcome.stderr)) throw new HostError(messageOfProgram(outcome) || `${argv.join(' ')} ended with the status ${outcome.status}`);
+    if (!content(outcome.status) || /failed:/.test(outcome.stderr))
+      throw new HostError(messageOfProgram(outcome) || `${argv.join(' ')} ended with the status ${outcome.status}`);
   }
 
-  async #usedBy({ usedBy, labelled }: FoundDisk, pool: string | undefined, pools: readonly Pool[]): Promise<string | undefined> {
+  async #usedBy(
+    { usedBy, labelled }: FoundDisk,
+    pool: string | undefined,
+    pools: readonly Pool[],
+  ): Promise<string | undefined> {
     if (pool !== undefined) return `it is part of the pool ${pool}`;
     if (usedBy !== undefined) return usedBy;
     // udev tells that there is a label, not whether its pool was destroyed.

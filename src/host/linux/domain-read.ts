@@ -11,14 +11,19 @@ export interface ControllerReport {
 export function readLookup(stdout: string): ControllerReport | undefined {
   const after = (name: string) => new RegExp(`^${name}:[ \\t]+(\\S.*)$`, 'm').exec(stdout)?.[1]?.trim();
   const [domain, workgroup, controller] = [after('Domain'), after('Pre-Win2k Domain'), after('Domain Controller')];
-  return domain === undefined || workgroup === undefined || controller === undefined ? undefined : { domain, workgroup, controller };
+  return domain === undefined || workgroup === undefined || controller === undefined
+    ? undefined
+    : { domain, workgroup, controller };
 }
 
 /** The status that `timeout` ends with. */
 export const tookTooLong = 124;
 
 /** What `kinit` means by its refusal. */
-export function ticketObjection({ status, stdout, stderr }: Outcome): { readonly objection: DomainObjection; readonly said: string } {
+export function ticketObjection({ status, stdout, stderr }: Outcome): {
+  readonly objection: DomainObjection;
+  readonly said: string;
+} {
   const text = `${stderr}\n${stdout}`;
   const said =
     /^kinit: (.*)$/m.exec(text)?.[1]?.replace(/ while getting initial credentials$/, '') ??
@@ -43,14 +48,19 @@ export function logLines(stdout: string, stderr: string): readonly string[] {
   return `${stdout}\n${stderr}`
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '' && !/^(Password for|Warning: Your password will expire|Weak crypto|WARNING:|SUGGESTION:)/.test(line));
+    .filter(
+      (line) =>
+        line !== '' &&
+        !/^(Password for|Warning: Your password will expire|Weak crypto|WARNING:|SUGGESTION:)/.test(line),
+    );
 }
 
 /** Of the keys of a machine, the one of its account is called `MACHINE$@DOMAIN`. */
 export function membershipIn(keys: readonly { readonly principal: string }[]): Membership | undefined {
   for (const { principal } of keys) {
     const [, machine, domain] = /^([^/@]+)\$@(.+)$/.exec(principal) ?? [];
-    if (machine !== undefined && domain !== undefined) return { domain: domain.toLowerCase(), machine: machine.toLowerCase() };
+    if (machine !== undefined && domain !== undefined)
+      return { domain: domain.toLowerCase(), machine: machine.toLowerCase() };
   }
   return undefined;
 }

@@ -7,7 +7,14 @@ import { lines } from '../../lib/text.ts';
 import type { Outcome } from '../ports/commands.ts';
 import type { Domain, DomainAccess, Inquiry, Joining, Membership } from '../ports/domain.ts';
 import { HostError } from '../ports/index.ts';
-import { type ControllerReport, logLines, membershipIn, readLookup, ticketObjection, tookTooLong } from './domain-read.ts';
+import {
+  type ControllerReport,
+  logLines,
+  membershipIn,
+  readLookup,
+  ticketObjection,
+  tookTooLong,
+} from './domain-read.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
 import { messageOfProgram, type Runner } from './runner.ts';
 
@@ -53,9 +60,14 @@ export class LinuxDomain implements Domain {
       // Addresses are registered when the machine is a member: then it speaks for itself.
       const outcome = await net(tools, joining, ['join', '--no-dns-updates', ...by]);
       for (const line of logLines(outcome.stdout, outcome.stderr)) heard(line);
-      if (outcome.status !== 0) throw new HostError(`The machine cannot join the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`);
+      if (outcome.status !== 0)
+        throw new HostError(
+          `The machine cannot join the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`,
+        );
       if (!joining.dnsUpdates) return;
-      const registration = await tools.run(['net', '-s', tools.conf, 'ads', 'dns', 'register', '-P'], { seconds: joining.seconds });
+      const registration = await tools.run(['net', '-s', tools.conf, 'ads', 'dns', 'register', '-P'], {
+        seconds: joining.seconds,
+      });
       for (const line of logLines(registration.stdout, registration.stderr)) heard(line);
     });
   }
@@ -70,7 +82,10 @@ export class LinuxDomain implements Domain {
         outcome = await net(tools, joining, ['leave', '--keep-account']);
       }
       for (const line of logLines(outcome.stdout, outcome.stderr)) heard(line);
-      if (outcome.status !== 0) throw new HostError(`The machine cannot leave the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`);
+      if (outcome.status !== 0)
+        throw new HostError(
+          `The machine cannot leave the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`,
+        );
       await this.forget();
     });
   }
@@ -121,7 +136,12 @@ export class LinuxDomain implements Domain {
       const environment = { KRB5_CONFIG: place('krb5.conf') };
       return await work({
         run: (argv, { seconds, input }) =>
-          this.#runner.run(['timeout', String(seconds), ...argv], { environment, umask: 0o022, timeout: Number.POSITIVE_INFINITY, ...(input === undefined ? {} : { input }) }),
+          this.#runner.run(['timeout', String(seconds), ...argv], {
+            environment,
+            umask: 0o022,
+            timeout: Number.POSITIVE_INFINITY,
+            ...(input === undefined ? {} : { input }),
+          }),
         keytab: place('keytab'),
         cache: `FILE:${place('cache')}`,
         conf: place('smb.conf'),
@@ -132,10 +152,19 @@ export class LinuxDomain implements Domain {
   }
 }
 
-async function lookUp(tools: Tools, { domain, server, dnsSeconds }: DomainAccess): Promise<{ readonly report?: ControllerReport | undefined; readonly said: string }> {
-  const outcome = await tools.run(['net', '-s', tools.conf, 'ads', 'lookup', ...(server === undefined ? [] : ['-S', server])], { seconds: dnsSeconds });
+async function lookUp(
+  tools: Tools,
+  { domain, server, dnsSeconds }: DomainAccess,
+): Promise<{ readonly report?: ControllerReport | undefined; readonly said: string }> {
+  const outcome = await tools.run(
+    ['net', '-s', tools.conf, 'ads', 'lookup', ...(server === undefined ? [] : ['-S', server])],
+    { seconds: dnsSeconds },
+  );
   if (outcome.status === tookTooLong) return { said: 'the time to find it ran out' };
-  return { report: readLookup(outcome.stdout), said: logLines(outcome.stderr, outcome.stdout)[0] ?? `nothing is known of ${domain}` };
+  return {
+    report: readLookup(outcome.stdout),
+    said: logLines(outcome.stderr, outcome.stdout)[0] ?? `nothing is known of ${domain}`,
+  };
 }
 
 function getTicket(tools: Tools, { account, domain, seconds }: DomainAccess): Promise<Outcome> {
@@ -146,7 +175,8 @@ function getTicket(tools: Tools, { account, domain, seconds }: DomainAccess): Pr
 
 async function mustGetTicket(tools: Tools, access: DomainAccess): Promise<void> {
   const outcome = await getTicket(tools, access);
-  if (outcome.status !== 0) throw new HostError(`The domain ${access.domain} gives no Kerberos ticket: ${ticketObjection(outcome).said}`);
+  if (outcome.status !== 0)
+    throw new HostError(`The domain ${access.domain} gives no Kerberos ticket: ${ticketObjection(outcome).said}`);
 }
 
 function net(tools: Tools, { seconds, dnsSeconds }: DomainAccess, argv: readonly string[]): Promise<Outcome> {
@@ -155,9 +185,14 @@ function net(tools: Tools, { seconds, dnsSeconds }: DomainAccess, argv: readonly
 }
 
 /** Undefined when the domain has no such site. */
-async function controllersOf(site: string, { domain, dnsSeconds }: DomainAccess): Promise<readonly string[] | undefined> {
+async function controllersOf(
+  site: string,
+  { domain, dnsSeconds }: DomainAccess,
+): Promise<readonly string[] | undefined> {
   try {
-    const found = await new Resolver({ timeout: dnsSeconds * 500, tries: 2 }).resolveSrv(`_ldap._tcp.${site}._sites.dc._msdcs.${domain}`);
+    const found = await new Resolver({ timeout: dnsSeconds * 500, tries: 2 }).resolveSrv(
+      `_ldap._tcp.${site}._sites.dc._msdcs.${domain}`,
+    );
     return found.toSorted((a, b) => a.priority - b.priority).map(({ name }) => name);
   } catch (error) {
     const code = codeOf(error);
@@ -193,6 +228,8 @@ function smbConf(access: DomainAccess | Joining, authority: string): string {
     joining === undefined ? undefined : [`workgroup = ${joining.workgroup}`, `netbios name = ${joining.netbiosName}`],
     'kerberos method = secrets and keytab',
     `client ldap sasl wrapping = ${access.protection}`,
-    access.authority === undefined ? undefined : [`tls cafile = ${authority}`, 'tls trust system cas = no', 'tls verify peer = ca_and_name'],
+    access.authority === undefined
+      ? undefined
+      : [`tls cafile = ${authority}`, 'tls trust system cas = no', 'tls verify peer = ca_and_name'],
   );
 }

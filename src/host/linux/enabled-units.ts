@@ -21,11 +21,13 @@ export async function enabledUnits(root: string): Promise<ReadonlySet<string>> {
   for (const folder of configured) {
     for (const entry of await entriesOf(join(root, folder))) {
       if (entry.isDirectory() && /\.(wants|requires|upholds)$/.test(entry.name)) {
-        for (const link of await entriesOf(join(root, folder, entry.name))) if (link.isSymbolicLink()) enabled.add(link.name);
+        for (const link of await entriesOf(join(root, folder, entry.name)))
+          if (link.isSymbolicLink()) enabled.add(link.name);
       } else if (entry.isSymbolicLink()) {
         const target = await targetOf(join(root, folder, entry.name));
         // A link to nothing masks a unit, and one to a file of the same name only makes it known.
-        if (target !== undefined && target !== '/dev/null' && basename(target) !== entry.name) enabled.add(basename(target));
+        if (target !== undefined && target !== '/dev/null' && basename(target) !== entry.name)
+          enabled.add(basename(target));
       }
     }
   }

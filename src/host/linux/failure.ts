@@ -15,5 +15,7 @@ export function isAbsence(error: unknown): boolean {
 export function hostError(what: string, error: unknown): HostError {
   if (error instanceof HostError) return new HostError(`${what}: ${error.message}`, { cause: error });
   const known = error instanceof Error && 'errno' in error && typeof error.errno === 'number';
-  return new HostError(`${what}: ${known ? getSystemErrorMessage(Number(error.errno)) : String(error)}`, { cause: error });
+  return new HostError(`${what}: ${known ? getSystemErrorMessage(Number(error.errno)) : String(error)}`, {
+    cause: error,
+  });
 }

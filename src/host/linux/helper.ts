@@ -64,7 +64,12 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
   // A process group of its own: whoever ends the program ends its children too.
   const own = umask === undefined ? undefined : process.umask(umask);
   // Without input there is none: a pipe of Node's is a socket, and some programs (proftpd) take a socket for a client.
-  const child = spawn(program, rest, { cwd: folder, env: environment, detached: true, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+  const child = spawn(program, rest, {
+    cwd: folder,
+    env: environment,
+    detached: true,
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
   if (own !== undefined) process.umask(own);
 
   const later = (milliseconds: number, deed: () => void) => {
@@ -96,7 +101,15 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
     return true;
   };
   const answer = () => {
-    if (settle()) tell({ kind: 'ended', id, status: status ?? 128 + constants.signals.SIGKILL, stdout: stdout.text(), stderr: stderr.text(), cut });
+    if (settle())
+      tell({
+        kind: 'ended',
+        id,
+        status: status ?? 128 + constants.signals.SIGKILL,
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+        cut,
+      });
   };
 
   running.set(id, end);
@@ -107,10 +120,12 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
     glow?.refresh();
   };
   child.stderr?.on('data', keep(stderr));
-  if (lines && child.stdout !== null) createInterface({ input: child.stdout }).on('line', (line) => tell({ kind: 'line', id, text: line }));
+  if (lines && child.stdout !== null)
+    createInterface({ input: child.stdout }).on('line', (line) => tell({ kind: 'line', id, text: line }));
   child.stdout?.on('data', keep(stdout));
   child.on('error', (error: NodeJS.ErrnoException) => {
-    if (child.pid === undefined && settle()) tell({ kind: 'failed', id, code: error.code ?? '', message: error.message });
+    if (child.pid === undefined && settle())
+      tell({ kind: 'failed', id, code: error.code ?? '', message: error.message });
   });
   child.on('exit', (code, name) => {
     status = code ?? 128 + (name === null ? 0 : constants.signals[name]);
@@ -145,7 +160,8 @@ class Collected {
     }
     this.#pieces.push(piece);
     this.#size += piece.length;
-    while (this.#tail && this.#size - (this.#pieces[0]?.length ?? 0) >= this.#most && this.#pieces.length > 1) this.#size -= this.#pieces.shift()?.length ?? 0;
+    while (this.#tail && this.#size - (this.#pieces[0]?.length ?? 0) >= this.#most && this.#pieces.length > 1)
+      this.#size -= this.#pieces.shift()?.length ?? 0;
   }
 
   text(): string {

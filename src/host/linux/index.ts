@@ -27,7 +27,11 @@ export interface LinuxHostOptions {
 }
 
 /** This machine: a Debian 13. */
-export async function openLinuxHost({ root = '/', ledger = '/var/lib/holdfast/accounts.json', targetEngine }: LinuxHostOptions = {}): Promise<Host> {
+export async function openLinuxHost({
+  root = '/',
+  ledger = '/var/lib/holdfast/accounts.json',
+  targetEngine,
+}: LinuxHostOptions = {}): Promise<Host> {
   const runner = new HelperRunner();
   const web = new LinuxWeb();
   const tree = new Tree({ root, runner });

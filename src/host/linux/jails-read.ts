@@ -5,14 +5,20 @@ export function readRunning(listed: string): readonly string[] {
   const [before = '', after = ''] = jailService('*').split('*');
   return listed.split('\n').flatMap((line) => {
     const unit = line.trim().split(/\s+/)[0] ?? '';
-    return unit.startsWith(before) && unit.endsWith(`${after}.service`) ? [unit.slice(before.length, -`${after}.service`.length)] : [];
+    return unit.startsWith(before) && unit.endsWith(`${after}.service`)
+      ? [unit.slice(before.length, -`${after}.service`.length)]
+      : [];
   });
 }
 
 /** The number of each machine's first process, from `machinectl show`, which leaves a line empty between two. */
 export function readLeaders(shown: string): ReadonlyMap<string, number> {
-  const leaders = shown.split('\n\n').map((part) => [/^Name=(.+)$/m.exec(part)?.[1], Number(/^Leader=(\d+)$/m.exec(part)?.[1] ?? 0)] as const);
-  return new Map(leaders.flatMap(([name, leader]) => (name === undefined || leader === 0 ? [] : [[name, leader] as const])));
+  const leaders = shown
+    .split('\n\n')
+    .map((part) => [/^Name=(.+)$/m.exec(part)?.[1], Number(/^Leader=(\d+)$/m.exec(part)?.[1] ?? 0)] as const);
+  return new Map(
+    leaders.flatMap(([name, leader]) => (name === undefined || leader === 0 ? [] : [[name, leader] as const])),
+  );
 }
 
 /** What every container has by itself. */
@@ -20,6 +26,12 @@ const ordinary = /^\/(proc|sys|dev|run)(\/|$)/;
 
 /** Where something is mounted, from `/proc/<pid>/mountinfo`, which writes a blank as `\040`. */
 export function readMountPoints(mountinfo: string): readonly string[] {
-  const places = mountinfo.split('\n').map((line) => (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8))));
+  const places = mountinfo
+    .split('\n')
+    .map((line) =>
+      (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, (_, digits: string) =>
+        String.fromCharCode(Number.parseInt(digits, 8)),
+      ),
+    );
   return [...new Set(places.filter((place) => place !== '' && place !== '/' && !ordinary.test(place)))];
 }

@@ -1,6 +1,14 @@
 import { readFile, rm } from 'node:fs/promises';
 import { HostError } from '../ports/index.ts';
-import { type JailMount, type Jails, jailService, mostArchive, type RootSource, type RunningJail, type Watch } from '../ports/jails.ts';
+import {
+  type JailMount,
+  type Jails,
+  jailService,
+  mostArchive,
+  type RootSource,
+  type RunningJail,
+  type Watch,
+} from '../ports/jails.ts';
 import { fetchArchive, longOutput, longWork } from './archives.ts';
 import { readLeaders, readMountPoints, readRunning } from './jails-read.ts';
 import { lastWords } from './journal.ts';
@@ -18,7 +26,15 @@ export class LinuxJails implements Jails {
   }
 
   async look(): Promise<ReadonlyMap<string, RunningJail>> {
-    const units = await this.#run('systemctl', 'list-units', '--plain', '--no-legend', '--full', '--state=active', `${jailService('*')}.service`);
+    const units = await this.#run(
+      'systemctl',
+      'list-units',
+      '--plain',
+      '--no-legend',
+      '--full',
+      '--state=active',
+      `${jailService('*')}.service`,
+    );
     const names = readRunning(units);
     const leaders = await this.#leaders(names);
     const mounted = await Promise.all(names.map((name) => mountedIn(leaders.get(name))));
@@ -30,7 +46,9 @@ export class LinuxJails implements Jails {
     const since = Date.now();
     // systemd refuses to start what was started several times within seconds; people may well be as quick.
     await this.#runner.run(['systemctl', '--quiet', 'reset-failed', unit]);
-    const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], { timeout: patience });
+    const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], {
+      timeout: patience,
+    });
     if (outcome.status === 0) return;
     const said = await lastWords(this.#runner, `--unit=${unit}`, since);
     throw new HostError(`the jail ${name} did not start: ${said || messageOfProgram(outcome)}`);
@@ -41,7 +59,16 @@ export class LinuxJails implements Jails {
   }
 
   async attach(name: string, { source, destination, readonly }: JailMount): Promise<void> {
-    await this.#run('machinectl', 'bind', '--mkdir', ...(readonly ? ['--read-only'] : []), '--', name, source, destination);
+    await this.#run(
+      'machinectl',
+      'bind',
+      '--mkdir',
+      ...(readonly ? ['--read-only'] : []),
+      '--',
+      name,
+      source,
+      destination,
+    );
   }
 
   async detach(name: string, destination: string): Promise<void> {
@@ -49,7 +76,18 @@ export class LinuxJails implements Jails {
     if (leader === undefined) throw new HostError(`the jail ${name} does not run`);
     // The program and what it sees are the machine's, only the mounts that it may undo are the jail's: nothing of the
     // jail is run, and a link in it that leads elsewhere finds nothing to undo.
-    await this.#run('nsenter', `--target=${leader}`, '--mount', '--root=/', '--wd=/', '--', 'umount', '--internal-only', '--no-canonicalize', `/proc/${leader}/root${destination}`);
+    await this.#run(
+      'nsenter',
+      `--target=${leader}`,
+      '--mount',
+      '--root=/',
+      '--wd=/',
+      '--',
+      'umount',
+      '--internal-only',
+      '--no-canonicalize',
+      `/proc/${leader}/root${destination}`,
+    );
   }
 
   async furnish(folder: string, source: RootSource, watch: Watch): Promise<void> {
@@ -61,7 +99,22 @@ export class LinuxJails implements Jails {
     // A jail is called what its record says, and has a number of its own: the template's would be that of all its jails.
     // An empty file is filled in at the first start; without one, the system would ask who it is.
     await longOutput(this.#runner, 'find', folder, '-maxdepth', '2', '-path', `${folder}/etc/hostname`, '-delete');
-    await longOutput(this.#runner, 'find', folder, '-maxdepth', '2', '-path', `${folder}/etc/machine-id`, '-type', 'f', '-exec', 'truncate', '--size=0', '{}', '+');
+    await longOutput(
+      this.#runner,
+      'find',
+      folder,
+      '-maxdepth',
+      '2',
+      '-path',
+      `${folder}/etc/machine-id`,
+      '-type',
+      'f',
+      '-exec',
+      'truncate',
+      '--size=0',
+      '{}',
+      '+',
+    );
   }
 
   async #unpack(folder: string, url: string, watch: Watch): Promise<void> {
@@ -69,30 +122,63 @@ export class LinuxJails implements Jails {
     await fetchArchive(this.#runner, { url, file: archive, most: mostArchive }, watch);
     watch.progress(`unpacking ${url}`);
     // tar itself writes nothing by way of a link of the archive that leads elsewhere, and nothing above the folder.
-    await longOutput(this.#runner, 'tar', '--extract', `--file=${archive}`, `--directory=${folder}`, '--numeric-owner', '--same-permissions', '--xattrs', '--xattrs-include=*');
+    await longOutput(
+      this.#runner,
+      'tar',
+      '--extract',
+      `--file=${archive}`,
+      `--directory=${folder}`,
+      '--numeric-owner',
+      '--same-permissions',
+      '--xattrs',
+      '--xattrs-include=*',
+    );
     await rm(archive, { force: true });
   }
 
   async #bootstrap(folder: string, release: string, arch: RootSource['arch'], watch: Watch): Promise<void> {
     watch.progress(`making Debian ${release}`);
     // Where the machine has its own packages of this release from; else debootstrap knows where there are some.
-    const known = await this.#runner.run(['apt-get', 'indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages', `Codename: ${release}`]);
+    const known = await this.#runner.run([
+      'apt-get',
+      'indextargets',
+      '--format',
+      '$(REPO_URI)',
+      'Created-By: Packages',
+      `Codename: ${release}`,
+    ]);
     const mirror = known.stdout.split('\n').find((line) => /^https?:/.test(line));
-    const argv = ['debootstrap', '--variant=minbase', '--include=systemd-sysv,dbus', `--arch=${arch === 'x64' ? 'amd64' : 'i386'}`, release, folder];
+    const argv = [
+      'debootstrap',
+      '--variant=minbase',
+      '--include=systemd-sysv,dbus',
+      `--arch=${arch === 'x64' ? 'amd64' : 'i386'}`,
+      release,
+      folder,
+    ];
     const outcome = await this.#runner.run([...argv, ...(mirror === undefined ? [] : [mirror])], {
       timeout: longWork,
       umask: 0o022,
       heard: (line) => watch.progress(line.replace(/^I: /, '').slice(0, 200)),
     });
     if (outcome.status !== 0)
-      throw new HostError(`cannot make Debian ${release}: ${messageOfProgram(outcome).split('\n').at(-1) || `debootstrap ended with the status ${outcome.status}`}`);
+      throw new HostError(
+        `cannot make Debian ${release}: ${messageOfProgram(outcome).split('\n').at(-1) || `debootstrap ended with the status ${outcome.status}`}`,
+      );
   }
 
   /** The first process of each of these jails that runs. */
   async #leaders(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (names.length === 0) return new Map();
     // One that ended meanwhile is said to be unknown, and the others are shown.
-    const { stdout } = await this.#runner.run(['machinectl', 'show', '--property=Name', '--property=Leader', '--', ...names]);
+    const { stdout } = await this.#runner.run([
+      'machinectl',
+      'show',
+      '--property=Name',
+      '--property=Leader',
+      '--',
+      ...names,
+    ]);
     return readLeaders(stdout);
   }
 

@@ -39,12 +39,16 @@ export class LinuxMachine implements Machine {
     await this.#run('sysctl', '--quiet', '--write', '--', `${name}=${value}`);
     // For some parameters sysctl tells of a refusal and ends as if there were none.
     const now = await this.parameter(name);
-    if (now?.split(/\s+/).join(' ') !== value.trim().split(/\s+/).join(' ')) throw new HostError(`the kernel does not take ${value} for ${name}: it is ${now ?? 'not there'}`);
+    if (now?.split(/\s+/).join(' ') !== value.trim().split(/\s+/).join(' '))
+      throw new HostError(`the kernel does not take ${value} for ${name}: it is ${now ?? 'not there'}`);
   }
 
   async renewBootLoader({ needed }: { readonly needed: boolean }): Promise<void> {
     if (existsSync('/usr/sbin/update-grub')) await this.#run('update-grub');
-    else if (needed) throw new HostError('this machine has no GRUB that could be told; give the words for the kernel to the boot loader it has');
+    else if (needed)
+      throw new HostError(
+        'this machine has no GRUB that could be told; give the words for the kernel to the boot loader it has',
+      );
   }
 
   /** One question of the simplest kind (RFC 4330), which every server answers. */
@@ -69,7 +73,10 @@ export class LinuxMachine implements Machine {
   }
 
   async clockOffset(): Promise<number | undefined> {
-    const [sources, tracking] = await Promise.all([this.#runner.run(['chronyc', '-c', '-n', 'sources']), this.#runner.run(['chronyc', '-c', '-n', 'tracking'])]);
+    const [sources, tracking] = await Promise.all([
+      this.#runner.run(['chronyc', '-c', '-n', 'sources']),
+      this.#runner.run(['chronyc', '-c', '-n', 'tracking']),
+    ]);
     return sources.status === 0 && tracking.status === 0 ? readOffset(sources.stdout, tracking.stdout) : undefined;
   }
 
@@ -81,10 +88,25 @@ export class LinuxMachine implements Machine {
     return readSimulation(await this.#run('apt-get', '-q', '--simulate', 'dist-upgrade'));
   }
 
-  async update({ signal, heard }: { readonly signal: AbortSignal; readonly heard: (line: string) => void }): Promise<void> {
+  async update({
+    signal,
+    heard,
+  }: {
+    readonly signal: AbortSignal;
+    readonly heard: (line: string) => void;
+  }): Promise<void> {
     await this.#run('apt-get', '-q', '--simulate', 'dist-upgrade');
     const argv = ['apt-get', '-q', '--yes', ...keepSettings, 'dist-upgrade'];
-    expectSuccess(await this.#runner.run(argv, { environment: unattended, timeout: Number.POSITIVE_INFINITY, keep: 65_536, signal, heard }), argv);
+    expectSuccess(
+      await this.#runner.run(argv, {
+        environment: unattended,
+        timeout: Number.POSITIVE_INFINITY,
+        keep: 65_536,
+        signal,
+        heard,
+      }),
+      argv,
+    );
   }
 
   async end(how: 'reboot' | 'poweroff'): Promise<void> {
@@ -92,6 +114,7 @@ export class LinuxMachine implements Machine {
   }
 
   async #run(...argv: string[]): Promise<string> {
-    return expectSuccess(await this.#runner.run(argv, { environment: unattended, timeout: patience.packages }), argv).stdout;
+    return expectSuccess(await this.#runner.run(argv, { environment: unattended, timeout: patience.packages }), argv)
+      .stdout;
   }
 }

@@ -28,7 +28,8 @@ export function readLinks(text: string): readonly Link[] {
 }
 
 function readAddress({ local, prefixlen, scope }: Readonly<Record<string, unknown>>): readonly string[] {
-  const network = scope === 'link' || scope === 'host' ? undefined : parseNetwork(`${String(local)}/${String(prefixlen)}`);
+  const network =
+    scope === 'link' || scope === 'host' ? undefined : parseNetwork(`${String(local)}/${String(prefixlen)}`);
   return network === undefined ? [] : [showNetwork(network)];
 }
 
@@ -38,15 +39,21 @@ export function readRoutes(text: string, family: 4 | 6): readonly FixedRoute[] {
   return (Array.isArray(entries) ? entries : []).filter(isObject).flatMap(({ dst, gateway }) => {
     if (typeof dst !== 'string' || typeof gateway !== 'string') return [];
     const whole = family === 4 ? '0.0.0.0/0' : '::/0';
-    const network = parseNetwork(dst === 'default' ? whole : dst.includes('/') ? dst : `${dst}/${family === 4 ? 32 : 128}`);
+    const network = parseNetwork(
+      dst === 'default' ? whole : dst.includes('/') ? dst : `${dst}/${family === 4 ? 32 : 128}`,
+    );
     const ip = parseIp(gateway);
-    return network === undefined || ip === undefined ? [] : [{ destination: showNetwork(network), gateway: showIp(ip) }];
+    return network === undefined || ip === undefined
+      ? []
+      : [{ destination: showNetwork(network), gateway: showIp(ip) }];
   });
 }
 
 /** The lines of a table of hosts that not every machine has. */
 export function readOtherHosts(text: string): string {
-  const other = text.split('\n').filter((line) => /^[0-9A-Fa-f:.]+\s+\S/.test(line.trim()) && !/^(127\.|::1\s|f[ef]0[0-9a-f]:)/i.test(line.trim()));
+  const other = text
+    .split('\n')
+    .filter((line) => /^[0-9A-Fa-f:.]+\s+\S/.test(line.trim()) && !/^(127\.|::1\s|f[ef]0[0-9a-f]:)/i.test(line.trim()));
   return other.map((line) => line.trim()).join('\n');
 }
 
@@ -72,11 +79,18 @@ export function readMedium(text: string): Medium | undefined {
   }
   const [supported, advertised] = [modesIn(text, 'Supported'), modesIn(text, 'Advertised')];
   const [only] = advertised;
-  return only !== undefined && advertised.every((mode) => mode.speed === only.speed && mode.duplex === only.duplex) && supported.length > advertised.length ? only : 'auto';
+  return only !== undefined &&
+    advertised.every((mode) => mode.speed === only.speed && mode.duplex === only.duplex) &&
+    supported.length > advertised.length
+    ? only
+    : 'auto';
 }
 
 /** The modes that stand behind a title, over several lines: `10baseT/Half 10baseT/Full`. */
 function modesIn(text: string, title: string): readonly Exclude<Medium, 'auto'>[] {
   const block = new RegExp(`^\\s*${title} link modes:((?:\\s+\\d+base\\S+)+)`, 'm').exec(text)?.[1] ?? '';
-  return [...block.matchAll(/(\d+)base\S*\/(Full|Half)/g)].map(([, speed, duplex]) => ({ speed: Number(speed), duplex: duplex === 'Half' ? 'half' : 'full' }));
+  return [...block.matchAll(/(\d+)base\S*\/(Full|Half)/g)].map(([, speed, duplex]) => ({
+    speed: Number(speed),
+    duplex: duplex === 'Half' ? 'half' : 'full',
+  }));
 }

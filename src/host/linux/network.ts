@@ -30,7 +30,13 @@ export class LinuxNetwork implements Network {
       this.#files.read('/etc/resolv.conf'),
     ]);
     const hostname = (name ?? '').trim();
-    return Object.freeze({ hostname, domain: readDomain(hosts ?? '', hostname), hosts: readOtherHosts(hosts ?? ''), nameServers: readNameServers(resolv ?? ''), links });
+    return Object.freeze({
+      hostname,
+      domain: readDomain(hosts ?? '', hostname),
+      hosts: readOtherHosts(hosts ?? ''),
+      nameServers: readNameServers(resolv ?? ''),
+      links,
+    });
   }
 
   async routes(): Promise<readonly FixedRoute[]> {
@@ -63,11 +69,16 @@ export class LinuxNetwork implements Network {
           ['speed', String(medium.speed), 'duplex', medium.duplex, 'autoneg', medium.speed < 1000 ? 'off' : 'on'];
     const outcome = await this.#runner.run(['ethtool', '-s', link, ...how]);
     if (outcome.status !== 0 || /not setting|Cannot set/i.test(outcome.stderr))
-      throw new HostError(`${link} cannot be told its medium: ${messageOfProgram(outcome).replaceAll(/\s*\n\s*/g, ' ')}`);
+      throw new HostError(
+        `${link} cannot be told its medium: ${messageOfProgram(outcome).replaceAll(/\s*\n\s*/g, ' ')}`,
+      );
   }
 
   watch(changed: () => void): () => void {
-    return watchProgram(this.#runner, ['ip', '-oneline', 'monitor', 'link', 'address'], { reader: () => (line) => line, changed: () => changed() });
+    return watchProgram(this.#runner, ['ip', '-oneline', 'monitor', 'link', 'address'], {
+      reader: () => (line) => line,
+      changed: () => changed(),
+    });
   }
 
   async apply({ changed, again, links }: LinkOrder): Promise<void> {
@@ -75,13 +86,18 @@ export class LinuxNetwork implements Network {
     const [devices, settings] = [namesOf(changed, 'netdev'), namesOf(changed, 'network')];
     const before = await this.#links();
     // networkd never changes a device that is there, nor takes away one whose file is gone.
-    await this.#batch(before.filter(({ name, kind }) => devices.has(name) && made.has(kind)).map(({ name }) => `link delete dev ${name}`));
+    await this.#batch(
+      before
+        .filter(({ name, kind }) => devices.has(name) && made.has(kind))
+        .map(({ name }) => `link delete dev ${name}`),
+    );
     await this.#networkctl('reload');
     // By itself it looks only at links whose own file became another.
     const others = [...new Set([...links.filter(({ name }) => !settings.has(name)).map(({ name }) => name), ...again])];
     const there = new Set((await this.#links()).map(({ name }) => name));
     const reconfigured = others.filter((name) => there.has(name));
-    for (let first = 0; first < reconfigured.length; first += 500) await this.#networkctl('reconfigure', ...reconfigured.slice(first, first + 500));
+    for (let first = 0; first < reconfigured.length; first += 500)
+      await this.#networkctl('reconfigure', ...reconfigured.slice(first, first + 500));
     await this.#release(before, settings, links);
     await this.#reached(links, since);
   }
@@ -89,17 +105,28 @@ export class LinuxNetwork implements Network {
   /** A link that has no file any more is left without addresses, and down. */
   async #release(before: readonly Link[], settings: ReadonlySet<string>, goals: readonly LinkGoal[]): Promise<void> {
     const wanted = new Set(goals.map(({ name }) => name));
-    const released = before.filter(({ name, kind }) => settings.has(name) && !wanted.has(name) && !made.has(kind)).map(({ name }) => name);
-    await this.#batch(released.flatMap((name) => [`address flush dev ${name} scope global`, `link set dev ${name} nomaster`, `link set dev ${name} down`]));
+    const released = before
+      .filter(({ name, kind }) => settings.has(name) && !wanted.has(name) && !made.has(kind))
+      .map(({ name }) => name);
+    await this.#batch(
+      released.flatMap((name) => [
+        `address flush dev ${name} scope global`,
+        `link set dev ${name} nomaster`,
+        `link set dev ${name} down`,
+      ]),
+    );
   }
 
   /** Waits until every link is there and has its addresses and routes. */
   async #reached(goals: readonly LinkGoal[], since: number): Promise<void> {
-    const end = since + patience.once + patience.each * goals.reduce((count, { routes }) => count + 1 + routes.length, 0);
+    const end =
+      since + patience.once + patience.each * goals.reduce((count, { routes }) => count + 1 + routes.length, 0);
     const routed = goals.some(({ routes }) => routes.length > 0);
     for (;;) {
       const there = new Map((await this.#links()).map((link) => [link.name, link]));
-      const known = new Set((routed ? await this.routes() : []).map(({ destination, gateway }) => `${destination} ${gateway}`));
+      const known = new Set(
+        (routed ? await this.routes() : []).map(({ destination, gateway }) => `${destination} ${gateway}`),
+      );
       const lacks = ({ name, master, addresses, routes }: LinkGoal): string | undefined => {
         const link = there.get(name);
         if (link === undefined) return `${name} is not there`;
@@ -117,7 +144,16 @@ export class LinuxNetwork implements Network {
   }
 
   async #lastWords(since: number): Promise<string> {
-    const argv = ['journalctl', '--quiet', '--no-pager', '--unit=systemd-networkd', `--since=@${since / 1000}`, '--lines=10', '--output=json', '--output-fields=MESSAGE,_PID'];
+    const argv = [
+      'journalctl',
+      '--quiet',
+      '--no-pager',
+      '--unit=systemd-networkd',
+      `--since=@${since / 1000}`,
+      '--lines=10',
+      '--output=json',
+      '--output-fields=MESSAGE,_PID',
+    ];
     return readLastWords((await this.#runner.run(argv)).stdout).join('\n') || 'networkd said nothing';
   }
 
@@ -140,5 +176,9 @@ export class LinuxNetwork implements Network {
 
 /** The links that files of this kind are about, by the files' names. */
 function namesOf(paths: readonly string[], kind: 'network' | 'netdev'): ReadonlySet<string> {
-  return new Set(paths.map((path) => new RegExp(`/05-holdfast-([^/]+)\\.${kind}$`).exec(path)?.[1]).filter((name) => name !== undefined));
+  return new Set(
+    paths
+      .map((path) => new RegExp(`/05-holdfast-([^/]+)\\.${kind}$`).exec(path)?.[1])
+      .filter((name) => name !== undefined),
+  );
 }

@@ -26,7 +26,11 @@ export class LinuxPackages implements Packages {
     for (const path of paths) {
       const sum = await this.#sumOf(path);
       const template = templates[path];
-      const shipped = [conffiles.get(path), hashes.get(path), template === undefined ? undefined : await this.#sumOf(template)];
+      const shipped = [
+        conffiles.get(path),
+        hashes.get(path),
+        template === undefined ? undefined : await this.#sumOf(template),
+      ];
       found.set(path, sum === undefined ? 'absent' : shipped.includes(sum) ? 'shipped' : 'local');
     }
     return found;

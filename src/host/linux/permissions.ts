@@ -19,7 +19,13 @@ export interface PermissionOrder {
 export function isPermissionOrder(value: unknown): value is PermissionOrder {
   if (!isObject(value)) return false;
   const { border, parts, given } = value;
-  return isObject(border) && typeof border['place'] === 'string' && Array.isArray(border['names']) && Array.isArray(parts) && isObject(given);
+  return (
+    isObject(border) &&
+    typeof border['place'] === 'string' &&
+    Array.isArray(border['names']) &&
+    Array.isArray(parts) &&
+    isObject(given)
+  );
 }
 
 /** ZFS's own folder of snapshots: nothing in it can be changed. */
@@ -29,7 +35,10 @@ const snapshots = Buffer.from('.zfs');
  * Gives a folder and all in it on the same file system an owner and permissions. Of a million files, so each call is
  * synchronous: this runs in a process of its own.
  */
-export async function setPermissionsBelow({ border, parts, given }: PermissionOrder, told: (changed: number) => void): Promise<void> {
+export async function setPermissionsBelow(
+  { border, parts, given }: PermissionOrder,
+  told: (changed: number) => void,
+): Promise<void> {
   const { end, stats, close } = await walk(border, parts);
   let changed = 0;
   let toldAt = performance.now();

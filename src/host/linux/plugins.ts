@@ -55,20 +55,31 @@ export class LinuxPlugins implements Plugins {
     if (!(await this.#isActive(jailService(jail)))) throw new HostError(`the jail ${jail} does not run`);
     const since = Date.now();
     await this.#runner.run(['systemctl', '--quiet', 'reset-failed', unit]);
-    const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], { timeout: patience });
+    const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], {
+      timeout: patience,
+    });
     if (outcome.status !== 0)
-      throw new HostError(`its start command failed: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || messageOfProgram(outcome)}`);
+      throw new HostError(
+        `its start command failed: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || messageOfProgram(outcome)}`,
+      );
     if (await this.#becomes(id, 'RUNNING')) return;
     await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'stop', unit], { timeout: patience });
-    throw new HostError(`it was started, but did not answer its health check within ${readyWithin / 1000} seconds, and was stopped`);
+    throw new HostError(
+      `it was started, but did not answer its health check within ${readyWithin / 1000} seconds, and was stopped`,
+    );
   }
 
   async stop(id: number): Promise<void> {
     const unit = `${pluginService(id)}.service`;
     const since = Date.now();
-    expectSuccess(await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'stop', unit], { timeout: patience }), ['systemctl', 'stop', unit]);
+    expectSuccess(
+      await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'stop', unit], { timeout: patience }),
+      ['systemctl', 'stop', unit],
+    );
     if (!(await this.#becomes(id, 'STOPPED')))
-      throw new HostError(`it goes on after its stop command: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || 'which said nothing'}`);
+      throw new HostError(
+        `it goes on after its stop command: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || 'which said nothing'}`,
+      );
   }
 
   async unpack(source: string, folder: string, watch: Watch): Promise<void> {
@@ -76,24 +87,57 @@ export class LinuxPlugins implements Plugins {
     const archive = await this.#archiveOf(source, fetched, watch);
     watch.progress(`unpacking ${source}`);
     const named = ['--force-local', `--file=${archive}`];
-    const listed = await longOutput(this.#runner, 'tar', '--list', '--absolute-names', '--quoting-style=escape', ...named);
+    const listed = await longOutput(
+      this.#runner,
+      'tar',
+      '--list',
+      '--absolute-names',
+      '--quoting-style=escape',
+      ...named,
+    );
     const names = listed.split('\n').filter((name) => name !== '');
-    if (names.length > mostBundleFiles) throw new HostError(`the bundle has ${names.length} files; at most ${mostBundleFiles} are taken`);
+    if (names.length > mostBundleFiles)
+      throw new HostError(`the bundle has ${names.length} files; at most ${mostBundleFiles} are taken`);
     const outside = names.find((name) => name.startsWith('/') || name.split('/').includes('..'));
     if (outside !== undefined) throw new HostError(`the bundle has the file ${outside}, which would lie outside of it`);
     // tar itself writes nothing by way of a link of the archive that leads elsewhere. Nobody becomes another by what is in it.
     const argv = ['tar', '--extract', ...named, `--directory=${folder}`, '--no-same-owner', '--no-same-permissions'];
     expectSuccess(await this.#runner.run(argv, { timeout: longWork, umask: 0o022 }), argv);
     if (archive === fetched) await rm(fetched, { force: true });
-    const strange = await longOutput(this.#runner, 'find', folder, '-xdev', '!', '-type', 'f', '!', '-type', 'd', '!', '-type', 'l', '-print', '-quit');
-    if (strange !== '') throw new HostError(`the bundle has ${strange.trim().slice(folder.length + 1)}, which is neither a file nor a folder nor a link`);
+    const strange = await longOutput(
+      this.#runner,
+      'find',
+      folder,
+      '-xdev',
+      '!',
+      '-type',
+      'f',
+      '!',
+      '-type',
+      'd',
+      '!',
+      '-type',
+      'l',
+      '-print',
+      '-quit',
+    );
+    if (strange !== '')
+      throw new HostError(
+        `the bundle has ${strange.trim().slice(folder.length + 1)}, which is neither a file nor a folder nor a link`,
+      );
   }
 
   async lacking(jail: string, packages: readonly string[]): Promise<readonly string[]> {
     if (packages.length === 0) return [];
     if (!(await this.#isActive(jailService(jail)))) throw new HostError(`the jail ${jail} does not run`);
-    const { stdout, stderr } = await this.#in(jail, ['dpkg-query', '--show', `--showformat=\${db:Status-Status} \${Package}\\n`, ...packages]);
-    if (/failed to execute/.test(stderr)) throw new HostError(`the jail ${jail} has no packages of Debian: ${stderr.trim()}`);
+    const { stdout, stderr } = await this.#in(jail, [
+      'dpkg-query',
+      '--show',
+      `--showformat=\${db:Status-Status} \${Package}\\n`,
+      ...packages,
+    ]);
+    if (/failed to execute/.test(stderr))
+      throw new HostError(`the jail ${jail} has no packages of Debian: ${stderr.trim()}`);
     const there = new Set(stdout.split('\n').flatMap((line) => /^installed (\S+)$/.exec(line)?.[1] ?? []));
     return packages.filter((name) => !there.has(name));
   }
@@ -116,8 +160,14 @@ export class LinuxPlugins implements Plugins {
   }
 
   async #apt(jail: string, argv: readonly string[], options: RunOptions): Promise<void> {
-    const outcome = await this.#in(jail, ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...argv], { ...options, timeout: longWork });
-    if (outcome.status !== 0) throw new HostError(`apt-get ${argv[0]} in the jail ${jail} failed: ${messageOfProgram(outcome) || `it ended with the status ${outcome.status}`}`);
+    const outcome = await this.#in(jail, ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...argv], {
+      ...options,
+      timeout: longWork,
+    });
+    if (outcome.status !== 0)
+      throw new HostError(
+        `apt-get ${argv[0]} in the jail ${jail} failed: ${messageOfProgram(outcome) || `it ended with the status ${outcome.status}`}`,
+      );
   }
 
   /** The archive of a bundle: itself, one made of a folder, or one that is fetched. */
@@ -128,12 +178,22 @@ export class LinuxPlugins implements Plugins {
     }
     try {
       const found = await stat(source);
-      if (found.isFile() && found.size > mostBundle) throw new HostError(`it has ${found.size} bytes; at most ${mostBundle} are taken`);
+      if (found.isFile() && found.size > mostBundle)
+        throw new HostError(`it has ${found.size} bytes; at most ${mostBundle} are taken`);
       if (!found.isDirectory()) return source;
     } catch (error) {
       throw hostError(`cannot read the bundle ${source}`, error);
     }
-    await longOutput(this.#runner, 'tar', '--create', '--force-local', `--file=${fetched}`, `--directory=${source}`, '--one-file-system', '.');
+    await longOutput(
+      this.#runner,
+      'tar',
+      '--create',
+      '--force-local',
+      `--file=${fetched}`,
+      `--directory=${source}`,
+      '--one-file-system',
+      '.',
+    );
     return fetched;
   }
 
@@ -210,7 +270,9 @@ function takesConnections({ address, port }: Extract<HealthCheck, { by: 'tcp' }>
 /** Whatever the page is, but a failure of its server. */
 function hasPage({ address, port, path }: Extract<HealthCheck, { by: 'http' }>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const request = http.get({ host: address, port, path, agent: false, timeout: lookWithin }, ({ statusCode = 500 }) => resolve(statusCode < 400));
+  const request = http.get({ host: address, port, path, agent: false, timeout: lookWithin }, ({ statusCode = 500 }) =>
+    resolve(statusCode < 400),
+  );
   for (const event of ['error', 'timeout'] as const) request.once(event, () => resolve(false));
   return promise.finally(() => request.destroy());
 }

@@ -30,7 +30,12 @@ export function readPrivateFile(border: Border, parts: readonly string[]): Promi
   });
 }
 
-export function writePrivateFile(border: Border, parts: readonly string[], content: string, owner: Owner): Promise<void> {
+export function writePrivateFile(
+  border: Border,
+  parts: readonly string[],
+  content: string,
+  owner: Owner,
+): Promise<void> {
   return inFolderOf(border, parts, async (above, { folderName, name }) => {
     let made = false;
     let folder = await openFolderIn(above, folderName);
@@ -69,7 +74,11 @@ export function removePrivateFile(border: Border, parts: readonly string[]): Pro
   });
 }
 
-async function inFolderOf<T>(border: Border, parts: readonly string[], work: (above: FileHandle, names: { folderName: string; name: string }) => Promise<T>): Promise<T> {
+async function inFolderOf<T>(
+  border: Border,
+  parts: readonly string[],
+  work: (above: FileHandle, names: { folderName: string; name: string }) => Promise<T>,
+): Promise<T> {
   const [folderName, name] = parts.slice(-2);
   if (folderName === undefined || name === undefined) throw new HostError('such a file lies in a folder of its own');
   const { end, close } = await walk(border, parts.slice(0, -2), { links: 'refused' });
@@ -116,7 +125,11 @@ async function readIn(folder: FileHandle, name: string): Promise<string | undefi
 async function replaceIn(folder: FileHandle, name: string, content: string, { uid, gid }: Owner): Promise<void> {
   const aside = inFolder(folder, `.${name}.${randomBytes(8).toString('hex')}`);
   try {
-    const file = await open(aside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    const file = await open(
+      aside,
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+      0o600,
+    );
     try {
       await file.writeFile(content);
       await file.chown(uid, gid);

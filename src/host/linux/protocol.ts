@@ -30,7 +30,14 @@ export type Order = StartOrder | EndOrder;
 export type Report =
   | { readonly kind: 'line'; readonly id: number; readonly text: string }
   | { readonly kind: 'failed'; readonly id: number; readonly code: string; readonly message: string }
-  | { readonly kind: 'ended'; readonly id: number; readonly status: number; readonly stdout: string; readonly stderr: string; readonly cut: 'time' | 'size' | undefined };
+  | {
+      readonly kind: 'ended';
+      readonly id: number;
+      readonly status: number;
+      readonly stdout: string;
+      readonly stderr: string;
+      readonly cut: 'time' | 'size' | undefined;
+    };
 
 /** The message as a report, or undefined when it is none. */
 export function readReport(message: unknown): Report | undefined {
@@ -38,7 +45,8 @@ export function readReport(message: unknown): Report | undefined {
   const { kind, id, text, code, message: said, status, stdout, stderr, cut } = message;
   if (typeof id !== 'number') return undefined;
   if (kind === 'line' && typeof text === 'string') return { kind, id, text };
-  if (kind === 'failed' && typeof code === 'string' && typeof said === 'string') return { kind, id, code, message: said };
+  if (kind === 'failed' && typeof code === 'string' && typeof said === 'string')
+    return { kind, id, code, message: said };
   if (kind === 'ended' && typeof status === 'number' && typeof stdout === 'string' && typeof stderr === 'string') {
     return { kind, id, status, stdout, stderr, cut: cut === 'time' || cut === 'size' ? cut : undefined };
   }
@@ -51,7 +59,14 @@ export function readOrder(message: unknown): Order | undefined {
   const { kind, id, argv, input, folder, environment, timeout, most, tail, lines, umask } = message;
   if (typeof id !== 'number') return undefined;
   if (kind === 'end') return { kind, id };
-  if (kind !== 'start' || !isTextList(argv) || typeof folder !== 'string' || !isTextMap(environment) || typeof most !== 'number') return undefined;
+  if (
+    kind !== 'start' ||
+    !isTextList(argv) ||
+    typeof folder !== 'string' ||
+    !isTextMap(environment) ||
+    typeof most !== 'number'
+  )
+    return undefined;
   return {
     kind,
     id,

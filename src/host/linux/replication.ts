@@ -4,7 +4,16 @@ import { getCACertificates } from 'node:tls';
 import { isObject } from '../../lib/json.ts';
 import type { Outcome } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
-import type { Compressor, Paired, PairRequest, Remote, Replica, ReplicaSnapshot, Replication, Transfer } from '../ports/replication.ts';
+import type {
+  Compressor,
+  Paired,
+  PairRequest,
+  Remote,
+  Replica,
+  ReplicaSnapshot,
+  Replication,
+  Transfer,
+} from '../ports/replication.ts';
 import { http } from './node-http.ts';
 import { expectSuccess, helperEntry, messageOfProgram, type Runner } from './runner.ts';
 import { type TransferOrder, transferWord } from './transfer.ts';
@@ -18,7 +27,9 @@ const mostReleases = 40;
 const columns = 'name,guid,referenced,receive_resume_token';
 
 /** The programs of each compressor, here and there. */
-const compressing: Readonly<Record<Compressor, { readonly pack: readonly string[]; readonly unpack: readonly string[] } | undefined>> = {
+const compressing: Readonly<
+  Record<Compressor, { readonly pack: readonly string[]; readonly unpack: readonly string[] } | undefined>
+> = {
   off: undefined,
   lz4: { pack: ['lz4', '-c'], unpack: ['lz4', '-dc'] },
   // Every machine unpacks with gzip what pigz packed.
@@ -34,13 +45,36 @@ export class LinuxReplication implements Replication {
   }
 
   async near(dataset: string, { recursive }: { recursive: boolean }): Promise<readonly Replica[]> {
-    const argv = ['zfs', 'list', '-Hp', ...(recursive ? ['-r'] : ['-d', '1']), '-t', 'filesystem,volume,snapshot,bookmark', '-o', columns, '--', dataset];
+    const argv = [
+      'zfs',
+      'list',
+      '-Hp',
+      ...(recursive ? ['-r'] : ['-d', '1']),
+      '-t',
+      'filesystem,volume,snapshot,bookmark',
+      '-o',
+      columns,
+      '--',
+      dataset,
+    ];
     const all = readReplicas(expectSuccess(await this.#runner.run(argv, { timeout: 5 * minute }), argv).stdout);
     return recursive ? all : all.filter(({ name }) => name === dataset);
   }
 
   async far(remote: Remote, dataset: string): Promise<readonly Replica[]> {
-    const outcome = await this.#there(remote, 'zfs', 'list', '-Hp', '-r', '-t', 'filesystem,volume,snapshot', '-o', columns, '--', dataset);
+    const outcome = await this.#there(
+      remote,
+      'zfs',
+      'list',
+      '-Hp',
+      '-r',
+      '-t',
+      'filesystem,volume,snapshot',
+      '-o',
+      columns,
+      '--',
+      dataset,
+    );
     if (outcome.status !== 0 && /does not exist/.test(outcome.stderr)) return [];
     return readReplicas(expectSuccess(outcome, ['zfs', 'list']).stdout);
   }
@@ -59,21 +93,51 @@ export class LinuxReplication implements Replication {
   }
 
   async send({ remote, what, target, over, compressor, limit, stall, signal, progress }: Transfer): Promise<void> {
-    const send = ['zfs', 'send', ...('token' in what ? ['-t', what.token] : ['-w', ...(what.base === undefined ? [] : ['-i', what.base]), what.snapshot])];
+    const send = [
+      'zfs',
+      'send',
+      ...('token' in what
+        ? ['-t', what.token]
+        : ['-w', ...(what.base === undefined ? [] : ['-i', what.base]), what.snapshot]),
+    ];
     const total = await this.#sizeOf(send);
     const packing = compressing[compressor];
-    const receive = ['zfs', 'receive', '-s', '-u', ...(over || ('snapshot' in what && what.base !== undefined) ? ['-F'] : []), '-o', 'readonly=on', target];
+    const receive = [
+      'zfs',
+      'receive',
+      '-s',
+      '-u',
+      ...(over || ('snapshot' in what && what.base !== undefined) ? ['-F'] : []),
+      '-o',
+      'readonly=on',
+      target,
+    ];
     const parent = target.slice(0, target.lastIndexOf('/'));
     // What lies between the destination and the dataset has to be there, and need not be mounted.
     if ('snapshot' in what && what.base === undefined && parent.includes('/')) {
       const make = ['zfs', 'create', '-p', '-u', parent];
       expectSuccess(await this.#there(remote, ...make), make);
     }
-    const there = [packing?.unpack.map(shellWord).join(' '), asRoot(remote, receive)].filter((part) => part !== undefined).join(' | ');
-    const order: TransferOrder = { stages: [send, ...(packing === undefined ? [] : [packing.pack]), [...sshWords(remote), there]], limit, stall };
+    const there = [packing?.unpack.map(shellWord).join(' '), asRoot(remote, receive)]
+      .filter((part) => part !== undefined)
+      .join(' | ');
+    const order: TransferOrder = {
+      stages: [send, ...(packing === undefined ? [] : [packing.pack]), [...sshWords(remote), there]],
+      limit,
+      stall,
+    };
     const argv = [process.execPath, helperEntry(), transferWord];
     const heard = (line: string) => progress(Number(line), total);
-    expectSuccess(await this.#runner.run(argv, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, signal, keep: 8192, heard }), argv);
+    expectSuccess(
+      await this.#runner.run(argv, {
+        input: JSON.stringify(order),
+        timeout: Number.POSITIVE_INFINITY,
+        signal,
+        keep: 8192,
+        heard,
+      }),
+      argv,
+    );
   }
 
   async abandon(remote: Remote, dataset: string): Promise<void> {
@@ -86,21 +150,30 @@ export class LinuxReplication implements Replication {
       if (!/^[^@]+@[^@,%]+$/.test(snapshot)) throw new HostError(`cannot destroy '${snapshot}': it is no snapshot`);
       const argv = ['zfs', 'destroy', '-d', '--', snapshot];
       const outcome = await this.#there(remote, ...argv);
-      if (outcome.status !== 0 && !/could not find any snapshots|does not exist/.test(outcome.stderr)) expectSuccess(outcome, argv);
+      if (outcome.status !== 0 && !/could not find any snapshots|does not exist/.test(outcome.stderr))
+        expectSuccess(outcome, argv);
     }
   }
 
   async mark(snapshot: string, name: string): Promise<void> {
     const bookmark = `${snapshot.slice(0, snapshot.indexOf('@'))}#${name}`;
     const before = await this.#runner.run(['zfs', 'destroy', bookmark]);
-    if (before.status !== 0 && !/does not exist/.test(before.stderr)) expectSuccess(before, ['zfs', 'destroy', bookmark]);
+    if (before.status !== 0 && !/does not exist/.test(before.stderr))
+      expectSuccess(before, ['zfs', 'destroy', bookmark]);
     const argv = ['zfs', 'bookmark', snapshot, bookmark];
     expectSuccess(await this.#runner.run(argv), argv);
   }
 
   async pair({ hostname, port, https, token, publicKey, user }: PairRequest): Promise<Paired> {
     const body = JSON.stringify({ key: publicKey, user });
-    const { status, text } = await post({ hostname, port, https, path: '/api/v1.0/storage/replication/pair/', authorization: `Token ${token}`, body });
+    const { status, text } = await post({
+      hostname,
+      port,
+      https,
+      path: '/api/v1.0/storage/replication/pair/',
+      authorization: `Token ${token}`,
+      body,
+    });
     const answer = status === 200 ? parsed(text) : undefined;
     if (!isObject(answer) || typeof answer['hostkey'] !== 'string' || typeof answer['port'] !== 'number')
       throw new HostError(`${hostname} did not let this machine's key in: it answered ${status} ${text.slice(0, 200)}`);
@@ -138,7 +211,21 @@ export function sshWords({ hostname, port, user, ciphers, identity, knownHosts, 
     'ServerAliveCountMax=3',
     ...(ciphers.length === 0 ? [] : [`Ciphers=${ciphers.join(',')}`]),
   ];
-  return ['ssh', '-F', 'none', '-T', '-p', String(port), '-l', user, '-i', identity, ...settings.flatMap((setting) => ['-o', setting]), '--', hostname];
+  return [
+    'ssh',
+    '-F',
+    'none',
+    '-T',
+    '-p',
+    String(port),
+    '-l',
+    user,
+    '-i',
+    identity,
+    ...settings.flatMap((setting) => ['-o', setting]),
+    '--',
+    hostname,
+  ];
 }
 
 /** The line that the shell there reads: each word in quotes. */
@@ -152,12 +239,27 @@ function shellWord(word: string): string {
 
 /** The replicas, from `zfs list -Hp` with the columns above: datasets, their snapshots from the oldest on, and bookmarks. */
 export function readReplicas(list: string): readonly Replica[] {
-  const found = new Map<string, { name: string; referenced: number; snapshots: ReplicaSnapshot[]; marks: ReplicaSnapshot[]; resumeToken: string | undefined }>();
+  const found = new Map<
+    string,
+    {
+      name: string;
+      referenced: number;
+      snapshots: ReplicaSnapshot[];
+      marks: ReplicaSnapshot[];
+      resumeToken: string | undefined;
+    }
+  >();
   const lines = list.split('\n').filter((line) => line !== '');
   for (const line of lines) {
     const [name = '', , referenced = '', token = '-'] = line.split('\t');
     if (!/[@#]/.test(name))
-      found.set(name, { name, referenced: Number(referenced) || 0, snapshots: [], marks: [], resumeToken: token === '-' || token === '' ? undefined : token });
+      found.set(name, {
+        name,
+        referenced: Number(referenced) || 0,
+        snapshots: [],
+        marks: [],
+        resumeToken: token === '-' || token === '' ? undefined : token,
+      });
   }
   for (const line of lines) {
     const [fullName = '', guid = ''] = line.split('\t');
@@ -178,7 +280,14 @@ interface Posting {
   readonly body: string;
 }
 
-function post({ hostname, port, https, path, authorization, body }: Posting): Promise<{ readonly status: number; readonly text: string }> {
+function post({
+  hostname,
+  port,
+  https,
+  path,
+  authorization,
+  body,
+}: Posting): Promise<{ readonly status: number; readonly text: string }> {
   const options = {
     hostname,
     port,
@@ -189,7 +298,9 @@ function post({ hostname, port, https, path, authorization, body }: Posting): Pr
   };
   return new Promise((resolve, reject) => {
     const failed = (error: Error) => reject(new HostError(`cannot ask ${hostname}: ${error.message}`));
-    const request = https ? httpsRequest({ ...options, ca: [...getCACertificates('default'), ...getCACertificates('system')] }) : http.request(options);
+    const request = https
+      ? httpsRequest({ ...options, ca: [...getCACertificates('default'), ...getCACertificates('system')] })
+      : http.request(options);
     request.on('timeout', () => request.destroy(new Error('it does not answer')));
     request.on('error', failed);
     request.on('response', (response) => {

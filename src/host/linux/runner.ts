@@ -73,7 +73,10 @@ export class HelperRunner implements Runner {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const { signal, timeout = minute, heard } = options;
     if (signal?.aborted) return Promise.resolve({ status: endedBySignal, stdout: '', stderr: '' });
-    const id = this.#start({ argv, timeout, heard, resolve, reject }, options, { lines: heard !== undefined, timeout: Number.isFinite(timeout) ? timeout : undefined });
+    const id = this.#start({ argv, timeout, heard, resolve, reject }, options, {
+      lines: heard !== undefined,
+      timeout: Number.isFinite(timeout) ? timeout : undefined,
+    });
     const abort = () => this.#send({ kind: 'end', id });
     signal?.addEventListener('abort', abort, { once: true });
     return promise.finally(() => signal?.removeEventListener('abort', abort));
@@ -100,7 +103,11 @@ export class HelperRunner implements Runner {
     await ended;
   }
 
-  #start(waiting: Waiting, { input, keep, environment, folder, umask }: RunOptions, rest: Pick<StartOrder, 'lines' | 'timeout'>): number {
+  #start(
+    waiting: Waiting,
+    { input, keep, environment, folder, umask }: RunOptions,
+    rest: Pick<StartOrder, 'lines' | 'timeout'>,
+  ): number {
     this.#count += 1;
     const id = this.#count;
     this.#waiting.set(id, waiting);
@@ -167,8 +174,10 @@ export class HelperRunner implements Runner {
     }
     const { status, stdout, stderr, cut } = report;
     if ('listener' in waiting) this.#fail(report.id, `it ended with the status ${status}${said(stdout, stderr)}`);
-    else if (cut === 'time') this.#fail(report.id, `it did not end within ${waiting.timeout / 1000} s and was stopped${said(stdout, stderr)}`);
-    else if (cut === 'size') this.#fail(report.id, `it printed more than ${mostOutput / 1024 ** 2} MiB and was stopped`);
+    else if (cut === 'time')
+      this.#fail(report.id, `it did not end within ${waiting.timeout / 1000} s and was stopped${said(stdout, stderr)}`);
+    else if (cut === 'size')
+      this.#fail(report.id, `it printed more than ${mostOutput / 1024 ** 2} MiB and was stopped`);
     else {
       this.#waiting.delete(report.id);
       waiting.resolve({ status, stdout, stderr });
@@ -197,7 +206,9 @@ export class HelperRunner implements Runner {
 /** The helper beside this file: its source in development, `helper.mjs` beside the bundle. */
 export function helperEntry(): string {
   const source = fileURLToPath(new URL('./helper.ts', import.meta.url));
-  return import.meta.url.endsWith('.ts') && existsSync(source) ? source : fileURLToPath(new URL('./helper.mjs', import.meta.url));
+  return import.meta.url.endsWith('.ts') && existsSync(source)
+    ? source
+    : fileURLToPath(new URL('./helper.mjs', import.meta.url));
 }
 
 /** The outcome, if the program was content; else a failure in its own words. */

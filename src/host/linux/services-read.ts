@@ -17,7 +17,9 @@ export function readUnitStates(text: string): readonly UnitProperties[] {
   const answer: unknown = JSON.parse(text);
   const units: unknown = isObject(answer) && Array.isArray(answer['data']) ? answer['data'][0] : undefined;
   if (!Array.isArray(units)) throw new Error(`busctl printed no units: ${text.slice(0, 200)}`);
-  return units.filter(Array.isArray).map((unit: readonly unknown[]) => Object.freeze({ LoadState: String(unit[2]), ActiveState: String(unit[3]) }));
+  return units
+    .filter(Array.isArray)
+    .map((unit: readonly unknown[]) => Object.freeze({ LoadState: String(unit[2]), ActiveState: String(unit[3]) }));
 }
 
 function splitAt(line: string, separator: string): [string, string] {

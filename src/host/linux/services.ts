@@ -5,10 +5,28 @@ import { enabledUnits } from './enabled-units.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import { readLastWords, readUnitStates, readUnits, type UnitProperties } from './services-read.ts';
 
-const properties = ['ActiveState', 'SubState', 'UnitFileState', 'LoadState', 'CanReload', 'Type', 'Result', 'ExecMainStatus', 'NRestarts'];
+const properties = [
+  'ActiveState',
+  'SubState',
+  'UnitFileState',
+  'LoadState',
+  'CanReload',
+  'Type',
+  'Result',
+  'ExecMainStatus',
+  'NRestarts',
+];
 
 const manager = 'org.freedesktop.systemd1';
-const listUnitsByNames = ['busctl', '--json=short', 'call', manager, '/org/freedesktop/systemd1', `${manager}.Manager`, 'ListUnitsByNames'];
+const listUnitsByNames = [
+  'busctl',
+  '--json=short',
+  'call',
+  manager,
+  '/org/freedesktop/systemd1',
+  `${manager}.Manager`,
+  'ListUnitsByNames',
+];
 
 /** Longer than systemd's own limit for a start, so that its words are heard and not ours. */
 const patience = 150_000;
@@ -70,8 +88,12 @@ export class LinuxServices implements Services {
     await this.#bringUp('restart', name);
   }
 
-  async putBack(name: string, { running, enabled }: { readonly running: boolean; readonly enabled: boolean }): Promise<void> {
-    if (isEnabled(await this.#enabling(name)) !== enabled) await (enabled ? this.#enable(name) : this.#switch('disable', name));
+  async putBack(
+    name: string,
+    { running, enabled }: { readonly running: boolean; readonly enabled: boolean },
+  ): Promise<void> {
+    if (isEnabled(await this.#enabling(name)) !== enabled)
+      await (enabled ? this.#enable(name) : this.#switch('disable', name));
     if (running) return this.#bringUp('restart', name);
     await this.#systemctl('stop', name);
     await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
@@ -89,9 +111,19 @@ export class LinuxServices implements Services {
    */
   async #enable(name: string): Promise<void> {
     const links = await this.#switch('enable', name);
-    const aliases = [...links.matchAll(/symlink '?\/etc\/systemd\/system\/([^/' ]+)[' ]/g)].flatMap(([, alias]) => alias ?? []);
+    const aliases = [...links.matchAll(/symlink '?\/etc\/systemd\/system\/([^/' ]+)[' ]/g)].flatMap(
+      ([, alias]) => alias ?? [],
+    );
     if (aliases.length === 0) return;
-    const { stdout } = await this.#run(['systemctl', 'list-units', '--all', '--plain', '--no-legend', '--', ...aliases]);
+    const { stdout } = await this.#run([
+      'systemctl',
+      'list-units',
+      '--all',
+      '--plain',
+      '--no-legend',
+      '--',
+      ...aliases,
+    ]);
     if (stdout.trim() === '') return;
     await this.#systemctl('stop', name);
     await this.reread();
@@ -116,7 +148,11 @@ export class LinuxServices implements Services {
   /** The unit once it no longer starts. One that systemd will start again after a failure has settled. */
   async #settled(name: string, first: UnitProperties): Promise<UnitProperties> {
     let unit = first;
-    for (let waited = 0; unit.ActiveState === 'activating' && unit.SubState !== 'auto-restart' && waited <= patience; waited += proving.step) {
+    for (
+      let waited = 0;
+      unit.ActiveState === 'activating' && unit.SubState !== 'auto-restart' && waited <= patience;
+      waited += proving.step
+    ) {
       await wait(proving.step);
       unit = await this.#look(name);
     }
@@ -127,7 +163,14 @@ export class LinuxServices implements Services {
   async #proven(name: string): Promise<UnitProperties> {
     const first = await this.#look(name);
     let unit = await this.#settled(name, first);
-    for (let waited = 0; waited < proving.long && unit.ActiveState === 'active' && silent.has(unit.Type ?? '') && unit.SubState !== 'exited'; waited += proving.step) {
+    for (
+      let waited = 0;
+      waited < proving.long &&
+      unit.ActiveState === 'active' &&
+      silent.has(unit.Type ?? '') &&
+      unit.SubState !== 'exited';
+      waited += proving.step
+    ) {
       await wait(proving.step);
       unit = await this.#settled(name, await this.#look(name));
     }
@@ -181,7 +224,10 @@ export class LinuxServices implements Services {
   async #switch(verb: 'enable' | 'disable', name: string): Promise<string> {
     const argv = ['systemctl', '--no-reload', verb, unitOf(name)];
     const isScript = (await this.#look(name)).UnitFileState === 'generated';
-    return expectSuccess(await this.#runner.run(argv, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }), argv).stderr;
+    return expectSuccess(
+      await this.#runner.run(argv, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }),
+      argv,
+    ).stderr;
   }
 
   async #systemctl(verb: string, ...names: readonly string[]): Promise<void> {
@@ -197,7 +243,11 @@ export class LinuxServices implements Services {
 function stateOf({ ActiveState, LoadState }: UnitProperties, enabled: boolean): ServiceState {
   const installed = LoadState !== 'not-found' && LoadState !== undefined;
   // What is masked does not start, whatever links lead to it.
-  return Object.freeze({ running: isRunning(ActiveState), enabled: installed && enabled && LoadState !== 'masked', installed });
+  return Object.freeze({
+    running: isRunning(ActiveState),
+    enabled: installed && enabled && LoadState !== 'masked',
+    installed,
+  });
 }
 
 function isRunning(state: string | undefined): boolean {

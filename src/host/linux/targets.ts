@@ -52,13 +52,15 @@ export class LinuxTargets implements Targets {
 
   async #find(): Promise<Engine> {
     const [lio, tgt] = [new LioTargets(), new TgtTargets()];
-    if (this.#wanted !== 'tgt' && !(await lio.isThere())) await this.#runner.run(['modprobe', '--quiet', 'target_core_mod']).catch(() => undefined);
+    if (this.#wanted !== 'tgt' && !(await lio.isThere()))
+      await this.#runner.run(['modprobe', '--quiet', 'target_core_mod']).catch(() => undefined);
     if (this.#wanted !== 'tgt' && (await lio.isThere())) return lio;
     return this.#wanted !== 'lio' && (await tgt.isThere()) ? tgt : none;
   }
 }
 
-const words = 'This machine has nothing that offers iSCSI targets: its kernel lacks target_core_mod and iscsi_target_mod (LIO), and the package tgt is not there.';
+const words =
+  'This machine has nothing that offers iSCSI targets: its kernel lacks target_core_mod and iscsi_target_mod (LIO), and the package tgt is not there.';
 
 const none: Engine = {
   look: async () => ({ engine: undefined, serving: false, firstLun: 0 }),

@@ -19,8 +19,15 @@ export interface TransferOrder {
 export function isTransferOrder(value: unknown): value is TransferOrder {
   if (!isObject(value)) return false;
   const { stages, limit, stall } = value;
-  const isWords = (one: unknown) => Array.isArray(one) && one.length > 0 && one.every((word) => typeof word === 'string');
-  return Array.isArray(stages) && stages.length > 1 && stages.every(isWords) && typeof limit === 'number' && typeof stall === 'number';
+  const isWords = (one: unknown) =>
+    Array.isArray(one) && one.length > 0 && one.every((word) => typeof word === 'string');
+  return (
+    Array.isArray(stages) &&
+    stages.length > 1 &&
+    stages.every(isWords) &&
+    typeof limit === 'number' &&
+    typeof stall === 'number'
+  );
 }
 
 /** Milliseconds that the other programs have to end once one has failed. */
@@ -32,7 +39,9 @@ const patience = 2000;
  */
 export async function carry({ stages, limit, stall }: TransferOrder, told: (bytes: number) => void): Promise<void> {
   const children = stages.map(([program = '', ...words], index) => {
-    const child = spawn(program, words, { stdio: [index === 0 ? 'ignore' : 'pipe', index === stages.length - 1 ? 'ignore' : 'pipe', 'pipe'] });
+    const child = spawn(program, words, {
+      stdio: [index === 0 ? 'ignore' : 'pipe', index === stages.length - 1 ? 'ignore' : 'pipe', 'pipe'],
+    });
     return { child, program };
   });
   const words = children.map(({ child }) => {
@@ -70,7 +79,8 @@ export async function carry({ stages, limit, stall }: TransferOrder, told: (byte
   const stalled = Promise.withResolvers<never>();
   const watch = setInterval(() => {
     told(bytes);
-    if (!last.writableFinished && performance.now() - moved > stall) stalled.reject(new Error(`No data moved for ${stall / 1000} s, so it was given up.`));
+    if (!last.writableFinished && performance.now() - moved > stall)
+      stalled.reject(new Error(`No data moved for ${stall / 1000} s, so it was given up.`));
   }, 1000);
 
   const flows = children.slice(0, -1).flatMap(({ child }, index) => {

@@ -1,5 +1,20 @@
 import { constants } from 'node:fs';
-import { chmod, lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import type { Encoding, FileOptions, Files, Permissions } from '../ports/files.ts';
@@ -59,7 +74,9 @@ export class Tree implements Files {
     try {
       const place = await this.locate(path, { follow: false });
       const earlier = this.#writing.get(place) ?? Promise.resolve();
-      const writing = earlier.then(() => replaceFile(place, Buffer.from(content, options.encoding), options.mode ?? 0o644));
+      const writing = earlier.then(() =>
+        replaceFile(place, Buffer.from(content, options.encoding), options.mode ?? 0o644),
+      );
       const settled = writing.catch(() => {});
       this.#writing.set(place, settled);
       await writing.finally(() => {
@@ -80,7 +97,11 @@ export class Tree implements Files {
 
   async copy(path: string, to: string, { isPrivate }: { readonly isPrivate: boolean }): Promise<boolean> {
     try {
-      return await copyFileOrLink(await this.locate(path, { follow: false }), await this.locate(to, { follow: false }), isPrivate ? 0o700 : 0o755);
+      return await copyFileOrLink(
+        await this.locate(path, { follow: false }),
+        await this.locate(to, { follow: false }),
+        isPrivate ? 0o700 : 0o755,
+      );
     } catch (error) {
       throw hostError(`cannot copy ${path} to ${to}`, error);
     }
@@ -115,7 +136,9 @@ export class Tree implements Files {
     try {
       const { made, close } = await walk(await this.#border(options.within), parts, { make: options.mode });
       await close();
-      return parts.slice(parts.length - made).map((_, index) => join(normalPath(options.within), ...parts.slice(0, parts.length - made + index + 1)));
+      return parts
+        .slice(parts.length - made)
+        .map((_, index) => join(normalPath(options.within), ...parts.slice(0, parts.length - made + index + 1)));
     } catch (error) {
       throw hostError(`cannot make ${path} below ${options.within}`, error);
     }
@@ -128,7 +151,11 @@ export class Tree implements Files {
       const { end, close } = await walk(await this.#border(within), parts.slice(0, -1));
       try {
         const place = byHandle(end.fd, parts.at(-1));
-        const file = await open(place, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+        const file = await open(
+          place,
+          constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+          0o600,
+        );
         try {
           await file.truncate(size);
           await file.chmod(mode);
@@ -184,7 +211,8 @@ export class Tree implements Files {
       else await rmdir(await this.locate(path, { follow: false }));
     } catch (error) {
       const code = codeOf(error);
-      if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST') throw hostError(`cannot remove ${path}`, error);
+      if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST')
+        throw hostError(`cannot remove ${path}`, error);
     }
   }
 
@@ -209,7 +237,10 @@ export class Tree implements Files {
         const argv = [process.execPath, helperEntry(), permissionsWord];
         const order: PermissionOrder = { border, parts, given };
         const heard = (line: string) => told?.(Number(line));
-        expectSuccess(await this.#runner.run(argv, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, heard }), argv);
+        expectSuccess(
+          await this.#runner.run(argv, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, heard }),
+          argv,
+        );
         return;
       }
       const { end, stats, close } = await walk(border, parts);
@@ -232,7 +263,11 @@ export class Tree implements Files {
     }
   }
 
-  async writePrivate(path: string, content: string | undefined, { within, uid, gid }: { within: string; uid: number; gid: number }): Promise<void> {
+  async writePrivate(
+    path: string,
+    content: string | undefined,
+    { within, uid, gid }: { within: string; uid: number; gid: number },
+  ): Promise<void> {
     const what = `cannot ${content === undefined ? 'remove' : 'write'} ${path}`;
     const parts = partsBelow(path, within, what);
     try {
@@ -269,7 +304,8 @@ export class Tree implements Files {
    * itself would, so that neither they nor `..` lead out of it.
    */
   async locate(path: string, options: { follow: boolean } = { follow: true }): Promise<string> {
-    if (!path.startsWith('/') || path.includes('\0')) throw new HostError(`${JSON.stringify(path)} is not an absolute path`);
+    if (!path.startsWith('/') || path.includes('\0'))
+      throw new HostError(`${JSON.stringify(path)} is not an absolute path`);
     if (this.root === '/') return path;
     const ahead = path.split('/').reverse();
     let at: string[] = [];
@@ -331,12 +367,17 @@ async function isLink(place: string): Promise<boolean> {
 async function replaceFile(place: string, content: Buffer, mode: number): Promise<void> {
   const made = await mkdir(dirname(place), { recursive: true });
   // What everybody may read is of no use in a folder that the daemon's umask closed.
-  if (made !== undefined && (mode & 0o004) !== 0) for (let at = dirname(place); isWithin(at, made); at = dirname(at)) await chmod(at, 0o755);
+  if (made !== undefined && (mode & 0o004) !== 0)
+    for (let at = dirname(place); isWithin(at, made); at = dirname(at)) await chmod(at, 0o755);
   // A name that the programs which read whole folders leave alone: cron, sudo, Samba and proftpd skip it.
   const aside = join(dirname(place), `.${lastElement(place)}.holdfast`);
   try {
     await rm(aside, { force: true });
-    const file = await open(aside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    const file = await open(
+      aside,
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+      0o600,
+    );
     try {
       await file.writeFile(content);
       await file.chmod(mode);

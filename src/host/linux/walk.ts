@@ -37,7 +37,11 @@ export interface Walk {
  * missing, with those permission bits. It holds each folder on the way open and never uses a path twice, so that whoever may write there
  * cannot lead it out by exchanging a folder for a link in the meantime.
  */
-export async function walk(border: Border, parts: readonly string[], options: { make?: number; links?: 'followed' | 'refused' } = {}): Promise<Walk> {
+export async function walk(
+  border: Border,
+  parts: readonly string[],
+  options: { make?: number; links?: 'followed' | 'refused' } = {},
+): Promise<Walk> {
   const opened: FileHandle[] = [];
   const made: { folder: FileHandle; name: string }[] = [];
   const undo = async () => {
@@ -94,7 +98,8 @@ export async function walk(border: Border, parts: readonly string[], options: { 
       } else if (found.isDirectory()) {
         stack.push(await enter(here, openFolder));
       } else {
-        if (options.make !== undefined || ahead.some((one) => one.name !== '')) throw new HostError(`${name} is not a folder`);
+        if (options.make !== undefined || ahead.some((one) => one.name !== ''))
+          throw new HostError(`${name} is not a folder`);
         const end = await enter(here, lookOnly | constants.O_NOFOLLOW);
         return { end, stats: await end.stat(), made: 0, undo, close };
       }
@@ -127,4 +132,5 @@ async function lookAt(place: string): Promise<Stats | undefined> {
 }
 
 /** The path by which an open place, or a name in an open folder, is changed, whatever it was opened for. */
-export const byHandle = (descriptor: number, name?: string): string => `/proc/self/fd/${descriptor}${name === undefined ? '' : `/${name}`}`;
+export const byHandle = (descriptor: number, name?: string): string =>
+  `/proc/self/fd/${descriptor}${name === undefined ? '' : `/${name}`}`;

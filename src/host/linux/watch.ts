@@ -11,7 +11,11 @@ export interface Watching<Event> {
 }
 
 /** Follows a program that writes down what happens, and starts it again when it ends. Returns how to stop. */
-export function watchProgram<Event>(runner: Runner, argv: readonly string[], { reader, changed }: Watching<Event>): () => void {
+export function watchProgram<Event>(
+  runner: Runner,
+  argv: readonly string[],
+  { reader, changed }: Watching<Event>,
+): () => void {
   let stopped = false;
   let pause = 1000;
   let gathered: NodeJS.Timeout | undefined;

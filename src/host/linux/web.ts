@@ -38,7 +38,10 @@ export class LinuxWeb implements Web {
     } catch (error) {
       for (const listener of opened) close(listener);
       const again = await Promise.all(shut.map(({ endpoint }) => this.#open(endpoint)));
-      this.#listeners = [...this.#listeners.filter((listener) => !shut.includes(listener)), ...again.filter((listener) => listener !== undefined)];
+      this.#listeners = [
+        ...this.#listeners.filter((listener) => !shut.includes(listener)),
+        ...again.filter((listener) => listener !== undefined),
+      ];
       throw error;
     }
     for (const listener of leaving) if (!shut.includes(listener)) close(listener);
@@ -62,7 +65,8 @@ export class LinuxWeb implements Web {
     if (handler === undefined) throw new Error('nobody answers at the doors yet');
     const shown = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
     try {
-      const server = tls === undefined ? http.createServer(handler) : createHttps({ cert: tls.chain, key: tls.key }, handler);
+      const server =
+        tls === undefined ? http.createServer(handler) : createHttps({ cert: tls.chain, key: tls.key }, handler);
       server.on(tls === undefined ? 'connection' : 'secureConnection', this.#connected);
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
@@ -87,7 +91,13 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 function isSame(a: Endpoint, b: Endpoint): boolean {
-  return a.address === b.address && a.port === b.port && a.tls?.chain === b.tls?.chain && a.tls?.key === b.tls?.key && a.redirectTo === b.redirectTo;
+  return (
+    a.address === b.address &&
+    a.port === b.port &&
+    a.tls?.chain === b.tls?.chain &&
+    a.tls?.key === b.tls?.key &&
+    a.redirectTo === b.redirectTo
+  );
 }
 
 /** It takes nobody any more; who is being answered is answered to the end. */
@@ -101,6 +111,9 @@ function redirecting(port: number): Handler {
     // Without its port; an address of IPv6 stands in brackets.
     const host = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d+)?$/.exec(request.headers.host ?? '')?.[1];
     if (host === undefined) response.writeHead(400).end();
-    else response.writeHead(308, { location: `https://${host}${port === 443 ? '' : `:${port}`}${request.url ?? '/'}` }).end();
+    else
+      response
+        .writeHead(308, { location: `https://${host}${port === 443 ? '' : `:${port}`}${request.url ?? '/'}` })
+        .end();
   };
 }

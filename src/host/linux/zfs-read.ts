@@ -42,7 +42,14 @@ export const datasetColumns: readonly string[] = [
 ];
 
 /** The columns of `zfs list -t snapshot` that a snapshot is read from. */
-export const snapshotColumns: readonly string[] = ['name', 'used', 'referenced', 'creation', 'defer_destroy', taskProperty];
+export const snapshotColumns: readonly string[] = [
+  'name',
+  'used',
+  'referenced',
+  'creation',
+  'defer_destroy',
+  taskProperty,
+];
 
 /** The name of the disk that a device path leads to now, or undefined when it leads nowhere. */
 export type DiskOf = (path: string) => string | undefined;
@@ -55,7 +62,9 @@ interface Property {
 /** The pools, from `zpool status -jpP` and `zpool get -jp all`. */
 export function readPools(status: string, properties: string, diskOf: DiskOf): readonly Pool[] {
   const propertiesOf = new Map(entriesOf(parse(properties), 'pools'));
-  return entriesOf(parse(status), 'pools').map(([name, pool]) => readPool(name, pool, memberOf(propertiesOf.get(name) ?? {}, 'properties'), diskOf));
+  return entriesOf(parse(status), 'pools').map(([name, pool]) =>
+    readPool(name, pool, memberOf(propertiesOf.get(name) ?? {}, 'properties'), diskOf),
+  );
 }
 
 function readPool(name: string, pool: Members, properties: Members, diskOf: DiskOf): Pool {
@@ -86,7 +95,9 @@ function readPool(name: string, pool: Members, properties: Members, diskOf: Disk
 /** A pool of before feature flags has a version; one of today has each feature at least enabled. */
 function isUpgraded(properties: Members): boolean {
   if (/^\d+$/.test(propertyOf(properties, 'version')?.value ?? '-')) return false;
-  return !Object.keys(properties).some((name) => name.startsWith('feature@') && propertyOf(properties, name)?.value === 'disabled');
+  return !Object.keys(properties).some(
+    (name) => name.startsWith('feature@') && propertyOf(properties, name)?.value === 'disabled',
+  );
 }
 
 function groupsOf(holder: Members, section: string, kind: GroupKind | undefined, diskOf: DiskOf): readonly PoolGroup[] {
@@ -98,7 +109,13 @@ function groupsOf(holder: Members, section: string, kind: GroupKind | undefined,
     const alone = type === 'disk' || type === 'file' || type === 'missing' || type === 'replacing' || type === 'spare';
     const name = alone ? (devices[0]?.disk ?? key) : textOf(vdev, 'name');
     return [
-      Object.freeze({ kind: kind ?? kindOf(type, textOf(vdev, 'name')), name, health: healthOf(textOf(vdev, 'state')), errors: errorsOf(vdev), devices: Object.freeze(devices) }),
+      Object.freeze({
+        kind: kind ?? kindOf(type, textOf(vdev, 'name')),
+        name,
+        health: healthOf(textOf(vdev, 'state')),
+        errors: errorsOf(vdev),
+        devices: Object.freeze(devices),
+      }),
     ];
   });
 }
@@ -154,11 +171,16 @@ function healthOf(state: string): Health {
 
 function errorsOf(vdev: Members): ErrorCounts {
   const count = (name: string) => Number(vdev[name] ?? 0);
-  return Object.freeze({ read: count('read_errors'), write: count('write_errors'), checksum: count('checksum_errors') });
+  return Object.freeze({
+    read: count('read_errors'),
+    write: count('write_errors'),
+    checksum: count('checksum_errors'),
+  });
 }
 
 function readScan(stats: Members): Scan | undefined {
-  const kind = textOf(stats, 'function') === 'SCRUB' ? 'scrub' : textOf(stats, 'function') === 'RESILVER' ? 'resilver' : undefined;
+  const kind =
+    textOf(stats, 'function') === 'SCRUB' ? 'scrub' : textOf(stats, 'function') === 'RESILVER' ? 'resilver' : undefined;
   if (kind === undefined) return undefined;
   const number = (name: string) => Number(stats[name] ?? 0) || 0;
   const total = number('to_examine') - number('skipped');
@@ -181,7 +203,10 @@ function readScan(stats: Members): Scan | undefined {
  * in which a dataset last got or lost a snapshot; while that second is not long past, more may come in it, so its stamp
  * is one that never comes again.
  */
-export function readDatasets(list: string, { now, look }: { readonly now: number; readonly look: number } = { now: Number.MAX_SAFE_INTEGER, look: 0 }): readonly Dataset[] {
+export function readDatasets(
+  list: string,
+  { now, look }: { readonly now: number; readonly look: number } = { now: Number.MAX_SAFE_INTEGER, look: 0 },
+): readonly Dataset[] {
   return entriesOf(parse(list), 'datasets').map(([name, dataset]) => {
     const properties = memberOf(dataset, 'properties');
     const values: Partial<Record<DatasetProperty, string>> = {};
@@ -201,19 +226,32 @@ export function readDatasets(list: string, { now, look }: { readonly now: number
       used: bytesOf(properties, 'used'),
       available: bytesOf(properties, 'available'),
       referenced: bytesOf(properties, 'referenced'),
-      mountpoint: propertyOf(properties, 'mounted')?.value === 'yes' ? propertyOf(properties, 'mountpoint')?.value : undefined,
+      mountpoint:
+        propertyOf(properties, 'mounted')?.value === 'yes' ? propertyOf(properties, 'mountpoint')?.value : undefined,
       properties: Object.freeze(values),
       inherited: Object.freeze(inherited),
       // Of a parent it is not this dataset's.
-      comment: comment !== undefined && isOwn(comment) && comment.value !== '-' && comment.value !== '' ? comment.value : undefined,
-      key: text('keystatus') === 'available' ? 'available' : text('keystatus') === 'unavailable' ? 'unavailable' : undefined,
+      comment:
+        comment !== undefined && isOwn(comment) && comment.value !== '-' && comment.value !== ''
+          ? comment.value
+          : undefined,
+      key:
+        text('keystatus') === 'available'
+          ? 'available'
+          : text('keystatus') === 'unavailable'
+            ? 'unavailable'
+            : undefined,
       // Of the pool's root, from which all below inherit it.
       keySlots: name.includes('/') || text(keySlotsProperty) === '' ? undefined : text(keySlotsProperty),
       origin: text('origin') === '' ? undefined : text('origin'),
       // Where other contents leave a snapshot's own, the space that all of them take becomes another.
-      snapshotStamp: [text('guid'), text('origin'), text('snapshots_changed'), text('usedbysnapshots'), bytesOf(properties, 'snapshots_changed') > now - settling ? look : ''].join(
-        ' ',
-      ),
+      snapshotStamp: [
+        text('guid'),
+        text('origin'),
+        text('snapshots_changed'),
+        text('usedbysnapshots'),
+        bytesOf(properties, 'snapshots_changed') > now - settling ? look : '',
+      ].join(' '),
     });
   });
 }
@@ -295,7 +333,11 @@ export function readLabel(text: string): Label | undefined {
   const pool = /^ {4}name: '(.*)'$/m.exec(text)?.[1];
   // 0 is a pool in use, here or elsewhere, 1 an exported one; then come destroyed ones, spares and caches.
   if (pool === undefined || (state !== '0' && state !== '1')) return undefined;
-  return { pool, guid: /^ {4}pool_guid: (\d+)$/m.exec(text)?.[1] ?? '', hostname: /^ {4}hostname: '(.*)'$/m.exec(text)?.[1] ?? '' };
+  return {
+    pool,
+    guid: /^ {4}pool_guid: (\d+)$/m.exec(text)?.[1] ?? '',
+    hostname: /^ {4}hostname: '(.*)'$/m.exec(text)?.[1] ?? '',
+  };
 }
 
 /** What `zpool import` says of the pools that it finds. There is no JSON of it. */
@@ -349,7 +391,9 @@ function memberOf(holder: Members, name: string): Members {
 }
 
 function entriesOf(holder: Members, name: string): readonly [string, Members][] {
-  return Object.entries(memberOf(holder, name)).flatMap(([key, value]): [string, Members][] => (isObject(value) ? [[key, value]] : []));
+  return Object.entries(memberOf(holder, name)).flatMap(([key, value]): [string, Members][] =>
+    isObject(value) ? [[key, value]] : [],
+  );
 }
 
 function textOf(holder: Members, name: string): string {
@@ -359,7 +403,9 @@ function textOf(holder: Members, name: string): string {
 
 function propertyOf(properties: Members, name: string): Property | undefined {
   const property = properties[name];
-  return isObject(property) && typeof property['value'] === 'string' ? { value: property['value'], source: textOf(memberOf(property, 'source'), 'type') } : undefined;
+  return isObject(property) && typeof property['value'] === 'string'
+    ? { value: property['value'], source: textOf(memberOf(property, 'source'), 'type') }
+    : undefined;
 }
 
 function bytesOf(properties: Members, name: string): number {

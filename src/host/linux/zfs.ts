@@ -24,7 +24,17 @@ import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import type { Tree } from './tree.ts';
 import { watchProgram } from './watch.ts';
 import { zfsEventReader, zfsEvents } from './zfs-events.ts';
-import { datasetColumns, type FoundLabel, readComments, readDatasets, readImportable, readOwnSettings, readPools, readSnapshots, snapshotColumns } from './zfs-read.ts';
+import {
+  datasetColumns,
+  type FoundLabel,
+  readComments,
+  readDatasets,
+  readImportable,
+  readOwnSettings,
+  readPools,
+  readSnapshots,
+  snapshotColumns,
+} from './zfs-read.ts';
 
 /** Pools of many disks take their time to make, import and export. */
 const patience = 15 * 60_000;
@@ -47,7 +57,12 @@ export class LinuxZfs implements Zfs {
   /** What was found importable, and the labels it was found by. */
   #found: { readonly by: string; readonly pools: readonly ImportablePool[] } = { by: '[]', pools: [] };
 
-  constructor(options: { runner: Runner; tree: Tree; disks: () => Promise<readonly Disk[]>; labels: () => Promise<readonly FoundLabel[]> }) {
+  constructor(options: {
+    runner: Runner;
+    tree: Tree;
+    disks: () => Promise<readonly Disk[]>;
+    labels: () => Promise<readonly FoundLabel[]>;
+  }) {
     this.#runner = options.runner;
     this.#tree = options.tree;
     this.#disks = options.disks;
@@ -55,8 +70,13 @@ export class LinuxZfs implements Zfs {
   }
 
   async pools(names: readonly string[] = []): Promise<readonly Pool[]> {
-    const [status, properties] = await Promise.all([this.#run('zpool', 'status', '-jpP', '--', ...names), this.#run('zpool', 'get', '-jp', 'all', ...names)]);
-    const isOneGone = names.length > 0 && [status, properties].some(({ status: code, stderr }) => code !== 0 && /no such pool/.test(stderr));
+    const [status, properties] = await Promise.all([
+      this.#run('zpool', 'status', '-jpP', '--', ...names),
+      this.#run('zpool', 'get', '-jp', 'all', ...names),
+    ]);
+    const isOneGone =
+      names.length > 0 &&
+      [status, properties].some(({ status: code, stderr }) => code !== 0 && /no such pool/.test(stderr));
     // In JSON zpool answers nothing at all when one of several pools is not there.
     if (isOneGone) return (await this.pools()).filter(({ name }) => names.includes(name));
     for (const outcome of [status, properties]) expectSuccess(outcome, ['zpool', 'status']);
@@ -67,7 +87,11 @@ export class LinuxZfs implements Zfs {
 
   async createPool({ name, groups, mountpoint, settings = {}, encryption }: PoolSpec): Promise<void> {
     const base = ['zpool', 'create'];
-    const root = [...rootSettings, ...options('-O', { ...settings, mountpoint: undefined }), ...encryptionArgv(encryption)];
+    const root = [
+      ...rootSettings,
+      ...options('-O', { ...settings, mountpoint: undefined }),
+      ...encryptionArgv(encryption),
+    ];
     const rest = ['-o', 'ashift=12', '-m', settings.mountpoint ?? mountpoint, ...root, '--', name];
     await this.#useDisks(base, [...rest, ...(await vdevArgv(groups))], groups, encryption?.key);
   }
@@ -81,7 +105,8 @@ export class LinuxZfs implements Zfs {
     const mountpoint = (await this.datasets()).find((one) => one.name === name)?.mountpoint;
     await this.#patiently('zpool', 'destroy', '--', name);
     // Else the disks would tell for ever of a pool that cannot come back.
-    for (const device of pool?.groups.flatMap((group) => group.devices) ?? []) await this.#run('zpool', 'labelclear', `/dev/${device.label}`);
+    for (const device of pool?.groups.flatMap((group) => group.devices) ?? [])
+      await this.#run('zpool', 'labelclear', `/dev/${device.label}`);
     // ZFS keeps the folder of a mountpoint that was set by hand, as ours always is.
     if (mountpoint !== undefined && mountpoint !== '/') await this.#tree.removeEmptyFolder(mountpoint).catch(() => {});
   }
@@ -99,7 +124,9 @@ export class LinuxZfs implements Zfs {
     const outcome = labels.length === 0 ? nothing : await this.#run(...argv);
     if (outcome.status !== 0 && !/no pools available/.test(outcome.stderr)) expectSuccess(outcome, argv);
     const hostnameOf = (guid: string) => labels.find((label) => label.guid === guid)?.hostname ?? '';
-    const pools = readImportable(outcome.stdout).map((pool) => Object.freeze({ ...pool, hostname: hostnameOf(pool.guid) }));
+    const pools = readImportable(outcome.stdout).map((pool) =>
+      Object.freeze({ ...pool, hostname: hostnameOf(pool.guid) }),
+    );
     this.#found = { by, pools };
     return pools;
   }
@@ -123,7 +150,12 @@ export class LinuxZfs implements Zfs {
     await this.#do('zpool', 'upgrade', '--', name);
   }
 
-  async replaceDevice(pool: string, device: string, disk: string, { force = false }: { force?: boolean } = {}): Promise<void> {
+  async replaceDevice(
+    pool: string,
+    device: string,
+    disk: string,
+    { force = false }: { force?: boolean } = {},
+  ): Promise<void> {
     const path = (await stablePaths()).get(disk) ?? `/dev/${disk}`;
     await this.#do('zpool', 'replace', ...(force ? ['-f'] : []), '--', pool, device, path);
   }
@@ -197,19 +229,41 @@ export class LinuxZfs implements Zfs {
     const lists =
       scope === undefined
         ? [await this.#listDatasets([])]
-        : await Promise.all([names.length === 0 ? '' : this.#listDatasets([], names), trees.length === 0 ? '' : this.#listDatasets(['-r'], trees)]);
+        : await Promise.all([
+            names.length === 0 ? '' : this.#listDatasets([], names),
+            trees.length === 0 ? '' : this.#listDatasets(['-r'], trees),
+          ]);
     this.#looks += 1;
     const isSystem = await ofSystem();
-    const found = lists.flatMap((list) => readDatasets(list, { now: begun, look: this.#looks })).filter(({ name }) => !isSystem(name));
-    const datasets = lists.length === 1 ? found : [...new Map(found.map((one) => [one.name, one])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const found = lists
+      .flatMap((list) => readDatasets(list, { now: begun, look: this.#looks }))
+      .filter(({ name }) => !isSystem(name));
+    const datasets =
+      lists.length === 1
+        ? found
+        : [...new Map(found.map((one) => [one.name, one])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     const commented = new Set(datasets.filter((one) => one.comment !== undefined).map((one) => one.name));
     if (commented.size === 0) return datasets;
     // The JSON of OpenZFS 2.3 leaves out characters beyond U+FFFF; plain output has them.
     const asked = scope === undefined ? [] : [...commented];
-    const plain = await this.#run('zfs', 'get', '-H', '-t', 'filesystem,volume', '-s', 'local,received', '-o', 'name,value', commentProperty, ...asked);
+    const plain = await this.#run(
+      'zfs',
+      'get',
+      '-H',
+      '-t',
+      'filesystem,volume',
+      '-s',
+      'local,received',
+      '-o',
+      'name,value',
+      commentProperty,
+      ...asked,
+    );
     if (plain.status !== 0 && !isGone(plain)) expectSuccess(plain, ['zfs', 'get', commentProperty]);
     const comments = readComments(plain.stdout, commented);
-    return datasets.map((one) => (commented.has(one.name) ? Object.freeze({ ...one, comment: comments.get(one.name) ?? one.comment }) : one));
+    return datasets.map((one) =>
+      commented.has(one.name) ? Object.freeze({ ...one, comment: comments.get(one.name) ?? one.comment }) : one,
+    );
   }
 
   /** In JSON zfs answers nothing at all when one of several datasets is not there; it names those, and is asked for the others. */
@@ -217,7 +271,11 @@ export class LinuxZfs implements Zfs {
     const argv = ['zfs', 'list', '-jp', ...options, '-t', 'filesystem,volume', '-o', datasetColumns.join(',')];
     const outcome = await this.#run(...argv, ...names);
     if (outcome.status === 0) return outcome.stdout;
-    const gone = new Set([...outcome.stderr.matchAll(/^cannot open '([^']+)': (?:dataset does not exist|no such pool)/gm)].map((match) => match[1]));
+    const gone = new Set(
+      [...outcome.stderr.matchAll(/^cannot open '([^']+)': (?:dataset does not exist|no such pool)/gm)].map(
+        (match) => match[1],
+      ),
+    );
     const left = names.filter((name) => !gone.has(name));
     if (left.length === names.length) expectSuccess(outcome, argv);
     return left.length === 0 ? '' : await this.#listDatasets(options, left);
@@ -234,7 +292,16 @@ export class LinuxZfs implements Zfs {
    */
   async createVolume(name: string, size: number, settings: DatasetSettings = {}): Promise<void> {
     const { volsize: _, reservation, refreservation = 'auto', ...properties } = settings.properties ?? {};
-    await this.#do('zfs', 'create', '-s', '-V', String(size), ...options('-o', { ...settings, properties }), '--', name);
+    await this.#do(
+      'zfs',
+      'create',
+      '-s',
+      '-V',
+      String(size),
+      ...options('-o', { ...settings, properties }),
+      '--',
+      name,
+    );
     try {
       await this.#set(name, [
         ...(reservation === undefined || reservation === 'inherit' ? [] : [['reservation', reservation] as const]),
@@ -242,7 +309,9 @@ export class LinuxZfs implements Zfs {
       ]);
     } catch (error) {
       await this.destroyDataset(name);
-      throw error instanceof HostError ? new HostError(error.message.replace(/^cannot set property for/, 'cannot create'), { cause: error }) : error;
+      throw error instanceof HostError
+        ? new HostError(error.message.replace(/^cannot set property for/, 'cannot create'), { cause: error })
+        : error;
     }
     await this.#deviceOf(name);
   }
@@ -264,7 +333,10 @@ export class LinuxZfs implements Zfs {
     }
   }
 
-  async destroyDataset(name: string, { recursive = false, clones = false }: { recursive?: boolean; clones?: boolean } = {}): Promise<void> {
+  async destroyDataset(
+    name: string,
+    { recursive = false, clones = false }: { recursive?: boolean; clones?: boolean } = {},
+  ): Promise<void> {
     // A snapshot would be destroyed as readily.
     if (name.includes('@')) throw new HostError(`cannot open '${name}': it is no dataset`);
     await this.#patiently('zfs', 'destroy', ...(clones ? ['-R'] : recursive ? ['-r'] : []), '--', name);
@@ -287,11 +359,24 @@ export class LinuxZfs implements Zfs {
     return found;
   }
 
-  async createSnapshot(name: string, { recursive = false, task }: { recursive?: boolean; task?: number } = {}): Promise<void> {
-    await this.#do('zfs', 'snapshot', ...(recursive ? ['-r'] : []), ...(task === undefined ? [] : ['-o', `${taskProperty}=${task}`]), '--', name);
+  async createSnapshot(
+    name: string,
+    { recursive = false, task }: { recursive?: boolean; task?: number } = {},
+  ): Promise<void> {
+    await this.#do(
+      'zfs',
+      'snapshot',
+      ...(recursive ? ['-r'] : []),
+      ...(task === undefined ? [] : ['-o', `${taskProperty}=${task}`]),
+      '--',
+      name,
+    );
   }
 
-  async destroySnapshot(name: string, { deferred = false, recursive = false }: { deferred?: boolean; recursive?: boolean } = {}): Promise<void> {
+  async destroySnapshot(
+    name: string,
+    { deferred = false, recursive = false }: { deferred?: boolean; recursive?: boolean } = {},
+  ): Promise<void> {
     // Of lists and ranges of snapshots, which zfs would take as well, no name here is one.
     if (!/^[^@]+@[^@,%]+$/.test(name)) throw new HostError(`cannot destroy '${name}': it is no snapshot`);
     await this.#patiently('zfs', 'destroy', ...(deferred ? ['-d'] : []), ...(recursive ? ['-r'] : []), '--', name);
@@ -314,29 +399,53 @@ export class LinuxZfs implements Zfs {
    * Makes or extends a pool. zpool objects to disks with old contents and of different sizes, which an appliance takes:
    * what is free is free for whatever is on it. Its other objections stand.
    */
-  async #useDisks(program: readonly string[], rest: readonly string[], groups: readonly DiskGroup[], key?: string): Promise<void> {
+  async #useDisks(
+    program: readonly string[],
+    rest: readonly string[],
+    groups: readonly DiskGroup[],
+    key?: string,
+  ): Promise<void> {
     const argv = [...program, ...rest];
     const options = { timeout: patience, ...(key === undefined ? {} : { input: `${key}\n` }) };
     const outcome = await this.#runner.run(argv, options);
     if (outcome.status === 0) return;
     const overridable =
-      /use '-f' to override/.test(outcome.stderr) && /contains a|does not contain an EFI label|different sizes|is part of potentially active pool/.test(outcome.stderr);
+      /use '-f' to override/.test(outcome.stderr) &&
+      /contains a|does not contain an EFI label|different sizes|is part of potentially active pool/.test(
+        outcome.stderr,
+      );
     if (!overridable || /mismatched replication level/.test(outcome.stderr)) expectSuccess(outcome, argv);
     const disks = await this.#disks();
     for (const name of groups.flatMap((group) => group.disks)) {
       const disk = disks.find((one) => one.name === name);
-      if (disk === undefined || disk.usedBy !== undefined) throw new HostError(`cannot use the disk ${name}: ${disk?.usedBy ?? 'there is no such disk'}`);
+      if (disk === undefined || disk.usedBy !== undefined)
+        throw new HostError(`cannot use the disk ${name}: ${disk?.usedBy ?? 'there is no such disk'}`);
     }
-    const different = new Set(groups.filter((group) => isData(group)).map((group) => `${group.kind}/${group.kind === 'stripe' ? 1 : group.disks.length}`));
+    const different = new Set(
+      groups
+        .filter((group) => isData(group))
+        .map((group) => `${group.kind}/${group.kind === 'stripe' ? 1 : group.disks.length}`),
+    );
     // By force zpool would not look at this any more.
-    if (different.size > 1) throw new HostError(`mismatched replication level: the groups are ${[...different].join(', ')}`);
+    if (different.size > 1)
+      throw new HostError(`mismatched replication level: the groups are ${[...different].join(', ')}`);
     const forced = [...program, '-f', ...rest];
     expectSuccess(await this.#runner.run(forced, options), forced);
   }
 
   /** Where the filesystems of a pool want to be mounted, parents before children; those that mount nothing by themselves are left out. */
   async #mountpoints(pool: string): Promise<ReadonlyMap<string, string>> {
-    const { stdout } = await this.#do('zfs', 'list', '-H', '-r', '-t', 'filesystem', '-o', 'name,canmount,mounted,mountpoint', pool);
+    const { stdout } = await this.#do(
+      'zfs',
+      'list',
+      '-H',
+      '-r',
+      '-t',
+      'filesystem',
+      '-o',
+      'name,canmount,mounted,mountpoint',
+      pool,
+    );
     return new Map(
       stdout.split('\n').flatMap((line) => {
         const [name = '', canmount, mounted, mountpoint = ''] = line.split('\t');
@@ -352,10 +461,24 @@ export class LinuxZfs implements Zfs {
 
   /** Mounts what in the pool is not mounted, as far as its key is there; with `within` only what belongs there. */
   async #mountAll(pool: string, within?: string): Promise<void> {
-    const { stdout } = await this.#do('zfs', 'get', '-H', '-r', '-t', 'filesystem', '-o', 'name,value', 'keystatus', pool);
-    const locked = new Set(stdout.split('\n').flatMap((line) => (line.endsWith('\tunavailable') ? [line.slice(0, line.indexOf('\t'))] : [])));
+    const { stdout } = await this.#do(
+      'zfs',
+      'get',
+      '-H',
+      '-r',
+      '-t',
+      'filesystem',
+      '-o',
+      'name,value',
+      'keystatus',
+      pool,
+    );
+    const locked = new Set(
+      stdout.split('\n').flatMap((line) => (line.endsWith('\tunavailable') ? [line.slice(0, line.indexOf('\t'))] : [])),
+    );
     for (const [name, mountpoint] of await this.#mountpoints(pool)) {
-      if (!locked.has(name) && (within === undefined || isWithin(mountpoint, within))) await this.#do('zfs', 'mount', name);
+      if (!locked.has(name) && (within === undefined || isWithin(mountpoint, within)))
+        await this.#do('zfs', 'mount', name);
     }
   }
 
@@ -363,7 +486,8 @@ export class LinuxZfs implements Zfs {
   async #deviceOf(name: string): Promise<void> {
     const { stdout } = await this.#do('zfs', 'get', '-Hp', '-o', 'value', 'type', name);
     if (stdout.trim() !== 'volume') return;
-    for (let waited = 0; waited < 10_000 && !existsSync(`/dev/zvol/${name.replaceAll(' ', '+')}`); waited += 50) await wait(50);
+    for (let waited = 0; waited < 10_000 && !existsSync(`/dev/zvol/${name.replaceAll(' ', '+')}`); waited += 50)
+      await wait(50);
   }
 
   async #ownSettings(name: string, properties: readonly string[]): Promise<ReadonlyMap<string, string | undefined>> {
@@ -374,7 +498,11 @@ export class LinuxZfs implements Zfs {
     return this.#do('zfs', 'set', ...settings.map(([property, value]) => `${property}=${value ?? ''}`), name);
   }
 
-  async #restore(name: string, before: ReadonlyMap<string, string | undefined>, names: readonly string[]): Promise<void> {
+  async #restore(
+    name: string,
+    before: ReadonlyMap<string, string | undefined>,
+    names: readonly string[],
+  ): Promise<void> {
     const now = await this.#ownSettings(name, names);
     const changed = names.filter((property) => now.get(property) !== before.get(property));
     const own = changed.flatMap((property) => {
@@ -385,7 +513,8 @@ export class LinuxZfs implements Zfs {
     for (const property of changed) {
       if (before.get(property) !== undefined) continue;
       // Limits cannot be inherited: giving them back is setting none.
-      if ((await this.#run('zfs', 'inherit', property, name)).status !== 0) await this.#run('zfs', 'set', `${property}=none`, name);
+      if ((await this.#run('zfs', 'inherit', property, name)).status !== 0)
+        await this.#run('zfs', 'set', `${property}=none`, name);
     }
   }
 
@@ -416,8 +545,14 @@ async function ofSystem(): Promise<(dataset: string) => boolean> {
 }
 
 /** What is to be set, with undefined for what is to be given back. */
-function wantedOf({ properties = {}, comment, mountpoint }: DatasetSettings): readonly (readonly [string, string | undefined])[] {
-  const entries = Object.entries(properties).map(([name, value]) => [name, value === 'inherit' ? undefined : value] as const);
+function wantedOf({
+  properties = {},
+  comment,
+  mountpoint,
+}: DatasetSettings): readonly (readonly [string, string | undefined])[] {
+  const entries = Object.entries(properties).map(
+    ([name, value]) => [name, value === 'inherit' ? undefined : value] as const,
+  );
   return [
     ...entries,
     ...(comment === undefined ? [] : [[commentProperty, comment === '' ? undefined : comment] as const]),
@@ -426,9 +561,14 @@ function wantedOf({ properties = {}, comment, mountpoint }: DatasetSettings): re
 }
 
 /** The settings as options of a command that makes something: there is nothing to give back yet. */
-function options(flag: '-o' | '-O', settings: Omit<DatasetSettings, 'mountpoint'> & { readonly mountpoint?: string | undefined }): readonly string[] {
+function options(
+  flag: '-o' | '-O',
+  settings: Omit<DatasetSettings, 'mountpoint'> & { readonly mountpoint?: string | undefined },
+): readonly string[] {
   const { mountpoint, ...others } = settings;
-  return wantedOf(mountpoint === undefined ? others : { ...others, mountpoint }).flatMap(([name, value]) => (value === undefined ? [] : [flag, `${name}=${value}`]));
+  return wantedOf(mountpoint === undefined ? others : { ...others, mountpoint }).flatMap(([name, value]) =>
+    value === undefined ? [] : [flag, `${name}=${value}`],
+  );
 }
 
 const nothing: Outcome = { status: 0, stdout: '', stderr: '' };
@@ -440,7 +580,12 @@ function isGone({ stderr }: Outcome): boolean {
 
 function encryptionArgv(encryption: PoolSpec['encryption']): readonly string[] {
   if (encryption === undefined) return [];
-  const settings = ['encryption=aes-256-gcm', 'keyformat=hex', 'keylocation=prompt', `${keySlotsProperty}=${encryption.slots}`];
+  const settings = [
+    'encryption=aes-256-gcm',
+    'keyformat=hex',
+    'keylocation=prompt',
+    `${keySlotsProperty}=${encryption.slots}`,
+  ];
   return settings.flatMap((setting) => ['-O', setting]);
 }
 

@@ -30,7 +30,9 @@ export interface DomainAccess {
   /** DNS name of the domain: `corp.example.com`. */
   readonly domain: string;
   /** Who asks: with a password, or with a key of a keytab, whose bytes are in base64. */
-  readonly account: { readonly name: string; readonly password: string } | { readonly principal: string; readonly keytab: string };
+  readonly account:
+    | { readonly name: string; readonly password: string }
+    | { readonly principal: string; readonly keytab: string };
   /** The controller to speak to; any that DNS names when undefined. */
   readonly server: string | undefined;
   /** Servers of Kerberos tickets; looked up in DNS when empty. */
@@ -57,8 +59,16 @@ export interface Joining extends DomainAccess {
 }
 
 export type Inquiry =
-  | { readonly found: true; readonly workgroup: string /** Controllers of the site that was asked for. */; readonly siteServers: readonly string[] }
-  | { readonly found: false; readonly objection: DomainObjection /** The program's own words. */; readonly said: string };
+  | {
+      readonly found: true;
+      readonly workgroup: string /** Controllers of the site that was asked for. */;
+      readonly siteServers: readonly string[];
+    }
+  | {
+      readonly found: false;
+      readonly objection: DomainObjection /** The program's own words. */;
+      readonly said: string;
+    };
 
 /** `site` when the domain has no such site; `other` when only the words tell. */
 export type DomainObjection = 'unreachable' | 'account' | 'password' | 'expired' | 'clock' | 'site' | 'other';

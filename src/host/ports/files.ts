@@ -61,7 +61,11 @@ export interface Files {
    * Replaces such a file in one step, and makes the folder it lies in. Both belong to the owner and are for nobody
    * else. No text removes the file, and its folder when nothing else is in it.
    */
-  writePrivate(path: string, content: string | undefined, options: { within: string; uid: number; gid: number }): Promise<void>;
+  writePrivate(
+    path: string,
+    content: string | undefined,
+    options: { within: string; uid: number; gid: number },
+  ): Promise<void>;
 
   /** What is at `path` itself; links are followed. */
   kind(path: string): Promise<'file' | 'folder' | 'other' | undefined>;

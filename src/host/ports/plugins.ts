@@ -84,7 +84,8 @@ export const shippedBundles = '/usr/share/holdfast/plugins';
 export const inJail = '/usr/lib/holdfast/in-jail';
 
 /** System calls that no jail may make, for what is run in one from outside, as systemd's SystemCallFilter names them. */
-export const withheldCalls = '~@clock @cpu-emulation @keyring @module @obsolete @raw-io @reboot @swap bpf perf_event_open';
+export const withheldCalls =
+  '~@clock @cpu-emulation @keyring @module @obsolete @raw-io @reboot @swap bpf perf_event_open';
 
 /** The most that a bundle's archive, and what is unpacked from it, may have, in bytes, and how many files. */
 export const mostBundle = 1024 ** 3;

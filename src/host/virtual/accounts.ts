@@ -1,4 +1,12 @@
-import type { Accounts, GroupSpec, KnownAccounts, OwnedAccounts, SystemGroup, SystemUser, UserSpec } from '../ports/accounts.ts';
+import type {
+  Accounts,
+  GroupSpec,
+  KnownAccounts,
+  OwnedAccounts,
+  SystemGroup,
+  SystemUser,
+  UserSpec,
+} from '../ports/accounts.ts';
 import { HostError } from '../ports/index.ts';
 import { isNumber, isText, listOf, Memory, shapeOf } from './state.ts';
 
@@ -9,7 +17,11 @@ const builtinGroups: readonly SystemGroup[] = table(
   201 messagebus, 845 hast, 78 ladvd, 666 webdav, 8675309 media`,
 ).map(([gid = '', name = '']) => Object.freeze({ name, gid: Number(gid) }));
 
-const shellsOfBuiltins: Readonly<Record<string, string>> = { root: '/bin/csh', ftp: '/bin/csh', uucp: '/usr/local/libexec/uucp/uucico' };
+const shellsOfBuiltins: Readonly<Record<string, string>> = {
+  root: '/bin/csh',
+  ftp: '/bin/csh',
+  uucp: '/usr/local/libexec/uucp/uucico',
+};
 
 const builtinUsers: readonly SystemUser[] = table(
   `0 root wheel /root, 1 daemon daemon /root, 2 operator operator /, 3 bin bin /, 4 tty nogroup /, 5 kmem kmem /, 7 games games /, 8 news news /,
@@ -29,7 +41,15 @@ const builtinUsers: readonly SystemUser[] = table(
   }),
 );
 
-const shells = Object.freeze(['/bin/sh', '/bin/bash', '/bin/csh', '/bin/tcsh', '/bin/zsh', '/usr/local/bin/bash', '/usr/sbin/nologin']);
+const shells = Object.freeze([
+  '/bin/sh',
+  '/bin/bash',
+  '/bin/csh',
+  '/bin/tcsh',
+  '/bin/zsh',
+  '/usr/local/bin/bash',
+  '/usr/sbin/nologin',
+]);
 
 const largestId = 4294967295;
 
@@ -58,7 +78,11 @@ export class VirtualAccounts implements Accounts {
   }
 
   async known(): Promise<KnownAccounts> {
-    return Object.freeze({ users: [...this.#systemUsers, ...this.#memory.value.users.map(systemUser)], groups: this.#groups(), shells });
+    return Object.freeze({
+      users: [...this.#systemUsers, ...this.#memory.value.users.map(systemUser)],
+      groups: this.#groups(),
+      shells,
+    });
   }
 
   async owned(): Promise<OwnedAccounts> {
@@ -75,9 +99,12 @@ export class VirtualAccounts implements Accounts {
   async createGroup(group: GroupSpec): Promise<void> {
     mustBeName('groupadd', 'group', group.name);
     mustBeId('groupadd', 'group', group.gid);
-    if (this.#groups().some((one) => one.name === group.name)) throw new HostError(`groupadd: group '${group.name}' already exists`);
+    if (this.#groups().some((one) => one.name === group.name))
+      throw new HostError(`groupadd: group '${group.name}' already exists`);
     const { users, groups } = this.#memory.value;
-    this.#memory.keep(Object.freeze({ users, groups: [...groups, Object.freeze({ name: group.name, gid: group.gid })] }));
+    this.#memory.keep(
+      Object.freeze({ users, groups: [...groups, Object.freeze({ name: group.name, gid: group.gid })] }),
+    );
   }
 
   async changeGroup({ name, gid }: GroupSpec): Promise<void> {
@@ -101,7 +128,11 @@ export class VirtualAccounts implements Accounts {
     if (member !== undefined) throw new HostError(`groupdel: cannot remove the primary group of user '${member.name}'`);
     this.#memory.keep(
       Object.freeze({
-        users: users.map((user) => (user.groups.includes(name) ? Object.freeze({ ...user, groups: user.groups.filter((one) => one !== name) }) : user)),
+        users: users.map((user) =>
+          user.groups.includes(name)
+            ? Object.freeze({ ...user, groups: user.groups.filter((one) => one !== name) })
+            : user,
+        ),
         groups: groups.filter((one) => one !== group),
       }),
     );
@@ -110,20 +141,23 @@ export class VirtualAccounts implements Accounts {
   async createUser(user: UserSpec): Promise<void> {
     mustBeName('useradd', 'user', user.name);
     const { users, groups } = this.#memory.value;
-    if ([...this.#systemUsers, ...users].some((one) => one.name === user.name)) throw new HostError(`useradd: user '${user.name}' already exists`);
+    if ([...this.#systemUsers, ...users].some((one) => one.name === user.name))
+      throw new HostError(`useradd: user '${user.name}' already exists`);
     this.#memory.keep(Object.freeze({ users: [...users, this.#checked('useradd', user)], groups }));
   }
 
   async changeUser(user: UserSpec): Promise<void> {
     const { users, groups } = this.#memory.value;
-    if (!users.some((one) => one.name === user.name)) throw new HostError(unowned('usermod', 'user', user.name, this.#systemUsers));
+    if (!users.some((one) => one.name === user.name))
+      throw new HostError(unowned('usermod', 'user', user.name, this.#systemUsers));
     const changed = this.#checked('usermod', user);
     this.#memory.keep(Object.freeze({ users: users.map((one) => (one.name === user.name ? changed : one)), groups }));
   }
 
   async removeUser(name: string): Promise<void> {
     const { users, groups } = this.#memory.value;
-    if (!users.some((one) => one.name === name)) throw new HostError(unowned('userdel', 'user', name, this.#systemUsers));
+    if (!users.some((one) => one.name === name))
+      throw new HostError(unowned('userdel', 'user', name, this.#systemUsers));
     this.#memory.keep(Object.freeze({ users: users.filter((one) => one.name !== name), groups }));
   }
 
@@ -131,13 +165,21 @@ export class VirtualAccounts implements Accounts {
   #checked(tool: string, user: UserSpec): UserSpec {
     const groups = this.#groups();
     mustBeId(tool, 'user', user.uid);
-    if (!groups.some((group) => group.gid === user.gid)) throw new HostError(`${tool}: group '${user.gid}' does not exist`);
-    for (const name of user.groups) if (!groups.some((group) => group.name === name)) throw new HostError(`${tool}: group '${name}' does not exist`);
+    if (!groups.some((group) => group.gid === user.gid))
+      throw new HostError(`${tool}: group '${user.gid}' does not exist`);
+    for (const name of user.groups)
+      if (!groups.some((group) => group.name === name)) throw new HostError(`${tool}: group '${name}' does not exist`);
     if (!isField(user.fullName)) throw new HostError(`${tool}: invalid comment '${user.fullName}'`);
-    if (!isField(user.home) || !user.home.startsWith('/')) throw new HostError(`${tool}: invalid home directory '${user.home}'`);
-    if (!isField(user.shell) || !user.shell.startsWith('/')) throw new HostError(`${tool}: invalid shell '${user.shell}'`);
+    if (!isField(user.home) || !user.home.startsWith('/'))
+      throw new HostError(`${tool}: invalid home directory '${user.home}'`);
+    if (!isField(user.shell) || !user.shell.startsWith('/'))
+      throw new HostError(`${tool}: invalid shell '${user.shell}'`);
     if (!isField(user.passwordHash)) throw new HostError(`${tool}: invalid field '${user.passwordHash}'`);
-    return Object.freeze({ ...systemUser(user), passwordHash: user.passwordHash, groups: Object.freeze([...new Set(user.groups)].sort()) });
+    return Object.freeze({
+      ...systemUser(user),
+      passwordHash: user.passwordHash,
+      groups: Object.freeze([...new Set(user.groups)].sort()),
+    });
   }
 
   #groups(): readonly SystemGroup[] {
@@ -153,12 +195,20 @@ function systemUser({ name, uid, gid, fullName, home, shell }: SystemUser): Syst
   return Object.freeze({ name, uid, gid, fullName, home, shell });
 }
 
-function unowned(tool: string, kind: 'user' | 'group', name: string, all: readonly { readonly name: string }[]): string {
-  return all.some((one) => one.name === name) ? `${tool}: ${kind} '${name}' belongs to the system` : `${tool}: ${kind} '${name}' does not exist`;
+function unowned(
+  tool: string,
+  kind: 'user' | 'group',
+  name: string,
+  all: readonly { readonly name: string }[],
+): string {
+  return all.some((one) => one.name === name)
+    ? `${tool}: ${kind} '${name}' belongs to the system`
+    : `${tool}: ${kind} '${name}' does not exist`;
 }
 
 function mustBeName(tool: string, kind: 'user' | 'group', name: string): void {
-  if (!/^[^-\s:,/\p{C}][^\s:,/\p{C}]*$/u.test(name)) throw new HostError(`${tool}: '${name}' is not a valid ${kind} name`);
+  if (!/^[^-\s:,/\p{C}][^\s:,/\p{C}]*$/u.test(name))
+    throw new HostError(`${tool}: '${name}' is not a valid ${kind} name`);
 }
 
 function mustBeId(tool: string, kind: 'user' | 'group', id: number): void {

@@ -3,15 +3,33 @@ import { HostError } from '../ports/index.ts';
 import type { Pool, PoolDevice, PoolGroup } from '../ports/zfs.ts';
 import { isFlag, isNumber, isText, listOf, Memory, shapeOf } from './state.ts';
 
-const isEnvironment = shapeOf<BootEnvironment>({ name: isText, now: isFlag, onReboot: isFlag, created: isNumber, space: isNumber });
+const isEnvironment = shapeOf<BootEnvironment>({
+  name: isText,
+  now: isFlag,
+  onReboot: isFlag,
+  created: isNumber,
+  space: isNumber,
+});
 
 /** What a clone takes before anything in it is changed. */
 const spaceOfClone = 8192;
 
 const GiB = 1024 ** 3;
 const errors = Object.freeze({ read: 0, write: 0, checksum: 0 });
-const device: PoolDevice = Object.freeze({ disk: 'da0', label: 'da0p2', guid: '4611686018427387905', health: 'ONLINE', errors });
-const group: PoolGroup = Object.freeze({ kind: 'stripe', name: 'da0', health: 'ONLINE', errors, devices: Object.freeze([device]) });
+const device: PoolDevice = Object.freeze({
+  disk: 'da0',
+  label: 'da0p2',
+  guid: '4611686018427387905',
+  health: 'ONLINE',
+  errors,
+});
+const group: PoolGroup = Object.freeze({
+  kind: 'stripe',
+  name: 'da0',
+  health: 'ONLINE',
+  errors,
+  devices: Object.freeze([device]),
+});
 const sizes = { size: 16 * GiB, allocated: 2 * GiB, free: 14 * GiB };
 const systemPool: Pool = Object.freeze({
   name: 'system',
@@ -48,13 +66,18 @@ export class VirtualBootEnvironments implements BootEnvironments {
 
   async create(name: string, source: string): Promise<void> {
     this.#named(source);
-    if (this.#memory.value.some((one) => one.name === name)) throw new HostError(`cannot create '${name}': dataset already exists`);
-    this.#keep([...this.#memory.value, { name, now: false, onReboot: false, created: this.#seconds(), space: spaceOfClone }]);
+    if (this.#memory.value.some((one) => one.name === name))
+      throw new HostError(`cannot create '${name}': dataset already exists`);
+    this.#keep([
+      ...this.#memory.value,
+      { name, now: false, onReboot: false, created: this.#seconds(), space: spaceOfClone },
+    ]);
   }
 
   async rename(name: string, to: string): Promise<void> {
     const old = this.#named(name);
-    if (this.#memory.value.some((one) => one.name === to)) throw new HostError(`cannot rename to '${to}': dataset already exists`);
+    if (this.#memory.value.some((one) => one.name === to))
+      throw new HostError(`cannot rename to '${to}': dataset already exists`);
     this.#keep(this.#memory.value.map((one) => (one === old ? { ...one, name: to } : one)));
   }
 

@@ -29,13 +29,20 @@ export class VirtualCommands implements Commands {
     const [program = '', ...rest] = argv;
     switch (basename(program)) {
       case 'testparm':
-        return testparm(rest.findLast((word) => !word.startsWith('-')) ?? '/etc/samba/smb.conf', (path) => this.#read(path));
+        return testparm(rest.findLast((word) => !word.startsWith('-')) ?? '/etc/samba/smb.conf', (path) =>
+          this.#read(path),
+        );
       case 'proftpd':
-        return proftpdTest(after(rest, '-c') ?? '/etc/proftpd/proftpd.conf', { read: (path) => this.#read(path), matching: (pattern) => this.#matching(pattern) });
+        return proftpdTest(after(rest, '-c') ?? '/etc/proftpd/proftpd.conf', {
+          read: (path) => this.#read(path),
+          matching: (pattern) => this.#matching(pattern),
+        });
       case 'sshd':
         return sshdTest(after(rest, '-f') ?? '/etc/ssh/sshd_config', (path) => this.#read(path));
       case 'timeout':
-        return rest.includes('ldapsearch') ? ldapsearch(rest, (path) => this.#read(path)) : { status: 0, stdout: '', stderr: '' };
+        return rest.includes('ldapsearch')
+          ? ldapsearch(rest, (path) => this.#read(path))
+          : { status: 0, stdout: '', stderr: '' };
       case 'ssh-keygen':
         return readKey(after(rest, '-f') ?? '', (path) => this.#read(path));
       default:

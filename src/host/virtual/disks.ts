@@ -10,7 +10,11 @@ export interface VirtualDisk {
 
 /** The machine's disks, `ada0` and on: the names that existing clients look for. */
 export function disksOf(sizes: readonly number[]): readonly VirtualDisk[] {
-  return Object.freeze(sizes.map((size, index) => Object.freeze({ name: `ada${index}`, serial: `VIRT${String(index + 1).padStart(4, '0')}`, size })));
+  return Object.freeze(
+    sizes.map((size, index) =>
+      Object.freeze({ name: `ada${index}`, serial: `VIRT${String(index + 1).padStart(4, '0')}`, size }),
+    ),
+  );
 }
 
 const isTuning: Guard<Tuning> = shapeOf<Tuning>({
@@ -21,7 +25,12 @@ const isTuning: Guard<Tuning> = shapeOf<Tuning>({
 });
 
 /** What a disk does before anybody told it anything. */
-const factory: Tuning = Object.freeze({ standby: 0, power: 255, acoustics: 0, smart: Object.freeze({ on: true, options: Object.freeze([]) }) });
+const factory: Tuning = Object.freeze({
+  standby: 0,
+  power: 255,
+  acoustics: 0,
+  smart: Object.freeze({ on: true, options: Object.freeze([]) }),
+});
 
 export class VirtualDisks implements Disks {
   /** What each disk was told last, by name. */
@@ -31,11 +40,21 @@ export class VirtualDisks implements Disks {
   readonly #usedBy: (disk: string) => string | undefined;
   readonly #isBroken: (disk: string) => boolean;
 
-  constructor(path: string, options: { disks: readonly VirtualDisk[]; usedBy: (disk: string) => string | undefined; isBroken: (disk: string) => boolean }) {
+  constructor(
+    path: string,
+    options: {
+      disks: readonly VirtualDisk[];
+      usedBy: (disk: string) => string | undefined;
+      isBroken: (disk: string) => boolean;
+    },
+  ) {
     this.#memory = new Memory(path, mapOf(isTuning), Object.freeze({}));
     // A machine that is as it was is opened without a write: the disk of its files may be full.
     const fresh = options.disks.filter(({ name }) => this.#memory.value[name] === undefined);
-    if (fresh.length > 0) this.#memory.keep(Object.freeze({ ...Object.fromEntries(fresh.map(({ name }) => [name, factory])), ...this.#memory.value }));
+    if (fresh.length > 0)
+      this.#memory.keep(
+        Object.freeze({ ...Object.fromEntries(fresh.map(({ name }) => [name, factory])), ...this.#memory.value }),
+      );
     this.#disks = options.disks;
     this.#usedBy = options.usedBy;
     this.#isBroken = options.isBroken;
@@ -44,7 +63,17 @@ export class VirtualDisks implements Disks {
   async list(): Promise<readonly Disk[]> {
     return this.#disks
       .filter(({ name }) => !this.#isBroken(name))
-      .map((disk) => Object.freeze({ ...disk, lunid: '', model: 'Virtual disk', rotational: false, usedBy: this.#usedBy(disk.name), path: `/dev/${disk.name}`, can: abilities }));
+      .map((disk) =>
+        Object.freeze({
+          ...disk,
+          lunid: '',
+          model: 'Virtual disk',
+          rotational: false,
+          usedBy: this.#usedBy(disk.name),
+          path: `/dev/${disk.name}`,
+          can: abilities,
+        }),
+      );
   }
 
   /** From now on this disk tells that it fails, or that it does not. For tests. */
@@ -69,6 +98,8 @@ export class VirtualDisks implements Disks {
     // The first of the words of smartctl that it would not know.
     const unknown = smart?.on === true ? smart.options.find((word) => !/^-[dTb]$|^[\w,+]+$/.test(word)) : undefined;
     if (unknown !== undefined) throw new HostError(`=======> UNRECOGNIZED OPTION: ${unknown}`);
-    this.#memory.keep(Object.freeze({ ...this.#memory.value, [disk]: Object.freeze({ ...this.#memory.value[disk], ...tuning }) }));
+    this.#memory.keep(
+      Object.freeze({ ...this.#memory.value, [disk]: Object.freeze({ ...this.#memory.value[disk], ...tuning }) }),
+    );
   }
 }

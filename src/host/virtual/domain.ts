@@ -27,18 +27,35 @@ export class VirtualDomain implements Domain {
   readonly #memory: Memory<Kept>;
 
   constructor(path: string) {
-    this.#memory = new Memory(path, shapeOf<Kept>({ member: optional(isText), machines: listOf(isText) }), Object.freeze({ member: undefined, machines: Object.freeze([]) }));
+    this.#memory = new Memory(
+      path,
+      shapeOf<Kept>({ member: optional(isText), machines: listOf(isText) }),
+      Object.freeze({ member: undefined, machines: Object.freeze([]) }),
+    );
   }
 
   async inquire(access: DomainAccess): Promise<Inquiry> {
     const { domain, server, site, account } = access;
-    if (domain.toLowerCase() !== corp.name || (server !== undefined && !corp.controllers.includes(server.toLowerCase()))) {
-      return { found: false, objection: 'unreachable', said: `Failed to find DC for domain ${domain} - The object was not found.` };
+    if (
+      domain.toLowerCase() !== corp.name ||
+      (server !== undefined && !corp.controllers.includes(server.toLowerCase()))
+    ) {
+      return {
+        found: false,
+        objection: 'unreachable',
+        said: `Failed to find DC for domain ${domain} - The object was not found.`,
+      };
     }
     if ('password' in account) {
       const password = corp.accounts.get(account.name.toLowerCase());
-      if (password === undefined) return { found: false, objection: 'account', said: `Client '${account.name}@${corp.name.toUpperCase()}' not found in Kerberos database` };
-      if (password !== account.password) return { found: false, objection: 'password', said: 'Preauthentication failed' };
+      if (password === undefined)
+        return {
+          found: false,
+          objection: 'account',
+          said: `Client '${account.name}@${corp.name.toUpperCase()}' not found in Kerberos database`,
+        };
+      if (password !== account.password)
+        return { found: false, objection: 'password', said: 'Preauthentication failed' };
     }
     const siteServers = site === undefined ? [] : corp.sites.get(site);
     if (siteServers === undefined) return { found: false, objection: 'site', said: `the domain has no site ${site}` };
@@ -54,7 +71,10 @@ export class VirtualDomain implements Domain {
 
   async leave(joining: Joining, heard: (line: string) => void): Promise<void> {
     this.#mustMayJoin(joining);
-    this.#keep({ member: undefined, machines: this.#memory.value.machines.filter((one) => one !== joining.netbiosName.toLowerCase()) });
+    this.#keep({
+      member: undefined,
+      machines: this.#memory.value.machines.filter((one) => one !== joining.netbiosName.toLowerCase()),
+    });
     heard(`Deleted account for '${joining.netbiosName.toUpperCase()}' in realm '${corp.name.toUpperCase()}'`);
   }
 
@@ -73,8 +93,10 @@ export class VirtualDomain implements Domain {
 
   #mustMayJoin({ domain, account }: Joining): void {
     const name = 'password' in account ? account.name : (account.principal.split('@')[0] ?? '');
-    if (domain.toLowerCase() !== corp.name) throw new HostError(`Failed to join domain: failed to find DC for domain ${domain}`);
-    if (!corp.administrators.includes(name.toLowerCase())) throw new HostError('Failed to join domain: failed to join domain: Insufficient access');
+    if (domain.toLowerCase() !== corp.name)
+      throw new HostError(`Failed to join domain: failed to find DC for domain ${domain}`);
+    if (!corp.administrators.includes(name.toLowerCase()))
+      throw new HostError('Failed to join domain: failed to join domain: Insufficient access');
   }
 
   #keep(kept: Kept): void {

@@ -132,7 +132,8 @@ export class VirtualFiles implements Files {
     const within = normalPath(options.within);
     if (!isWithin(wanted, within)) throw new HostError(`cannot make ${path}: it is not below ${options.within}`);
     const border = this.#tree.locate(within);
-    if (!lookAt(border)?.isDirectory()) throw new HostError(`cannot make ${path}: there is no folder ${options.within}`);
+    if (!lookAt(border)?.isDirectory())
+      throw new HostError(`cannot make ${path}: there is no folder ${options.within}`);
     const made: { name: string; place: string }[] = [];
     let name = within;
     let place = border;
@@ -199,7 +200,10 @@ export class VirtualFiles implements Files {
 
   async removeEmptyFolder(path: string, options?: { readonly within: string }): Promise<void> {
     try {
-      const place = options === undefined ? this.#tree.locate(path, { follow: false }) : this.#placeWithin(path, options.within, { follow: false });
+      const place =
+        options === undefined
+          ? this.#tree.locate(path, { follow: false })
+          : this.#placeWithin(path, options.within, { follow: false });
       if (lookAt(place) === undefined) return;
       if (this.#isMounted(this.#tree.nameOf(place))) throw new HostError('resource busy or locked');
       rmdirSync(place);
@@ -246,7 +250,11 @@ export class VirtualFiles implements Files {
     }
   }
 
-  async writePrivate(path: string, content: string | undefined, { within }: { within: string; uid: number; gid: number }): Promise<void> {
+  async writePrivate(
+    path: string,
+    content: string | undefined,
+    { within }: { within: string; uid: number; gid: number },
+  ): Promise<void> {
     try {
       const { folder, place } = this.#withoutLinks(path, within);
       if (content === undefined) {

@@ -59,10 +59,19 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   mkdirSync(join(tree.root, 'root'), { recursive: true });
   const disks = disksOf(sizes);
   // Each looks at the other: what is offered must be there, and what is offered is not destroyed.
-  const zfs: VirtualZfs = new VirtualZfs(join(folder, 'zfs.json'), { mounts: new Mounts(tree, folder), disks, now, busyDevices: () => targets.inUse });
+  const zfs: VirtualZfs = new VirtualZfs(join(folder, 'zfs.json'), {
+    mounts: new Mounts(tree, folder),
+    disks,
+    now,
+    busyDevices: () => targets.inUse,
+  });
   const targets: VirtualTargets = new VirtualTargets(folder, {
     exists: ({ kind, path }) =>
-      kind === 'file' ? lookAt(tree.locate(path))?.isFile() === true : kind === 'zvol' ? zfs.hasDevice(path) : disks.some(({ name }) => path === `/dev/${name}`),
+      kind === 'file'
+        ? lookAt(tree.locate(path))?.isFile() === true
+        : kind === 'zvol'
+          ? zfs.hasDevice(path)
+          : disks.some(({ name }) => path === `/dev/${name}`),
   });
   const bootEnvironments = new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now);
   const jails = new VirtualJails(join(folder, 'jails.json'), tree);
@@ -71,8 +80,15 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     kind: 'virtual',
     accounts,
     bootEnvironments,
-    commands: new VirtualCommands(tree, { staged, userNames: async () => (await accounts.known()).users.map((user) => user.name) }),
-    disks: new VirtualDisks(join(folder, 'disks.json'), { disks, usedBy: (disk) => zfs.usedBy(disk), isBroken: (disk) => zfs.isBroken(disk) }),
+    commands: new VirtualCommands(tree, {
+      staged,
+      userNames: async () => (await accounts.known()).users.map((user) => user.name),
+    }),
+    disks: new VirtualDisks(join(folder, 'disks.json'), {
+      disks,
+      usedBy: (disk) => zfs.usedBy(disk),
+      isBroken: (disk) => zfs.isBroken(disk),
+    }),
     domain: new VirtualDomain(join(folder, 'domain.json')),
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     jails,
@@ -80,7 +96,10 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
     packages: new VirtualPackages(join(folder, 'packages.json'), tree),
     plugins: new VirtualPlugins(tree, jails),
-    replication: new VirtualReplication(join(folder, 'peers.json'), { tree, near: (dataset, recursive) => zfs.replicas(dataset, recursive) }),
+    replication: new VirtualReplication(join(folder, 'peers.json'), {
+      tree,
+      near: (dataset, recursive) => zfs.replicas(dataset, recursive),
+    }),
     services: new VirtualServices(join(folder, 'services.json'), tree),
     targets,
     web: new VirtualWeb(join(folder, 'web.json')),

@@ -1,7 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HostError } from '../ports/index.ts';
-import { type JailMount, type Jails, jailService, type RootSource, type RunningJail, type Watch } from '../ports/jails.ts';
+import {
+  type JailMount,
+  type Jails,
+  jailService,
+  type RootSource,
+  type RunningJail,
+  type Watch,
+} from '../ports/jails.ts';
 import { hostError, isNumber, isText, listOf, Memory, mapOf, optional, shapeOf } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
 
@@ -27,7 +34,11 @@ export class VirtualJails implements Jails {
 
   constructor(path: string, tree: Tree) {
     this.#tree = tree;
-    this.#memory = new Memory(path, mapOf(shapeOf<Remembered>({ mounted: listOf(isText), plugins: optional(listOf(isNumber)) })), Object.freeze({}));
+    this.#memory = new Memory(
+      path,
+      mapOf(shapeOf<Remembered>({ mounted: listOf(isText), plugins: optional(listOf(isNumber)) })),
+      Object.freeze({}),
+    );
   }
 
   async look(): Promise<ReadonlyMap<string, RunningJail>> {
@@ -37,9 +48,13 @@ export class VirtualJails implements Jails {
   async start(name: string): Promise<void> {
     if (this.#running(name) !== undefined) return;
     const unit = this.#unitOf(name);
-    if (unit === undefined) throw new HostError(`Failed to start ${jailService(name)}.service: Unit ${jailService(name)}.service not found.`);
+    if (unit === undefined)
+      throw new HostError(`Failed to start ${jailService(name)}.service: Unit ${jailService(name)}.service not found.`);
     const root = rootIn(unit);
-    if (!this.#isFolder(root)) throw new HostError(`Directory ${root} doesn't look like it has an OS tree (/usr/ directory is missing). Refusing.`);
+    if (!this.#isFolder(root))
+      throw new HostError(
+        `Directory ${root} doesn't look like it has an OS tree (/usr/ directory is missing). Refusing.`,
+      );
     const mounted: string[] = [];
     for (const [source = '', destination = ''] of [...unit.matchAll(bindWord)].map(([, ...ends]) => ends.map(plain))) {
       if (!this.#isFolder(source)) throw new HostError(`Failed to stat ${source}: No such file or directory`);
@@ -119,7 +134,17 @@ export class VirtualJails implements Jails {
   #keep(name: string, jail: Remembered | undefined): void {
     const { [name]: _, ...others } = this.#memory.value;
     this.#memory.keep(
-      Object.freeze(jail === undefined ? others : { ...others, [name]: Object.freeze({ mounted: Object.freeze(jail.mounted), plugins: Object.freeze(jail.plugins ?? []) }) }),
+      Object.freeze(
+        jail === undefined
+          ? others
+          : {
+              ...others,
+              [name]: Object.freeze({
+                mounted: Object.freeze(jail.mounted),
+                plugins: Object.freeze(jail.plugins ?? []),
+              }),
+            },
+      ),
     );
   }
 }

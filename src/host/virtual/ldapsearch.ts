@@ -15,17 +15,22 @@ const directory = {
 
 /** What `ldapsearch` says to a question for an entry, or for what Samba needs. `read` answers the text of a file. */
 export function ldapsearch(words: readonly string[], read: (path: string) => string | undefined): Outcome {
-  const after = (option: string): string | undefined => (words.includes(option) ? words[words.indexOf(option) + 1] : undefined);
+  const after = (option: string): string | undefined =>
+    words.includes(option) ? words[words.indexOf(option) + 1] : undefined;
   const uri = after('-H') ?? '';
   const base = after('-b') ?? '';
   const name = after('-D');
-  if (uri !== `ldap://${directory.host}/` && uri !== `ldaps://${directory.host}/`) return failure(255, "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)");
-  if (name !== undefined && directory.accounts.get(name) !== read(after('-y') ?? '')) return failure(49, 'ldap_bind: Invalid credentials (49)');
+  if (uri !== `ldap://${directory.host}/` && uri !== `ldaps://${directory.host}/`)
+    return failure(255, "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)");
+  if (name !== undefined && directory.accounts.get(name) !== read(after('-y') ?? ''))
+    return failure(49, 'ldap_bind: Invalid credentials (49)');
   if (base !== directory.base && !base.endsWith(`,${directory.base}`)) return failure(32, 'No such object (32)');
   const filter = words.find((word) => word.startsWith('(')) ?? '';
   const domain = /\(sambaDomainName=([^)]*)\)/.exec(filter)?.[1];
-  if (domain !== undefined) return answer(directory.sambaDomains.includes(domain) ? `dn: sambaDomainName=${domain},${base}\n\n` : '');
-  if (filter.includes('sambaSamAccount')) return answer(`dn: uid=lena,${base}\n${name === directory.trusted ? 'sambaNTPassword:\n' : ''}\n`);
+  if (domain !== undefined)
+    return answer(directory.sambaDomains.includes(domain) ? `dn: sambaDomainName=${domain},${base}\n\n` : '');
+  if (filter.includes('sambaSamAccount'))
+    return answer(`dn: uid=lena,${base}\n${name === directory.trusted ? 'sambaNTPassword:\n' : ''}\n`);
   return answer(`dn: ${base}\n\n`);
 }
 

@@ -52,7 +52,12 @@ interface Kept {
   readonly ended: 'reboot' | 'poweroff' | undefined;
 }
 
-const fresh: Kept = Object.freeze({ zone: 'America/Los_Angeles', parameters: Object.freeze({}), updates: 0, ended: undefined });
+const fresh: Kept = Object.freeze({
+  zone: 'America/Los_Angeles',
+  parameters: Object.freeze({}),
+  updates: 0,
+  ended: undefined,
+});
 
 export class VirtualMachine implements Machine {
   readonly #memory: Memory<Kept>;
@@ -64,7 +69,16 @@ export class VirtualMachine implements Machine {
   /** `booted` is told when it starts anew. */
   constructor(path: string, booted: () => void) {
     this.#booted = booted;
-    this.#memory = new Memory(path, shapeOf<Kept>({ zone: isText, parameters: mapOf(isText), updates: isNumber, ended: optional(oneOf(['reboot', 'poweroff'] as const)) }), fresh);
+    this.#memory = new Memory(
+      path,
+      shapeOf<Kept>({
+        zone: isText,
+        parameters: mapOf(isText),
+        updates: isNumber,
+        ended: optional(oneOf(['reboot', 'poweroff'] as const)),
+      }),
+      fresh,
+    );
   }
 
   /** What it was told to do last. For tests. */
@@ -88,8 +102,10 @@ export class VirtualMachine implements Machine {
   }
 
   async setParameter(name: string, value: string): Promise<void> {
-    if (initial(name) === undefined) throw new HostError(`sysctl: cannot stat /proc/sys/${name.replaceAll('.', '/')}: No such file or directory`);
-    if (!wordy.has(name) && !/^-?\d+(\s+-?\d+)*$/.test(value)) throw new HostError(`sysctl: setting key "${name}": Invalid argument`);
+    if (initial(name) === undefined)
+      throw new HostError(`sysctl: cannot stat /proc/sys/${name.replaceAll('.', '/')}: No such file or directory`);
+    if (!wordy.has(name) && !/^-?\d+(\s+-?\d+)*$/.test(value))
+      throw new HostError(`sysctl: setting key "${name}": Invalid argument`);
     const { [name]: _, ...others } = this.#memory.value.parameters;
     this.#keep({ parameters: Object.freeze(value === initial(name) ? others : { ...others, [name]: value }) });
   }

@@ -29,7 +29,8 @@ export class Mounts {
 
   /** Makes the files true to what is remembered, whatever moment the last process was killed in. */
   repair(table: MountTable, known: ReadonlySet<string>, snapshots: ReadonlySet<string>): void {
-    for (const [guid, path] of table) if (this.#isAway(guid) || !lookAt(this.#tree.locate(path))?.isDirectory()) this.#mount(guid, path);
+    for (const [guid, path] of table)
+      if (this.#isAway(guid) || !lookAt(this.#tree.locate(path))?.isDirectory()) this.#mount(guid, path);
     for (const guid of readdirSync(this.#away)) if (!known.has(guid)) this.forget(guid);
     for (const guid of readdirSync(this.#snapshots)) if (!snapshots.has(guid)) this.forgetSnapshot(guid);
   }

@@ -18,7 +18,15 @@ interface Kept {
 
 const isRoute = shapeOf<FixedRoute>({ destination: isText, gateway: isText });
 const isFixed = shapeOf<Exclude<Medium, 'auto'>>({ speed: isNumber, duplex: oneOf(['full', 'half']) });
-const isLink = shapeOf<Link>({ name: isText, kind: isText, up: isFlag, carrier: optional(isFlag), mtu: isNumber, master: optional(isText), addresses: listOf(isText) });
+const isLink = shapeOf<Link>({
+  name: isText,
+  kind: isText,
+  up: isFlag,
+  carrier: optional(isFlag),
+  mtu: isNumber,
+  master: optional(isText),
+  addresses: listOf(isText),
+});
 
 /** The kernel's links and a model of systemd-networkd: what its files say becomes true when they come into force. */
 export class VirtualNetwork implements Network {
@@ -60,11 +68,20 @@ export class VirtualNetwork implements Network {
 
   /** A card of copper as most are: it knows 10, 100 and 1000 Mbit/s, the last one with both directions at once. */
   async setMedium(link: string, medium: Medium): Promise<void> {
-    if (!this.#memory.value.links.some(({ name, kind }) => name === link && kind === '')) throw new HostError(`netlink error: No such device`);
-    if (medium !== 'auto' && (![10, 100, 1000].includes(medium.speed) || (medium.speed === 1000 && medium.duplex === 'half')))
+    if (!this.#memory.value.links.some(({ name, kind }) => name === link && kind === ''))
+      throw new HostError(`netlink error: No such device`);
+    if (
+      medium !== 'auto' &&
+      (![10, 100, 1000].includes(medium.speed) || (medium.speed === 1000 && medium.duplex === 'half'))
+    )
       throw new HostError(`${link} knows no medium with ${medium.speed} Mbit/s and ${medium.duplex} duplex.`);
     const { [link]: _, ...others } = this.#memory.value.media;
-    this.#memory.keep(Object.freeze({ ...this.#memory.value, media: Object.freeze(medium === 'auto' ? others : { ...others, [link]: medium }) }));
+    this.#memory.keep(
+      Object.freeze({
+        ...this.#memory.value,
+        media: Object.freeze(medium === 'auto' ? others : { ...others, [link]: medium }),
+      }),
+    );
   }
 
   /** Other hands do not reach in here. */
@@ -77,16 +94,20 @@ export class VirtualNetwork implements Network {
     const now = this.#links();
     const there = new Map(now.map((link) => [link.name, link]));
     const up = new Set(now.filter((link) => link.up).map(({ name }) => name));
-    const routes = [...this.#files.values()].filter((file) => up.has(valuesOf(file, 'Match', 'Name')[0] ?? '')).flatMap((file) => file.routes);
+    const routes = [...this.#files.values()]
+      .filter((file) => up.has(valuesOf(file, 'Match', 'Name')[0] ?? ''))
+      .flatMap((file) => file.routes);
     const routed = new Set(routes.map(({ destination, gateway }) => `${destination} ${gateway}`));
     for (const goal of links) {
       const link = there.get(goal.name);
       if (link === undefined) throw new HostError(`${goal.name} is not there`);
-      if (goal.master !== undefined && link.master !== goal.master) throw new HostError(`${goal.name} did not become a part of ${goal.master}`);
+      if (goal.master !== undefined && link.master !== goal.master)
+        throw new HostError(`${goal.name} did not become a part of ${goal.master}`);
       const missing = goal.addresses.find((address) => !link.addresses.includes(address));
       if (missing !== undefined) throw new HostError(`${goal.name} did not get the address ${missing}`);
       const route = goal.routes.find(({ destination, gateway }) => !routed.has(`${destination} ${gateway}`));
-      if (route !== undefined) throw new HostError(`${goal.name} did not get the route to ${route.destination} by way of ${route.gateway}`);
+      if (route !== undefined)
+        throw new HostError(`${goal.name} did not get the route to ${route.destination} by way of ${route.gateway}`);
     }
     this.#memory.keep(Object.freeze({ ...this.#memory.value, routes: Object.freeze(routes), links: now }));
   }
@@ -94,12 +115,19 @@ export class VirtualNetwork implements Network {
   /** All links as the files say. */
   #links(): readonly Link[] {
     const files = [...this.#files];
-    const settings = new Map(files.filter(([name]) => name.endsWith('.network')).map(([, file]) => [valuesOf(file, 'Match', 'Name')[0] ?? '', file]));
+    const settings = new Map(
+      files
+        .filter(([name]) => name.endsWith('.network'))
+        .map(([, file]) => [valuesOf(file, 'Match', 'Name')[0] ?? '', file]),
+    );
     const stacked = new Set([...settings.values()].flatMap((file) => valuesOf(file, 'Network', 'VLAN')));
     const physical = Array.from({ length: this.#nics }, (_, index) => this.#link(`em${index}`, '', settings));
     const made = files
       .filter(([name]) => name.endsWith('.netdev'))
-      .map(([, file]) => ({ name: valuesOf(file, 'NetDev', 'Name')[0] ?? '', kind: valuesOf(file, 'NetDev', 'Kind')[0] ?? '' }))
+      .map(([, file]) => ({
+        name: valuesOf(file, 'NetDev', 'Name')[0] ?? '',
+        kind: valuesOf(file, 'NetDev', 'Kind')[0] ?? '',
+      }))
       // networkd makes a VLAN on the link whose file asks for it, and an aggregate by itself.
       .filter(({ name, kind }) => kind !== 'vlan' || stacked.has(name))
       .map(({ name, kind }) => this.#link(name, kind, settings));
@@ -118,7 +146,8 @@ export class VirtualNetwork implements Network {
       return showNetwork(network);
     });
     const leased = first('Network', 'DHCP') === 'ipv4' ? [`198.51.100.${(number % 200) + 20}/24`] : [];
-    const advertised = first('Network', 'IPv6AcceptRA') === 'yes' ? [`2001:db8:ffff::${(number + 1).toString(16)}/64`] : [];
+    const advertised =
+      first('Network', 'IPv6AcceptRA') === 'yes' ? [`2001:db8:ffff::${(number + 1).toString(16)}/64`] : [];
     return Object.freeze({
       name,
       kind,
@@ -178,10 +207,12 @@ function sectionsOf(text: string): File {
     if (known === undefined) values.set(key, [entry[2] ?? '']);
     else known.push(entry[2] ?? '');
   }
-  const routes = [...text.matchAll(/^\[Route\]\n(?:Destination=(.*)\n)?Gateway=(.*)$/gm)].map(([, to, gateway = '']) => ({
-    destination: to ?? (gateway.includes(':') ? '::/0' : '0.0.0.0/0'),
-    gateway,
-  }));
+  const routes = [...text.matchAll(/^\[Route\]\n(?:Destination=(.*)\n)?Gateway=(.*)$/gm)].map(
+    ([, to, gateway = '']) => ({
+      destination: to ?? (gateway.includes(':') ? '::/0' : '0.0.0.0/0'),
+      gateway,
+    }),
+  );
   return { values, routes };
 }
 

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
@@ -36,34 +45,42 @@ export class VirtualPlugins implements Plugins {
 
   async look(): Promise<ReadonlyMap<number, PluginStatus>> {
     const folder = this.#tree.locate(pluginsFolder);
-    const numbers = (existsSync(folder) ? readdirSync(folder) : []).flatMap((name) => /^(\d+)\.json$/.exec(name)?.[1] ?? []).map(Number);
+    const numbers = (existsSync(folder) ? readdirSync(folder) : [])
+      .flatMap((name) => /^(\d+)\.json$/.exec(name)?.[1] ?? [])
+      .map(Number);
     return new Map(numbers.map((id) => [id, this.#goes(id) ? 'RUNNING' : 'STOPPED'] as const));
   }
 
   async start(id: number): Promise<void> {
     const { jail, folder } = this.#mustBeKnown(id);
     if (!this.#jails.runs(jail)) throw new HostError(`the jail ${jail} does not run`);
-    if (!(await this.#jails.look()).get(jail)?.mounted.includes(folder)) throw new HostError(`its start command failed: nsenter: cannot open ${folder}: No such file or directory`);
+    if (!(await this.#jails.look()).get(jail)?.mounted.includes(folder))
+      throw new HostError(`its start command failed: nsenter: cannot open ${folder}: No such file or directory`);
     this.#jails.switchPlugin(jail, id, true);
   }
 
   async stop(id: number): Promise<void> {
     const description = this.#description(id);
-    if (description !== undefined && this.#jails.runs(description.jail)) this.#jails.switchPlugin(description.jail, id, false);
+    if (description !== undefined && this.#jails.runs(description.jail))
+      this.#jails.switchPlugin(description.jail, id, false);
   }
 
   async unpack(source: string, folder: string, watch: Watch): Promise<void> {
     if (!source.startsWith('/')) throw new HostError(`cannot fetch ${source}: no network reaches the virtual host`);
     watch.progress(`unpacking ${source}`);
     const entries = this.#entriesOf(source);
-    if (entries.length > mostBundleFiles) throw new HostError(`the bundle has ${entries.length} files; at most ${mostBundleFiles} are taken`);
+    if (entries.length > mostBundleFiles)
+      throw new HostError(`the bundle has ${entries.length} files; at most ${mostBundleFiles} are taken`);
     const outside = entries.find(({ name }) => name.startsWith('/') || name.split('/').includes('..'));
-    if (outside !== undefined) throw new HostError(`the bundle has the file ${outside.name}, which would lie outside of it`);
+    if (outside !== undefined)
+      throw new HostError(`the bundle has the file ${outside.name}, which would lie outside of it`);
     const strange = entries.find(({ kind }) => kind === 'other');
-    if (strange !== undefined) throw new HostError(`the bundle has ${strange.name}, which is neither a file nor a folder nor a link`);
+    if (strange !== undefined)
+      throw new HostError(`the bundle has ${strange.name}, which is neither a file nor a folder nor a link`);
     try {
       // Links come last, so that nothing is written by way of one.
-      for (const entry of entries.toSorted((a, b) => Number(a.kind === 'link') - Number(b.kind === 'link'))) this.#put(entry, this.#tree.locate(folder));
+      for (const entry of entries.toSorted((a, b) => Number(a.kind === 'link') - Number(b.kind === 'link')))
+        this.#put(entry, this.#tree.locate(folder));
     } catch (error) {
       throw hostError(`cannot unpack ${source}`, error);
     }
@@ -79,7 +96,8 @@ export class VirtualPlugins implements Plugins {
     if (packages.length === 0) return;
     watch.progress(`looking for packages of the jail ${jail}`);
     const unknown = packages.find((name) => name.startsWith('missing'));
-    if (unknown !== undefined) throw new HostError(`apt-get install in the jail ${jail} failed: E: Unable to locate package ${unknown}`);
+    if (unknown !== undefined)
+      throw new HostError(`apt-get install in the jail ${jail} failed: E: Unable to locate package ${unknown}`);
     this.#keepPackages(jail, [...new Set([...this.#packagesOf(jail), ...packages])]);
   }
 
@@ -117,7 +135,9 @@ export class VirtualPlugins implements Plugins {
       throw hostError(`cannot read the bundle ${source}`, error);
     }
     const bytes = readFileSync(place);
-    const entries = untar(bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes, { maxOutputLength: mostBundle }) : bytes);
+    const entries = untar(
+      bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes, { maxOutputLength: mostBundle }) : bytes,
+    );
     if (entries === undefined) throw new HostError(`tar: This does not look like a tar archive`);
     return entries;
   }
@@ -169,6 +189,10 @@ function entriesBelow(folder: string, top: string): readonly TarEntry[] {
     const told = { name: relative(top, place), mode: 0o755, content: Buffer.alloc(0), target: '' };
     if (entry.isDirectory()) return [{ ...told, kind: 'folder' }, ...entriesBelow(place, top)];
     if (entry.isSymbolicLink()) return [{ ...told, kind: 'link', target: readlinkSync(place) }];
-    return [entry.isFile() ? { ...told, kind: 'file', mode: statSync(place).mode & 0o777, content: readFileSync(place) } : { ...told, kind: 'other' }];
+    return [
+      entry.isFile()
+        ? { ...told, kind: 'file', mode: statSync(place).mode & 0o777, content: readFileSync(place) }
+        : { ...told, kind: 'other' },
+    ];
   });
 }

@@ -39,7 +39,10 @@ export const moduleDirectives: ReadonlyMap<string, readonly string[]> = new Map(
   ['mod_ctrls_admin.c', words('AdminControlsACLs AdminControlsEngine')],
   ['mod_deflate.c', words('DeflateEngine DeflateLog')],
   ['mod_delay.c', words('DelayControlsACLs DelayEngine DelayOnEvent DelayTable')],
-  ['mod_digest.c', words('DigestAlgorithms DigestCache DigestDefaultAlgorithm DigestEnable DigestEngine DigestMaxSize DigestOptions')],
+  [
+    'mod_digest.c',
+    words('DigestAlgorithms DigestCache DigestDefaultAlgorithm DigestEnable DigestEngine DigestMaxSize DigestOptions'),
+  ],
   ['mod_dnsbl.c', words('')],
   ['mod_dynmasq.c', words('DynMasqControlsACLs DynMasqRefresh')],
   [
@@ -54,9 +57,17 @@ export const moduleDirectives: ReadonlyMap<string, readonly string[]> = new Map(
   ['mod_ifsession.c', words('<IfAuthenticated> <IfClass> <IfGroup> <IfUser>')],
   ['mod_ifversion.c', words('<IfVersion>')],
   ['mod_load.c', words('MaxLoad')],
-  ['mod_log_forensic.c', words('ForensicLogBufferSize ForensicLogCapture ForensicLogCriteria ForensicLogEngine ForensicLogFile')],
+  [
+    'mod_log_forensic.c',
+    words('ForensicLogBufferSize ForensicLogCapture ForensicLogCriteria ForensicLogEngine ForensicLogFile'),
+  ],
   ['mod_ls.c', words('DirFakeGroup DirFakeMode DirFakeUser ListOptions ListStyle ShowSymlinks UseGlobbing')],
-  ['mod_memcache.c', words('MemcacheConnectFailures MemcacheEngine MemcacheLog MemcacheOptions MemcacheReplicas MemcacheServers MemcacheTimeouts')],
+  [
+    'mod_memcache.c',
+    words(
+      'MemcacheConnectFailures MemcacheEngine MemcacheLog MemcacheOptions MemcacheReplicas MemcacheServers MemcacheTimeouts',
+    ),
+  ],
   ['mod_qos.c', words('QoSOptions')],
   [
     'mod_quotatab.c',
@@ -82,8 +93,16 @@ export const moduleDirectives: ReadonlyMap<string, readonly string[]> = new Map(
     `),
   ],
   ['mod_readme.c', words('DisplayReadme')],
-  ['mod_redis.c', words('RedisEngine RedisLog RedisLogFormatExtra RedisLogOnCommand RedisLogOnEvent RedisOptions RedisSentinel RedisServer RedisTimeouts')],
-  ['mod_rewrite.c', words('RewriteCondition RewriteEngine RewriteLock RewriteLog RewriteMap RewriteMaxReplace RewriteRule')],
+  [
+    'mod_redis.c',
+    words(
+      'RedisEngine RedisLog RedisLogFormatExtra RedisLogOnCommand RedisLogOnEvent RedisOptions RedisSentinel RedisServer RedisTimeouts',
+    ),
+  ],
+  [
+    'mod_rewrite.c',
+    words('RewriteCondition RewriteEngine RewriteLock RewriteLog RewriteMap RewriteMaxReplace RewriteRule'),
+  ],
   [
     'mod_sftp.c',
     words(`
@@ -123,7 +142,12 @@ export const moduleDirectives: ReadonlyMap<string, readonly string[]> = new Map(
   ['mod_tls_redis.c', words('')],
   ['mod_tls_shmcache.c', words('')],
   ['mod_unique_id.c', words('UniqueIDEngine')],
-  ['mod_wrap2.c', words('WrapAllowMsg WrapDenyMsg WrapEngine WrapGroupTables WrapLog WrapOptions WrapServiceName WrapTables WrapUserTables')],
+  [
+    'mod_wrap2.c',
+    words(
+      'WrapAllowMsg WrapDenyMsg WrapEngine WrapGroupTables WrapLog WrapOptions WrapServiceName WrapTables WrapUserTables',
+    ),
+  ],
   ['mod_wrap2_file.c', words('')],
   ['mod_wrap2_redis.c', words('')],
   ['mod_wrap2_sql.c', words('')],

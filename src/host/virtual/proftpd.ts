@@ -1,5 +1,11 @@
 import type { Outcome } from '../ports/commands.ts';
-import { builtInDirectives, builtInModules, directivesWithParameters, moduleDirectives, switchDirectives } from './proftpd-directives.ts';
+import {
+  builtInDirectives,
+  builtInModules,
+  directivesWithParameters,
+  moduleDirectives,
+  switchDirectives,
+} from './proftpd-directives.ts';
 
 const fold = (words: readonly string[]): ReadonlySet<string> => new Set(words.map((word) => word.toLowerCase()));
 
@@ -41,7 +47,10 @@ export function proftpdTest(file: string, source: Source): Outcome {
   const fatal =
     content === undefined
       ? `unable to read configuration file '${file}': No such file or directory`
-      : (readText(file, content, state, 0) ?? (state.sections.length > 0 ? `error processing configuration file '${file}': unclosed configuration section` : undefined));
+      : (readText(file, content, state, 0) ??
+        (state.sections.length > 0
+          ? `error processing configuration file '${file}': unclosed configuration section`
+          : undefined));
   const said = fatal === undefined ? state.said : [...state.said, `fatal: ${fatal}`];
   return {
     status: fatal === undefined ? 0 : 1,
@@ -82,7 +91,8 @@ function takeLine(line: string, state: State, depth: number): string | undefined
   const name = directive.toLowerCase();
   if (!state.directives.has(name)) return `unknown configuration directive '${directive}'`;
   if (needing.has(name) && parameters.length === 0) return `${directive}: missing parameters`;
-  if (switches.has(name) && !switchValues.has((parameters[0] ?? '').toLowerCase())) return `${directive}: expected Boolean parameter`;
+  if (switches.has(name) && !switchValues.has((parameters[0] ?? '').toLowerCase()))
+    return `${directive}: expected Boolean parameter`;
   if (name === 'loadmodule') return loadModule(parameters[0] ?? '', state);
   if (name === 'define') state.defined.add(parameters[0] ?? '');
   return name === 'include' ? include(parameters[0] ?? '', state, depth) : undefined;
@@ -119,7 +129,10 @@ function loadModule(name: string, state: State): string | undefined {
   const module = name.toLowerCase();
   const directives = moduleDirectives.get(module);
   const loaded = state.modules.has(module);
-  if (directives === undefined) state.said.push(`mod_dso/0.5: unable to load '${name}'; check to see if '/usr/lib/proftpd/${name.replace(/\.c$/, '')}.la' exists`);
+  if (directives === undefined)
+    state.said.push(
+      `mod_dso/0.5: unable to load '${name}'; check to see if '/usr/lib/proftpd/${name.replace(/\.c$/, '')}.la' exists`,
+    );
   if (loaded) state.said.push(`mod_dso/0.5: module '${name}' already loaded`);
   if (directives === undefined && !loaded) {
     return `LoadModule: error loading module '${name}': No such file or directory`;
@@ -135,15 +148,21 @@ function include(pattern: string, state: State, depth: number): string | undefin
   const many = /[*?]/.test(pattern);
   for (const file of many ? state.source.matching(pattern) : [pattern]) {
     const content = state.source.read(file);
-    const problem = content === undefined || depth >= deepestInclude ? undefined : readText(file, content, state, depth + 1);
+    const problem =
+      content === undefined || depth >= deepestInclude ? undefined : readText(file, content, state, depth + 1);
     if (content === undefined) state.said.push(`warning: unable to include '${file}': No such file or directory`);
     if (problem === undefined) continue;
-    state.said.push(`fatal: ${problem}`, `${many ? 'error: unable to open parse file' : 'warning: unable to include'} '${file}': Operation not permitted`);
+    state.said.push(
+      `fatal: ${problem}`,
+      `${many ? 'error: unable to open parse file' : 'warning: unable to include'} '${file}': Operation not permitted`,
+    );
   }
   return undefined;
 }
 
 /** Words as ProFTPD parts them: by blanks, except within double quotes, where a backslash takes the next as it is. */
 function messageOfProgram(line: string): readonly string[] {
-  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"?|\S+/g)].map((match) => (match[1] === undefined ? match[0] : match[1].replace(/\\(.)/g, '$1')));
+  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"?|\S+/g)].map((match) =>
+    match[1] === undefined ? match[0] : match[1].replace(/\\(.)/g, '$1'),
+  );
 }

@@ -1,7 +1,15 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { HostError } from '../ports/index.ts';
-import type { Paired, PairRequest, Remote, Replica, ReplicaSnapshot, Replication, Transfer } from '../ports/replication.ts';
+import type {
+  Paired,
+  PairRequest,
+  Remote,
+  Replica,
+  ReplicaSnapshot,
+  Replication,
+  Transfer,
+} from '../ports/replication.ts';
 import { codeOf, isText, listOf, Memory, mapOf, optional, shapeOf } from './state.ts';
 import type { Tree } from './tree.ts';
 
@@ -20,7 +28,10 @@ interface Peer {
 
 const isSnapshots = listOf(shapeOf<ReplicaSnapshot>({ name: isText, guid: isText }));
 
-const isElsewhere = shapeOf<Elsewhere>({ peers: mapOf(shapeOf<Peer>({ key: optional(isText), datasets: mapOf(isSnapshots) })), marks: mapOf(isSnapshots) });
+const isElsewhere = shapeOf<Elsewhere>({
+  peers: mapOf(shapeOf<Peer>({ key: optional(isText), datasets: mapOf(isSnapshots) })),
+  marks: mapOf(isSnapshots),
+});
 
 /** What an empty dataset refers to. */
 const referenced = 98_304;
@@ -30,14 +41,24 @@ export class VirtualReplication implements Replication {
   readonly #tree: Tree;
   readonly #near: (dataset: string, recursive: boolean) => readonly Omit<Replica, 'marks' | 'resumeToken'>[];
 
-  constructor(path: string, options: { tree: Tree; near: (dataset: string, recursive: boolean) => readonly Omit<Replica, 'marks' | 'resumeToken'>[] }) {
+  constructor(
+    path: string,
+    options: {
+      tree: Tree;
+      near: (dataset: string, recursive: boolean) => readonly Omit<Replica, 'marks' | 'resumeToken'>[];
+    },
+  ) {
     this.#memory = new Memory(path, isElsewhere, Object.freeze({ peers: {}, marks: {} }));
     this.#tree = options.tree;
     this.#near = options.near;
   }
 
   async near(dataset: string, { recursive }: { recursive: boolean }): Promise<readonly Replica[]> {
-    return this.#near(dataset, recursive).map((one) => ({ ...one, marks: this.#memory.value.marks[one.name] ?? [], resumeToken: undefined }));
+    return this.#near(dataset, recursive).map((one) => ({
+      ...one,
+      marks: this.#memory.value.marks[one.name] ?? [],
+      resumeToken: undefined,
+    }));
   }
 
   async far(remote: Remote, dataset: string): Promise<readonly Replica[]> {
@@ -58,15 +79,25 @@ export class VirtualReplication implements Replication {
     const [dataset = '', name = ''] = what.snapshot.split('@');
     const [here] = await this.near(dataset, { recursive: false });
     const snapshot = here?.snapshots.find((one) => one.name === name);
-    if (here === undefined || snapshot === undefined) throw new HostError(`cannot open '${what.snapshot}': dataset does not exist`);
+    if (here === undefined || snapshot === undefined)
+      throw new HostError(`cannot open '${what.snapshot}': dataset does not exist`);
     const there = datasets[target];
-    if (what.base === undefined && there !== undefined && !over) throw new HostError(`cannot receive new filesystem stream: destination '${target}' exists`);
+    if (what.base === undefined && there !== undefined && !over)
+      throw new HostError(`cannot receive new filesystem stream: destination '${target}' exists`);
     const base = what.base;
-    const known = [...here.snapshots.map((one) => [`${dataset}@${one.name}`, one.guid]), ...here.marks.map((one) => [`${dataset}#${one.name}`, one.guid])];
+    const known = [
+      ...here.snapshots.map((one) => [`${dataset}@${one.name}`, one.guid]),
+      ...here.marks.map((one) => [`${dataset}#${one.name}`, one.guid]),
+    ];
     if (base !== undefined && there?.at(-1)?.guid !== known.find(([full]) => full === base)?.[1])
-      throw new HostError(`cannot receive incremental stream: most recent snapshot of ${target} does not\nmatch incremental source`);
+      throw new HostError(
+        `cannot receive incremental stream: most recent snapshot of ${target} does not\nmatch incremental source`,
+      );
     progress(referenced, referenced);
-    this.#keepPeer(remote, { ...datasets, [target]: [...(base === undefined ? [] : (there ?? [])), { name: snapshot.name, guid: snapshot.guid }] });
+    this.#keepPeer(remote, {
+      ...datasets,
+      [target]: [...(base === undefined ? [] : (there ?? [])), { name: snapshot.name, guid: snapshot.guid }],
+    });
   }
 
   async abandon(remote: Remote, dataset: string): Promise<void> {
@@ -77,13 +108,19 @@ export class VirtualReplication implements Replication {
   async destroy(remote: Remote, snapshots: readonly string[]): Promise<void> {
     const { datasets } = this.#peer(remote);
     const gone = new Set(snapshots);
-    this.#keepPeer(remote, Object.fromEntries(Object.entries(datasets).map(([name, of]) => [name, of.filter((one) => !gone.has(`${name}@${one.name}`))])));
+    this.#keepPeer(
+      remote,
+      Object.fromEntries(
+        Object.entries(datasets).map(([name, of]) => [name, of.filter((one) => !gone.has(`${name}@${one.name}`))]),
+      ),
+    );
   }
 
   async mark(snapshot: string, name: string): Promise<void> {
     const [dataset = '', of = ''] = snapshot.split('@');
     const found = this.#near(dataset, false)[0]?.snapshots.find((one) => one.name === of);
-    if (found === undefined) throw new HostError(`cannot create bookmark '${dataset}#${name}': snapshot does not exist`);
+    if (found === undefined)
+      throw new HostError(`cannot create bookmark '${dataset}#${name}': snapshot does not exist`);
     const { peers, marks } = this.#memory.value;
     const others = (marks[dataset] ?? []).filter((one) => one.name !== name);
     this.#memory.keep({ peers, marks: { ...marks, [dataset]: [...others, { name, guid: found.guid }] } });
@@ -91,7 +128,8 @@ export class VirtualReplication implements Replication {
 
   async pair({ hostname, token }: PairRequest): Promise<Paired> {
     mustResolve(hostname);
-    if (token.startsWith('expired')) throw new HostError(`${hostname} did not let this machine's key in: it answered 401`);
+    if (token.startsWith('expired'))
+      throw new HostError(`${hostname} did not let this machine's key in: it answered 401`);
     const hostKey = `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${hash('sha256', hostname, 'base64').slice(0, 43)}`;
     return { hostKey, sshPort: 22 };
   }
@@ -99,8 +137,11 @@ export class VirtualReplication implements Replication {
   /** The machine that is meant, if it is the one it was before. */
   #peer({ hostname, knownHosts, alias, identity }: Remote): Peer {
     mustResolve(hostname);
-    if (this.#read(identity) === undefined) throw new HostError(`Identity file ${identity} not accessible: No such file or directory.`);
-    const keys = (this.#read(knownHosts) ?? '').split('\n').flatMap((line) => (line.startsWith(`${alias} `) ? [line.slice(alias.length + 1)] : []));
+    if (this.#read(identity) === undefined)
+      throw new HostError(`Identity file ${identity} not accessible: No such file or directory.`);
+    const keys = (this.#read(knownHosts) ?? '')
+      .split('\n')
+      .flatMap((line) => (line.startsWith(`${alias} `) ? [line.slice(alias.length + 1)] : []));
     const known = this.#memory.value.peers[hostname] ?? { key: keys[0], datasets: {} };
     if (known.key === undefined || !keys.includes(known.key)) throw new HostError('Host key verification failed.');
     return known;
@@ -123,5 +164,6 @@ export class VirtualReplication implements Replication {
 
 /** Names below `.invalid` are nobody's (RFC 2606). */
 function mustResolve(hostname: string): void {
-  if (hostname.endsWith('.invalid')) throw new HostError(`ssh: Could not resolve hostname ${hostname}: Name or service not known`);
+  if (hostname.endsWith('.invalid'))
+    throw new HostError(`ssh: Could not resolve hostname ${hostname}: Name or service not known`);
 }

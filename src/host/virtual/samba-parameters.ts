@@ -159,7 +159,10 @@ const choices: readonly (readonly [names: string, values: string])[] = [
   ['kerberos method', 'dedicated keytab, default, secrets and keytab, secrets only, system keytab'],
   ['ldap deref', 'always, auto, finding, never, searching'],
   ['ldap passwd sync, ldap password sync', 'no, off, on, only, yes'],
-  ['ldap server require strong auth', '0, 1, allow_sasl_over_tls, allow_sasl_without_tls_channel_bindings, false, no, true, yes'],
+  [
+    'ldap server require strong auth',
+    '0, 1, allow_sasl_over_tls, allow_sasl_without_tls_channel_bindings, false, no, true, yes',
+  ],
   ['ldap ssl', 'no, off, start tls, start_tls, starttls'],
   ['mangled names', '0, 1, false, illegal, no, true, yes'],
   ['map readonly', '0, 1, false, no, permissions, true, yes'],

@@ -56,7 +56,12 @@ export class VirtualServices implements Services {
     this.#memory = new Memory(
       path,
       mapOf(shapeOf<Kept>({ running: isFlag, enabled: isFlag })),
-      Object.freeze({ cron: runningAtFirst, ssh: runningAtFirst, 'systemd-networkd': runningAtFirst, 'systemd-resolved': runningAtFirst }),
+      Object.freeze({
+        cron: runningAtFirst,
+        ssh: runningAtFirst,
+        'systemd-networkd': runningAtFirst,
+        'systemd-resolved': runningAtFirst,
+      }),
     );
   }
 
@@ -76,7 +81,9 @@ export class VirtualServices implements Services {
   }
 
   async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
-    return new Map(names.map((name) => [name, Object.freeze({ ...this.#stateOf(name), installed: this.#isInstalled(name) })]));
+    return new Map(
+      names.map((name) => [name, Object.freeze({ ...this.#stateOf(name), installed: this.#isInstalled(name) })]),
+    );
   }
 
   async start(name: string): Promise<void> {
@@ -107,7 +114,10 @@ export class VirtualServices implements Services {
     count(this.#starts, name);
   }
 
-  async putBack(name: string, { running, enabled }: { readonly running: boolean; readonly enabled: boolean }): Promise<void> {
+  async putBack(
+    name: string,
+    { running, enabled }: { readonly running: boolean; readonly enabled: boolean },
+  ): Promise<void> {
     this.#mustBeInstalled(name, 'restart');
     this.#keep(name, { running, enabled });
     if (running) count(this.#starts, name);
@@ -119,7 +129,10 @@ export class VirtualServices implements Services {
 
   /** By a package of Debian's, or by a unit file of the machine's own. */
   #isInstalled(name: string): boolean {
-    return installed.has(name) || (/^[\w.@-]+$/.test(name) && lookAt(this.#tree.locate(`/etc/systemd/system/${name}.service`))?.isFile() === true);
+    return (
+      installed.has(name) ||
+      (/^[\w.@-]+$/.test(name) && lookAt(this.#tree.locate(`/etc/systemd/system/${name}.service`))?.isFile() === true)
+    );
   }
 
   #stateOf(name: string): Kept {
@@ -127,7 +140,8 @@ export class VirtualServices implements Services {
   }
 
   #mustBeInstalled(name: string, verb: string): void {
-    if (!this.#isInstalled(name)) throw new HostError(`Failed to ${verb} ${name}.service: Unit ${name}.service not found.`);
+    if (!this.#isInstalled(name))
+      throw new HostError(`Failed to ${verb} ${name}.service: Unit ${name}.service not found.`);
   }
 
   #keep(name: string, state: Kept): void {

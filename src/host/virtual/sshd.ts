@@ -12,7 +12,9 @@ const yesOrNo: ReadonlySet<string> = new Set(
     KerberosTicketCleanup PasswordAuthentication PermitEmptyPasswords PermitTTY PermitUserRC PrintLastLog PrintMotd PubkeyAuthentication StreamLocalBindUnlink
     StrictModes TCPKeepAlive UseDNS UsePAM X11Forwarding X11UseLocalhost`),
 );
-const numbers: ReadonlySet<string> = new Set(fold('ClientAliveCountMax MaxAuthTries MaxSessions Port RequiredRSASize X11DisplayOffset'));
+const numbers: ReadonlySet<string> = new Set(
+  fold('ClientAliveCountMax MaxAuthTries MaxSessions Port RequiredRSASize X11DisplayOffset'),
+);
 const others: ReadonlySet<string> = new Set(
   fold(`AcceptEnv AddressFamily AllowAgentForwarding AllowGroups AllowTcpForwarding AllowUsers AuthenticationMethods AuthorizedKeysCommand
     AuthorizedKeysCommandUser AuthorizedKeysFile AuthorizedPrincipalsCommand AuthorizedPrincipalsCommandUser AuthorizedPrincipalsFile Banner CASignatureAlgorithms
@@ -33,23 +35,34 @@ export function sshdTest(file: string, read: Read): Outcome {
     if (keyword === '' || line.trim().startsWith('#')) continue;
     const name = keyword.toLowerCase();
     const place = `${file} line ${index + 1}`;
-    if (!yesOrNo.has(name) && !numbers.has(name) && !others.has(name)) unknown.push(`${file}: line ${index + 1}: Bad configuration option: ${keyword}`);
+    if (!yesOrNo.has(name) && !numbers.has(name) && !others.has(name))
+      unknown.push(`${file}: line ${index + 1}: Bad configuration option: ${keyword}`);
     else if (value === '') return refusal([...unknown, `${place}: no argument after keyword "${keyword}"`]);
-    else if (yesOrNo.has(name) && !/^"?(yes|no|true|false|local|all)"?$/i.test(value)) return refusal([...unknown, `${place}: unsupported option "${value}".`]);
+    else if (yesOrNo.has(name) && !/^"?(yes|no|true|false|local|all)"?$/i.test(value))
+      return refusal([...unknown, `${place}: unsupported option "${value}".`]);
     else if (numbers.has(name) && !/^"?\d+"?$/.test(value))
-      return refusal([...unknown, name === 'port' ? `${place}: Badly formatted port number.` : `${place}: ${keyword} integer value invalid.`]);
+      return refusal([
+        ...unknown,
+        name === 'port' ? `${place}: Badly formatted port number.` : `${place}: ${keyword} integer value invalid.`,
+      ]);
   }
-  return unknown.length === 0 ? { status: 0, stdout: '', stderr: '' } : refusal([...unknown, `${file}: terminating, ${unknown.length} bad configuration options`]);
+  return unknown.length === 0
+    ? { status: 0, stdout: '', stderr: '' }
+    : refusal([...unknown, `${file}: terminating, ${unknown.length} bad configuration options`]);
 }
 
 /** What `ssh-keygen -y -P '' -f FILE` says about a private key. */
 export function readKey(file: string, read: Read): Outcome {
   const content = read(file) ?? '';
-  return isKey(content) ? { status: 0, stdout: 'ssh-ed25519 AAAA\n', stderr: '' } : refusal([`Load key "${file}": error in libcrypto`]);
+  return isKey(content)
+    ? { status: 0, stdout: 'ssh-ed25519 AAAA\n', stderr: '' }
+    : refusal([`Load key "${file}": error in libcrypto`]);
 }
 
 function isKey(content: string): boolean {
-  const own = /^-----BEGIN OPENSSH PRIVATE KEY-----\n([A-Za-z0-9+/=\n]+)-----END OPENSSH PRIVATE KEY-----\n$/.exec(content)?.[1];
+  const own = /^-----BEGIN OPENSSH PRIVATE KEY-----\n([A-Za-z0-9+/=\n]+)-----END OPENSSH PRIVATE KEY-----\n$/.exec(
+    content,
+  )?.[1];
   if (own !== undefined) return Buffer.from(own, 'base64').toString('latin1').startsWith('openssh-key-v1\0');
   try {
     createPrivateKey(content);

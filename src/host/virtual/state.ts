@@ -135,7 +135,8 @@ function load<T>(path: string, guard: Guard<T>): T | undefined {
   } catch {
     value = undefined;
   }
-  if (!guard(value)) throw new Error(`${path} is not what the virtual host wrote. Remove it to begin with a fresh one.`);
+  if (!guard(value))
+    throw new Error(`${path} is not what the virtual host wrote. Remove it to begin with a fresh one.`);
   return value;
 }
 
@@ -165,12 +166,14 @@ export function codeOf(error: unknown): string | undefined {
 
 /** `cannot write /etc/x: permission denied`, for a failed call to the file system. */
 export function hostError(what: string, error: unknown): HostError {
-  if (error instanceof HostError) return error.message.startsWith('cannot ') ? error : new HostError(`${what}: ${error.message}`);
+  if (error instanceof HostError)
+    return error.message.startsWith('cannot ') ? error : new HostError(`${what}: ${error.message}`);
   return new HostError(`${what}: ${messageOfProgram(error)}`, { cause: error });
 }
 
 function messageOfProgram(error: unknown): string {
   // Node gives some of its own errors the number without its sign.
-  if (error instanceof Error && 'errno' in error && typeof error.errno === 'number') return getSystemErrorMessage(-Math.abs(error.errno));
+  if (error instanceof Error && 'errno' in error && typeof error.errno === 'number')
+    return getSystemErrorMessage(-Math.abs(error.errno));
   return messageOf(error);
 }

@@ -32,7 +32,10 @@ export interface Initiator {
 
 const isPortal = shapeOf<Portal>({ address: isText, port: isNumber });
 const isPeer = shapeOf<NonNullable<Credential['peer']>>({ user: isText, secret: isText });
-const isAuth = shapeOf<Auth>({ credentials: listOf(shapeOf<Credential>({ user: isText, secret: isText, peer: optional(isPeer) })), mutual: isFlag });
+const isAuth = shapeOf<Auth>({
+  credentials: listOf(shapeOf<Credential>({ user: isText, secret: isText, peer: optional(isPeer) })),
+  mutual: isFlag,
+});
 const isExtent = shapeOf<Extent>({
   id: isNumber,
   backing: shapeOf<Extent['backing']>({ kind: oneOf(['file', 'zvol', 'disk']), path: isText }),
@@ -52,7 +55,13 @@ const isGroup = shapeOf<TargetGroup>({
   networks: optional(listOf(isText)),
   auth: optional(isAuth),
 });
-const isTarget = shapeOf<Target>({ id: isNumber, name: isText, alias: isText, luns: listOf(shapeOf<Lun>({ number: isNumber, extent: isNumber })), groups: listOf(isGroup) });
+const isTarget = shapeOf<Target>({
+  id: isNumber,
+  name: isText,
+  alias: isText,
+  luns: listOf(shapeOf<Lun>({ number: isNumber, extent: isNumber })),
+  groups: listOf(isGroup),
+});
 /** What is not kept piece by piece. */
 type Rest = Omit<TargetModel, 'extents' | 'targets'>;
 
@@ -100,7 +109,8 @@ export class VirtualTargets implements Targets {
     this.#extents.keep(extents);
     this.#targets.keep(targets);
     if (!isDeepStrictEqual(rest, this.#rest.value)) this.#rest.keep(rest);
-    for (const [target, initiators] of this.#sessions) if (!targets.some(({ name }) => name === target)) initiators.clear();
+    for (const [target, initiators] of this.#sessions)
+      if (!targets.some(({ name }) => name === target)) initiators.clear();
   }
 
   async sessions(target: string): Promise<readonly Session[]> {
@@ -130,7 +140,9 @@ export class VirtualTargets implements Targets {
     const { extents, targets } = this.model;
     const found = targets.find(({ name }) => name === target);
     if (!found?.groups.some((group) => admits(group, by) && opens(group.auth, by))) return undefined;
-    return found.luns.flatMap(({ number, extent: id }) => extents.filter((extent) => extent.id === id).map((extent) => ({ number, extent })));
+    return found.luns.flatMap(({ number, extent: id }) =>
+      extents.filter((extent) => extent.id === id).map((extent) => ({ number, extent })),
+    );
   }
 
   /** Begins a session, which lasts until the target goes. */
@@ -150,7 +162,11 @@ export function digestOf(model: TargetModel): string {
 }
 
 function admits({ portals, initiators, networks }: TargetGroup, by: Initiator): boolean {
-  return portals.some((portal) => answers(portal, by.portal)) && (initiators?.includes(by.name.toLowerCase()) ?? true) && (networks === undefined || isIn(by.address, networks));
+  return (
+    portals.some((portal) => answers(portal, by.portal)) &&
+    (initiators?.includes(by.name.toLowerCase()) ?? true) &&
+    (networks === undefined || isIn(by.address, networks))
+  );
 }
 
 function answers(portal: Portal, asked: Portal): boolean {
@@ -159,7 +175,10 @@ function answers(portal: Portal, asked: Portal): boolean {
 }
 
 function opens(auth: Auth | undefined, { credential }: Initiator): boolean {
-  return auth === undefined || auth.credentials.some(({ user, secret }) => user === credential?.user && secret === credential.secret);
+  return (
+    auth === undefined ||
+    auth.credentials.some(({ user, secret }) => user === credential?.user && secret === credential.secret)
+  );
 }
 
 function isIn(address: string, networks: readonly string[]): boolean {

@@ -1,5 +1,14 @@
 import type { Outcome } from '../ports/commands.ts';
-import { booleanParameters, deprecatedParameters, globalParameters, octalParameters, parameterChoices, plainName, shareParameters, sizeParameters } from './samba-parameters.ts';
+import {
+  booleanParameters,
+  deprecatedParameters,
+  globalParameters,
+  octalParameters,
+  parameterChoices,
+  plainName,
+  shareParameters,
+  sizeParameters,
+} from './samba-parameters.ts';
 
 const booleans: ReadonlySet<string> = new Set(['yes', 'true', 'on', '1', 'no', 'false', 'off', '0']);
 /** Sections that need no path. */
@@ -16,9 +25,18 @@ export function testparm(file: string, read: Read): Outcome {
   if (!good) return { status: 1, stdout: '', stderr: text([...said, 'Error loading services.']) };
   for (const [name, parameters] of sections) {
     if (special.has(name.toLowerCase()) || hasPath(parameters)) continue;
-    said.push(`WARNING: No path in service ${name} - making it unavailable!`, `NOTE: Service ${name} is flagged unavailable.`);
+    said.push(
+      `WARNING: No path in service ${name} - making it unavailable!`,
+      `NOTE: Service ${name} is flagged unavailable.`,
+    );
   }
-  said.push('Loaded services file OK.', 'Weak crypto is allowed by GnuTLS (e.g. NTLM as a compatibility fallback)', '', 'Server role: ROLE_STANDALONE', '');
+  said.push(
+    'Loaded services file OK.',
+    'Weak crypto is allowed by GnuTLS (e.g. NTLM as a compatibility fallback)',
+    '',
+    'Server role: ROLE_STANDALONE',
+    '',
+  );
   return { status: 0, stdout: text(['# Global parameters', ...[...sections].flatMap(shown)]), stderr: text(said) };
 }
 
@@ -63,7 +81,8 @@ function take(name: string, value: string, read: Read, state: State): boolean {
     said.push(`Unknown parameter encountered: "${name}"`, `Ignoring unknown parameter "${name}"`);
     return true;
   }
-  if (deprecatedParameters.has(plain)) said.push(`lpcfg_do_${global ? 'global' : 'service'}_parameter: WARNING: The "${name}" option is deprecated`);
+  if (deprecatedParameters.has(plain))
+    said.push(`lpcfg_do_${global ? 'global' : 'service'}_parameter: WARNING: The "${name}" option is deprecated`);
   if (!global && globalParameters.has(plain)) {
     said.push(`Global parameter ${name} found in service section!`);
     return true;
@@ -82,11 +101,15 @@ function take(name: string, value: string, read: Read, state: State): boolean {
 
 function objectionTo(name: string, plain: string, value: string): string | undefined {
   const lower = value.toLowerCase();
-  if (booleanParameters.has(plain) && !booleans.has(lower)) return `set_variable_helper(${value}): value is not boolean!`;
-  if (sizeParameters.has(plain) && !/^\d+[kmgtp]?$/i.test(value)) return `set_variable_helper(${value}): value is not a valid size specifier!`;
+  if (booleanParameters.has(plain) && !booleans.has(lower))
+    return `set_variable_helper(${value}): value is not boolean!`;
+  if (sizeParameters.has(plain) && !/^\d+[kmgtp]?$/i.test(value))
+    return `set_variable_helper(${value}): value is not a valid size specifier!`;
   if (octalParameters.has(plain) && !/^[0-7]/.test(value)) return `Invalid octal number ${name}`;
   const choices = parameterChoices.get(plain);
-  return choices === undefined || choices.has(lower) ? undefined : `WARNING: Ignoring invalid value '${value}' for parameter '${name}'`;
+  return choices === undefined || choices.has(lower)
+    ? undefined
+    : `WARNING: Ignoring invalid value '${value}' for parameter '${name}'`;
 }
 
 function section(state: State): Map<string, string> {

@@ -19,7 +19,8 @@ export class Tree {
 
   /** Where the machine's `path` lies for us. Links on the way are followed, the last element's only when told. */
   locate(path: string, options: { follow: boolean } = { follow: true }): string {
-    if (!path.startsWith('/') || path.includes('\0')) throw new HostError(`${JSON.stringify(path)} is not an absolute path`);
+    if (!path.startsWith('/') || path.includes('\0'))
+      throw new HostError(`${JSON.stringify(path)} is not an absolute path`);
     const ahead = path.split('/').reverse();
     let at: string[] = [];
     let links = 0;

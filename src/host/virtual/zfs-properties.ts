@@ -33,7 +33,9 @@ function size(text: string): string | undefined {
 
 function blockSize(text: string): string | undefined {
   const bytes = parseSize(text);
-  return bytes !== undefined && bytes >= 512 && bytes <= 16 * 1024 ** 2 && Number.isInteger(Math.log2(bytes)) ? String(bytes) : undefined;
+  return bytes !== undefined && bytes >= 512 && bytes <= 16 * 1024 ** 2 && Number.isInteger(Math.log2(bytes))
+    ? String(bytes)
+    : undefined;
 }
 
 function oneOf(words: string): string {
@@ -57,20 +59,46 @@ const rules: Readonly<Record<DatasetProperty, Rule>> = {
     on: both,
     default: 'on',
     inherits: true,
-    parse: choice(['on', 'off', 'lzjb', 'gzip', 'zle', 'lz4', 'zstd', 'zstd-fast'], /^(gzip-[1-9]|zstd-([1-9]|1[0-9])|zstd-fast-([1-9]|[1-9]0|100|500|1000))$/),
-    description: oneOf('on | off | lzjb | gzip | gzip-[1-9] | zle | lz4 | zstd | zstd-[1-19] | zstd-fast | zstd-fast-[1-10,20,30,40,50,60,70,80,90,100,500,1000]'),
+    parse: choice(
+      ['on', 'off', 'lzjb', 'gzip', 'zle', 'lz4', 'zstd', 'zstd-fast'],
+      /^(gzip-[1-9]|zstd-([1-9]|1[0-9])|zstd-fast-([1-9]|[1-9]0|100|500|1000))$/,
+    ),
+    description: oneOf(
+      'on | off | lzjb | gzip | gzip-[1-9] | zle | lz4 | zstd | zstd-[1-19] | zstd-fast | zstd-fast-[1-10,20,30,40,50,60,70,80,90,100,500,1000]',
+    ),
   },
   dedup: {
     on: both,
     default: 'off',
     inherits: true,
-    parse: choice(['on', 'off', 'verify', 'sha256', 'sha256,verify', 'sha512', 'sha512,verify', 'skein', 'skein,verify', 'edonr,verify', 'blake3', 'blake3,verify']),
-    description: oneOf('on | off | verify | sha256[,verify] | sha512[,verify] | skein[,verify] | edonr,verify | blake3[,verify]'),
+    parse: choice([
+      'on',
+      'off',
+      'verify',
+      'sha256',
+      'sha256,verify',
+      'sha512',
+      'sha512,verify',
+      'skein',
+      'skein,verify',
+      'edonr,verify',
+      'blake3',
+      'blake3,verify',
+    ]),
+    description: oneOf(
+      'on | off | verify | sha256[,verify] | sha512[,verify] | skein[,verify] | edonr,verify | blake3[,verify]',
+    ),
   },
   exec: { ...onOff, on: filesystem, default: 'on' },
   quota: { ...limit, on: filesystem },
   readonly: { ...onOff, on: both, default: 'off' },
-  recordsize: { on: filesystem, default: '131072', inherits: true, parse: blockSize, description: 'must be power of 2 from 512B to 16M' },
+  recordsize: {
+    on: filesystem,
+    default: '131072',
+    inherits: true,
+    parse: blockSize,
+    description: 'must be power of 2 from 512B to 16M',
+  },
   refquota: { ...limit, on: filesystem },
   refreservation: { ...limit, on: both },
   reservation: { ...limit, on: both },
@@ -99,7 +127,11 @@ export function propertiesOf(kind: Kind): readonly DatasetProperty[] {
 }
 
 /** What is in force on a dataset, from its own settings and its parent's. */
-export function inForce(kind: Kind, local: Values, parent: Values | undefined): { properties: Values; inherited: readonly DatasetProperty[] } {
+export function inForce(
+  kind: Kind,
+  local: Values,
+  parent: Values | undefined,
+): { properties: Values; inherited: readonly DatasetProperty[] } {
   const properties: Partial<Record<DatasetProperty, string>> = {};
   const inherited: DatasetProperty[] = [];
   for (const name of propertiesOf(kind)) {
@@ -119,7 +151,9 @@ export function settingsAtCreation(dataset: string, kind: Kind, wanted: Values):
 
 /** An existing dataset's own settings after a change. */
 export function settingsAfterChange(dataset: string, kind: Kind, local: Values, wanted: Values): Values {
-  const { set, inherit } = checked(wanted, kind, (reason) => `cannot set property for '${dataset}': ${reason}`, { creating: false });
+  const { set, inherit } = checked(wanted, kind, (reason) => `cannot set property for '${dataset}': ${reason}`, {
+    creating: false,
+  });
   const next: Partial<Record<DatasetProperty, string>> = { ...local, ...set };
   for (const name of inherit) delete next[name];
   return Object.freeze(next);
@@ -135,12 +169,16 @@ function checked(wanted: Values, kind: Kind, words: (reason: string) => string, 
     if (!rule.on.includes(kind)) throw new HostError(words(`'${name}' does not apply to datasets of this type`));
     if (rule.onlyAtCreation === true && !options.creating) throw new HostError(words(`'${name}' is readonly`));
     if (value === 'inherit') {
-      if (!rule.inherits && !options.creating) throw new HostError(`'${name}' property cannot be inherited\nuse 'zfs set ${name}=none' to clear`);
+      if (!rule.inherits && !options.creating)
+        throw new HostError(`'${name}' property cannot be inherited\nuse 'zfs set ${name}=none' to clear`);
       inherit.push(name);
       continue;
     }
     const canonical = rule.parse(value);
-    if (canonical === undefined) throw new HostError(words(rule.description === notASize ? `${notASize} '${value}'` : `'${name}' ${rule.description}`));
+    if (canonical === undefined)
+      throw new HostError(
+        words(rule.description === notASize ? `${notASize} '${value}'` : `'${name}' ${rule.description}`),
+      );
     set[name] = canonical;
   }
   return { set: Object.freeze(set), inherit };

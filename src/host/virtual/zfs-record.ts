@@ -83,7 +83,9 @@ export interface ScrubRecord {
 }
 
 const isValues = (value: unknown): value is Values =>
-  typeof value === 'object' && value !== null && Object.entries(value).every(([name, text]) => datasetProperties.some((one) => one === name) && isText(text));
+  typeof value === 'object' &&
+  value !== null &&
+  Object.entries(value).every(([name, text]) => datasetProperties.some((one) => one === name) && isText(text));
 
 export const isZfsRecord = shapeOf<ZfsRecord>({
   pools: listOf(
@@ -95,7 +97,15 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
         shapeOf<GroupRecord>({
           kind: oneOf(groupKinds),
           name: isText,
-          devices: listOf(shapeOf<DeviceRecord>({ disk: isText, guid: isText, size: isNumber, offline: optional(isFlag), replaces: optional(isText) })),
+          devices: listOf(
+            shapeOf<DeviceRecord>({
+              disk: isText,
+              guid: isText,
+              size: isNumber,
+              offline: optional(isFlag),
+              replaces: optional(isText),
+            }),
+          ),
         }),
       ),
       datasets: listOf(
@@ -108,11 +118,27 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
           mountpoint: optional(isText),
           origin: optional(isText),
           snapshots: optional(
-            listOf(shapeOf<SnapshotRecord>({ guid: isText, name: isText, created: isNumber, properties: isValues, deferred: optional(isFlag), task: optional(isNumber) })),
+            listOf(
+              shapeOf<SnapshotRecord>({
+                guid: isText,
+                name: isText,
+                created: isNumber,
+                properties: isValues,
+                deferred: optional(isFlag),
+                task: optional(isNumber),
+              }),
+            ),
           ),
         }),
       ),
-      scrub: optional(shapeOf<ScrubRecord>({ kind: optional(oneOf(['scrub', 'resilver'])), startedAt: isNumber, duration: isNumber, cancelledAt: optional(isNumber) })),
+      scrub: optional(
+        shapeOf<ScrubRecord>({
+          kind: optional(oneOf(['scrub', 'resilver'])),
+          startedAt: isNumber,
+          duration: isNumber,
+          cancelledAt: optional(isNumber),
+        }),
+      ),
       outdated: optional(isFlag),
       encryption: optional(shapeOf<EncryptionRecord>({ digest: isText, locked: isFlag })),
       keySlots: optional(isText),

@@ -55,7 +55,11 @@ export function capacityOf(shapes: readonly Shape[]): Capacity {
   }
   const share = Math.min(Math.floor(data / 32), 128 * GiB);
   const reserve = Math.max(share - Math.min(embeddedLog, share / 2), Math.min(data / 2, 128 * MiB));
-  return { size, usable: Math.max(0, Math.floor(data - reserve)), rawPerByte: data === 0 ? 1 : size / (data + embeddedLog) };
+  return {
+    size,
+    usable: Math.max(0, Math.floor(data - reserve)),
+    rawPerByte: data === 0 ? 1 : size / (data + embeddedLog),
+  };
 }
 
 /** Bytes of a group that ZFS hands out, in whole segments (metaslabs). */
@@ -136,7 +140,8 @@ export function account(tenants: readonly Tenant[], usable: number): Accounting 
     const parent = parentOf(tenant.name);
     const limit = tenant.quota === 0 ? Number.POSITIVE_INFINITY : tenant.quota;
     const fromParent = parent === undefined ? usable - Math.max(mine, tenant.reservation) : (free.get(parent) ?? 0);
-    if (mine > limit || tenant.reservation > limit || tenant.referenced > (tenant.refquota || limit) || fromParent < 0) overfull ??= tenant.name;
+    if (mine > limit || tenant.reservation > limit || tenant.referenced > (tenant.refquota || limit) || fromParent < 0)
+      overfull ??= tenant.name;
     const left = Math.max(0, Math.min(fromParent + Math.max(0, tenant.reservation - mine), limit - mine));
     free.set(tenant.name, left);
     const own = left + Math.max(0, tenant.refreservation - tenant.referenced);

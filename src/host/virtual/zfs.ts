@@ -33,7 +33,18 @@ import {
   type SnapshotRecord,
   type ZfsRecord,
 } from './zfs-record.ts';
-import { account, type Capacity, capacityOf, emptyFilesystem, emptyVolume, parentOf, parityOf, type Shape, smallestDevice, volumeReservation } from './zfs-space.ts';
+import {
+  account,
+  type Capacity,
+  capacityOf,
+  emptyFilesystem,
+  emptyVolume,
+  parentOf,
+  parityOf,
+  type Shape,
+  smallestDevice,
+  volumeReservation,
+} from './zfs-space.ts';
 
 const noErrors = Object.freeze({ read: 0, write: 0, checksum: 0 });
 const GiB = 1024 ** 3;
@@ -60,13 +71,25 @@ export class VirtualZfs implements Zfs {
   /** Paths of the devices that are offered to others. */
   readonly #busyDevices: () => ReadonlySet<string>;
 
-  constructor(path: string, options: { mounts: Mounts; disks: readonly VirtualDisk[]; now: () => number; busyDevices?: () => ReadonlySet<string> }) {
+  constructor(
+    path: string,
+    options: {
+      mounts: Mounts;
+      disks: readonly VirtualDisk[];
+      now: () => number;
+      busyDevices?: () => ReadonlySet<string>;
+    },
+  ) {
     this.#memory = new Memory(path, isZfsRecord, Object.freeze({ pools: [] }));
     this.#mounts = options.mounts;
     this.#disks = options.disks;
     this.#now = options.now;
     this.#busyDevices = options.busyDevices ?? (() => new Set());
-    this.#mounts.repair(this.#mountTable(this.#memory.value), guidsOf(this.#memory.value), snapshotGuidsOf(this.#memory.value));
+    this.#mounts.repair(
+      this.#mountTable(this.#memory.value),
+      guidsOf(this.#memory.value),
+      snapshotGuidsOf(this.#memory.value),
+    );
   }
 
   /** What keeps a disk from being used, in words. */
@@ -82,7 +105,9 @@ export class VirtualZfs implements Zfs {
     const dataset = this.#imported()
       .flatMap(({ datasets }) => datasets)
       .find((one) => one.name === name);
-    return dataset?.kind === 'volume' && (snapshot === undefined || snapshotNames(dataset).includes(`${name}@${snapshot}`));
+    return (
+      dataset?.kind === 'volume' && (snapshot === undefined || snapshotNames(dataset).includes(`${name}@${snapshot}`))
+    );
   }
 
   /** Whether a dataset is mounted at this path. */
@@ -104,22 +129,41 @@ export class VirtualZfs implements Zfs {
   async createPool(spec: PoolSpec): Promise<void> {
     const { name } = spec;
     mustBePoolName(name);
-    if (this.#imported().some((pool) => pool.name === name)) throw new HostError(`cannot create '${name}': pool already exists`);
+    if (this.#imported().some((pool) => pool.name === name))
+      throw new HostError(`cannot create '${name}': pool already exists`);
     const groups = this.#newGroups(name, spec.groups, []);
-    if (!groups.some(holdsData)) throw new HostError('invalid vdev specification: at least one toplevel vdev must be specified');
+    if (!groups.some(holdsData))
+      throw new HostError('invalid vdev specification: at least one toplevel vdev must be specified');
     const settings = spec.settings ?? {};
-    const root = datasetRecord(name, 'filesystem', settingsAtCreation(name, 'filesystem', settings.properties ?? {}), { mountpoint: spec.mountpoint, ...settings });
+    const root = datasetRecord(name, 'filesystem', settingsAtCreation(name, 'filesystem', settings.properties ?? {}), {
+      mountpoint: spec.mountpoint,
+      ...settings,
+    });
     const { key, slots } = spec.encryption ?? {};
     const encryption = key === undefined ? undefined : Object.freeze({ digest: digestOf(key), locked: false });
-    const pool: PoolRecord = { name, guid: newGuid(), exported: false, groups, datasets: Object.freeze([root]), scrub: undefined, encryption, keySlots: slots };
+    const pool: PoolRecord = {
+      name,
+      guid: newGuid(),
+      exported: false,
+      groups,
+      datasets: Object.freeze([root]),
+      scrub: undefined,
+      encryption,
+      keySlots: slots,
+    };
     this.#replace(undefined, Object.freeze(pool), outOfSpace(name));
     this.#clear(spec.groups.flatMap(({ disks }) => disks));
   }
 
   async extendPool(name: string, groups: readonly DiskGroup[]): Promise<void> {
     const pool = this.#pool(name);
-    if (groups.length === 0) throw new HostError('invalid vdev specification: at least one toplevel vdev must be specified');
-    this.#replace(pool, { ...pool, groups: Object.freeze([...pool.groups, ...this.#newGroups(name, groups, pool.groups)]) }, outOfSpace(name));
+    if (groups.length === 0)
+      throw new HostError('invalid vdev specification: at least one toplevel vdev must be specified');
+    this.#replace(
+      pool,
+      { ...pool, groups: Object.freeze([...pool.groups, ...this.#newGroups(name, groups, pool.groups)]) },
+      outOfSpace(name),
+    );
   }
 
   async destroyPool(name: string): Promise<void> {
@@ -140,14 +184,19 @@ export class VirtualZfs implements Zfs {
         const { name, guid, health, groups } = this.#poolOf(pool);
         const described = groups.map((group) => ({
           ...group,
-          devices: group.devices.map((device) => ({ name: device.disk, health: device.health === 'UNAVAIL' ? ('UNAVAIL' as const) : ('ONLINE' as const) })),
+          devices: group.devices.map((device) => ({
+            name: device.disk,
+            health: device.health === 'UNAVAIL' ? ('UNAVAIL' as const) : ('ONLINE' as const),
+          })),
         }));
         return Object.freeze({
           name,
           guid,
           health,
           hostname: '',
-          groups: Object.freeze(described.map(({ kind, name, health, devices }) => Object.freeze({ kind, name, health, devices }))),
+          groups: Object.freeze(
+            described.map(({ kind, name, health, devices }) => Object.freeze({ kind, name, health, devices })),
+          ),
         });
       });
   }
@@ -155,9 +204,15 @@ export class VirtualZfs implements Zfs {
   async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
     const pool = this.#memory.value.pools.find((one) => one.guid === guid);
     if (pool === undefined) throw new HostError(`cannot import '${guid}': no such pool available`);
-    if (this.#imported().some((one) => one.name === pool.name)) throw new HostError(`cannot import '${pool.name}': a pool with that name already exists`);
-    if (this.#poolOf(pool).health === 'UNAVAIL') throw new HostError(`cannot import '${pool.name}': one or more devices is currently unavailable`);
-    const datasets = pool.datasets.map((one) => (one.name === pool.name && mountpoint !== undefined ? Object.freeze({ ...one, mountpoint: checkedMountpoint(mountpoint) }) : one));
+    if (this.#imported().some((one) => one.name === pool.name))
+      throw new HostError(`cannot import '${pool.name}': a pool with that name already exists`);
+    if (this.#poolOf(pool).health === 'UNAVAIL')
+      throw new HostError(`cannot import '${pool.name}': one or more devices is currently unavailable`);
+    const datasets = pool.datasets.map((one) =>
+      one.name === pool.name && mountpoint !== undefined
+        ? Object.freeze({ ...one, mountpoint: checkedMountpoint(mountpoint) })
+        : one,
+    );
     this.#replace(pool, { ...pool, exported: false, datasets }, outOfSpace(pool.name));
   }
 
@@ -166,17 +221,26 @@ export class VirtualZfs implements Zfs {
     this.#replace(pool, { ...pool, outdated: undefined }, outOfSpace(name));
   }
 
-  async replaceDevice(poolName: string, guid: string, disk: string, { force = false }: { force?: boolean } = {}): Promise<void> {
+  async replaceDevice(
+    poolName: string,
+    guid: string,
+    disk: string,
+    { force = false }: { force?: boolean } = {},
+  ): Promise<void> {
     const pool = this.#pool(poolName);
     const { group, device } = deviceIn(pool, guid, 'replace');
     const refuse = (reason: string) => new HostError(`cannot replace ${guid} with ${disk}: ${reason}`);
     const made = this.#newDevice(disk, poolName, new Set());
     if (this.#memory.value.disks?.[disk] === 'partitioned' && !force)
-      throw new HostError(`invalid vdev specification\nuse '-f' to override the following errors:\n/dev/${disk} contains a filesystem of type 'ext4'`);
+      throw new HostError(
+        `invalid vdev specification\nuse '-f' to override the following errors:\n/dev/${disk} contains a filesystem of type 'ext4'`,
+      );
     if (device.replaces !== undefined || group.devices.some(({ replaces }) => replaces === guid))
       throw refuse("already in replacing/spare config; wait for completion or use 'zpool detach'");
     if (made.size < device.size) throw refuse('device is too small');
-    const devices = group.devices.flatMap((one) => (one === device ? [one, Object.freeze({ ...made, replaces: guid })] : [one]));
+    const devices = group.devices.flatMap((one) =>
+      one === device ? [one, Object.freeze({ ...made, replaces: guid })] : [one],
+    );
     this.#regroup(pool, group, devices, 'resilver');
     this.#clear([disk]);
   }
@@ -184,9 +248,11 @@ export class VirtualZfs implements Zfs {
   async offlineDevice(poolName: string, guid: string): Promise<void> {
     const pool = this.#pool(poolName);
     const { group, device } = deviceIn(pool, guid, 'offline');
-    if (group.kind === 'cache' || group.kind === 'spare') throw new HostError(`cannot offline ${guid}: operation not supported on this type of pool`);
+    if (group.kind === 'cache' || group.kind === 'spare')
+      throw new HostError(`cannot offline ${guid}: operation not supported on this type of pool`);
     const healthy = membersOf(group).filter((one) => one !== device && this.#healthOf(one) === 'ONLINE').length;
-    if (device.replaces === undefined && healthy < membersOf(group).length - bearableIn(group)) throw new HostError(`cannot offline ${guid}: no valid replicas`);
+    if (device.replaces === undefined && healthy < membersOf(group).length - bearableIn(group))
+      throw new HostError(`cannot offline ${guid}: no valid replicas`);
     this.#regroup(
       pool,
       group,
@@ -204,7 +270,9 @@ export class VirtualZfs implements Zfs {
         group.devices.map((one) => (one === device ? Object.freeze({ ...one, offline: undefined }) : one)),
       );
     if (!this.#isThere(device.disk))
-      throw new HostError(`warning: device '${guid}' onlined, but remains in faulted state\nuse 'zpool replace' to replace devices that are no longer present`);
+      throw new HostError(
+        `warning: device '${guid}' onlined, but remains in faulted state\nuse 'zpool replace' to replace devices that are no longer present`,
+      );
   }
 
   async detachDevice(poolName: string, guid: string): Promise<void> {
@@ -214,11 +282,15 @@ export class VirtualZfs implements Zfs {
     const refuse = (reason: string) => new HostError(`cannot detach ${guid}: ${reason}`);
     if (!replaced && device.replaces === undefined) {
       if (!isMirrored(group)) throw refuse('only applicable to mirror and replacing vdevs');
-      if (!membersOf(group).some((one) => one !== device && this.#healthOf(one) === 'ONLINE')) throw refuse('no valid replicas');
+      if (!membersOf(group).some((one) => one !== device && this.#healthOf(one) === 'ONLINE'))
+        throw refuse('no valid replicas');
     }
     // The old one goes only when the new one has everything.
     if (replaced) throw refuse('no valid replicas');
-    const scrub = device.replaces === undefined || pool.scrub === undefined ? pool.scrub : Object.freeze({ ...pool.scrub, cancelledAt: this.#now() });
+    const scrub =
+      device.replaces === undefined || pool.scrub === undefined
+        ? pool.scrub
+        : Object.freeze({ ...pool.scrub, cancelledAt: this.#now() });
     this.#regroup(
       { ...pool, scrub },
       group,
@@ -230,16 +302,26 @@ export class VirtualZfs implements Zfs {
 
   async removeDevice(poolName: string, named: string): Promise<void> {
     const pool = this.#pool(poolName);
-    const group = pool.groups.find(({ name, devices }) => name === named || (devices.length === 1 && devices[0]?.guid === named));
+    const group = pool.groups.find(
+      ({ name, devices }) => name === named || (devices.length === 1 && devices[0]?.guid === named),
+    );
     if (group === undefined) throw new HostError(`cannot remove ${named}: no such device in pool`);
-    if (holdsData(group)) throw new HostError(`cannot remove ${named}: only inactive hot spares, cache, top-level, or log devices can be removed`);
-    this.#replace(pool, { ...pool, groups: Object.freeze(pool.groups.filter((one) => one !== group)) }, outOfSpace(poolName));
+    if (holdsData(group))
+      throw new HostError(
+        `cannot remove ${named}: only inactive hot spares, cache, top-level, or log devices can be removed`,
+      );
+    this.#replace(
+      pool,
+      { ...pool, groups: Object.freeze(pool.groups.filter((one) => one !== group)) },
+      outOfSpace(poolName),
+    );
   }
 
   async loadKey(name: string, key: string): Promise<void> {
     const { pool, encryption } = this.#encrypted(name, 'load');
     if (!encryption.locked) throw new HostError(`Key load error: Key already loaded for '${name}'.`);
-    if (encryption.digest !== digestOf(key)) throw new HostError(`Key load error: Incorrect key provided for '${name}'.`);
+    if (encryption.digest !== digestOf(key))
+      throw new HostError(`Key load error: Incorrect key provided for '${name}'.`);
     this.#replace(pool, { ...pool, encryption: Object.freeze({ ...encryption, locked: false }) }, outOfSpace(name));
   }
 
@@ -256,7 +338,11 @@ export class VirtualZfs implements Zfs {
   async changeKey(name: string, key: string): Promise<void> {
     const { pool, encryption } = this.#encrypted(name, 'change');
     if (encryption.locked) throw new HostError('Key change error: Key must be loaded.');
-    this.#replace(pool, { ...pool, encryption: Object.freeze({ ...encryption, digest: digestOf(key) }) }, outOfSpace(name));
+    this.#replace(
+      pool,
+      { ...pool, encryption: Object.freeze({ ...encryption, digest: digestOf(key) }) },
+      outOfSpace(name),
+    );
   }
 
   async setKeySlots(name: string, slots: string): Promise<void> {
@@ -268,8 +354,17 @@ export class VirtualZfs implements Zfs {
     const pool = this.#pool(name);
     const scan = this.#scanOf(pool);
     if (scan?.state === 'running')
-      throw new HostError(`cannot scrub ${name}: currently ${scan.kind === 'scrub' ? "scrubbing; use 'zpool scrub -s' to cancel scrub" : 'resilvering'}`);
-    this.#replace(pool, { ...pool, scrub: Object.freeze({ startedAt: this.#now(), duration: this.#scanTime(pool), cancelledAt: undefined }) }, outOfSpace(name));
+      throw new HostError(
+        `cannot scrub ${name}: currently ${scan.kind === 'scrub' ? "scrubbing; use 'zpool scrub -s' to cancel scrub" : 'resilvering'}`,
+      );
+    this.#replace(
+      pool,
+      {
+        ...pool,
+        scrub: Object.freeze({ startedAt: this.#now(), duration: this.#scanTime(pool), cancelledAt: undefined }),
+      },
+      outOfSpace(name),
+    );
   }
 
   async stopScrub(name: string): Promise<void> {
@@ -284,7 +379,9 @@ export class VirtualZfs implements Zfs {
     const all = this.#imported().flatMap((pool) => this.#view(pool).datasets);
     if (scope === undefined) return all;
     const { names = [], trees = [] } = scope;
-    return all.filter(({ name }) => names.includes(name) || trees.some((root) => name === root || name.startsWith(`${root}/`)));
+    return all.filter(
+      ({ name }) => names.includes(name) || trees.some((root) => name === root || name.startsWith(`${root}/`)),
+    );
   }
 
   async createDataset(name: string, settings: DatasetSettings = {}): Promise<void> {
@@ -298,14 +395,23 @@ export class VirtualZfs implements Zfs {
 
   async createVolume(name: string, size: number, settings: DatasetSettings = {}): Promise<void> {
     const pool = this.#poolForNew(name);
-    if (!Number.isSafeInteger(size) || size <= 0) throw new HostError(`cannot create '${name}': volume size must be greater than zero`);
+    if (!Number.isSafeInteger(size) || size <= 0)
+      throw new HostError(`cannot create '${name}': volume size must be greater than zero`);
     const { volsize: _, refreservation, ...others } = settings.properties ?? {};
     const checked = settingsAtCreation(name, 'volume', others);
     const blocksize = Number(checked.volblocksize ?? '16384');
     const volsize = Math.ceil(size / blocksize) * blocksize;
     const whole = String(volumeReservation(volsize, blocksize, shapesOf(pool.groups)));
-    const asked = settingsAtCreation(name, 'volume', refreservation === undefined || isWhole(refreservation) ? {} : { refreservation });
-    const properties = Object.freeze({ ...checked, volsize: String(volsize), refreservation: asked.refreservation ?? whole });
+    const asked = settingsAtCreation(
+      name,
+      'volume',
+      refreservation === undefined || isWhole(refreservation) ? {} : { refreservation },
+    );
+    const properties = Object.freeze({
+      ...checked,
+      volsize: String(volsize),
+      refreservation: asked.refreservation ?? whole,
+    });
     mustFitVolume(properties, whole, (reason) => `cannot create '${name}': ${reason}`);
     this.#add(pool, datasetRecord(name, 'volume', properties, settings));
   }
@@ -314,7 +420,10 @@ export class VirtualZfs implements Zfs {
     const { pool, dataset } = this.#dataset(name);
     const refuse = (reason: string) => `cannot set property for '${name}': ${reason}`;
     const wanted = settings.properties ?? {};
-    const properties = dataset.kind === 'volume' ? changedVolume(dataset, pool, wanted, refuse) : settingsAfterChange(name, dataset.kind, dataset.properties, wanted);
+    const properties =
+      dataset.kind === 'volume'
+        ? changedVolume(dataset, pool, wanted, refuse)
+        : settingsAfterChange(name, dataset.kind, dataset.properties, wanted);
     const changed = Object.freeze({
       ...dataset,
       properties,
@@ -327,18 +436,34 @@ export class VirtualZfs implements Zfs {
     );
   }
 
-  async destroyDataset(name: string, { recursive = false, clones = false }: { recursive?: boolean; clones?: boolean } = {}): Promise<void> {
+  async destroyDataset(
+    name: string,
+    { recursive = false, clones = false }: { recursive?: boolean; clones?: boolean } = {},
+  ): Promise<void> {
     const { pool } = this.#dataset(name);
-    if (parentOf(name) === undefined) throw new HostError(`cannot destroy '${name}': operation does not apply to pools\nuse 'zpool destroy ${name}' to destroy the pool itself`);
+    if (parentOf(name) === undefined)
+      throw new HostError(
+        `cannot destroy '${name}': operation does not apply to pools\nuse 'zpool destroy ${name}' to destroy the pool itself`,
+      );
     const gone = new Set(pool.datasets.filter((one) => one.name === name || one.name.startsWith(`${name}/`)));
     const below = [...gone].flatMap((one) => [...(one.name === name ? [] : [one.name]), ...snapshotNames(one)]);
     if (below.length > 0 && !recursive && !clones) {
-      throw new HostError([`cannot destroy '${name}': filesystem has children`, "use '-r' to destroy the following datasets:", ...below].join('\n'));
+      throw new HostError(
+        [
+          `cannot destroy '${name}': filesystem has children`,
+          "use '-r' to destroy the following datasets:",
+          ...below,
+        ].join('\n'),
+      );
     }
     const dependants = dependantsOf(pool, gone);
     if (dependants.length > 0 && !clones) {
       throw new HostError(
-        [`cannot destroy '${name}': filesystem has dependent clones`, "use '-R' to destroy the following datasets:", ...dependants.map((one) => one.name)].join('\n'),
+        [
+          `cannot destroy '${name}': filesystem has dependent clones`,
+          "use '-R' to destroy the following datasets:",
+          ...dependants.map((one) => one.name),
+        ].join('\n'),
       );
     }
     for (const one of dependants) gone.add(one);
@@ -349,24 +474,47 @@ export class VirtualZfs implements Zfs {
 
   async snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]> {
     const wanted = datasets && new Set(datasets);
-    return this.#imported().flatMap((pool) => pool.datasets.filter(({ name }) => wanted?.has(name) ?? true).flatMap(snapshotsIn));
+    return this.#imported().flatMap((pool) =>
+      pool.datasets.filter(({ name }) => wanted?.has(name) ?? true).flatMap(snapshotsIn),
+    );
   }
 
-  async createSnapshot(fullName: string, { recursive = false, task }: { recursive?: boolean; task?: number } = {}): Promise<void> {
+  async createSnapshot(
+    fullName: string,
+    { recursive = false, task }: { recursive?: boolean; task?: number } = {},
+  ): Promise<void> {
     const [of, name] = partsOf(fullName, 'cannot create snapshot');
     const { pool, dataset } = this.#dataset(of);
-    if (!/^[-A-Za-z0-9_.: ]+$/.test(name)) throw new HostError(`cannot create snapshot '${fullName}': invalid character in name`);
+    if (!/^[-A-Za-z0-9_.: ]+$/.test(name))
+      throw new HostError(`cannot create snapshot '${fullName}': invalid character in name`);
     const chosen = pool.datasets.filter((one) => one === dataset || (recursive && one.name.startsWith(`${of}/`)));
     const taken = chosen.find((one) => one.snapshots?.some((snapshot) => snapshot.name === name));
-    if (taken !== undefined) throw new HostError(`cannot create snapshot '${taken.name}@${name}': dataset already exists\nno snapshots were created`);
+    if (taken !== undefined)
+      throw new HostError(
+        `cannot create snapshot '${taken.name}@${name}': dataset already exists\nno snapshots were created`,
+      );
     const created = Math.floor(this.#now() / 1000);
     const made = new Map(
-      chosen.map((one) => [one, Object.freeze({ guid: newGuid(), name, created, properties: contentProperties(one), ...(task === undefined ? {} : { task }) })] as const),
+      chosen.map(
+        (one) =>
+          [
+            one,
+            Object.freeze({
+              guid: newGuid(),
+              name,
+              created,
+              properties: contentProperties(one),
+              ...(task === undefined ? {} : { task }),
+            }),
+          ] as const,
+      ),
     );
     const table = this.#mountTable(this.#memory.value);
     try {
       for (const [one, snapshot] of made) this.#mounts.capture(table, one.guid, snapshot.guid);
-      const datasets = pool.datasets.map((one) => withSnapshots(one, [...(one.snapshots ?? []), ...[made.get(one) ?? []].flat()]));
+      const datasets = pool.datasets.map((one) =>
+        withSnapshots(one, [...(one.snapshots ?? []), ...[made.get(one) ?? []].flat()]),
+      );
       this.#replace(pool, { ...pool, datasets }, outOfSpace(fullName));
     } catch (error) {
       for (const snapshot of made.values()) this.#mounts.forgetSnapshot(snapshot.guid);
@@ -374,19 +522,33 @@ export class VirtualZfs implements Zfs {
     }
   }
 
-  async destroySnapshot(fullName: string, { deferred = false, recursive = false }: { deferred?: boolean; recursive?: boolean } = {}): Promise<void> {
+  async destroySnapshot(
+    fullName: string,
+    { deferred = false, recursive = false }: { deferred?: boolean; recursive?: boolean } = {},
+  ): Promise<void> {
     const [of, name] = partsOf(fullName, 'cannot destroy');
     const { pool } = this.#snapshot(fullName);
-    const has = (one: DatasetRecord) => (one.name === of || (recursive && one.name.startsWith(`${of}/`))) && one.snapshots?.some((snapshot) => snapshot.name === name) === true;
-    const clones = pool.datasets.filter((one) => pool.datasets.some((other) => has(other) && one.origin === `${other.name}@${name}`));
+    const has = (one: DatasetRecord) =>
+      (one.name === of || (recursive && one.name.startsWith(`${of}/`))) &&
+      one.snapshots?.some((snapshot) => snapshot.name === name) === true;
+    const clones = pool.datasets.filter((one) =>
+      pool.datasets.some((other) => has(other) && one.origin === `${other.name}@${name}`),
+    );
     if (clones.length > 0 && !deferred) {
       throw new HostError(
-        [`cannot destroy '${fullName}': snapshot has dependent clones`, "use '-R' to destroy the following datasets:", ...clones.map((one) => one.name)].join('\n'),
+        [
+          `cannot destroy '${fullName}': snapshot has dependent clones`,
+          "use '-R' to destroy the following datasets:",
+          ...clones.map((one) => one.name),
+        ].join('\n'),
       );
     }
-    const marked = (snapshot: SnapshotRecord) => (snapshot.name === name ? Object.freeze({ ...snapshot, deferred: true }) : snapshot);
+    const marked = (snapshot: SnapshotRecord) =>
+      snapshot.name === name ? Object.freeze({ ...snapshot, deferred: true }) : snapshot;
     // Those without clones go at once, as all that waits for nothing.
-    const datasets = pool.datasets.map((one) => (has(one) ? withSnapshots(one, (one.snapshots ?? []).map(marked)) : one));
+    const datasets = pool.datasets.map((one) =>
+      has(one) ? withSnapshots(one, (one.snapshots ?? []).map(marked)) : one,
+    );
     this.#replace(pool, { ...pool, datasets }, outOfSpace(of));
   }
 
@@ -394,7 +556,10 @@ export class VirtualZfs implements Zfs {
     const { pool, dataset, snapshot } = this.#snapshot(snapshotName, `cannot open '${snapshotName}'`);
     if (poolNameOf(name) !== pool.name) throw new HostError(`cannot create '${name}': source and target pools differ`);
     this.#poolForNew(name);
-    const clone = Object.freeze({ ...datasetRecord(name, dataset.kind, snapshot.properties, {}), origin: snapshotName });
+    const clone = Object.freeze({
+      ...datasetRecord(name, dataset.kind, snapshot.properties, {}),
+      origin: snapshotName,
+    });
     try {
       this.#mounts.seed(clone.guid, snapshot.guid);
       this.#add(pool, clone);
@@ -420,7 +585,9 @@ export class VirtualZfs implements Zfs {
     const properties = Object.freeze({ ...dataset.properties, ...snapshot.properties });
     const back = Object.freeze({ ...withSnapshots(dataset, all.slice(0, all.indexOf(snapshot) + 1)), properties });
     const next = { ...pool, datasets: pool.datasets.map((one) => (one === dataset ? back : one)) };
-    this.#mounts.restore(this.#mountTable(this.#memory.value), dataset.guid, snapshot.guid, () => this.#replace(pool, next, outOfSpace(dataset.name)));
+    this.#mounts.restore(this.#mountTable(this.#memory.value), dataset.guid, snapshot.guid, () =>
+      this.#replace(pool, next, outOfSpace(dataset.name)),
+    );
   }
 
   /** A dataset, and with `recursive` all below it, with the numbers of their snapshots. */
@@ -428,7 +595,11 @@ export class VirtualZfs implements Zfs {
     const { pool } = this.#dataset(name);
     return pool.datasets
       .filter((one) => one.name === name || (recursive && one.name.startsWith(`${name}/`)))
-      .map((one) => ({ name: one.name, referenced: referencedBy(one.kind), snapshots: (one.snapshots ?? []).map((snapshot) => ({ name: snapshot.name, guid: snapshot.guid })) }));
+      .map((one) => ({
+        name: one.name,
+        referenced: referencedBy(one.kind),
+        snapshots: (one.snapshots ?? []).map((snapshot) => ({ name: snapshot.name, guid: snapshot.guid })),
+      }));
   }
 
   // What befalls a machine -------------------------------------------------------------------------------------------
@@ -451,7 +622,9 @@ export class VirtualZfs implements Zfs {
 
   /** The machine is without power for a moment: what was only in its memory, as keys, is gone. */
   losePower(): void {
-    for (const pool of this.#imported()) if (pool.encryption !== undefined) this.#replace(pool, { ...pool, encryption: locked(pool.encryption) }, outOfSpace(pool.name));
+    for (const pool of this.#imported())
+      if (pool.encryption !== undefined)
+        this.#replace(pool, { ...pool, encryption: locked(pool.encryption) }, outOfSpace(pool.name));
   }
 
   isBroken(disk: string): boolean {
@@ -470,18 +643,30 @@ export class VirtualZfs implements Zfs {
 
   /** Devices that have been resilvered take the places of those they replace. */
   #settle(): void {
-    const isDue = (pool: PoolRecord) => this.#scanOf(pool)?.state === 'finished' && devicesOf(pool).some(({ replaces }) => replaces !== undefined);
+    const isDue = (pool: PoolRecord) =>
+      this.#scanOf(pool)?.state === 'finished' && devicesOf(pool).some(({ replaces }) => replaces !== undefined);
     const { pools } = this.#memory.value;
     if (!pools.some(isDue)) return;
-    const settled = pools.map((pool) => (isDue(pool) ? Object.freeze({ ...pool, groups: Object.freeze(pool.groups.map(withReplacements)) }) : pool));
+    const settled = pools.map((pool) =>
+      isDue(pool) ? Object.freeze({ ...pool, groups: Object.freeze(pool.groups.map(withReplacements)) }) : pool,
+    );
     this.#memory.keep(Object.freeze({ ...this.#memory.value, pools: Object.freeze(settled) }));
   }
 
   /** Gives a group other devices, and begins to resilver them when told. */
-  #regroup(pool: PoolRecord, group: GroupRecord, devices: readonly DeviceRecord[], scan?: 'resilver', before: PoolRecord = pool): void {
+  #regroup(
+    pool: PoolRecord,
+    group: GroupRecord,
+    devices: readonly DeviceRecord[],
+    scan?: 'resilver',
+    before: PoolRecord = pool,
+  ): void {
     const next = named(Object.freeze({ ...group, devices: Object.freeze(devices) }));
     const groups = Object.freeze(pool.groups.map((one) => (one === group ? next : one)));
-    const scrub = scan === undefined ? pool.scrub : Object.freeze({ kind: scan, startedAt: this.#now(), duration: this.#scanTime(pool), cancelledAt: undefined });
+    const scrub =
+      scan === undefined
+        ? pool.scrub
+        : Object.freeze({ kind: scan, startedAt: this.#now(), duration: this.#scanTime(pool), cancelledAt: undefined });
     this.#replace(before, { ...pool, groups, scrub }, outOfSpace(pool.name));
   }
 
@@ -520,16 +705,21 @@ export class VirtualZfs implements Zfs {
   #dataset(name: string): { pool: PoolRecord; dataset: DatasetRecord } {
     const pool = this.#imported().find((one) => one.name === poolNameOf(name));
     const dataset = pool?.datasets.find((one) => one.name === name);
-    if (pool === undefined || dataset === undefined) throw new HostError(`cannot open '${name}': dataset does not exist`);
+    if (pool === undefined || dataset === undefined)
+      throw new HostError(`cannot open '${name}': dataset does not exist`);
     return { pool, dataset };
   }
 
-  #snapshot(fullName: string, words = `could not find any snapshots to destroy; '${fullName}'`): { pool: PoolRecord; dataset: DatasetRecord; snapshot: SnapshotRecord } {
+  #snapshot(
+    fullName: string,
+    words = `could not find any snapshots to destroy; '${fullName}'`,
+  ): { pool: PoolRecord; dataset: DatasetRecord; snapshot: SnapshotRecord } {
     const [of, name] = partsOf(fullName, words);
     const pool = this.#imported().find((one) => one.name === poolNameOf(of));
     const dataset = pool?.datasets.find((one) => one.name === of);
     const snapshot = dataset?.snapshots?.find((one) => one.name === name);
-    if (pool === undefined || dataset === undefined || snapshot === undefined) throw new HostError(`${words}: dataset does not exist`);
+    if (pool === undefined || dataset === undefined || snapshot === undefined)
+      throw new HostError(`${words}: dataset does not exist`);
     return { pool, dataset, snapshot };
   }
 
@@ -540,7 +730,8 @@ export class VirtualZfs implements Zfs {
     if (pool === undefined) throw new HostError(`cannot create '${name}': no such pool '${poolNameOf(name)}'`);
     if (pool.encryption?.locked === true) throw new HostError(`cannot create '${name}': Parent key must be loaded.`);
     const parent = pool.datasets.find((one) => one.name === parentOf(name));
-    if (pool.datasets.some((one) => one.name === name)) throw new HostError(`cannot create '${name}': dataset already exists`);
+    if (pool.datasets.some((one) => one.name === name))
+      throw new HostError(`cannot create '${name}': dataset already exists`);
     if (parent === undefined) throw new HostError(`cannot create '${name}': parent does not exist`);
     if (parent.kind !== 'filesystem') throw new HostError(`cannot create '${name}': parent is not a filesystem`);
     return pool;
@@ -556,17 +747,24 @@ export class VirtualZfs implements Zfs {
     const old = this.#memory.value;
     const others = old.pools.filter((pool) => pool !== before);
     const settled = after && Object.freeze({ ...after, datasets: withoutDeferred(after.datasets) });
-    const next = Object.freeze({ ...old, pools: settled === undefined ? others : [...others, settled].sort((a, b) => (a.name < b.name ? -1 : 1)) });
+    const next = Object.freeze({
+      ...old,
+      pools: settled === undefined ? others : [...others, settled].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    });
     const grown = settled !== undefined && settled.datasets !== before?.datasets;
     if (grown && this.#view(settled).overfull !== undefined) throw new HostError(overfull());
     const table = this.#mountTable(next);
     const taken = firstRepeated([...table.values()]);
     if (taken !== undefined) throw new HostError(`cannot mount '${taken}': another dataset is mounted there`);
-    this.#mounts.change(this.#mountTable(old), table, { keep: () => this.#memory.keep(next), restore: () => this.#memory.keep(old) });
+    this.#mounts.change(this.#mountTable(old), table, {
+      keep: () => this.#memory.keep(next),
+      restore: () => this.#memory.keep(old),
+    });
     const kept = guidsOf(next);
     for (const dataset of before?.datasets ?? []) if (!kept.has(dataset.guid)) this.#mounts.forget(dataset.guid);
     const keptSnapshots = settled === undefined ? new Set<string>() : snapshotGuidsOf({ pools: [settled] });
-    for (const guid of before === undefined ? [] : snapshotGuidsOf({ pools: [before] })) if (!keptSnapshots.has(guid)) this.#mounts.forgetSnapshot(guid);
+    for (const guid of before === undefined ? [] : snapshotGuidsOf({ pools: [before] }))
+      if (!keptSnapshots.has(guid)) this.#mounts.forgetSnapshot(guid);
   }
 
   #mountTable(record: ZfsRecord): MountTable {
@@ -583,12 +781,24 @@ export class VirtualZfs implements Zfs {
 
   #poolOf(pool: PoolRecord): Pool {
     const { capacity, allocated } = this.#view(pool);
-    const groups = [...pool.groups].sort((a, b) => placeOf(a.kind) - placeOf(b.kind)).map((group) => this.#groupOf(group));
+    const groups = [...pool.groups]
+      .sort((a, b) => placeOf(a.kind) - placeOf(b.kind))
+      .map((group) => this.#groupOf(group));
     const data = groups.filter(holdsData).map((group) => group.health);
     const anyWorse = groups.some((group) => group.health !== 'ONLINE');
     const health: Health = data.includes('UNAVAIL') ? 'UNAVAIL' : anyWorse ? 'DEGRADED' : 'ONLINE';
     const { size } = capacity;
-    return Object.freeze({ name: pool.name, guid: pool.guid, health, size, allocated, free: size - allocated, upgraded: pool.outdated !== true, scan: this.#scanOf(pool), groups });
+    return Object.freeze({
+      name: pool.name,
+      guid: pool.guid,
+      health,
+      size,
+      allocated,
+      free: size - allocated,
+      upgraded: pool.outdated !== true,
+      scan: this.#scanOf(pool),
+      groups,
+    });
   }
 
   #groupOf(group: GroupRecord): PoolGroup {
@@ -625,9 +835,11 @@ export class VirtualZfs implements Zfs {
       const devices = disks.map((disk) => this.#newDevice(disk, pool, seen));
       const least = kind === 'mirror' ? 2 : parityOf(kind) + 1;
       const word = wordOf(kind);
-      if (devices.length < least || devices.length === 0) throw new HostError(`invalid vdev specification: ${word} requires at least ${Math.max(1, least)} devices`);
+      if (devices.length < least || devices.length === 0)
+        throw new HostError(`invalid vdev specification: ${word} requires at least ${Math.max(1, least)} devices`);
       const together = kind === 'mirror' || parityOf(kind) > 0 || (kind === 'log' && devices.length > 1);
-      if (together) made.push(Object.freeze({ kind, name: `${kind === 'log' ? 'mirror' : word}-${toplevel}`, devices }));
+      if (together)
+        made.push(Object.freeze({ kind, name: `${kind === 'log' ? 'mirror' : word}-${toplevel}`, devices }));
       else for (const device of devices) made.push(Object.freeze({ kind, name: device.disk, devices: [device] }));
       if (kind !== 'cache' && kind !== 'spare') toplevel += together ? 1 : devices.length;
     }
@@ -637,11 +849,19 @@ export class VirtualZfs implements Zfs {
 
   #newDevice(name: string, pool: string, seen: Set<string>): DeviceRecord {
     const disk = this.#disks.find((one) => one.name === name);
-    if (disk === undefined || this.isBroken(name)) throw new HostError(`cannot open '${name}': no such device in /dev\nmust be a full path or shorthand device name`);
+    if (disk === undefined || this.isBroken(name))
+      throw new HostError(
+        `cannot open '${name}': no such device in /dev\nmust be a full path or shorthand device name`,
+      );
     const holder = this.#memory.value.pools.find((one) => devicesOf(one).some((device) => device.disk === name));
-    if (holder !== undefined) throw new HostError(`invalid vdev specification\n/dev/${name} is part of ${holder.exported ? 'exported' : 'active'} pool '${holder.name}'`);
-    if (seen.has(name)) throw new HostError(`cannot use '${name}' in ${pool}: one or more vdevs refer to the same device`);
-    if (disk.size < smallestDevice) throw new HostError(`cannot use '${name}' in ${pool}: one or more devices is less than the minimum size (64M)`);
+    if (holder !== undefined)
+      throw new HostError(
+        `invalid vdev specification\n/dev/${name} is part of ${holder.exported ? 'exported' : 'active'} pool '${holder.name}'`,
+      );
+    if (seen.has(name))
+      throw new HostError(`cannot use '${name}' in ${pool}: one or more vdevs refer to the same device`);
+    if (disk.size < smallestDevice)
+      throw new HostError(`cannot use '${name}' in ${pool}: one or more devices is less than the minimum size (64M)`);
     seen.add(name);
     return Object.freeze({ disk: name, guid: newGuid(), size: disk.size });
   }
@@ -666,9 +886,11 @@ function viewOf(pool: PoolRecord): PoolView {
     const { name, kind, comment } = record;
     const parent = above.get(parentOf(name) ?? '');
     const { properties, inherited } = inForce(kind, record.properties, parent?.properties);
-    const follows = parent?.mountpoint === undefined ? undefined : `${parent.mountpoint}/${name.slice(name.lastIndexOf('/') + 1)}`;
+    const follows =
+      parent?.mountpoint === undefined ? undefined : `${parent.mountpoint}/${name.slice(name.lastIndexOf('/') + 1)}`;
     const wanted = kind === 'volume' ? undefined : (record.mountpoint ?? follows);
-    const mountpoint = wanted === 'none' || wanted === 'legacy' || pool.encryption?.locked === true ? undefined : wanted;
+    const mountpoint =
+      wanted === 'none' || wanted === 'legacy' || pool.encryption?.locked === true ? undefined : wanted;
     if (mountpoint !== undefined) mounts.set(record.guid, mountpoint);
     above.set(name, { properties, mountpoint });
     const { encryption, keySlots } = pool;
@@ -690,23 +912,44 @@ function viewOf(pool: PoolRecord): PoolView {
     });
   });
   const referenced = pool.datasets.reduce((sum, dataset) => sum + referencedBy(dataset.kind), 0);
-  return { capacity, allocated: Math.min(capacity.size, Math.ceil(referenced * capacity.rawPerByte)), datasets, mounts, overfull };
+  return {
+    capacity,
+    allocated: Math.min(capacity.size, Math.ceil(referenced * capacity.rawPerByte)),
+    datasets,
+    mounts,
+    overfull,
+  };
 }
 
-function datasetRecord(name: string, kind: Dataset['kind'], properties: Values, settings: DatasetSettings): DatasetRecord {
+function datasetRecord(
+  name: string,
+  kind: Dataset['kind'],
+  properties: Values,
+  settings: DatasetSettings,
+): DatasetRecord {
   const mountpoint = settings.mountpoint === undefined ? undefined : checkedMountpoint(settings.mountpoint);
   return Object.freeze({ guid: newGuid(), name, kind, properties, comment: settings.comment || undefined, mountpoint });
 }
 
 /** A volume's settings after a change. A reservation for the whole volume stays one when the size changes. */
-function changedVolume(dataset: DatasetRecord, pool: PoolRecord, wanted: Values, refuse: (reason: string) => string): Values {
-  const whole = (values: Values) => String(volumeReservation(bytes(values, 'volsize'), Number(values.volblocksize ?? '16384'), shapesOf(pool.groups)));
+function changedVolume(
+  dataset: DatasetRecord,
+  pool: PoolRecord,
+  wanted: Values,
+  refuse: (reason: string) => string,
+): Values {
+  const whole = (values: Values) =>
+    String(volumeReservation(bytes(values, 'volsize'), Number(values.volblocksize ?? '16384'), shapesOf(pool.groups)));
   const { refreservation, ...others } = wanted;
   const resized = settingsAfterChange(dataset.name, 'volume', dataset.properties, others);
   const volsize = bytes(resized, 'volsize');
   const blocksize = Number(resized.volblocksize ?? '16384');
-  if (volsize === 0 || volsize % blocksize !== 0) throw new HostError(refuse(`'volsize' must be a multiple of volume block size (${blocksize / 1024}K)`));
-  const follows = refreservation === undefined ? dataset.properties.refreservation === whole(dataset.properties) : isWhole(refreservation);
+  if (volsize === 0 || volsize % blocksize !== 0)
+    throw new HostError(refuse(`'volsize' must be a multiple of volume block size (${blocksize / 1024}K)`));
+  const follows =
+    refreservation === undefined
+      ? dataset.properties.refreservation === whole(dataset.properties)
+      : isWhole(refreservation);
   const asked = follows ? { refreservation: whole(resized) } : refreservation === undefined ? {} : { refreservation };
   const properties = settingsAfterChange(dataset.name, 'volume', resized, asked);
   mustFitVolume(properties, whole(properties), refuse);
@@ -719,8 +962,10 @@ function isWhole(refreservation: string): boolean {
 
 function mustFitVolume(properties: Values, whole: string, refuse: (reason: string) => string): void {
   const volsize = bytes(properties, 'volsize');
-  if (bytes(properties, 'reservation') > volsize) throw new HostError(refuse("'reservation' is greater than current volume size"));
-  if (properties.refreservation !== whole && bytes(properties, 'refreservation') > volsize) throw new HostError(refuse("'refreservation' is greater than current volume size"));
+  if (bytes(properties, 'reservation') > volsize)
+    throw new HostError(refuse("'reservation' is greater than current volume size"));
+  if (properties.refreservation !== whole && bytes(properties, 'refreservation') > volsize)
+    throw new HostError(refuse("'refreservation' is greater than current volume size"));
 }
 
 function checkedMountpoint(text: string): string {
@@ -755,7 +1000,8 @@ function mustMatch(groups: readonly GroupRecord[]): void {
   const [first, ...others] = groups;
   if (first === undefined) return;
   for (const group of others) {
-    const start = "invalid vdev specification\nuse '-f' to override the following errors:\nmismatched replication level: ";
+    const start =
+      "invalid vdev specification\nuse '-f' to override the following errors:\nmismatched replication level: ";
     const words = [wordOf(first.kind), wordOf(group.kind)];
     if (group.kind !== first.kind) throw new HostError(`${start}pool uses ${words[0]} and new vdev is ${words[1]}`);
     const [there, here] = [membersOf(first).length, membersOf(group).length];
@@ -780,7 +1026,9 @@ function placeOf(kind: GroupKind): number {
 }
 
 function shapesOf(groups: readonly GroupRecord[]): readonly Shape[] {
-  return groups.filter(holdsData).map(({ kind, devices }) => ({ kind, sizes: membersOf({ devices }).map((device) => device.size) }));
+  return groups
+    .filter(holdsData)
+    .map(({ kind, devices }) => ({ kind, sizes: membersOf({ devices }).map((device) => device.size) }));
 }
 
 /** The devices of a group without those that are to take another's place. */
@@ -807,7 +1055,9 @@ function deviceIn(pool: PoolRecord, guid: string, deed: string): { group: GroupR
 
 function withReplacements(group: GroupRecord): GroupRecord {
   const gone = new Set(group.devices.map(({ replaces }) => replaces));
-  const devices = group.devices.filter(({ guid }) => !gone.has(guid)).map((device) => (device.replaces === undefined ? device : Object.freeze({ ...device, replaces: undefined })));
+  const devices = group.devices
+    .filter(({ guid }) => !gone.has(guid))
+    .map((device) => (device.replaces === undefined ? device : Object.freeze({ ...device, replaces: undefined })));
   return named(Object.freeze({ ...group, devices: Object.freeze(devices) }));
 }
 
@@ -862,7 +1112,11 @@ function newGuid(): string {
 }
 
 function snapshotGuidsOf(record: ZfsRecord): ReadonlySet<string> {
-  return new Set(record.pools.flatMap((pool) => pool.datasets.flatMap((dataset) => (dataset.snapshots ?? []).map((snapshot) => snapshot.guid))));
+  return new Set(
+    record.pools.flatMap((pool) =>
+      pool.datasets.flatMap((dataset) => (dataset.snapshots ?? []).map((snapshot) => snapshot.guid)),
+    ),
+  );
 }
 
 function snapshotNames({ name, snapshots = [] }: DatasetRecord): readonly string[] {
@@ -871,12 +1125,21 @@ function snapshotNames({ name, snapshots = [] }: DatasetRecord): readonly string
 
 function snapshotsIn({ name: dataset, kind, snapshots = [] }: DatasetRecord): readonly Snapshot[] {
   return snapshots.map(({ name, created, deferred = false, task }) =>
-    Object.freeze({ dataset, name, created, deferred, used: 0, referenced: referencedBy(kind), ...(task === undefined ? {} : { task }) }),
+    Object.freeze({
+      dataset,
+      name,
+      created,
+      deferred,
+      used: 0,
+      referenced: referencedBy(kind),
+      ...(task === undefined ? {} : { task }),
+    }),
   );
 }
 
 function withSnapshots(dataset: DatasetRecord, snapshots: readonly SnapshotRecord[]): DatasetRecord {
-  return snapshots.length === (dataset.snapshots?.length ?? 0) && snapshots.every((one, place) => one === dataset.snapshots?.[place])
+  return snapshots.length === (dataset.snapshots?.length ?? 0) &&
+    snapshots.every((one, place) => one === dataset.snapshots?.[place])
     ? dataset
     : Object.freeze({ ...dataset, snapshots: Object.freeze(snapshots) });
 }
@@ -900,14 +1163,19 @@ function dependantsOf(pool: PoolRecord, gone: ReadonlySet<DatasetRecord>): reado
   const all = new Set(gone);
   for (const one of all) {
     const names = new Set(snapshotNames(one));
-    for (const other of pool.datasets) if (names.has(other.origin ?? '') || other.name.startsWith(`${one.name}/`)) all.add(other);
+    for (const other of pool.datasets)
+      if (names.has(other.origin ?? '') || other.name.startsWith(`${one.name}/`)) all.add(other);
   }
   return pool.datasets.filter((one) => all.has(one) && !gone.has(one));
 }
 
 /** The properties that belong to the contents of a dataset and come back with them. */
 function contentProperties({ kind, properties: { volsize, volblocksize, casesensitivity } }: DatasetRecord): Values {
-  if (kind === 'volume') return Object.freeze({ ...(volsize === undefined ? {} : { volsize }), ...(volblocksize === undefined ? {} : { volblocksize }) });
+  if (kind === 'volume')
+    return Object.freeze({
+      ...(volsize === undefined ? {} : { volsize }),
+      ...(volblocksize === undefined ? {} : { volblocksize }),
+    });
   return Object.freeze(casesensitivity === undefined ? {} : { casesensitivity });
 }
 
@@ -916,7 +1184,10 @@ const stamps = new WeakMap<readonly SnapshotRecord[], string>();
 function stampOf({ guid, snapshots = [] }: DatasetRecord): string {
   const known = stamps.get(snapshots);
   if (known !== undefined) return known;
-  const sum = snapshots.reduce((all, snapshot) => all ^ BigInt(snapshot.guid) ^ (snapshot.deferred === true ? 1n : 0n), 0n);
+  const sum = snapshots.reduce(
+    (all, snapshot) => all ^ BigInt(snapshot.guid) ^ (snapshot.deferred === true ? 1n : 0n),
+    0n,
+  );
   const stamp = `${guid} ${snapshots.length} ${sum}`;
   stamps.set(snapshots, stamp);
   return stamp;

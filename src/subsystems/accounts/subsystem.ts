@@ -19,7 +19,9 @@ export const accountsSubsystem: Subsystem = {
     const groups = view.all(group);
     return {
       accounts: {
-        groups: groups.filter((one) => one.bsdgrp_owned).map((one) => ({ name: one.bsdgrp_group, gid: one.bsdgrp_gid ?? 0 })),
+        groups: groups
+          .filter((one) => one.bsdgrp_owned)
+          .map((one) => ({ name: one.bsdgrp_group, gid: one.bsdgrp_gid ?? 0 })),
         users: users.filter((one) => one.bsdusr_owned).map((one) => userSpec(one, view, facts)),
       },
       files: [
@@ -46,7 +48,11 @@ function userSpec(record: User, view: View, facts: Facts): UserSpec {
     passwordHash: `${record.bsdusr_locked ? '!' : ''}${record.bsdusr_unixhash}`,
     groups: groupsOf
       .map((one) => one.bsdgrp_group)
-      .filter((name) => facts.accounts.groups.some((known) => known.name === name) || groupsOf.some((one) => one.bsdgrp_owned && one.bsdgrp_group === name))
+      .filter(
+        (name) =>
+          facts.accounts.groups.some((known) => known.name === name) ||
+          groupsOf.some((one) => one.bsdgrp_owned && one.bsdgrp_group === name),
+      )
       .toSorted(),
   };
 }
@@ -59,7 +65,11 @@ function shellOn(shell: string, { accounts }: Facts): string {
 
 /** Samba's own password file, one line for each account that has a password. Root's opens the interface only. */
 export function smbPasswords(users: readonly User[]): string {
-  return lines(users.filter((one) => one.bsdusr_smbhash !== '*' && one.bsdusr_uid !== 0).map((one) => smbFileLine(one.bsdusr_smbhash, one.bsdusr_locked)));
+  return lines(
+    users
+      .filter((one) => one.bsdusr_smbhash !== '*' && one.bsdusr_uid !== 0)
+      .map((one) => smbFileLine(one.bsdusr_smbhash, one.bsdusr_locked)),
+  );
 }
 
 export function sudoers(users: readonly User[], groups: readonly Group[]): string {
@@ -76,5 +86,6 @@ function sudoName(name: string): string {
 
 const visudo: Checker = {
   argv: (staged) => ['visudo', '-c', '-q', '-f', staged],
-  objection: ({ status, stdout, stderr }) => (status === 0 ? undefined : `sudo refuses its rules: ${(stderr || stdout).trim()}`),
+  objection: ({ status, stdout, stderr }) =>
+    status === 0 ? undefined : `sudo refuses its rules: ${(stderr || stdout).trim()}`,
 };

@@ -46,10 +46,18 @@ export function shareSection(share: AfpShare): string {
     set('rwlist', accounts(share.afp_rw)),
     set('password', share.afp_sharepw),
     // These must not stand beside `unix priv = no`.
-    share.afp_upriv ? [set('file perm', mode(share.afp_fperm)), set('directory perm', mode(share.afp_dperm)), set('umask', mode(share.afp_umask))] : set('unix priv', false),
+    share.afp_upriv
+      ? [
+          set('file perm', mode(share.afp_fperm)),
+          set('directory perm', mode(share.afp_dperm)),
+          set('umask', mode(share.afp_umask)),
+        ]
+      : set('unix priv', false),
     share.afp_nostat ? set('stat vol', false) : undefined,
     share.afp_nodev ? set('cnid dev', false) : undefined,
-    share.afp_timemachine ? [set('time machine', true), set('vol size limit', share.afp_timemachine_quota || undefined)] : undefined,
+    share.afp_timemachine
+      ? [set('time machine', true), set('vol size limit', share.afp_timemachine_quota || undefined)]
+      : undefined,
     set('hosts allow', words(share.afp_hostsallow).join(' ')),
     set('hosts deny', words(share.afp_hostsdeny).join(' ')),
     asWritten(share.afp_auxparams),

@@ -18,14 +18,25 @@ export const afpSubsystem: Subsystem = {
   render(view, facts) {
     const settings = view.only(afpSettings);
     const noDatabase = settings.afp_srv_dbpath === null ? undefined : absence(settings.afp_srv_dbpath, facts);
-    const head = globalSection(settings, { dbpath: noDatabase === undefined ? (settings.afp_srv_dbpath ?? undefined) : undefined });
+    const head = globalSection(settings, {
+      dbpath: noDatabase === undefined ? (settings.afp_srv_dbpath ?? undefined) : undefined,
+    });
     const groups = groupsOf(view.groups(afpShare), facts, [volumesOf(facts.storage)]).map(([, group]) => group);
     // Everybody may read it as long as it holds no password.
     const isSecret = groups.some((group) => group.isSecret);
     return {
-      files: [{ path: '/etc/netatalk/afp.conf', mode: isSecret ? 0o600 : 0o644, content: head + groups.map(({ sections }) => sections).join('') }],
+      files: [
+        {
+          path: '/etc/netatalk/afp.conf',
+          mode: isSecret ? 0o600 : 0o644,
+          content: head + groups.map(({ sections }) => sections).join(''),
+        },
+      ],
       services: [{ name: 'netatalk', running: isOn(view, 'afp'), onChange: 'reload', readAtStart: head }],
-      omissions: [...(noDatabase === undefined ? [] : [`AFP's database of file numbers: ${noDatabase}`]), ...groups.flatMap(({ omissions }) => omissions)],
+      omissions: [
+        ...(noDatabase === undefined ? [] : [`AFP's database of file numbers: ${noDatabase}`]),
+        ...groups.flatMap(({ omissions }) => omissions),
+      ],
     };
   },
 };

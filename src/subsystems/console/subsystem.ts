@@ -8,7 +8,10 @@ const folder = '/etc/systemd/system';
 const openConsole = lines('[Service]', 'ExecStart=', 'ExecStart=-/sbin/agetty --autologin root --noclear %I $TERM');
 
 /** Read at every start. A processor that cannot be told has no such file, which the minus lets pass. */
-const saving = lines('# Written by Holdfast.', 'w- /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor - - - - powersave');
+const saving = lines(
+  '# Written by Holdfast.',
+  'w- /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor - - - - powersave',
+);
 
 export const consoleSubsystem: Subsystem = {
   name: 'console',
@@ -19,7 +22,11 @@ export const consoleSubsystem: Subsystem = {
     return {
       files: [
         { path: '/etc/motd', content: adv_motd === '' ? '' : `${adv_motd}\n` },
-        { path: `${folder}/getty@tty1.service.d/holdfast.conf`, content: adv_consolemenu ? openConsole : '# The console asks who is there.\n', forServiceManager: true },
+        {
+          path: `${folder}/getty@tty1.service.d/holdfast.conf`,
+          content: adv_consolemenu ? openConsole : '# The console asks who is there.\n',
+          forServiceManager: true,
+        },
         { path: '/etc/tmpfiles.d/holdfast-power.conf', content: adv_powerdaemon ? saving : undefined },
       ],
     };

@@ -17,5 +17,9 @@ export function cronTable(jobs: readonly CronJob[]): string {
 }
 
 function tableLine(job: CronJob): string {
-  return [cronLine(scheduleOf('cron', job)), job.cron_user, cronTableCommand(job.cron_command, { stdout: job.cron_stdout, stderr: job.cron_stderr })].join(' ');
+  return [
+    cronLine(scheduleOf('cron', job)),
+    job.cron_user,
+    cronTableCommand(job.cron_command, { stdout: job.cron_stdout, stderr: job.cron_stderr }),
+  ].join(' ');
 }

@@ -20,7 +20,9 @@ export const cronSubsystem: Subsystem = {
       files: [{ path: '/etc/cron.d/holdfast', mode: 0o600, content: cronTable(jobs) }],
       // Without jobs the daemon is left as it is: the machine has tables of its own.
       services: jobs.length === 0 ? [] : [{ name: 'cron', running: true, onChange: 'nothing' }],
-      omissions: enabled.filter((job) => !known.has(job.cron_user)).map((job) => `cron job ${job.id}: no user is called ${quote(job.cron_user)}`),
+      omissions: enabled
+        .filter((job) => !known.has(job.cron_user))
+        .map((job) => `cron job ${job.id}: no user is called ${quote(job.cron_user)}`),
     };
   },
 };

@@ -6,7 +6,10 @@ import { lines } from '../../lib/text.ts';
 export const authorityFile = '/etc/holdfast/ldap-authority.pem';
 
 /** `/etc/nslcd.conf`: a word, then its value up to the end of the line. */
-export function nslcdConf(settings: LdapSettings, { uri, startTls, authority, account, base, seconds }: LdapServer): string {
+export function nslcdConf(
+  settings: LdapSettings,
+  { uri, startTls, authority, account, base, seconds }: LdapServer,
+): string {
   const below = (suffix: string) => (suffix === '' ? undefined : `${suffix},${base}`);
   return lines(
     '# Written by Holdfast.',

@@ -29,7 +29,11 @@ export const directorySubsystem: Subsystem = {
     // Files of a directory that is not used are not there: some hold a password.
     const whileLdap = (content: string) => (ldap.ldap_enable ? content : undefined);
     const whileNis = (content: string) => (nis.nis_enable ? content : undefined);
-    const sources = [...(ldap.ldap_enable ? ['ldap'] : []), ...(nis.nis_enable ? ['nis'] : []), ...(isMember(view.only(domainSettings), facts) ? ['winbind'] : [])];
+    const sources = [
+      ...(ldap.ldap_enable ? ['ldap'] : []),
+      ...(nis.nis_enable ? ['nis'] : []),
+      ...(isMember(view.only(domainSettings), facts) ? ['winbind'] : []),
+    ];
     const [nslcd, yp, ypbind] = [nslcdConf(ldap, server), ypConf(nis), ypbindDefaults(nis)];
     return {
       files: [
@@ -40,20 +44,30 @@ export const directorySubsystem: Subsystem = {
         { path: '/etc/default/nis', content: whileNis(ypbind) },
         { path: '/etc/nsswitch.conf', content: nsswitchConf(sources) },
       ],
-      services: [serviceOf('nslcd', ldap.ldap_enable, [nslcd, server.authority ?? ''].join('\n')), serviceOf('ypbind', nis.nis_enable, [nis.nis_domain, yp, ypbind].join('\n'))],
+      services: [
+        serviceOf('nslcd', ldap.ldap_enable, [nslcd, server.authority ?? ''].join('\n')),
+        serviceOf('ypbind', nis.nis_enable, [nis.nis_domain, yp, ypbind].join('\n')),
+      ],
     };
   },
 };
 
 /** The nslcd.conf that the installation of nslcd writes without answers. */
 export function isExample(nslcdConf: string): boolean {
-  return nslcdConf.split('\n').every((line) => !/^\s*(uri|base)\s/.test(line) || /^uri ldap:\/\/127\.0\.0\.1\/$|^base dc=example,dc=net$/.test(line.trim()));
+  return nslcdConf
+    .split('\n')
+    .every(
+      (line) =>
+        !/^\s*(uri|base)\s/.test(line) || /^uri ldap:\/\/127\.0\.0\.1\/$|^base dc=example,dc=net$/.test(line.trim()),
+    );
 }
 
 /** Packages add themselves to the sources of accounts. Those whose configuration is a file of this unit are judged by that. */
 export function isPackaged(nsswitch: string): boolean {
   const known = new Set(['files', 'compat', 'db', 'systemd', 'winbind', 'ldap', 'nis']);
-  const accounts = nsswitch.split('\n').flatMap((line) => /^\s*(?:passwd|group|shadow|gshadow):(.*)$/.exec(line)?.[1]?.trim().split(/\s+/) ?? []);
+  const accounts = nsswitch
+    .split('\n')
+    .flatMap((line) => /^\s*(?:passwd|group|shadow|gshadow):(.*)$/.exec(line)?.[1]?.trim().split(/\s+/) ?? []);
   return accounts.every((source) => known.has(source));
 }
 

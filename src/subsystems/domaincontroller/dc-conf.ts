@@ -27,7 +27,13 @@ export function dcConf(settings: Settings): string {
 
 /** What the program reads that makes the domain, or brings it to these. */
 export function wishes(settings: Settings): string {
-  const { dc_realm: realm, dc_domain: domain, dc_dns_backend: dns, dc_forest_level: level, dc_passwd: password } = settings;
+  const {
+    dc_realm: realm,
+    dc_domain: domain,
+    dc_dns_backend: dns,
+    dc_forest_level: level,
+    dc_passwd: password,
+  } = settings;
   return lines(JSON.stringify({ realm, domain, dns, level, password }));
 }
 

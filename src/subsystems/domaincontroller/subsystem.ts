@@ -20,7 +20,11 @@ export const domainControllerSubsystem: Subsystem = {
       files: [
         { path: confFile, content: dcConf(settings) },
         { path: wishesFile, mode: 0o600, content: wishes(settings) },
-        { path: '/etc/systemd/system/samba-ad-dc.service.d/holdfast.conf', content: isOnNow ? dcUnit : undefined, forServiceManager: true },
+        {
+          path: '/etc/systemd/system/samba-ad-dc.service.d/holdfast.conf',
+          content: isOnNow ? dcUnit : undefined,
+          forServiceManager: true,
+        },
       ],
       services: [{ name: 'samba-ad-dc', running: isOnNow && isSet, onChange: 'restart' }],
       omissions: isOnNow && !isSet ? ['domain controller: no realm is set, so there is no domain'] : [],

@@ -7,7 +7,11 @@ type Settings = RecordOf<typeof dynamicDnsSettings.fields>;
 export const configFile = '/etc/inadyn.conf';
 
 /** What inadyn 2.11 calls providers that have another name there. */
-const renamed: Readonly<Record<string, string>> = { 'dyndns@3322.org': 'default@3322.org', 'default@dynv6.com': 'ipv6@dynv6.com', 'ipv6tb@he.net': 'default@tunnelbroker.net' };
+const renamed: Readonly<Record<string, string>> = {
+  'dyndns@3322.org': 'default@3322.org',
+  'default@dynv6.com': 'ipv6@dynv6.com',
+  'ipv6tb@he.net': 'default@tunnelbroker.net',
+};
 
 export function domainsOf(settings: Settings): readonly string[] {
   return settings.ddns_domain.split(/[\s,;]+/).filter((domain) => domain !== '');
@@ -30,8 +34,15 @@ export function inadynConf(settings: Settings): string {
           `  username = ${quoted(settings.ddns_username)}`,
           `  password = ${quoted(settings.ddns_password)}`,
           `  ssl = ${settings.ddns_ssl}`,
-          ...(isCustom ? [`  ddns-server = ${quoted(settings.ddns_custom_ddns_server)}`, `  ddns-path = ${quoted(settings.ddns_custom_ddns_path)}`] : []),
-          ...(settings.ddns_checkip_server === '' ? [] : [`  checkip-server = ${quoted(settings.ddns_checkip_server)}`]),
+          ...(isCustom
+            ? [
+                `  ddns-server = ${quoted(settings.ddns_custom_ddns_server)}`,
+                `  ddns-path = ${quoted(settings.ddns_custom_ddns_path)}`,
+              ]
+            : []),
+          ...(settings.ddns_checkip_server === ''
+            ? []
+            : [`  checkip-server = ${quoted(settings.ddns_checkip_server)}`]),
           ...(settings.ddns_checkip_path === '' ? [] : [`  checkip-path = ${quoted(settings.ddns_checkip_path)}`]),
           ...(settings.ddns_checkip_server === '' ? [] : [`  checkip-ssl = ${settings.ddns_checkip_ssl}`]),
           '}',

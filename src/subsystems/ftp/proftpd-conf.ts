@@ -34,7 +34,11 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     '# Written by Holdfast.',
     'ModulePath /usr/lib/proftpd',
     // Debian 12 has these built in, Debian 13 does not.
-    ['mod_delay', 'mod_ls', 'mod_xfer'].flatMap((name) => [`<IfModule !${name}.c>`, `  LoadModule ${name}.c`, '</IfModule>']),
+    ['mod_delay', 'mod_ls', 'mod_xfer'].flatMap((name) => [
+      `<IfModule !${name}.c>`,
+      `  LoadModule ${name}.c`,
+      '</IfModule>',
+    ]),
     'LoadModule mod_ident.c',
     settings.ftp_tls ? 'LoadModule mod_tls.c' : undefined,
     '',
@@ -62,7 +66,9 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     `IdentLookups ${onOff(settings.ftp_ident)}`,
     `UseReverseDNS ${onOff(settings.ftp_reversedns)}`,
     settings.ftp_masqaddress === '' ? undefined : `MasqueradeAddress ${settings.ftp_masqaddress}`,
-    settings.ftp_passiveportsmin === 0 ? undefined : `PassivePorts ${settings.ftp_passiveportsmin} ${settings.ftp_passiveportsmax}`,
+    settings.ftp_passiveportsmin === 0
+      ? undefined
+      : `PassivePorts ${settings.ftp_passiveportsmin} ${settings.ftp_passiveportsmax}`,
     `AllowForeignAddress ${onOff(settings.ftp_fxp)}`,
     `AllowStoreRestart ${onOff(settings.ftp_resume)}`,
     `AllowRetrieveRestart ${onOff(settings.ftp_resume)}`,
@@ -89,7 +95,10 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
 function tlsLines(settings: Settings, keyType: 'rsa' | 'ec', hasChain: boolean): readonly string[] {
   const kind = keyType === 'rsa' ? 'RSA' : 'EC';
   const looksAtCertificates =
-    settings.ftp_tls_opt_allow_dot_login || settings.ftp_tls_opt_common_name_required || settings.ftp_tls_opt_dns_name_required || settings.ftp_tls_opt_ip_address_required;
+    settings.ftp_tls_opt_allow_dot_login ||
+    settings.ftp_tls_opt_common_name_required ||
+    settings.ftp_tls_opt_dns_name_required ||
+    settings.ftp_tls_opt_ip_address_required;
   const options = tlsOptions.filter(([name]) => settings[name]).map(([, option]) => option);
   return [
     '',
@@ -138,7 +147,10 @@ function anonymousLines(settings: Settings, folder: string): readonly string[] {
 }
 
 function transferRates(up: number, down: number): readonly string[] {
-  return [...(up === 0 ? [] : [`TransferRate APPE,STOR,STOU ${up}`]), ...(down === 0 ? [] : [`TransferRate RETR ${down}`])];
+  return [
+    ...(up === 0 ? [] : [`TransferRate APPE,STOR,STOU ${up}`]),
+    ...(down === 0 ? [] : [`TransferRate RETR ${down}`]),
+  ];
 }
 
 function onOff(value: boolean): string {
@@ -151,4 +163,9 @@ function quoted(text: string): string {
 }
 
 /** The rules for passwords: those of every program of the machine, directory accounts included. */
-export const pamRules = lines('# Written by Holdfast.', '@include common-auth', '@include common-account', '@include common-session-noninteractive');
+export const pamRules = lines(
+  '# Written by Holdfast.',
+  '@include common-auth',
+  '@include common-account',
+  '@include common-session-noninteractive',
+);

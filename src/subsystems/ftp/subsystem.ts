@@ -9,7 +9,15 @@ import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import { quote } from '../../lib/text.ts';
 import { saysNothing } from '../local.ts';
 import { homelessAccounts } from './homeless.ts';
-import { accountsFile, certificateFile, chainFile, pamRules, pamService, proftpdConf, stagedWord } from './proftpd-conf.ts';
+import {
+  accountsFile,
+  certificateFile,
+  chainFile,
+  pamRules,
+  pamService,
+  proftpdConf,
+  stagedWord,
+} from './proftpd-conf.ts';
 
 export const ftpSubsystem: Subsystem = {
   name: 'ftp',
@@ -34,16 +42,27 @@ export const ftpSubsystem: Subsystem = {
         { path: chainFile, content: chain === '' ? undefined : `${chain.trim()}\n` },
         { path: certificateFile, mode: 0o600, content: typeof pair === 'object' ? `${pair.pem}\n` : undefined },
         // While nobody is served, a new account is nothing to the server.
-        { path: accountsFile, mode: 0o600, content: running ? homelessAccounts(view, { onlyHome: settings.ftp_defaultroot }) : '' },
+        {
+          path: accountsFile,
+          mode: 0o600,
+          content: running ? homelessAccounts(view, { onlyHome: settings.ftp_defaultroot }) : '',
+        },
         { path: `/etc/pam.d/${pamService}`, content: pamRules },
         {
           path: '/etc/proftpd/proftpd.conf',
-          content: proftpdConf(settings, { anonymousFolder: isThere ? folder : undefined, keyType, hasChain: chain !== '' }),
+          content: proftpdConf(settings, {
+            anonymousFolder: isThere ? folder : undefined,
+            keyType,
+            hasChain: chain !== '',
+          }),
           verify: proftpd,
         },
       ],
       services: [{ name: 'proftpd', running, onChange: 'reload' }],
-      omissions: folder === undefined || isThere ? [] : [`FTP for anonymous clients: the volume of ${quote(folder)} is not there or not mounted`],
+      omissions:
+        folder === undefined || isThere
+          ? []
+          : [`FTP for anonymous clients: the volume of ${quote(folder)} is not there or not mounted`],
     };
   },
 };
@@ -53,7 +72,9 @@ const proftpd: Checker = {
   objection({ status, stdout, stderr }) {
     const said = `${stderr}\n${stdout}`.split('\n').map((line) => line.replace(/^.*proftpd\[\d+\][^:]*: /, '').trim());
     // It answers 0 for options that keep it from starting.
-    const refused = said.filter((line) => /^fatal: |cannot enforce both/.test(line)).map((line) => line.replace(/^fatal: /, ''));
+    const refused = said
+      .filter((line) => /^fatal: |cannot enforce both/.test(line))
+      .map((line) => line.replace(/^fatal: /, ''));
     if (status === 0 && refused.length === 0) return undefined;
     return `The FTP server refuses its configuration: ${refused.slice(0, 2).join(' ') || `proftpd ended with ${status}.`}`;
   },

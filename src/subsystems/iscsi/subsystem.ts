@@ -15,9 +15,23 @@ import { targetModel } from './target-model.ts';
 export const iscsiSubsystem: Subsystem = {
   name: 'iscsi',
   description: 'The iSCSI targets.',
-  reads: [iscsiSettings, iscsiExtent, iscsiInitiators, iscsiCredential, iscsiTarget, iscsiTargetGroup, iscsiTargetToExtent, iscsiPortal, serviceSwitch],
+  reads: [
+    iscsiSettings,
+    iscsiExtent,
+    iscsiInitiators,
+    iscsiCredential,
+    iscsiTarget,
+    iscsiTargetGroup,
+    iscsiTargetToExtent,
+    iscsiPortal,
+    serviceSwitch,
+  ],
   services: ['tgt'],
-  local: [{ path: '/etc/tgt/conf.d/*', isDefault: saysNothing }, { path: '/etc/tgt/targets.conf' }, { path: '/etc/rtslib-fb-target/saveconfig.json', isDefault: hasNoTargets }],
+  local: [
+    { path: '/etc/tgt/conf.d/*', isDefault: saysNothing },
+    { path: '/etc/tgt/targets.conf' },
+    { path: '/etc/rtslib-fb-target/saveconfig.json', isDefault: hasNoTargets },
+  ],
   uses: ['disks', 'storage', 'targets'],
   render(view, facts) {
     const isServed = isOn(view, 'iscsitarget');

@@ -34,15 +34,29 @@ export function targetModel(view: View, facts: Pick<Facts, 'storage' | 'disks'>,
   made = makeAnew(view, facts, made);
   const extents = inOrder(made.extents);
   const targets = inOrder(made.targets);
-  const discovery = view.all(iscsiPortal).flatMap((portal) => discoveryAt(portal, credentialsOf(view, portal.iscsi_target_portal_discoveryauthgroup)));
+  const discovery = view
+    .all(iscsiPortal)
+    .flatMap((portal) => discoveryAt(portal, credentialsOf(view, portal.iscsi_target_portal_discoveryauthgroup)));
   const nameServers = blankSeparated(view.only(iscsiSettings).iscsi_isns_servers);
   return {
-    model: Object.freeze({ serving, extents: joined(extents.map(({ offered }) => offered)), targets: joined(targets.map(({ offered }) => offered)), discovery, nameServers }),
+    model: Object.freeze({
+      serving,
+      extents: joined(extents.map(({ offered }) => offered)),
+      targets: joined(targets.map(({ offered }) => offered)),
+      discovery,
+      nameServers,
+    }),
     omissions: joined([...extents, ...targets].map(({ omissions }) => omissions)),
   };
 }
 
-const nothing: TargetModel = Object.freeze({ serving: false, extents: [], targets: [], discovery: [], nameServers: [] });
+const nothing: TargetModel = Object.freeze({
+  serving: false,
+  extents: [],
+  targets: [],
+  discovery: [],
+  nameServers: [],
+});
 
 /** The records and facts that extents and targets follow from. */
 interface Sources {
@@ -101,7 +115,8 @@ function makeAnew(view: View, { storage, disks }: Pick<Facts, 'storage' | 'disks
       (from.extents.get(number) ?? []).map((record) => makeExtent(record, from)),
     );
     for (const id of inOneOf(earlier, extents.get(number)?.offered ?? []))
-      for (const { iscsi_target } of view.having(iscsiTargetToExtent, 'iscsi_extent', id)) concerned.add(groupNumber(iscsi_target));
+      for (const { iscsi_target } of view.having(iscsiTargetToExtent, 'iscsi_extent', id))
+        concerned.add(groupNumber(iscsi_target));
   }
   const isThere = (id: number) => extents.get(groupNumber(id))?.offered.some((extent) => extent.id === id) === true;
   const targets = new Map(before?.targets);
@@ -122,7 +137,11 @@ interface Outcome<T> {
 
 function put<T>(parts: Map<number, Part<T>>, number: number, outcomes: readonly Outcome<T>[]): void {
   if (outcomes.length === 0) parts.delete(number);
-  else parts.set(number, { offered: outcomes.flatMap(({ offered }) => offered ?? []), omissions: outcomes.flatMap(({ omissions }) => omissions) });
+  else
+    parts.set(number, {
+      offered: outcomes.flatMap(({ offered }) => offered ?? []),
+      omissions: outcomes.flatMap(({ omissions }) => omissions),
+    });
 }
 
 /** The ids that are in one of the two only. */
@@ -159,7 +178,10 @@ function targetGroupsConcerned(view: View, from: Sources, before: Sources | unde
   return [
     ...targets.map(({ id }) => id),
     // What had to stand back for one that goes.
-    ...targets.flatMap(({ iscsi_target_name }) => view.find(iscsiTarget, 'iscsi_target_name', nameOnWire(iscsi_target_name, from.basename))?.id ?? []),
+    ...targets.flatMap(
+      ({ iscsi_target_name }) =>
+        view.find(iscsiTarget, 'iscsi_target_name', nameOnWire(iscsi_target_name, from.basename))?.id ?? [],
+    ),
     ...differing(before.ways, from.ways).map((way) => way.iscsi_target),
     ...differing(before.luns, from.luns).map((lun) => lun.iscsi_target),
   ].map(groupNumber);
@@ -176,9 +198,16 @@ function makeExtent(record: ExtentRecord, facts: Pick<Facts, 'storage' | 'disks'
   return { offered: undefined, omissions: [`iSCSI extent ${quote(record.iscsi_target_extent_name)}: ${problem}`] };
 }
 
-function makeTarget(view: View, record: TargetRecord, basename: string, isThere: (extent: number) => boolean): Outcome<Target> {
+function makeTarget(
+  view: View,
+  record: TargetRecord,
+  basename: string,
+  isThere: (extent: number) => boolean,
+): Outcome<Target> {
   const title = `iSCSI target ${quote(record.iscsi_target_name)}`;
-  const short = record.iscsi_target_name.startsWith(`${basename}:`) ? record.iscsi_target_name.slice(basename.length + 1) : undefined;
+  const short = record.iscsi_target_name.startsWith(`${basename}:`)
+    ? record.iscsi_target_name.slice(basename.length + 1)
+    : undefined;
   if (short !== undefined && view.find(iscsiTarget, 'iscsi_target_name', short) !== undefined)
     return { offered: undefined, omissions: [`${title}: another has the same name to initiators`] };
   const ways = view
@@ -187,7 +216,10 @@ function makeTarget(view: View, record: TargetRecord, basename: string, isThere:
     .map((group) => ({
       group,
       portal: view.get(iscsiPortal, group.iscsi_target_portalgroup),
-      initiators: group.iscsi_target_initiatorgroup === null ? undefined : view.get(iscsiInitiators, group.iscsi_target_initiatorgroup),
+      initiators:
+        group.iscsi_target_initiatorgroup === null
+          ? undefined
+          : view.get(iscsiInitiators, group.iscsi_target_initiatorgroup),
       credentials: credentialsOf(view, group.iscsi_target_authgroup),
     }));
   const luns = view
@@ -196,7 +228,12 @@ function makeTarget(view: View, record: TargetRecord, basename: string, isThere:
     .toSorted((a, b) => a.id - b.id);
   return {
     offered: targetOf(record, nameOnWire(record.iscsi_target_name, basename), ways, luns),
-    omissions: ways.filter(isClosed).map(({ group }) => `${title}: the credentials ${group.iscsi_target_authgroup} that its group asks for are gone, so nobody may come in by it`),
+    omissions: ways
+      .filter(isClosed)
+      .map(
+        ({ group }) =>
+          `${title}: the credentials ${group.iscsi_target_authgroup} that its group asks for are gone, so nobody may come in by it`,
+      ),
   };
 }
 
@@ -215,8 +252,12 @@ interface Way {
 function absence(record: ExtentRecord, { storage, disks }: Pick<Facts, 'storage' | 'disks'>): string | undefined {
   const path = record.iscsi_target_extent_path ?? '';
   const zvol = zvolOf(record);
-  if (zvol !== undefined) return storage.datasets.get(zvol.split('@')[0] ?? '')?.kind === 'volume' ? undefined : `the zvol ${zvol} is not there`;
-  if (record.iscsi_target_extent_type === 'Disk') return disks.some(({ name }) => `/dev/${name}` === path) ? undefined : `the disk ${path} is not there`;
+  if (zvol !== undefined)
+    return storage.datasets.get(zvol.split('@')[0] ?? '')?.kind === 'volume'
+      ? undefined
+      : `the zvol ${zvol} is not there`;
+  if (record.iscsi_target_extent_type === 'Disk')
+    return disks.some(({ name }) => `/dev/${name}` === path) ? undefined : `the disk ${path} is not there`;
   const [volume = ''] = path.slice(volumesFolder.length + 1).split('/');
   if (storage.datasets.get(volume)?.mountpoint !== undefined) return undefined;
   return `the volume ${volume} is not ${storage.pools.has(volume) ? 'mounted' : 'there'}`;
@@ -235,7 +276,8 @@ const extents = new WeakMap<ExtentRecord, Extent>();
 function extentOf(record: ExtentRecord, size: number | undefined): Extent {
   const known = extents.get(record);
   if (known !== undefined && known.size === size) return known;
-  const kind: Extent['backing']['kind'] = record.iscsi_target_extent_type === 'File' ? 'file' : record.iscsi_target_extent_type === 'ZVOL' ? 'zvol' : 'disk';
+  const kind: Extent['backing']['kind'] =
+    record.iscsi_target_extent_type === 'File' ? 'file' : record.iscsi_target_extent_type === 'ZVOL' ? 'zvol' : 'disk';
   const made: Extent = Object.freeze({
     id: record.id,
     backing: { kind, path: record.iscsi_target_extent_path ?? '' },
@@ -261,14 +303,22 @@ const targets = new WeakMap<TargetRecord, { readonly from: readonly unknown[]; r
 
 /** The same value as long as nothing of what it is made from is another. */
 function targetOf(record: TargetRecord, name: string, ways: readonly Way[], luns: readonly LunRecord[]): Target {
-  const from = [name, ...ways.flatMap(({ group, portal, initiators, credentials }) => [group, portal, initiators, ...credentials]), null, ...luns];
+  const from = [
+    name,
+    ...ways.flatMap(({ group, portal, initiators, credentials }) => [group, portal, initiators, ...credentials]),
+    null,
+    ...luns,
+  ];
   const known = targets.get(record);
-  if (known !== undefined && known.from.length === from.length && known.from.every((one, index) => one === from[index])) return known.target;
+  if (known !== undefined && known.from.length === from.length && known.from.every((one, index) => one === from[index]))
+    return known.target;
   const target: Target = Object.freeze({
     id: record.id,
     name,
     alias: record.iscsi_target_alias ?? '',
-    luns: luns.map((one) => ({ number: one.iscsi_lunid ?? 0, extent: one.iscsi_extent })).toSorted((a, b) => a.number - b.number),
+    luns: luns
+      .map((one) => ({ number: one.iscsi_lunid ?? 0, extent: one.iscsi_extent }))
+      .toSorted((a, b) => a.number - b.number),
     groups: ways.filter((way) => !isClosed(way)).map(groupOf),
   });
   targets.set(record, { from, target });
@@ -301,7 +351,10 @@ function authOf(method: string, records: readonly CredentialRecord[]): Auth | un
   const credentials = records.map((one) => ({
     user: one.iscsi_target_auth_user,
     secret: one.iscsi_target_auth_secret,
-    peer: mutual && one.iscsi_target_auth_peeruser !== '' ? { user: one.iscsi_target_auth_peeruser, secret: one.iscsi_target_auth_peersecret } : undefined,
+    peer:
+      mutual && one.iscsi_target_auth_peeruser !== ''
+        ? { user: one.iscsi_target_auth_peeruser, secret: one.iscsi_target_auth_peersecret }
+        : undefined,
   }));
   return { credentials, mutual };
 }
@@ -311,5 +364,10 @@ function discoveryAt(record: PortalRecord, credentials: readonly CredentialRecor
   const { iscsi_target_portal_discoveryauthmethod: method, iscsi_target_portal_discoveryauthgroup: group } = record;
   const effective = method === 'Auto' ? (group === null ? 'None' : 'CHAP') : method;
   const auth = group === null ? undefined : authOf(effective, credentials);
-  return [{ portals: portalsOf(record), auth: auth ?? (effective === 'None' ? undefined : { credentials: [], mutual: false }) }];
+  return [
+    {
+      portals: portalsOf(record),
+      auth: auth ?? (effective === 'None' ? undefined : { credentials: [], mutual: false }),
+    },
+  ];
 }

@@ -32,7 +32,14 @@ export const bridgeUnit: string = lines(
     ['-ip', 'link', 'add', jailBridge, 'type', 'bridge'],
     ['ip', 'link', 'set', jailBridge, 'up'],
     // The machine hands on what jails send, and answers for all that lies behind it.
-    ['sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1', `net.ipv4.conf.${jailBridge}.proxy_arp=1`, `net.ipv4.neigh.${jailBridge}.proxy_delay=0`],
+    [
+      'sysctl',
+      '--quiet',
+      '--write',
+      'net.ipv4.ip_forward=1',
+      `net.ipv4.conf.${jailBridge}.proxy_arp=1`,
+      `net.ipv4.neigh.${jailBridge}.proxy_delay=0`,
+    ],
   ),
   commands('ExecStop', ['ip', 'link', 'delete', jailBridge]),
 );
@@ -58,9 +65,13 @@ export function jailUnit(jail: Jail, { root, mounts, arch, wants }: Surroundings
     unitWord(`--hostname=${jail.jail_host}`),
     unitWord(`--directory=${root}`),
     ...(arch === 'x86' ? ['--personality=x86'] : []),
-    ...(jail.jail_vnet ? [`--network-namespace-path=/run/netns/${namespaceOf(jail)}`, '--capability=CAP_NET_ADMIN'] : []),
+    ...(jail.jail_vnet
+      ? [`--network-namespace-path=/run/netns/${namespaceOf(jail)}`, '--capability=CAP_NET_ADMIN']
+      : []),
     ...(limits.rawSockets ? [] : ['--drop-capability=CAP_NET_RAW']),
-    ...mounts.map(({ source, destination, readonly }) => unitWord(`--bind${readonly ? '-ro' : ''}=${bindPath(source)}:${bindPath(destination)}`)),
+    ...mounts.map(({ source, destination, readonly }) =>
+      unitWord(`--bind${readonly ? '-ro' : ''}=${bindPath(source)}:${bindPath(destination)}`),
+    ),
   ];
   return lines(
     '# Written by Holdfast.',
@@ -135,15 +146,64 @@ function ownNetwork(jail: Jail): JailNetwork {
     // Left over where the machine's own end came without warning.
     ['-ip', 'netns', 'delete', namespace],
     ['ip', 'netns', 'add', namespace],
-    ['ip', 'link', 'add', namespace, 'type', 'veth', 'peer', 'name', 'eth0', 'address', jail.jail_mac, 'netns', namespace],
+    [
+      'ip',
+      'link',
+      'add',
+      namespace,
+      'type',
+      'veth',
+      'peer',
+      'name',
+      'eth0',
+      'address',
+      jail.jail_mac,
+      'netns',
+      namespace,
+    ],
     ['ip', 'link', 'set', namespace, 'master', jailBridge, 'up'],
-    ...bridge.map(({ family, address, bits }) => ['ip', 'address', 'replace', `${address}/${bits}`, 'dev', jailBridge, ...(family === 6 ? ['nodad'] : [])]),
+    ...bridge.map(({ family, address, bits }) => [
+      'ip',
+      'address',
+      'replace',
+      `${address}/${bits}`,
+      'dev',
+      jailBridge,
+      ...(family === 6 ? ['nodad'] : []),
+    ]),
     [...inside, 'link', 'set', 'lo', 'up'],
     [...inside, 'link', 'set', 'eth0', 'up'],
-    ...own.map(({ family, address, bits }) => [...inside, 'address', 'replace', `${address}/${bits}`, 'dev', 'eth0', ...(family === 6 ? ['nodad', ...aside] : [])]),
-    ...(has(4) ? [[...inside, 'route', 'replace', 'default', ...via(jail.jail_defaultrouter_ipv4 ?? jail.jail_bridge_ipv4), 'dev', 'eth0']] : []),
+    ...own.map(({ family, address, bits }) => [
+      ...inside,
+      'address',
+      'replace',
+      `${address}/${bits}`,
+      'dev',
+      'eth0',
+      ...(family === 6 ? ['nodad', ...aside] : []),
+    ]),
+    ...(has(4)
+      ? [
+          [
+            ...inside,
+            'route',
+            'replace',
+            'default',
+            ...via(jail.jail_defaultrouter_ipv4 ?? jail.jail_bridge_ipv4),
+            'dev',
+            'eth0',
+          ],
+        ]
+      : []),
     ...(has(6) ? ipv6Ways(inside, card, router6, jail.jail_bridge_ipv6) : []),
-    ...own.map(({ address, family }) => ['ip', 'route', 'replace', `${address}/${family === 4 ? 32 : 128}`, 'dev', jailBridge]),
+    ...own.map(({ address, family }) => [
+      'ip',
+      'route',
+      'replace',
+      `${address}/${family === 4 ? 32 : 128}`,
+      'dev',
+      jailBridge,
+    ]),
     ...(card === '' ? [] : own.map(({ address }) => ['ip', 'neighbour', 'replace', 'proxy', address, 'dev', card])),
     ...(card !== '' && has(4) ? [['sysctl', '--quiet', '--write', `net.ipv4.neigh.${card}.proxy_delay=0`]] : []),
     ...(jail.jail_nat ? translation(namespace, own) : []),
@@ -151,7 +211,14 @@ function ownNetwork(jail: Jail): JailNetwork {
   const after: readonly Command[] = [
     ...(jail.jail_nat ? [['-nft', 'delete', 'table', 'inet', tableOf(namespace)]] : []),
     ...(card === '' ? [] : own.map(({ address }) => ['-ip', 'neighbour', 'delete', 'proxy', address, 'dev', card])),
-    ...own.map(({ address, family }) => ['-ip', 'route', 'delete', `${address}/${family === 4 ? 32 : 128}`, 'dev', jailBridge]),
+    ...own.map(({ address, family }) => [
+      '-ip',
+      'route',
+      'delete',
+      `${address}/${family === 4 ? 32 : 128}`,
+      'dev',
+      jailBridge,
+    ]),
     ['-ip', 'netns', 'delete', namespace],
   ];
   return { before, after };
@@ -166,8 +233,12 @@ function ipv6Ways(inside: Command, card: string, router: string | null, bridge: 
   return [
     ['sysctl', '--quiet', '--write', 'net.ipv6.conf.all.forwarding=1', `net.ipv6.conf.${jailBridge}.proxy_ndp=1`],
     // A machine that hands on packets would no longer hear what routers say to it.
-    ...(card === '' ? [] : [['sysctl', '--quiet', '--write', `net.ipv6.conf.${card}.proxy_ndp=1`, `net.ipv6.conf.${card}.accept_ra=2`]]),
-    ...(router === null || router === bridge ? [] : [['ip', 'neighbour', 'replace', 'proxy', router, 'dev', jailBridge]]),
+    ...(card === ''
+      ? []
+      : [['sysctl', '--quiet', '--write', `net.ipv6.conf.${card}.proxy_ndp=1`, `net.ipv6.conf.${card}.accept_ra=2`]]),
+    ...(router === null || router === bridge
+      ? []
+      : [['ip', 'neighbour', 'replace', 'proxy', router, 'dev', jailBridge]]),
     ...(router === null ? [] : [[...inside, 'route', 'replace', 'default', ...via(router), 'dev', 'eth0']]),
   ];
 }
@@ -179,7 +250,21 @@ function translation(namespace: string, own: readonly JailAddress[]): readonly C
     ['-nft', 'delete', 'table', 'inet', table],
     ['nft', 'add', 'table', 'inet', table],
     ['nft', 'add', 'chain', 'inet', table, 'leaving', '{ type nat hook postrouting priority srcnat; }'],
-    ...own.map(({ family, address }) => ['nft', 'add', 'rule', 'inet', table, 'leaving', family === 4 ? 'ip' : 'ip6', 'saddr', address, 'oifname', '!=', jailBridge, 'masquerade']),
+    ...own.map(({ family, address }) => [
+      'nft',
+      'add',
+      'rule',
+      'inet',
+      table,
+      'leaving',
+      family === 4 ? 'ip' : 'ip6',
+      'saddr',
+      address,
+      'oifname',
+      '!=',
+      jailBridge,
+      'masquerade',
+    ]),
   ];
 }
 
@@ -188,7 +273,10 @@ const tableOf = (namespace: string) => `holdfast_${namespace}`;
 /** The machine's own network; the jail's addresses are on a card while it runs. */
 function sharedNetwork(jail: Jail): JailNetwork {
   const own = addressesOf(jail).map(({ address, bits }) => [`${address}/${bits}`, 'dev', jail.jail_iface]);
-  return { before: own.map((words) => ['ip', 'address', 'replace', ...words]), after: own.map((words) => ['-ip', 'address', 'delete', ...words]) };
+  return {
+    before: own.map((words) => ['ip', 'address', 'replace', ...words]),
+    after: own.map((words) => ['-ip', 'address', 'delete', ...words]),
+  };
 }
 
 interface JailAddress {

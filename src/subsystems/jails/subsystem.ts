@@ -14,7 +14,8 @@ const folder = '/etc/systemd/system';
 
 export const jailsSubsystem: Subsystem = {
   name: 'jails',
-  description: 'Each jail is a unit of the service manager, and those that start with the machine are wanted by its start.',
+  description:
+    'Each jail is a unit of the service manager, and those that start with the machine are wanted by its start.',
   reads: [jailSettings, jailTemplate, jail, jailMountPoint, plugin],
   uses: ['storage'],
   render(view, facts) {
@@ -29,9 +30,16 @@ export const jailsSubsystem: Subsystem = {
         return why === undefined;
       });
     const pluginsOf = ({ id }: Jail) => view.all(plugin).filter(({ plugin_jail_id }) => plugin_jail_id === id);
-    const bundlesOf = (one: Jail): readonly JailMount[] => (place === undefined ? [] : pluginsOf(one).map((it) => bundleMount(it, place.folder)));
-    const file = (path: string, content: string | undefined): DesiredFile => ({ path: `${folder}/${path}`, content, forServiceManager: true });
-    const starting = jails.filter(({ jail_autostart }) => jail_autostart).map(({ jail_host }) => `${jailService(jail_host)}.service`);
+    const bundlesOf = (one: Jail): readonly JailMount[] =>
+      place === undefined ? [] : pluginsOf(one).map((it) => bundleMount(it, place.folder));
+    const file = (path: string, content: string | undefined): DesiredFile => ({
+      path: `${folder}/${path}`,
+      content,
+      forServiceManager: true,
+    });
+    const starting = jails
+      .filter(({ jail_autostart }) => jail_autostart)
+      .map(({ jail_host }) => `${jailService(jail_host)}.service`);
     return {
       files: [
         ...jails.map((one) =>
@@ -49,7 +57,10 @@ export const jailsSubsystem: Subsystem = {
         ),
         file('holdfast-jails.service', jails.some(({ jail_vnet }) => jail_vnet) ? bridgeUnit : undefined),
         // Pulled in by the start without being started now, as enabling a unit would need a link.
-        file('multi-user.target.d/holdfast-jails.conf', starting.length === 0 ? undefined : lines('# Written by Holdfast.', '[Unit]', `Wants=${starting.join(' ')}`)),
+        file(
+          'multi-user.target.d/holdfast-jails.conf',
+          starting.length === 0 ? undefined : lines('# Written by Holdfast.', '[Unit]', `Wants=${starting.join(' ')}`),
+        ),
       ],
       owns: [`${folder}/${jailService('')}`],
       omissions,

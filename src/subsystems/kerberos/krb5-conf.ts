@@ -31,7 +31,10 @@ export function krb5Conf(realms: readonly Realm[], settings: Settings): string {
     ),
     '',
     '[domain_realm]',
-    realms.flatMap(({ krb_realm: realm }) => [`  .${realm.toLowerCase()} = ${realm}`, `  ${realm.toLowerCase()} = ${realm}`]),
+    realms.flatMap(({ krb_realm: realm }) => [
+      `  .${realm.toLowerCase()} = ${realm}`,
+      `  ${realm.toLowerCase()} = ${realm}`,
+    ]),
     '',
     '[appdefaults]',
     settings.ks_appdefaults_aux === '' ? undefined : settings.ks_appdefaults_aux,

@@ -19,9 +19,20 @@ export const kerberosSubsystem: Subsystem = {
     const domain = view.only(domainSettings);
     const keytabs = view
       .all(kerberosKeytab)
-      .map((keytab) => ({ path: `${keytabsFolder}${keytab.keytab_name}`, content: keytab.keytab_file, mode: 0o600, encoding: 'base64' as const }));
+      .map((keytab) => ({
+        path: `${keytabsFolder}${keytab.keytab_name}`,
+        content: keytab.keytab_file,
+        mode: 0o600,
+        encoding: 'base64' as const,
+      }));
     return {
-      files: [{ path: '/etc/krb5.conf', content: krb5Conf(realmsFor(domain, view.all(kerberosRealm)), view.only(kerberosSettings)) }, ...keytabs],
+      files: [
+        {
+          path: '/etc/krb5.conf',
+          content: krb5Conf(realmsFor(domain, view.all(kerberosRealm)), view.only(kerberosSettings)),
+        },
+        ...keytabs,
+      ],
       owns: [keytabsFolder],
     };
   },
@@ -37,7 +48,9 @@ export function isPackagedKrb5(content: string): boolean {
 function realmsFor(domain: DomainSettings, realms: readonly (Realm & { readonly id: number })[]): readonly Realm[] {
   if (!domain.ad_enable) return realms;
   const name = domain.ad_domainname.toUpperCase();
-  const chosen = realms.find(({ id }) => id === domain.ad_kerberos_realm) ?? realms.find(({ krb_realm: other }) => other.toUpperCase() === name);
+  const chosen =
+    realms.find(({ id }) => id === domain.ad_kerberos_realm) ??
+    realms.find(({ krb_realm: other }) => other.toUpperCase() === name);
   const servers = chosen?.krb_kdc || (domain.ad_dcname === null ? '' : controllersOf(domain).join(' '));
   const own = { krb_admin_server: '', krb_kpasswd_server: '', ...chosen, krb_realm: name, krb_kdc: servers };
   return [own, ...realms.filter(({ krb_realm: other }) => other.toUpperCase() !== name && other !== chosen?.krb_realm)];

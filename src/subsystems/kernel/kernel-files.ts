@@ -6,7 +6,8 @@ import { lines } from '../../lib/text.ts';
 type Tunable = RecordOf<typeof tunable.fields>;
 type Advanced = RecordOf<typeof advancedSettings.fields>;
 
-const enabled = (tunables: readonly Tunable[], type: Tunable['tun_type']) => tunables.filter((one) => one.tun_enabled && one.tun_type === type);
+const enabled = (tunables: readonly Tunable[], type: Tunable['tun_type']) =>
+  tunables.filter((one) => one.tun_enabled && one.tun_type === type);
 
 /** `/etc/sysctl.d/90-holdfast.conf`: what the running kernel was told already, for the next start. */
 export function sysctlConf(tunables: readonly Tunable[]): string {
@@ -33,11 +34,16 @@ const ports = { '0x3f8': 'ttyS0', '0x2f8': 'ttyS1' } as const;
 export function grubCfg(tunables: readonly Tunable[], advanced: Advanced): string {
   const words = [
     // The last console named is the one of the start's own messages. systemd opens a login on each.
-    ...(advanced.adv_serialconsole ? ['console=tty0', `console=${ports[advanced.adv_serialport]},${advanced.adv_serialspeed}n8`] : []),
+    ...(advanced.adv_serialconsole
+      ? ['console=tty0', `console=${ports[advanced.adv_serialport]},${advanced.adv_serialspeed}n8`]
+      : []),
     ...(advanced.adv_debugkernel ? ['debug', 'ignore_loglevel'] : []),
     ...enabled(tunables, 'loader').map(({ tun_var, tun_value }) => `${tun_var}=${tun_value}`),
   ];
-  return lines('# Written by Holdfast.', words.length === 0 ? undefined : `GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX "'${words.join(' ')}'`);
+  return lines(
+    '# Written by Holdfast.',
+    words.length === 0 ? undefined : `GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX "'${words.join(' ')}'`,
+  );
 }
 
 export const autotuneFile = '/etc/sysctl.d/89-holdfast-autotune.conf';

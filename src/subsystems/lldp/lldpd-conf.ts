@@ -13,7 +13,9 @@ export function lldpdConf({ lldp_country, lldp_location, lldp_intdesc }: Setting
   return lines(
     '# Written by Holdfast.',
     lldp_intdesc ? 'configure system interface description' : undefined,
-    lldp_country === '' && place === '' ? undefined : `configure med location address country ${lldp_country.toUpperCase() || unknownCountry}${place}`,
+    lldp_country === '' && place === ''
+      ? undefined
+      : `configure med location address country ${lldp_country.toUpperCase() || unknownCountry}${place}`,
   );
 }
 

@@ -20,7 +20,10 @@ const unitFile = lines(
 );
 
 /** What rsyslogd reads: the journal, from its start on, to one place. */
-export function syslogConf({ stg_syslogserver, stg_sysloglevel }: Pick<RecordOf<typeof systemSettings.fields>, 'stg_syslogserver' | 'stg_sysloglevel'>): string | undefined {
+export function syslogConf({
+  stg_syslogserver,
+  stg_sysloglevel,
+}: Pick<RecordOf<typeof systemSettings.fields>, 'stg_syslogserver' | 'stg_sysloglevel'>): string | undefined {
   const target = syslogTarget(stg_syslogserver);
   if (stg_syslogserver === '' || target === undefined) return undefined;
   return lines(
@@ -51,13 +54,22 @@ export const logsSubsystem: Subsystem = {
 const rsyslogd: Checker = {
   argv: (staged) => ['rsyslogd', '-N1', '-f', staged],
   objection: ({ status, stdout, stderr }) =>
-    status === 0 ? undefined : `The log sender refuses its configuration: ${(stderr.trim() || stdout.trim()).split('\n').slice(-2).join(' ')}`,
+    status === 0
+      ? undefined
+      : `The log sender refuses its configuration: ${(stderr.trim() || stdout.trim()).split('\n').slice(-2).join(' ')}`,
 };
 
 /** `/etc/default/keyboard`, read by a shell at every start; setupcon gives it to the console. */
 export function keyboardDefaults(layout: string): string {
   const [name = 'us', ...variant] = layout === '' ? [] : layout.split('.');
-  return lines('# Written by Holdfast.', 'XKBMODEL="pc105"', `XKBLAYOUT="${name}"`, `XKBVARIANT="${variant.join('_')}"`, 'XKBOPTIONS=""', 'BACKSPACE="guess"');
+  return lines(
+    '# Written by Holdfast.',
+    'XKBMODEL="pc105"',
+    `XKBLAYOUT="${name}"`,
+    `XKBVARIANT="${variant.join('_')}"`,
+    'XKBOPTIONS=""',
+    'BACKSPACE="guess"',
+  );
 }
 
 /** Debian's installer writes the layout that it was told; the settings of a fresh system are the American one. */
@@ -71,5 +83,7 @@ export const keyboardSubsystem: Subsystem = {
   description: 'Layout of the keyboard at the console.',
   reads: [systemSettings],
   local: [{ path: '/etc/default/keyboard', isDefault: isAmerican }],
-  render: (view) => ({ files: [{ path: '/etc/default/keyboard', content: keyboardDefaults(view.only(systemSettings).stg_kbdmap) }] }),
+  render: (view) => ({
+    files: [{ path: '/etc/default/keyboard', content: keyboardDefaults(view.only(systemSettings).stg_kbdmap) }],
+  }),
 };

@@ -23,12 +23,22 @@ export function hostsFile({ gc_hostname, gc_domain, gc_hosts }: Settings): strin
 export function resolvedConf(settings: Settings): string {
   const servers = nameServers(settings);
   const domains = [...searched(settings), ...(servers.length === 0 ? [] : ['~.'])];
-  return lines('# Written by Holdfast.', '[Resolve]', servers.length === 0 ? undefined : `DNS=${servers.join(' ')}`, `Domains=${domains.join(' ')}`);
+  return lines(
+    '# Written by Holdfast.',
+    '[Resolve]',
+    servers.length === 0 ? undefined : `DNS=${servers.join(' ')}`,
+    `Domains=${domains.join(' ')}`,
+  );
 }
 
 /** What programs read that ask by themselves: systemd-resolved on this machine. */
 export function resolvConf(settings: Settings): string {
-  return lines('# Written by Holdfast: systemd-resolved asks the name servers.', 'nameserver 127.0.0.53', 'options edns0 trust-ad', `search ${searched(settings).join(' ')}`);
+  return lines(
+    '# Written by Holdfast: systemd-resolved asks the name servers.',
+    'nameserver 127.0.0.53',
+    'options edns0 trust-ad',
+    `search ${searched(settings).join(' ')}`,
+  );
 }
 
 export function nameServers({ gc_nameserver1, gc_nameserver2, gc_nameserver3 }: Settings): readonly string[] {

@@ -10,15 +10,27 @@ export function proxyUrl(proxy: string): string {
 
 /** For who logs in. */
 export function proxyProfile(proxy: string): string {
-  return lines('# Written by Holdfast.', `export ${names.map((name) => `${name}='${proxyUrl(proxy)}'`).join(' ')}`, "export no_proxy='localhost,127.0.0.1,::1'");
+  return lines(
+    '# Written by Holdfast.',
+    `export ${names.map((name) => `${name}='${proxyUrl(proxy)}'`).join(' ')}`,
+    "export no_proxy='localhost,127.0.0.1,::1'",
+  );
 }
 
 /** For the services, from their next start on. */
 export function proxyEnvironment(proxy: string): string {
-  return lines('# Written by Holdfast.', '[Manager]', `DefaultEnvironment=${names.map((name) => `"${name}=${proxyUrl(proxy)}"`).join(' ')} "no_proxy=localhost,127.0.0.1,::1"`);
+  return lines(
+    '# Written by Holdfast.',
+    '[Manager]',
+    `DefaultEnvironment=${names.map((name) => `"${name}=${proxyUrl(proxy)}"`).join(' ')} "no_proxy=localhost,127.0.0.1,::1"`,
+  );
 }
 
 /** For the package manager. */
 export function proxyApt(proxy: string): string {
-  return lines('// Written by Holdfast.', `Acquire::http::Proxy "${proxyUrl(proxy)}";`, `Acquire::https::Proxy "${proxyUrl(proxy)}";`);
+  return lines(
+    '// Written by Holdfast.',
+    `Acquire::http::Proxy "${proxyUrl(proxy)}";`,
+    `Acquire::https::Proxy "${proxyUrl(proxy)}";`,
+  );
 }

@@ -27,7 +27,11 @@ export const namesSubsystem: Subsystem = {
         { path: '/etc/systemd/resolved.conf.d/holdfast.conf', content: resolvedConf(settings) },
         ...(resolves ? [{ path: '/etc/resolv.conf', content: resolvConf(settings) }] : []),
         { path: '/etc/profile.d/holdfast-proxy.sh', content: ifProxy(proxyProfile) },
-        { path: '/etc/systemd/system.conf.d/holdfast-proxy.conf', content: ifProxy(proxyEnvironment), forServiceManager: true },
+        {
+          path: '/etc/systemd/system.conf.d/holdfast-proxy.conf',
+          content: ifProxy(proxyEnvironment),
+          forServiceManager: true,
+        },
         { path: '/etc/apt/apt.conf.d/80holdfast-proxy', content: ifProxy(proxyApt) },
       ],
       services: resolves ? [{ name: 'systemd-resolved', running: true, onChange: 'reload' }] : [],

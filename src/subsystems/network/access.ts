@@ -6,7 +6,17 @@ import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
 import type { Access } from '../../engine/change/confirm.ts';
 import type { Facts } from '../../engine/upkeep/facts.ts';
-import { contains, type Ip, isSameIp, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
+import {
+  contains,
+  type Ip,
+  isSameIp,
+  type Network,
+  networkOf,
+  parseIp,
+  parseNetwork,
+  showIp,
+  showNetwork,
+} from '../../lib/ip.ts';
 import { type LinkPlan, planLinks } from './links.ts';
 
 /** The address that a caller reached, the links that carry it, and the route by which the answers go. */
@@ -31,8 +41,12 @@ function endOf(here: Ip, plans: Plans, { network }: Facts): unknown {
   const has = (address: Network) => isSameIp(address, here);
   const fixed = [...plans.values()].find(({ addresses }) => addresses.some(has));
   if (fixed !== undefined) return [fixed.addresses.filter(has).map(showNetwork), linkOf(fixed, plans)];
-  const name = network.links.find(({ addresses }) => addresses.map(parseNetwork).some((one) => one !== undefined && has(one)))?.name;
-  return name === undefined ? null : ofLink(name, plans, here.family === 4 ? plans.get(name)?.dhcp : plans.get(name)?.ipv6auto);
+  const name = network.links.find(({ addresses }) =>
+    addresses.map(parseNetwork).some((one) => one !== undefined && has(one)),
+  )?.name;
+  return name === undefined
+    ? null
+    : ofLink(name, plans, here.family === 4 ? plans.get(name)?.dhcp : plans.get(name)?.ipv6auto);
 }
 
 /** A link whose address is not fixed, and what gives it one. A link without a record is left as it is, whatever else changes. */
@@ -43,7 +57,9 @@ function ofLink(name: string, plans: Plans, source: boolean | undefined): unknow
 
 /** What a link is made of, down to the cables. */
 function linkOf({ name, device, options, member }: LinkPlan, plans: Plans): unknown {
-  const below = [...plans.values()].filter((one) => one.vlans.includes(name) || (one.member?.carries && one.member.of === name));
+  const below = [...plans.values()].filter(
+    (one) => one.vlans.includes(name) || (one.member?.carries && one.member.of === name),
+  );
   return [name, device, options, member ?? null, below.map((one) => linkOf(one, plans))];
 }
 
@@ -52,11 +68,16 @@ function routeTo(there: Ip, plans: Plans, { network }: Facts): unknown {
   const everything = (family: 4 | 6): Network => ({ family, bits: 0, value: 0n });
   const planned = [...plans.values()].flatMap(({ name, addresses, routes }) => [
     ...addresses.map((address) => ({ to: networkOf(address), by: name })),
-    ...routes.map(({ destination, gateway }) => ({ to: destination ?? everything(gateway.includes(':') ? 6 : 4), by: `${name} ${gateway}` })),
+    ...routes.map(({ destination, gateway }) => ({
+      to: destination ?? everything(gateway.includes(':') ? 6 : 4),
+      by: `${name} ${gateway}`,
+    })),
   ]);
   const others = network.links
     .filter(({ name }) => !plans.has(name))
-    .flatMap(({ name, addresses }) => addresses.map(parseNetwork).flatMap((one) => (one === undefined ? [] : [{ to: networkOf(one), by: name }])));
+    .flatMap(({ name, addresses }) =>
+      addresses.map(parseNetwork).flatMap((one) => (one === undefined ? [] : [{ to: networkOf(one), by: name }])),
+    );
   const best = [...planned, ...others].filter(({ to }) => contains(to, there)).sort((a, b) => b.to.bits - a.to.bits)[0];
   return best === undefined ? null : [showIp(best.to), best.to.bits, best.by];
 }

@@ -52,7 +52,17 @@ export function planLinks(view: View): NetworkPlan {
   const link = (name: string): Building => {
     let plan = links.get(name);
     if (plan === undefined) {
-      plan = { name, device: { kind: 'plugged' }, options: {}, addresses: [], dhcp: false, ipv6auto: false, vlans: [], member: undefined, routes: [] };
+      plan = {
+        name,
+        device: { kind: 'plugged' },
+        options: {},
+        addresses: [],
+        dhcp: false,
+        ipv6auto: false,
+        vlans: [],
+        member: undefined,
+        routes: [],
+      };
       links.set(name, plan);
     }
     return plan;
@@ -66,7 +76,11 @@ export function planLinks(view: View): NetworkPlan {
     const options = members.map((one) => optionsOf(one.lagg_deviceoptions));
     for (const [place, { lagg_physnic }] of members.entries()) {
       const member = link(lagg_physnic);
-      member.member = { of: lagg_interface, carries: lagg_protocol !== 'none', preferred: lagg_protocol === 'failover' && place === 0 };
+      member.member = {
+        of: lagg_interface,
+        carries: lagg_protocol !== 'none',
+        preferred: lagg_protocol === 'failover' && place === 0,
+      };
       // The MTU is the aggregate's.
       const { mtu: _, ...own } = options[place] ?? {};
       member.options = own;
@@ -77,7 +91,9 @@ export function planLinks(view: View): NetworkPlan {
   for (const record of view.all(networkInterface)) {
     const plan = link(record.int_interface);
     if (plan.member !== undefined) {
-      omissions.push(`network interface ${record.id}: ${record.int_interface} is a member of ${plan.member.of} and has no configuration of its own`);
+      omissions.push(
+        `network interface ${record.id}: ${record.int_interface} is a member of ${plan.member.of} and has no configuration of its own`,
+      );
       continue;
     }
     plan.options = { ...plan.options, ...optionsOf(record.int_options) };
@@ -105,7 +121,8 @@ function placeRoutes(view: View, links: ReadonlyMap<string, Building>, omissions
   const all = [...links.values()];
   // What a server or a router tells later is not known here: a gateway that no fixed network holds is looked for there.
   const leased = all.find(({ dhcp }) => dhcp);
-  const announced = all.find(({ ipv6auto }) => ipv6auto) ?? all.find(({ addresses }) => addresses.some(({ family }) => family === 6));
+  const announced =
+    all.find(({ ipv6auto }) => ipv6auto) ?? all.find(({ addresses }) => addresses.some(({ family }) => family === 6));
   // The kernel has one way to a network: the first is taken.
   const taken = new Set<string>();
   const place = (what: string, gateway: string, destination: Network | undefined): void => {
@@ -117,7 +134,8 @@ function placeRoutes(view: View, links: ReadonlyMap<string, Building>, omissions
     const through = links.get(zone ?? near ?? fallback?.name ?? '');
     const to = destination === undefined ? `everything/${ip.family}` : showNetwork(destination);
     if (through === undefined) omissions.push(`${what}: no interface that has a record reaches ${gateway}`);
-    else if (taken.has(to)) omissions.push(`${what}: another route leads to the same network, and ${gateway} is not used`);
+    else if (taken.has(to))
+      omissions.push(`${what}: another route leads to the same network, and ${gateway} is not used`);
     else {
       taken.add(to);
       through.routes.push({ destination, gateway: showIp(ip), within: zone === undefined && near !== undefined });

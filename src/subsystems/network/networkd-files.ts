@@ -35,7 +35,12 @@ export function networkFile({ name, options, addresses, dhcp, ipv6auto, vlans, m
     vlans.map((one) => `VLAN=${one}`),
     dhcp ? ['', '[DHCPv4]', 'UseHostname=no', 'SendRelease=no'] : [],
     addresses.flatMap((address) => ['', '[Address]', `Address=${showNetwork(address)}`]),
-    routes.flatMap(({ destination, gateway }) => ['', '[Route]', destination === undefined ? undefined : `Destination=${showNetwork(destination)}`, `Gateway=${gateway}`]),
+    routes.flatMap(({ destination, gateway }) => [
+      '',
+      '[Route]',
+      destination === undefined ? undefined : `Destination=${showNetwork(destination)}`,
+      `Gateway=${gateway}`,
+    ]),
   );
 }
 
@@ -45,7 +50,14 @@ export function netdevFile({ name, device }: LinkPlan): string | undefined {
   const head = ['# Written by Holdfast.', '[NetDev]', `Name=${name}`, `Kind=${device.kind}`, ''];
   if (device.kind === 'bond') return lines(head, '[Bond]', modes[device.protocol], 'MIIMonitorSec=100ms');
   const { priority } = device;
-  return lines(head, '[VLAN]', `Id=${device.tag}`, priority === null ? undefined : `EgressQOSMaps=${[0, 1, 2, 3, 4, 5, 6, 7].map((from) => `${from}-${priority}`).join(' ')}`);
+  return lines(
+    head,
+    '[VLAN]',
+    `Id=${device.tag}`,
+    priority === null
+      ? undefined
+      : `EgressQOSMaps=${[0, 1, 2, 3, 4, 5, 6, 7].map((from) => `${from}-${priority}`).join(' ')}`,
+  );
 }
 
 /** The bonding mode of each protocol. Where flows are told apart, it is by hardware and IP addresses, as lagg does. */

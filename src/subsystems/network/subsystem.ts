@@ -30,22 +30,42 @@ export const networkSubsystem: Subsystem = {
     return {
       files: [
         ...links.flatMap(filesOf),
-        { path: '/etc/systemd/system/holdfast-netwait.service', content: waits ? netwaitUnit(awaited, services) : undefined, forServiceManager: true },
-        { path: '/etc/systemd/system/multi-user.target.d/holdfast-netwait.conf', content: waits ? netwaitDropIn : undefined, forServiceManager: true },
-        { path: '/etc/systemd/system/systemd-networkd-wait-online.service.d/holdfast.conf', content: waitOnlineDropIn, forServiceManager: true },
+        {
+          path: '/etc/systemd/system/holdfast-netwait.service',
+          content: waits ? netwaitUnit(awaited, services) : undefined,
+          forServiceManager: true,
+        },
+        {
+          path: '/etc/systemd/system/multi-user.target.d/holdfast-netwait.conf',
+          content: waits ? netwaitDropIn : undefined,
+          forServiceManager: true,
+        },
+        {
+          path: '/etc/systemd/system/systemd-networkd-wait-online.service.d/holdfast.conf',
+          content: waitOnlineDropIn,
+          forServiceManager: true,
+        },
       ],
       owns: [beginning],
       // It runs without records too, and leaves alone what it has no file for.
       services: [{ name: 'systemd-networkd', running: true, onChange: 'nothing' }],
       links: links.filter(({ name }) => present.has(name)).map(goalOf),
-      omissions: [...omissions, ...links.filter(({ name }) => !present.has(name)).map(({ name }) => `${name}: this machine has no such interface now`)],
+      omissions: [
+        ...omissions,
+        ...links
+          .filter(({ name }) => !present.has(name))
+          .map(({ name }) => `${name}: this machine has no such interface now`),
+      ],
     };
   },
 };
 
 function filesOf(plan: LinkPlan): readonly DesiredFile[] {
   const device = netdevFile(plan);
-  return [...(device === undefined ? [] : [{ path: netdevPath(plan.name), content: device }]), { path: networkPath(plan.name), content: networkFile(plan) }];
+  return [
+    ...(device === undefined ? [] : [{ path: netdevPath(plan.name), content: device }]),
+    { path: networkPath(plan.name), content: networkFile(plan) },
+  ];
 }
 
 function goalOf({ name, device, options, addresses, vlans, member, routes }: LinkPlan): DesiredLink {
@@ -53,11 +73,20 @@ function goalOf({ name, device, options, addresses, vlans, member, routes }: Lin
   return {
     name,
     // A device that is made anew is taken up by those that are joined to it.
-    files: [networkPath(name), ...[...(device.kind === 'plugged' ? [] : [name]), ...vlans, ...(member === undefined ? [] : [member.of])].map(netdevPath)],
+    files: [
+      networkPath(name),
+      ...[...(device.kind === 'plugged' ? [] : [name]), ...vlans, ...(member === undefined ? [] : [member.of])].map(
+        netdevPath,
+      ),
+    ],
     // One that is down has them when it is up again.
     master: member?.carries ? member.of : undefined,
     addresses: isUp ? addresses.map(showNetwork) : [],
-    routes: isUp ? routes.filter(({ within }) => within).map(({ destination, gateway }) => ({ destination: destinationText(destination, gateway), gateway })) : [],
+    routes: isUp
+      ? routes
+          .filter(({ within }) => within)
+          .map(({ destination, gateway }) => ({ destination: destinationText(destination, gateway), gateway }))
+      : [],
     ...(device.kind === 'plugged' ? { medium: options.medium ?? 'auto' } : {}),
   };
 }
@@ -69,7 +98,11 @@ function destinationText(destination: Network | undefined, gateway: string): str
 
 /** The names of the links that can be there: plugged in, aggregates, and VLANs of those. */
 function presentLinks(links: readonly LinkPlan[], there: ReadonlySet<string>): ReadonlySet<string> {
-  const present = new Set(links.filter(({ name, device }) => device.kind === 'bond' || (device.kind === 'plugged' && there.has(name))).map(({ name }) => name));
+  const present = new Set(
+    links
+      .filter(({ name, device }) => device.kind === 'bond' || (device.kind === 'plugged' && there.has(name)))
+      .map(({ name }) => name),
+  );
   for (const { name, vlans } of links) if (present.has(name)) for (const one of vlans) present.add(one);
   return present;
 }

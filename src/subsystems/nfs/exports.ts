@@ -16,7 +16,9 @@ export interface Export {
   /** Whether clients may come from ports above 1023. */
   readonly anyPort: boolean;
   /** Who works as somebody else, and as whom. `nobody` of the machine has no numbers here. */
-  readonly mapped: { readonly who: 'none' } | { readonly who: 'root' | 'all'; readonly uid: number | undefined; readonly gid: number | undefined };
+  readonly mapped:
+    | { readonly who: 'none' }
+    | { readonly who: 'root' | 'all'; readonly uid: number | undefined; readonly gid: number | undefined };
 }
 
 export function exportOf(share: NfsShare, settings: Settings, { accounts }: Pick<Facts, 'accounts'>): Export {
@@ -31,9 +33,15 @@ export function exportOf(share: NfsShare, settings: Settings, { accounts }: Pick
     paths: share.nfs_paths,
     clients: [...words(share.nfs_network), ...words(share.nfs_hosts)],
     readOnly: share.nfs_ro,
-    security: share.nfs_security.length > 0 ? share.nfs_security : settings.nfs_srv_v4_krb ? ['krb5', 'krb5i', 'krb5p'] : ['sys'],
+    security:
+      share.nfs_security.length > 0
+        ? share.nfs_security
+        : settings.nfs_srv_v4_krb
+          ? ['krb5', 'krb5i', 'krb5p']
+          : ['sys'],
     anyPort: settings.nfs_srv_allow_nonroot,
-    mapped: !all && known?.uid === 0 && gid === 0 ? { who: 'none' } : { who: all ? 'all' : 'root', uid: known?.uid, gid },
+    mapped:
+      !all && known?.uid === 0 && gid === 0 ? { who: 'none' } : { who: all ? 'all' : 'root', uid: known?.uid, gid },
   };
 }
 
@@ -45,7 +53,13 @@ export function exportLines({ paths, clients, readOnly, security, anyPort, mappe
     'no_subtree_check',
     `sec=${security.join(':')}`,
     anyPort ? 'insecure' : 'secure',
-    ...(mapped.who === 'none' ? ['no_root_squash'] : [mapped.who === 'all' ? 'all_squash' : 'root_squash', ...number('anonuid', mapped.uid), ...number('anongid', mapped.gid)]),
+    ...(mapped.who === 'none'
+      ? ['no_root_squash']
+      : [
+          mapped.who === 'all' ? 'all_squash' : 'root_squash',
+          ...number('anonuid', mapped.uid),
+          ...number('anongid', mapped.gid),
+        ]),
   ].join(',');
   const who = (clients.length === 0 ? ['*'] : clients).map((client) => `${client}(${options})`).join(' ');
   return paths.map((path) => `${escaped(path)} ${who}\n`).join('');
@@ -57,5 +71,7 @@ function number(name: string, value: number | undefined): readonly string[] {
 
 /** What is not plain is written as the octal numbers of its bytes. */
 function escaped(path: string): string {
-  return path.replace(/[^A-Za-z0-9/_.-]/gu, (character) => [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''));
+  return path.replace(/[^A-Za-z0-9/_.-]/gu, (character) =>
+    [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
+  );
 }

@@ -52,7 +52,10 @@ export function ganeshaExport(number: number, path: string, shares: readonly Exp
   );
 }
 
-function clientLines({ clients, readOnly, security, anyPort, mapped }: Export, { nfs_srv_16: looksUpGroups }: Settings): readonly string[] {
+function clientLines(
+  { clients, readOnly, security, anyPort, mapped }: Export,
+  { nfs_srv_16: looksUpGroups }: Settings,
+): readonly string[] {
   const squash = mapped.who === 'none' ? 'No_Root_Squash' : mapped.who === 'all' ? 'All_Squash' : 'Root_Squash';
   const ids = mapped.who === 'none' ? {} : { Anonymous_Uid: mapped.uid, Anonymous_Gid: mapped.gid };
   return [

@@ -46,7 +46,10 @@ export function nfsServerDropIn(settings: Settings): string {
 export const nfsKernelFile = '/etc/tmpfiles.d/holdfast-nfs.conf';
 
 export function nfsKernelSettings(settings: Settings): string {
-  return lines('# Written by Holdfast.', `w- /sys/module/nfsd/parameters/nfs4_disable_idmapping - - - - ${settings.nfs_srv_v4_v3owner ? 'Y' : 'N'}`);
+  return lines(
+    '# Written by Holdfast.',
+    `w- /sys/module/nfsd/parameters/nfs4_disable_idmapping - - - - ${settings.nfs_srv_v4_v3owner ? 'Y' : 'N'}`,
+  );
 }
 
 function port(value: number | null): string | undefined {

@@ -36,7 +36,10 @@ export const nfsSubsystem: Subsystem = {
 type Settings = RecordOf<typeof nfsSettings.fields>;
 
 /** What the daemons that both servers have beside them read. */
-const helpersFile = (settings: Settings): DesiredFile => ({ path: '/etc/nfs.conf.d/holdfast.conf', content: nfsConf(settings) });
+const helpersFile = (settings: Settings): DesiredFile => ({
+  path: '/etc/nfs.conf.d/holdfast.conf',
+  content: nfsConf(settings),
+});
 
 /** The other server, which would take the port. */
 const resting = (name: string): DesiredService => ({ name, running: false, onChange: 'nothing' });
@@ -46,8 +49,14 @@ function byKernel(view: View, facts: Facts): Desired {
   const helpers = helpersFile(settings);
   const dropIn = nfsServerDropIn(settings);
   const kernel = nfsKernelSettings(settings);
-  const groups = groupsOf(view.groups(nfsShare), { settings, facts }, [settings, facts.accounts, volumesOf(facts.storage)]);
-  const exports = groups.map(([number, { content }]): DesiredFile => ({ path: `${exportsBeginning}${number}.exports`, content }));
+  const groups = groupsOf(view.groups(nfsShare), { settings, facts }, [
+    settings,
+    facts.accounts,
+    volumesOf(facts.storage),
+  ]);
+  const exports = groups.map(
+    ([number, { content }]): DesiredFile => ({ path: `${exportsBeginning}${number}.exports`, content }),
+  );
   return {
     files: [
       helpers,
@@ -59,7 +68,12 @@ function byKernel(view: View, facts: Facts): Desired {
     services: [
       resting('nfs-ganesha'),
       // A reload is `exportfs -r`: clients that are at work stay.
-      { name: 'nfs-server', running: isOn(view, 'nfs'), onChange: 'reload', readAtStart: helpers.content + dropIn + kernel },
+      {
+        name: 'nfs-server',
+        running: isOn(view, 'nfs'),
+        onChange: 'reload',
+        readAtStart: helpers.content + dropIn + kernel,
+      },
     ],
     omissions: groups.flatMap(([, group]) => group.omissions),
   };
@@ -69,7 +83,8 @@ function byKernel(view: View, facts: Facts): Desired {
 const groupsOf = renderedOnce((shares: readonly NfsShare[], { settings, facts }: Context) => {
   const served = shares.filter((share) => reason(share, facts) === undefined);
   return {
-    content: served.length === 0 ? undefined : served.map((share) => exportLines(exportOf(share, settings, facts))).join(''),
+    content:
+      served.length === 0 ? undefined : served.map((share) => exportLines(exportOf(share, settings, facts))).join(''),
     omissions: shares.flatMap((share) => reason(share, facts) ?? []),
   };
 });
@@ -98,7 +113,15 @@ function byGanesha(view: View, facts: Facts): Desired {
   return {
     files: [helpers, { path: ganeshaFile, content: head + exports.join('') }],
     owns: [exportsBeginning],
-    services: [resting('nfs-server'), { name: 'nfs-ganesha', running: isOn(view, 'nfs'), onChange: 'reload', readAtStart: [helpers.content, head, ...displaced].join('\n') }],
+    services: [
+      resting('nfs-server'),
+      {
+        name: 'nfs-ganesha',
+        running: isOn(view, 'nfs'),
+        onChange: 'reload',
+        readAtStart: [helpers.content, head, ...displaced].join('\n'),
+      },
+    ],
     omissions: [...unheard(settings), ...shares.flatMap((share) => why(share) ?? [])],
   };
 }

@@ -1,7 +1,13 @@
 import { type Health, readManifest } from '../../areas/plugins/manifest.ts';
 import type { Plugin } from '../../areas/plugins/plugins.ts';
 import { jailService } from '../../host/ports/jails.ts';
-import { type HealthCheck, inJail, type PluginDescription, pluginService, withheldCalls } from '../../host/ports/plugins.ts';
+import {
+  type HealthCheck,
+  inJail,
+  type PluginDescription,
+  pluginService,
+  withheldCalls,
+} from '../../host/ports/plugins.ts';
 import { unitWord } from '../../lib/systemd.ts';
 import { lines } from '../../lib/text.ts';
 
@@ -12,7 +18,8 @@ import { lines } from '../../lib/text.ts';
 export function pluginUnit(plugin: Plugin): string {
   const { start, stop } = readManifest(plugin.plugin_manifest);
   const home = `${jailService(plugin.plugin_jail)}.service`;
-  const command = (words: readonly string[]) => [inJail, ...[plugin.plugin_jail, plugin.plugin_path, ...words].map(unitWord)].join(' ');
+  const command = (words: readonly string[]) =>
+    [inJail, ...[plugin.plugin_jail, plugin.plugin_path, ...words].map(unitWord)].join(' ');
   return lines(
     '# Written by Holdfast.',
     '[Unit]',
@@ -38,7 +45,11 @@ export function pluginUnit(plugin: Plugin): string {
 /** What the host has to know to ask a plugin how it is. */
 export function pluginDescription(plugin: Plugin): string {
   const { health } = readManifest(plugin.plugin_manifest);
-  const description: PluginDescription = { jail: plugin.plugin_jail, folder: plugin.plugin_path, health: healthCheck(health, plugin) };
+  const description: PluginDescription = {
+    jail: plugin.plugin_jail,
+    folder: plugin.plugin_path,
+    health: healthCheck(health, plugin),
+  };
   return `${JSON.stringify(description)}\n`;
 }
 

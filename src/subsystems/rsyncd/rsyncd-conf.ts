@@ -9,7 +9,11 @@ type Module = RecordOf<typeof rsyncModule.fields>;
 
 /** What stands before all modules. */
 export function globalLines(settings: Settings): string {
-  return lines('# Written by Holdfast.', `port = ${settings.rsyncd_port}`, settings.rsyncd_auxiliary === '' ? undefined : settings.rsyncd_auxiliary);
+  return lines(
+    '# Written by Holdfast.',
+    `port = ${settings.rsyncd_port}`,
+    settings.rsyncd_auxiliary === '' ? undefined : settings.rsyncd_auxiliary,
+  );
 }
 
 export function moduleLines(module: Module): string {
@@ -21,7 +25,9 @@ export function moduleLines(module: Module): string {
     `read only = ${module.rsyncmod_mode === 'ro' ? 'yes' : 'no'}`,
     `write only = ${module.rsyncmod_mode === 'wo' ? 'yes' : 'no'}`,
     // Each module counts for itself: the count of a shared file would be that of all.
-    module.rsyncmod_maxconn === 0 ? undefined : [`max connections = ${module.rsyncmod_maxconn}`, `lock file = /run/holdfast-rsyncd-${module.id}.lock`],
+    module.rsyncmod_maxconn === 0
+      ? undefined
+      : [`max connections = ${module.rsyncmod_maxconn}`, `lock file = /run/holdfast-rsyncd-${module.id}.lock`],
     `uid = ${module.rsyncmod_user}`,
     // A star is the account's own groups.
     `gid = ${module.rsyncmod_group === '' ? '*' : module.rsyncmod_group}`,

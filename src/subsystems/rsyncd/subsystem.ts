@@ -21,7 +21,9 @@ export const rsyncdSubsystem: Subsystem = {
       files: [{ path: '/etc/rsyncd.conf', content: [global, ...served].join('') }],
       // It reads the file at every connection, except for what it needs to listen.
       services: [{ name: 'rsync', running: isOn(view, 'rsync'), onChange: 'nothing', readAtStart: global }],
-      omissions: modules.flatMap(({ module, why }) => (why === undefined ? [] : [`rsync module ${quote(module.rsyncmod_name)}: ${why}`])),
+      omissions: modules.flatMap(({ module, why }) =>
+        why === undefined ? [] : [`rsync module ${quote(module.rsyncmod_name)}: ${why}`],
+      ),
     };
   },
 };

@@ -5,7 +5,10 @@ import { authorityFile } from '../directory/nslcd-conf.ts';
 import type { Options } from './smb-conf.ts';
 
 /** Passwords of accounts from an LDAP directory that has Samba's schema. */
-export function directoryOptions(settings: LdapSettings, { uri, startTls, account, base, seconds }: LdapServer): Options {
+export function directoryOptions(
+  settings: LdapSettings,
+  { uri, startTls, account, base, seconds }: LdapServer,
+): Options {
   return [
     ['passdb backend', `ldapsam:${uri}`],
     // Unset, it would be StartTLS.
@@ -49,4 +52,9 @@ export function passwordOf({ account }: LdapServer): string | undefined {
 }
 
 /** smbd asks by the LDAP library, whose authorities are named in the environment. */
-export const smbdDropIn: string = lines('# Written by Holdfast.', '[Service]', 'Environment=LDAPTLS_REQCERT=demand', `Environment=LDAPTLS_CACERT=${authorityFile}`);
+export const smbdDropIn: string = lines(
+  '# Written by Holdfast.',
+  '[Service]',
+  'Environment=LDAPTLS_REQCERT=demand',
+  `Environment=LDAPTLS_CACERT=${authorityFile}`,
+);

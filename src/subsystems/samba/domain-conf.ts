@@ -8,7 +8,11 @@ import { idmapOptions } from './idmap-conf.ts';
 export const domainAuthorityFile = '/etc/holdfast/domain-authority.pem';
 
 /** Samba remembers for a week which number an account has, also when another map gives another one. */
-export const winbindDropIn: string = lines('# Written by Holdfast.', '[Service]', 'ExecStartPre=-/usr/bin/net cache flush');
+export const winbindDropIn: string = lines(
+  '# Written by Holdfast.',
+  '[Service]',
+  'ExecStartPre=-/usr/bin/net cache flush',
+);
 
 type Option = readonly [name: string, value: string | number | boolean | undefined];
 

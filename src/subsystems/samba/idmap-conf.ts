@@ -24,7 +24,10 @@ interface Options {
 }
 
 /** `of` reads the map that is used, and `options` what it says besides its range. */
-function from<F extends Fields>(of: Collection<F>, options: (record: RecordOf<F>) => Options): (view: View, service: number) => Options {
+function from<F extends Fields>(
+  of: Collection<F>,
+  options: (record: RecordOf<F>) => Options,
+): (view: View, service: number) => Options {
   return (view, service) => {
     const record = chosenMap(view, of, service);
     return record === undefined ? { own: [] } : options(record);
@@ -82,7 +85,10 @@ const optionsOf: Readonly<Partial<Record<IdmapKind, (view: View, service: number
 export function idmapOptions(view: View, kind: IdmapKind, workgroup: string): readonly Option[] {
   const maps = usedMaps(view, kind);
   if (maps === undefined) return [];
-  return [...linesOf(view, '*', maps.others), ...(maps.domain === undefined ? [] : linesOf(view, workgroup, maps.domain))];
+  return [
+    ...linesOf(view, '*', maps.others),
+    ...(maps.domain === undefined ? [] : linesOf(view, workgroup, maps.domain)),
+  ];
 }
 
 function linesOf(view: View, domain: string, { kind, range, service }: UsedMap): readonly Option[] {

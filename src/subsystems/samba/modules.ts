@@ -22,7 +22,11 @@ const forMacs: readonly string[] = ['catia', 'fruit', 'streams_xattr'];
 /** The modules of a share, outermost first: what a client deletes or looks back at is caught before it is translated. */
 export function modulesOf(share: Share): readonly string[] {
   const chosen = share.cifs_vfsobjects.flatMap((module) => onLinux[module] ?? [module]);
-  const macs = share.cifs_timemachine ? forMacs : chosen.includes('fruit') ? forMacs.filter((module) => chosen.includes(module)) : [];
+  const macs = share.cifs_timemachine
+    ? forMacs
+    : chosen.includes('fruit')
+      ? forMacs.filter((module) => chosen.includes(module))
+      : [];
   const bin = share.cifs_recyclebin ? ['recycle'] : [];
   const versions = share.cifs_storage_task === null ? [] : ['shadow_copy2'];
   return [...new Set([...bin, ...versions, ...macs, ...chosen])];

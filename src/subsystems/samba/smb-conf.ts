@@ -47,7 +47,10 @@ const ownPasswords: Options = [['passdb backend', `smbpasswd:${smbPasswordFile}`
  * `member` is what makes Samba a member of a domain; without it, it is a server by itself. `verbose` tells of the domain
  * in the log. `passwords` is where it finds those of accounts.
  */
-export function globalSection(settings: Settings, options: { readonly member?: Options; readonly passwords?: Options; readonly verbose?: boolean } = {}): string {
+export function globalSection(
+  settings: Settings,
+  options: { readonly member?: Options; readonly passwords?: Options; readonly verbose?: boolean } = {},
+): string {
   const { member = [], passwords = ownPasswords } = options;
   return lines(
     '# Written by Holdfast.',
@@ -82,7 +85,10 @@ export function globalSection(settings: Settings, options: { readonly member?: O
     set('directory mask', settings.cifs_srv_dirmask || '0775'),
     set('aio read size', settings.cifs_srv_aio_enable ? settings.cifs_srv_aio_rs : 0),
     set('aio write size', settings.cifs_srv_aio_enable ? settings.cifs_srv_aio_ws : 0),
-    set('log level', [settings.cifs_srv_loglevel, ...(options.verbose === true ? ['winbind:5', 'auth:5', 'idmap:5'] : [])].join(' ')),
+    set(
+      'log level',
+      [settings.cifs_srv_loglevel, ...(options.verbose === true ? ['winbind:5', 'auth:5', 'idmap:5'] : [])].join(' '),
+    ),
     set('logging', settings.cifs_srv_syslog ? 'syslog file' : 'file'),
     set('log file', '/var/log/samba/log.%m'),
     set('max log size', 1000),
@@ -97,7 +103,11 @@ export function globalSection(settings: Settings, options: { readonly member?: O
 export const optionLines = (options: Options) => options.map(([name, value]) => set(name, value));
 
 /** A domain's controller maps accounts of other domains, and must be told to which numbers. */
-const domainLines = [set('domain logons', true), set('idmap config * : backend', 'tdb'), set('idmap config * : range', '90000001-100000000')];
+const domainLines = [
+  set('domain logons', true),
+  set('idmap config * : backend', 'tdb'),
+  set('idmap config * : range', '90000001-100000000'),
+];
 
 /** The loopback address stays, for the machine's own tools. */
 function listenOn({ cifs_srv_bindip: addresses }: Settings): string | undefined {
@@ -128,7 +138,11 @@ export function readAtStart(settings: Settings, member: Options = []): string {
 
 /** What nmbd alone only reads when it starts: how it announces itself. */
 export function announcedAtStart(settings: Settings): string {
-  return lines(set('server string', plain(settings.cifs_srv_description)), set('local master', settings.cifs_srv_localmaster), set('time server', settings.cifs_srv_timeserver));
+  return lines(
+    set('server string', plain(settings.cifs_srv_description)),
+    set('local master', settings.cifs_srv_localmaster),
+    set('time server', settings.cifs_srv_timeserver),
+  );
 }
 
 // Shares -------------------------------------------------------------------------------------------------------------
@@ -165,7 +179,11 @@ export function shareSection(share: Share, versions?: string): string {
 function homeLines(path: string): readonly (string | undefined)[] {
   const script = 'test -d "$1" || install -d -m 0700 -o "$2" -g "$3" "$1"';
   const home = `'${path.replaceAll("'", "'\\''")}/%U'`;
-  return [set('path', `${path}/%U`), set('valid users', '%U'), set('root preexec', `/bin/sh -c '${script}' sh ${home} '%U' '%G'`)];
+  return [
+    set('path', `${path}/%U`),
+    set('valid users', '%U'),
+    set('root preexec', `/bin/sh -c '${script}' sh ${home} '%U' '%G'`),
+  ];
 }
 
 /** The folder is made by whoever deletes first, so it must be open to all who come after. */

@@ -14,7 +14,14 @@ import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Storage } from '../../engine/upkeep/storage-facts.ts';
 import { lines, quote } from '../../lib/text.ts';
 import { hasNoAccounts } from '../local.ts';
-import { directoryOptions, directoryPasswordFile, directoryPasswordName, directoryPasswordUnit, passwordOf, smbdDropIn } from './directory-passwords.ts';
+import {
+  directoryOptions,
+  directoryPasswordFile,
+  directoryPasswordName,
+  directoryPasswordUnit,
+  passwordOf,
+  smbdDropIn,
+} from './directory-passwords.ts';
 import { domainAuthorityFile, memberOptions, winbindDropIn } from './domain-conf.ts';
 import { monitorName, monitorUnit } from './monitor.ts';
 import { sharesBeginning, sharesFile, smbConfFile } from './paths.ts';
@@ -24,7 +31,16 @@ import { testparm } from './testparm.ts';
 export const sambaSubsystem: Subsystem = {
   name: 'samba',
   description: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
-  reads: [cifsShare, cifsSettings, serviceSwitch, snapshotTask, domainSettings, ldapSettings, certificateAuthority, ...Object.values(idmapCollections)],
+  reads: [
+    cifsShare,
+    cifsSettings,
+    serviceSwitch,
+    snapshotTask,
+    domainSettings,
+    ldapSettings,
+    certificateAuthority,
+    ...Object.values(idmapCollections),
+  ],
   services: ['winbind', directoryPasswordName, 'smbd', 'nmbd', monitorName],
   // Debian's own smb.conf serves homes: with accounts it is a server that somebody uses.
   local: [
@@ -44,8 +60,16 @@ export const sambaSubsystem: Subsystem = {
     const directory = servesSamba(ldap) ? serverOf(ldap, view) : undefined;
     const passwords = directory === undefined ? undefined : directoryOptions(ldap, directory);
     const password = directory === undefined ? undefined : passwordOf(directory);
-    const head = globalSection(settings, { member, ...(passwords === undefined ? {} : { passwords }), verbose: joined && domain.ad_verbose_logging });
-    const { groups, omissions } = sharesIn(view.groups(cifsShare), storage, new Map(view.all(snapshotTask).map((task) => [task.id, snapshotFormat(task)])));
+    const head = globalSection(settings, {
+      member,
+      ...(passwords === undefined ? {} : { passwords }),
+      verbose: joined && domain.ad_verbose_logging,
+    });
+    const { groups, omissions } = sharesIn(
+      view.groups(cifsShare),
+      storage,
+      new Map(view.all(snapshotTask).map((task) => [task.id, snapshotFormat(task)])),
+    );
     const running = isOn(view, 'cifs');
     const atStart = readAtStart(settings, member);
     const monitor = monitorUnit(domain);
@@ -53,11 +77,23 @@ export const sambaSubsystem: Subsystem = {
     return {
       files: [
         { path: domainAuthorityFile, content: authority },
-        { path: '/etc/systemd/system/winbind.service.d/holdfast.conf', content: joined ? winbindDropIn : undefined, forServiceManager: true },
+        {
+          path: '/etc/systemd/system/winbind.service.d/holdfast.conf',
+          content: joined ? winbindDropIn : undefined,
+          forServiceManager: true,
+        },
         { path: `/etc/systemd/system/${monitorName}.service`, content: monitor, forServiceManager: true },
         { path: directoryPasswordFile, mode: 0o600, content: password },
-        { path: `/etc/systemd/system/${directoryPasswordName}.service`, content: directoryPasswordUnit, forServiceManager: true },
-        { path: '/etc/systemd/system/smbd.service.d/holdfast.conf', content: directory?.authority === undefined ? undefined : smbdDropIn, forServiceManager: true },
+        {
+          path: `/etc/systemd/system/${directoryPasswordName}.service`,
+          content: directoryPasswordUnit,
+          forServiceManager: true,
+        },
+        {
+          path: '/etc/systemd/system/smbd.service.d/holdfast.conf',
+          content: directory?.authority === undefined ? undefined : smbdDropIn,
+          forServiceManager: true,
+        },
         ...groups.map(({ path, content }) => ({ path, content })),
         { path: smbConfFile, content: [head, ...groups.map(({ path }) => `include = ${path}\n`)].join('') },
       ],
@@ -66,12 +102,25 @@ export const sambaSubsystem: Subsystem = {
       services: [
         // Of accounts, smbd asks winbind.
         { name: 'winbind', running: joined, onChange: 'reload', readAtStart: [atStart, authority ?? ''].join('\n') },
-        { name: directoryPasswordName, running: running && directory !== undefined, onChange: 'nothing', readAtStart: password ?? '' },
-        { name: 'smbd', running, onChange: 'reload', readAtStart: lines(atStart, optionLines(passwords ?? []), directory?.authority, password) },
+        {
+          name: directoryPasswordName,
+          running: running && directory !== undefined,
+          onChange: 'nothing',
+          readAtStart: password ?? '',
+        },
+        {
+          name: 'smbd',
+          running,
+          onChange: 'reload',
+          readAtStart: lines(atStart, optionLines(passwords ?? []), directory?.authority, password),
+        },
         { name: 'nmbd', running, onChange: 'reload', readAtStart: atStart + announcedAtStart(settings) },
         { name: monitorName, running: joined && domain.ad_enable_monitor, onChange: 'nothing', readAtStart: monitor },
       ],
-      omissions: domain.ad_enable && !joined ? [...omissions, `Active Directory: the machine is no member of the domain ${domain.ad_domainname}`] : omissions,
+      omissions:
+        domain.ad_enable && !joined
+          ? [...omissions, `Active Directory: the machine is no member of the domain ${domain.ad_domainname}`]
+          : omissions,
     };
   },
 };
@@ -94,9 +143,16 @@ interface Shares {
 /** How the names of a periodic task's snapshots tell their time, by the number of the task. */
 type Formats = ReadonlyMap<number, string>;
 
-export function sharesIn(shares: ReadonlyMap<number, readonly Share[]>, storage: Storage, formats: Formats = new Map()): Shares {
+export function sharesIn(
+  shares: ReadonlyMap<number, readonly Share[]>,
+  storage: Storage,
+  formats: Formats = new Map(),
+): Shares {
   const groups = [...shares].sort(([a], [b]) => a - b).map(([number, of]) => groupOf(number, of, storage, formats));
-  return { groups: groups.filter(({ sections }) => sections.length > 0), omissions: groups.flatMap(({ omissions }) => omissions) };
+  return {
+    groups: groups.filter(({ sections }) => sections.length > 0),
+    omissions: groups.flatMap(({ omissions }) => omissions),
+  };
 }
 
 /** Each group as it was rendered last, and the volumes and snapshot tasks of that time: thousands of shares are rendered when they change. */
@@ -108,8 +164,15 @@ function groupOf(number: number, shares: readonly Share[], storage: Storage, for
   const before = rendered.get(shares);
   if (before?.world === world) return before.group;
   const omissions = new Map(shares.map((share) => [share, omission(share, storage)]));
-  const sections = shares.filter((share) => omissions.get(share) === undefined).map((share) => sectionOf(share, formats.get(share.cifs_storage_task ?? 0)));
-  const group = { path: sharesFile(number), sections, content: sections.join(''), omissions: [...omissions.values()].filter((one) => one !== undefined) };
+  const sections = shares
+    .filter((share) => omissions.get(share) === undefined)
+    .map((share) => sectionOf(share, formats.get(share.cifs_storage_task ?? 0)));
+  const group = {
+    path: sharesFile(number),
+    sections,
+    content: sections.join(''),
+    omissions: [...omissions.values()].filter((one) => one !== undefined),
+  };
   rendered.set(shares, { world, group });
   return group;
 }
@@ -117,7 +180,8 @@ function groupOf(number: number, shares: readonly Share[], storage: Storage, for
 /** Why a share cannot be served now. */
 function omission({ cifs_name, cifs_path }: Share, storage: Storage): string | undefined {
   const unsayable = unsayableInPath(cifs_path);
-  if (unsayable !== undefined) return `CIFS share ${quote(cifs_name)}: Samba would read ${quote(unsayable)} in its path as something else`;
+  if (unsayable !== undefined)
+    return `CIFS share ${quote(cifs_name)}: Samba would read ${quote(unsayable)} in its path as something else`;
   const [volume = ''] = cifs_path.slice(volumesFolder.length + 1).split('/');
   if (isMounted(volume, storage)) return undefined;
   return `CIFS share ${quote(cifs_name)}: the volume ${volume} is not ${storage.pools.has(volume) ? 'mounted' : 'there'}`;

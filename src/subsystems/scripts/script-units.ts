@@ -72,7 +72,11 @@ export function shutdownUnit(scripts: readonly Script[], services: readonly stri
 }
 
 /** Has the scripts of a start pulled in by it, without starting them now as enabling them by the service manager would. */
-export const startDropIn: string = lines('# Written by Holdfast.', '[Unit]', `Wants=${unitName('preinit')}.service ${unitName('postinit')}.service`);
+export const startDropIn: string = lines(
+  '# Written by Holdfast.',
+  '[Unit]',
+  `Wants=${unitName('preinit')}.service ${unitName('postinit')}.service`,
+);
 
 /**
  * The dash lets the next one run, and the machine start, however this one ends. What it says is in the journal under
@@ -80,5 +84,12 @@ export const startDropIn: string = lines('# Written by Holdfast.', '[Unit]', `Wa
  */
 function commandOf({ id, ini_when: moment, ini_type, ini_command, ini_script }: Script): string {
   const program = ini_type === 'command' ? ['/bin/sh', '-c', unitWord(ini_command)] : [unitWord(ini_script ?? '')];
-  return ['-/usr/bin/systemd-cat', `--identifier=${unitName(moment)}-${id}`, '/usr/bin/timeout', '--kill-after=10', String(timeLimit[moment]), ...program].join(' ');
+  return [
+    '-/usr/bin/systemd-cat',
+    `--identifier=${unitName(moment)}-${id}`,
+    '/usr/bin/timeout',
+    '--kill-after=10',
+    String(timeLimit[moment]),
+    ...program,
+  ].join(' ');
 }

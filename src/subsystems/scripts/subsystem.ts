@@ -14,7 +14,12 @@ export const scriptsSubsystem: Subsystem = {
   render(view) {
     const enabled = view.all(startScript).filter((script) => script.ini_enabled);
     const at = (moment: Moment) => enabled.filter((script) => script.ini_when === moment);
-    const file = (path: string, content: string) => ({ path: `/etc/systemd/system/${path}`, content, mode: 0o600, forServiceManager: true });
+    const file = (path: string, content: string) => ({
+      path: `/etc/systemd/system/${path}`,
+      content,
+      mode: 0o600,
+      forServiceManager: true,
+    });
     return {
       // For root alone: a command may hold a password.
       files: [

@@ -29,7 +29,9 @@ export const switchSubsystem: Subsystem = {
   services: served.flatMap((service) => daemonsOf[service]),
   render(view) {
     return {
-      services: served.flatMap((service) => daemonsOf[service].map((name) => ({ name, running: isOn(view, service), onChange: 'nothing' as const }))),
+      services: served.flatMap((service) =>
+        daemonsOf[service].map((name) => ({ name, running: isOn(view, service), onChange: 'nothing' as const })),
+      ),
     };
   },
 };

@@ -8,7 +8,11 @@ import { lines, words } from '../../lib/text.ts';
 type Settings = RecordOf<typeof smartSettings.fields>;
 
 /** `/etc/smartd.conf`: every disk is watched that is not left out on purpose, each with all its tests in one expression. */
-export function smartdConf(settings: Settings, disks: readonly (readonly [Disk, DiskSettings])[], tests: readonly TimedTest[]): string {
+export function smartdConf(
+  settings: Settings,
+  disks: readonly (readonly [Disk, DiskSettings])[],
+  tests: readonly TimedTest[],
+): string {
   const common = commonWords(settings);
   return lines(
     '# Written by Holdfast.',
@@ -16,7 +20,12 @@ export function smartdConf(settings: Settings, disks: readonly (readonly [Disk, 
       if (!disk_togglesmart) return undefined;
       const expression = expressionFor(identifierOf(disk), tests);
       // A disk without SMART, or one that is gone when smartd starts, must not end it; it says so in its log.
-      return [`/dev/${disk.name} -a -d removable`, ...common, ...words(disk_smartoptions), ...(expression === '' ? [] : [`-s (${expression})`])].join(' ');
+      return [
+        `/dev/${disk.name} -a -d removable`,
+        ...common,
+        ...words(disk_smartoptions),
+        ...(expression === '' ? [] : [`-s (${expression})`]),
+      ].join(' ');
     }),
   );
 }
@@ -25,7 +34,12 @@ export function smartdConf(settings: Settings, disks: readonly (readonly [Disk, 
 const reportProgram = '/usr/lib/holdfast/disk-report';
 
 /** What holds for every disk. */
-function commonWords({ smart_powermode, smart_difference, smart_informational, smart_critical }: Settings): readonly string[] {
+function commonWords({
+  smart_powermode,
+  smart_difference,
+  smart_informational,
+  smart_critical,
+}: Settings): readonly string[] {
   const watched = [smart_difference, smart_informational, smart_critical];
   return [
     ...(smart_powermode === 'never' ? [] : [`-n ${smart_powermode},q`]),

@@ -30,11 +30,17 @@ export const smartSubsystem: Subsystem = {
           ),
         },
         { path: '/etc/default/smartmontools', content: defaults },
-        { path: '/etc/systemd/system/smartmontools.service.d/holdfast.conf', content: running ? smartdUnit : undefined, forServiceManager: true },
+        {
+          path: '/etc/systemd/system/smartmontools.service.d/holdfast.conf',
+          content: running ? smartdUnit : undefined,
+          forServiceManager: true,
+        },
       ],
       services: [{ name: 'smartmontools', running, onChange: 'reload', readAtStart: defaults }],
       omissions: tests.flatMap(({ id, smarttest_disks }) =>
-        smarttest_disks.filter((one) => !known.has(one)).map((one) => `SMART test ${id}: no disk of this machine is ${quote(one)}`),
+        smarttest_disks
+          .filter((one) => !known.has(one))
+          .map((one) => `SMART test ${id}: no disk of this machine is ${quote(one)}`),
       ),
     };
   },

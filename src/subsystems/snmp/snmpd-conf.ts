@@ -22,7 +22,9 @@ export function snmpdConf(settings: Settings): string {
     `pass_persist ${privateTree}.1 ${privateProgram} pools`,
     settings.snmp_zilstat ? `pass_persist ${privateTree}.5 ${privateProgram} intent-log` : undefined,
     `authtrapenable ${settings.snmp_traps ? 1 : 2}`,
-    settings.snmp_traps && settings.snmp_community !== '' ? `trapcommunity ${quoted(settings.snmp_community)}` : undefined,
+    settings.snmp_traps && settings.snmp_community !== ''
+      ? `trapcommunity ${quoted(settings.snmp_community)}`
+      : undefined,
     settings.snmp_options === '' ? undefined : settings.snmp_options,
   );
 }
@@ -32,7 +34,10 @@ function accountLines(settings: Settings): readonly string[] {
   if (settings.snmp_v3_authtype === '') return [`createUser ${name}`, `rouser ${name} noauth`];
   const proof = `${settings.snmp_v3_authtype} ${quoted(settings.snmp_v3_password)}`;
   if (settings.snmp_v3_privproto === null) return [`createUser ${name} ${proof}`, `rouser ${name} auth`];
-  return [`createUser ${name} ${proof} ${settings.snmp_v3_privproto} ${quoted(settings.snmp_v3_privpassphrase ?? '')}`, `rouser ${name} priv`];
+  return [
+    `createUser ${name} ${proof} ${settings.snmp_v3_privproto} ${quoted(settings.snmp_v3_privpassphrase ?? '')}`,
+    `rouser ${name} priv`,
+  ];
 }
 
 /**

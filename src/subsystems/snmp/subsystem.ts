@@ -17,7 +17,11 @@ export const snmpSubsystem: Subsystem = {
       files: [
         // For root alone: it holds passwords. snmpd has given up root when it would read it again, so it starts anew.
         { path: '/etc/snmp/snmpd.conf', mode: 0o600, content: snmpdConf(settings) },
-        { path: '/etc/systemd/system/snmpd.service.d/holdfast.conf', content: running ? snmpdUnit(settings) : undefined, forServiceManager: true },
+        {
+          path: '/etc/systemd/system/snmpd.service.d/holdfast.conf',
+          content: running ? snmpdUnit(settings) : undefined,
+          forServiceManager: true,
+        },
       ],
       services: [{ name: 'snmpd', running, onChange: 'restart' }],
     };

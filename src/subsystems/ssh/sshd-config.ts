@@ -19,7 +19,10 @@ export function sshdConfig(settings: Settings, addresses: readonly string[] | un
     `Port ${settings.ssh_tcpport}`,
     addresses?.map((address) => `ListenAddress ${address}`),
     settings.ssh_privatekey === '' ? undefined : `HostKey ${givenKeyFile}`,
-    keysOf(settings).flatMap(({ path, cert }) => [`HostKey ${path}`, ...(cert === null ? [] : [`HostCertificate ${path}-cert.pub`])]),
+    keysOf(settings).flatMap(({ path, cert }) => [
+      `HostKey ${path}`,
+      ...(cert === null ? [] : [`HostCertificate ${path}-cert.pub`]),
+    ]),
     'UsePAM yes',
     `PermitRootLogin ${settings.ssh_rootlogin ? 'yes' : 'prohibit-password'}`,
     `PasswordAuthentication ${passwords}`,
@@ -30,7 +33,11 @@ export function sshdConfig(settings: Settings, addresses: readonly string[] | un
     `Compression ${yesNo(settings.ssh_compression)}`,
     'PrintMotd no',
     'AcceptEnv LANG LC_*',
-    ['Subsystem sftp /usr/lib/openssh/sftp-server', argument('-l', settings.ssh_sftp_log_level), argument('-f', settings.ssh_sftp_log_facility)].join(''),
+    [
+      'Subsystem sftp /usr/lib/openssh/sftp-server',
+      argument('-l', settings.ssh_sftp_log_level),
+      argument('-f', settings.ssh_sftp_log_facility),
+    ].join(''),
     settings.ssh_options === '' ? undefined : settings.ssh_options,
   );
 }
@@ -59,7 +66,9 @@ export const dropIn: string = lines(
 function keysOf(settings: Settings) {
   return keyKinds.flatMap((kind) => {
     const key = settings[`ssh_host_${kind}_key`];
-    return key === null ? [] : [{ path: `${folder}/ssh_host_${kind}_key`, key, cert: settings[`ssh_host_${kind}_key_cert_pub`] }];
+    return key === null
+      ? []
+      : [{ path: `${folder}/ssh_host_${kind}_key`, key, cert: settings[`ssh_host_${kind}_key_cert_pub`] }];
   });
 }
 

@@ -15,17 +15,29 @@ export const sshSubsystem: Subsystem = {
   render(view, { network }) {
     const settings = view.only(sshSettings);
     const interfaces = settings.ssh_bindiface;
-    const addresses = interfaces.length === 0 ? undefined : network.links.filter(({ name }) => interfaces.includes(name)).flatMap((link) => link.addresses.map(withoutBits));
+    const addresses =
+      interfaces.length === 0
+        ? undefined
+        : network.links
+            .filter(({ name }) => interfaces.includes(name))
+            .flatMap((link) => link.addresses.map(withoutBits));
     // Without an address it would listen on all of them.
     const isNowhere = addresses?.length === 0 && !settings.ssh_untouched;
     const files: readonly DesiredFile[] = [
-      { path: givenKeyFile, mode: 0o600, content: settings.ssh_privatekey === '' ? undefined : `${settings.ssh_privatekey}\n`, verify: keyReader },
+      {
+        path: givenKeyFile,
+        mode: 0o600,
+        content: settings.ssh_privatekey === '' ? undefined : `${settings.ssh_privatekey}\n`,
+        verify: keyReader,
+      },
       ...keyFiles(settings),
       { path: configFile, mode: 0o600, content: sshdConfig(settings, addresses), verify: sshd },
       { path: '/etc/systemd/system/ssh.service.d/holdfast.conf', content: dropIn, forServiceManager: true },
     ];
     return {
-      files: settings.ssh_untouched ? files.map(({ path, forServiceManager = false }) => ({ path, forServiceManager, content: undefined })) : files,
+      files: settings.ssh_untouched
+        ? files.map(({ path, forServiceManager = false }) => ({ path, forServiceManager, content: undefined }))
+        : files,
       // A restart ends no session, and tells when the server cannot listen.
       services: [{ name: 'ssh', running: isOn(view, 'ssh') && !isNowhere, onChange: 'restart' }],
       omissions: isNowhere ? [`SSH: none of the interfaces ${interfaces.join(', ')} has an address`] : [],
@@ -42,12 +54,15 @@ const sshd: Checker = {
   argv: (staged) => ['/usr/sbin/sshd', '-G', '-f', staged],
   objection({ status, stderr }) {
     if (status === 0) return undefined;
-    const said = stderr.split(/\r?\n/).filter((line) => line !== '' && !/terminating, \d+ bad configuration/.test(line));
+    const said = stderr
+      .split(/\r?\n/)
+      .filter((line) => line !== '' && !/terminating, \d+ bad configuration/.test(line));
     return `The SSH server refuses its configuration: ${said.slice(0, 3).join(' ') || `sshd ended with ${status}.`}`;
   },
 };
 
 const keyReader: Checker = {
   argv: (staged) => ['ssh-keygen', '-y', '-P', '', '-f', staged],
-  objection: ({ status, stderr }) => (status === 0 ? undefined : `The SSH server cannot read ssh_privatekey: ${stderr.trim().split('\n')[0] ?? ''}`),
+  objection: ({ status, stderr }) =>
+    status === 0 ? undefined : `The SSH server cannot read ssh_privatekey: ${stderr.trim().split('\n')[0] ?? ''}`,
 };

@@ -19,7 +19,13 @@ export const tftpSubsystem: Subsystem = {
     const why = settings.tftp_directory === '' ? undefined : absence(settings.tftp_directory, facts);
     return {
       // Only while it is on, like every drop-in: the service manager takes its time to read its files anew.
-      files: [{ path: '/etc/systemd/system/tftpd-hpa.service.d/holdfast.conf', content: running ? tftpdUnit(settings) : undefined, forServiceManager: true }],
+      files: [
+        {
+          path: '/etc/systemd/system/tftpd-hpa.service.d/holdfast.conf',
+          content: running ? tftpdUnit(settings) : undefined,
+          forServiceManager: true,
+        },
+      ],
       // It ends when its folder is not there, so it rests until the volume is back.
       services: [{ name: 'tftpd-hpa', running: running && why === undefined, onChange: 'restart' }],
       omissions: why === undefined ? [] : [`TFTP: ${why}`],

@@ -21,5 +21,8 @@ export const timeSubsystem: Subsystem = {
 
 const chronyd: Checker = {
   argv: (staged) => ['chronyd', '-p', '-f', staged],
-  objection: ({ status, stdout, stderr }) => (status === 0 ? undefined : `The time service refuses its configuration: ${(stderr.trim() || stdout.trim()).split('\n').at(-1)}`),
+  objection: ({ status, stdout, stderr }) =>
+    status === 0
+      ? undefined
+      : `The time service refuses its configuration: ${(stderr.trim() || stdout.trim()).split('\n').at(-1)}`,
 };

@@ -36,7 +36,11 @@ export function upsConf(settings: Settings): string {
 
 export function upsdConf(settings: Settings): string {
   const { ups_rmonitor, ups_remoteport, ups_optionsupsd } = settings;
-  return lines(header, `LISTEN ${ups_rmonitor ? '0.0.0.0' : '127.0.0.1'} ${ups_remoteport}`, ups_optionsupsd === '' ? undefined : ups_optionsupsd);
+  return lines(
+    header,
+    `LISTEN ${ups_rmonitor ? '0.0.0.0' : '127.0.0.1'} ${ups_remoteport}`,
+    ups_optionsupsd === '' ? undefined : ups_optionsupsd,
+  );
 }
 
 export function upsdUsers(settings: Settings): string {
@@ -75,7 +79,9 @@ export function upsschedConf(settings: Settings): string {
     `CMDSCRIPT ${eventProgram}`,
     'PIPEFN /run/nut/upssched/upssched.pipe',
     'LOCKFN /run/nut/upssched/upssched.lock',
-    settings.ups_shutdown === 'batt' ? [`AT ONBATT * START-TIMER shutdown ${settings.ups_shutdowntimer}`, 'AT ONLINE * CANCEL-TIMER shutdown'] : undefined,
+    settings.ups_shutdown === 'batt'
+      ? [`AT ONBATT * START-TIMER shutdown ${settings.ups_shutdowntimer}`, 'AT ONLINE * CANCEL-TIMER shutdown']
+      : undefined,
     upsEventNames.map((event) => `AT ${event} * EXECUTE ${event}`),
   );
 }
@@ -88,7 +94,9 @@ function shutdownCommand(command: string): string {
 /** Debian has the driver started by units that another program makes from ups.conf, whenever it sees it change. */
 export const enumeratorUnit: string = lines(header, '[Unit]', `ConditionPathExists=!${folder}/ups.conf`);
 
-const handOver = [`ExecStartPre=/usr/bin/chgrp nut ${['ups.conf', 'upsd.conf', 'upsd.users'].map((file) => `${folder}/${file}`).join(' ')}`];
+const handOver = [
+  `ExecStartPre=/usr/bin/chgrp nut ${['ups.conf', 'upsd.conf', 'upsd.users'].map((file) => `${folder}/${file}`).join(' ')}`,
+];
 
 export const driverUnit: string = lines(
   header,
@@ -114,7 +122,11 @@ export const driverUnit: string = lines(
 export const serverUnit: string = lines(header, '[Service]', handOver);
 
 /** Lets upsmon's account, and no other, tell the daemon what happens. */
-export const monitorUnit: string = lines(header, '[Service]', 'ExecStartPre=+/usr/bin/install -d -m 0710 -o root -g nut /run/holdfast-notices');
+export const monitorUnit: string = lines(
+  header,
+  '[Service]',
+  'ExecStartPre=+/usr/bin/install -d -m 0710 -o root -g nut /run/holdfast-notices',
+);
 
 /** A word of the files, whatever is in it. */
 function quoted(text: string): string {

@@ -1,7 +1,20 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { upsSettings } from '../../areas/services/ups.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
-import { driverUnit, enumeratorUnit, folder, isServer, monitorUnit, nutConf, serverUnit, upsConf, upsdConf, upsdUsers, upsmonConf, upsschedConf } from './nut-conf.ts';
+import {
+  driverUnit,
+  enumeratorUnit,
+  folder,
+  isServer,
+  monitorUnit,
+  nutConf,
+  serverUnit,
+  upsConf,
+  upsdConf,
+  upsdUsers,
+  upsmonConf,
+  upsschedConf,
+} from './nut-conf.ts';
 
 const driver = 'holdfast-ups-driver';
 
@@ -14,7 +27,11 @@ export const upsSubsystem: Subsystem = {
     const settings = view.only(upsSettings);
     const isOnNow = isOn(view, 'ups');
     const serves = isOnNow && isServer(settings);
-    const systemd = (path: string, content: string | undefined) => ({ path: `/etc/systemd/system/${path}`, content, forServiceManager: true });
+    const systemd = (path: string, content: string | undefined) => ({
+      path: `/etc/systemd/system/${path}`,
+      content,
+      forServiceManager: true,
+    });
     return {
       files: [
         systemd(`${driver}.service`, driverUnit),
@@ -33,7 +50,10 @@ export const upsSubsystem: Subsystem = {
         { name: 'nut-server', running: serves, onChange: 'restart' },
         { name: 'nut-monitor', running: isOnNow, onChange: 'restart' },
       ],
-      omissions: isOnNow && !serves && settings.ups_mode === 'master' ? ['UPS: no driver is set, so there is nothing to watch'] : [],
+      omissions:
+        isOnNow && !serves && settings.ups_mode === 'master'
+          ? ['UPS: no driver is set, so there is nothing to watch']
+          : [],
     };
   },
 };

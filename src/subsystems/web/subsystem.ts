@@ -19,6 +19,8 @@ export const doorAccess: Access = {
   of(view, _facts, { local, port }) {
     const everywhere = local.includes(':') ? '::' : '0.0.0.0';
     const doors = entrancesOf(view, view.only(systemSettings));
-    return JSON.stringify(doors.filter((door) => door.port === port && (door.address === local || door.address === everywhere)));
+    return JSON.stringify(
+      doors.filter((door) => door.port === port && (door.address === local || door.address === everywhere)),
+    );
   },
 };

@@ -9,7 +9,11 @@ export const webdavService = 'holdfast-webdav';
 const folder = '/etc/holdfast';
 export const httpdFile = `${folder}/webdav.conf`;
 /** What the server is shown as credentials only, for the account that it works as may not read these files. */
-export const secretFiles = { users: `${folder}/webdav-users`, certificate: `${folder}/webdav-certificate.pem`, key: `${folder}/webdav-key.pem` } as const;
+export const secretFiles = {
+  users: `${folder}/webdav-users`,
+  certificate: `${folder}/webdav-certificate.pem`,
+  key: `${folder}/webdav-key.pem`,
+} as const;
 
 /** The word with which the checker is told that what comes with the server's start may not be there yet. */
 export const stagedWord = 'HOLDFAST_STAGED';
@@ -17,11 +21,29 @@ export const stagedWord = 'HOLDFAST_STAGED';
 /** What clients are shown when they are asked for a password; a part of what the users' file holds. */
 const realm = 'webdav';
 
-const modules = ['mpm_event', 'authn_core', 'authn_file', 'authz_core', 'authz_user', 'auth_basic', 'auth_digest', 'alias', 'autoindex', 'dav', 'dav_fs', 'mime'] as const;
+const modules = [
+  'mpm_event',
+  'authn_core',
+  'authn_file',
+  'authz_core',
+  'authz_user',
+  'auth_basic',
+  'auth_digest',
+  'alias',
+  'autoindex',
+  'dav',
+  'dav_fs',
+  'mime',
+] as const;
 
 /** The part that does not depend on the shares. */
 export function serverPart(settings: WebdavSettings): string {
-  const { webdav_protocol: protocol, webdav_tcpport: port, webdav_tcpportssl: tlsPort, webdav_htauth: login } = settings;
+  const {
+    webdav_protocol: protocol,
+    webdav_tcpport: port,
+    webdav_tcpportssl: tlsPort,
+    webdav_htauth: login,
+  } = settings;
   const byTls = protocol !== 'http';
   return lines(
     '# Written by Holdfast.',
@@ -33,7 +55,9 @@ export function serverPart(settings: WebdavSettings): string {
     'ServerTokens Prod',
     'TraceEnable off',
     `ErrorLog syslog:daemon:${webdavService}`,
-    [...modules, ...(byTls ? ['socache_shmcb', 'ssl'] : [])].map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`),
+    [...modules, ...(byTls ? ['socache_shmcb', 'ssl'] : [])].map(
+      (name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`,
+    ),
     'TypesConfig /etc/mime.types',
     // Files of any size.
     'LimitRequestBody 0',
@@ -58,7 +82,9 @@ function authenticationLines(login: 'basic' | 'digest'): readonly string[] {
   return [
     `  AuthName "${realm}"`,
     // The file has what the digest needs; a password that comes as it is can be compared with it too.
-    ...(login === 'basic' ? ['  AuthType Basic', '  AuthBasicProvider file', '  AuthBasicUseDigestAlgorithm MD5'] : ['  AuthType Digest', '  AuthDigestProvider file']),
+    ...(login === 'basic'
+      ? ['  AuthType Basic', '  AuthBasicProvider file', '  AuthBasicUseDigestAlgorithm MD5']
+      : ['  AuthType Digest', '  AuthDigestProvider file']),
     `  AuthUserFile ${usersFile}`,
     // Who is known and may not write is told so, instead of being asked for another password.
     '  AuthzSendForbiddenOnFailure On',
@@ -82,7 +108,11 @@ function tlsLines(port: number): readonly string[] {
 }
 
 /** A share's lines; `address` is the first part of its path for clients. */
-export function sharePart({ webdav_path, webdav_ro }: WebdavShare, address: string, login: WebdavSettings['webdav_htauth']): string {
+export function sharePart(
+  { webdav_path, webdav_ro }: WebdavShare,
+  address: string,
+  login: WebdavSettings['webdav_htauth'],
+): string {
   return lines(
     '',
     `Alias "/${address}" ${quoted(webdav_path)}`,
@@ -98,7 +128,9 @@ export function sharePart({ webdav_path, webdav_ro }: WebdavShare, address: stri
 
 /** The one user, in the form of `htdigest`: the digest of the name, the realm and the password. */
 export function usersFile({ webdav_password: password }: WebdavSettings): string {
-  return lines(`${webdavAccount}:${realm}:${createHash('md5').update(`${webdavAccount}:${realm}:${password}`).digest('hex')}`);
+  return lines(
+    `${webdavAccount}:${realm}:${createHash('md5').update(`${webdavAccount}:${realm}:${password}`).digest('hex')}`,
+  );
 }
 
 /** The service manager's file: everything is done by the account, the ports below 1024 included. */

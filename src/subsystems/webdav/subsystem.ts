@@ -7,7 +7,16 @@ import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/upkeep/facts.ts';
 import { quote } from '../../lib/text.ts';
 import { absence } from '../volumes.ts';
-import { httpdFile, secretFiles, serverPart, sharePart, stagedWord, usersFile, webdavService, webdavServiceFile } from './httpd-conf.ts';
+import {
+  httpdFile,
+  secretFiles,
+  serverPart,
+  sharePart,
+  stagedWord,
+  usersFile,
+  webdavService,
+  webdavServiceFile,
+} from './httpd-conf.ts';
 
 export const webdavSubsystem: Subsystem = {
   name: 'webdav',
@@ -31,11 +40,23 @@ export const webdavSubsystem: Subsystem = {
         { path: secretFiles.users, mode: 0o600, content: users },
         { path: secretFiles.certificate, mode: 0o600, content: tls?.chain },
         { path: secretFiles.key, mode: 0o600, content: tls?.key },
-        { path: httpdFile, content: head + served.map((share) => partOf(share, addresses.get(share) ?? '', settings.webdav_htauth)).join(''), verify: apache },
+        {
+          path: httpdFile,
+          content:
+            head + served.map((share) => partOf(share, addresses.get(share) ?? '', settings.webdav_htauth)).join(''),
+          verify: apache,
+        },
         { path: `/etc/systemd/system/${webdavService}.service`, content: service, forServiceManager: true },
       ],
       // It takes ports and credentials at its start alone.
-      services: [{ name: webdavService, running: isOn(view, 'webdav'), onChange: 'reload', readAtStart: [head, users, tls?.chain, tls?.key, service].join('') }],
+      services: [
+        {
+          name: webdavService,
+          running: isOn(view, 'webdav'),
+          onChange: 'reload',
+          readAtStart: [head, users, tls?.chain, tls?.key, service].join(''),
+        },
+      ],
       omissions: shares.flatMap((share) => reason(share, facts) ?? []),
     };
   },
@@ -64,7 +85,10 @@ function reason({ webdav_name, webdav_path }: WebdavShare, facts: Facts): string
 }
 
 /** One share's part depends on little, so it is written once, however often its neighbours change. */
-const parts = new WeakMap<WebdavShare, { readonly address: string; readonly login: WebdavSettings['webdav_htauth']; readonly text: string }>();
+const parts = new WeakMap<
+  WebdavShare,
+  { readonly address: string; readonly login: WebdavSettings['webdav_htauth']; readonly text: string }
+>();
 
 function partOf(share: WebdavShare, address: string, login: WebdavSettings['webdav_htauth']): string {
   const known = parts.get(share);

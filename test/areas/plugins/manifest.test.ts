@@ -38,5 +38,6 @@ test('the bundles that come with Holdfast are good', () => {
   const folder = fileURLToPath(new URL('../../../plugins', import.meta.url));
   const names = readdirSync(folder);
   assert.deepEqual(names, ['fileindex', 'webpage']);
-  for (const name of names) assert.equal(readManifest(readFileSync(`${folder}/${name}/plugin.json`, 'utf8')).name, name);
+  for (const name of names)
+    assert.equal(readManifest(readFileSync(`${folder}/${name}/plugin.json`, 'utf8')).name, name);
 });

@@ -56,18 +56,41 @@ test('the settings of a fresh system are those of the document and the sources',
     cifs_srv_ntlmv1_auth: false,
     cifs_SID: null,
   });
-  const { ftp_port, ftp_clients, ftp_anonpath, ftp_filemask, ftp_tls_policy, ftp_ssltls_certfile, ftp_ssltls_certificate } = draft.only(ftpSettings);
-  assert.deepEqual([ftp_port, ftp_clients, ftp_anonpath, ftp_filemask, ftp_tls_policy, ftp_ssltls_certfile, ftp_ssltls_certificate], [21, 32, null, '077', 'on', '', null]);
+  const {
+    ftp_port,
+    ftp_clients,
+    ftp_anonpath,
+    ftp_filemask,
+    ftp_tls_policy,
+    ftp_ssltls_certfile,
+    ftp_ssltls_certificate,
+  } = draft.only(ftpSettings);
+  assert.deepEqual(
+    [ftp_port, ftp_clients, ftp_anonpath, ftp_filemask, ftp_tls_policy, ftp_ssltls_certfile, ftp_ssltls_certificate],
+    [21, 32, null, '077', 'on', '', null],
+  );
 });
 
 test('values that clients send in other spellings are taken', () => {
   const { sent, issues } = readSent(
     cifsSettings.fields,
-    { cifs_srv_loglevel: 3, cifs_srv_unixcharset: 'GB2312', cifs_srv_bindip: '10.0.0.1', cifs_srv_nullpw: 'True', cifs_hostname_lookup: true, cifs_SID: 'x' },
+    {
+      cifs_srv_loglevel: 3,
+      cifs_srv_unixcharset: 'GB2312',
+      cifs_srv_bindip: '10.0.0.1',
+      cifs_srv_nullpw: 'True',
+      cifs_hostname_lookup: true,
+      cifs_SID: 'x',
+    },
     'update',
   );
   assert.deepEqual(issues, {});
-  assert.deepEqual(sent, { cifs_srv_loglevel: '3', cifs_srv_unixcharset: 'gb2312', cifs_srv_bindip: ['10.0.0.1'], cifs_srv_nullpw: true });
+  assert.deepEqual(sent, {
+    cifs_srv_loglevel: '3',
+    cifs_srv_unixcharset: 'gb2312',
+    cifs_srv_bindip: ['10.0.0.1'],
+    cifs_srv_nullpw: true,
+  });
 });
 
 test('names, masks, accounts and charsets that cannot be are refused, all together', () => {
@@ -83,22 +106,38 @@ test('names, masks, accounts and charsets that cannot be are refused, all togeth
     },
     'update',
   );
-  assert.deepEqual(Object.keys(issues), ['cifs_srv_netbiosname', 'cifs_srv_workgroup', 'cifs_srv_doscharset', 'cifs_srv_guest', 'cifs_srv_filemask', 'cifs_srv_smb_options']);
+  assert.deepEqual(Object.keys(issues), [
+    'cifs_srv_netbiosname',
+    'cifs_srv_workgroup',
+    'cifs_srv_doscharset',
+    'cifs_srv_guest',
+    'cifs_srv_filemask',
+    'cifs_srv_smb_options',
+  ]);
 });
 
 test('the name of the server differs from the workgroup in more than letter case', () => {
-  assert.deepEqual(cifsIssues({ cifs_srv_netbiosname: 'workgroup' }), { cifs_srv_netbiosname: ['It must differ from the workgroup.'] });
+  assert.deepEqual(cifsIssues({ cifs_srv_netbiosname: 'workgroup' }), {
+    cifs_srv_netbiosname: ['It must differ from the workgroup.'],
+  });
 });
 
 test('a highest protocol below the lowest is refused', () => {
-  assert.deepEqual(cifsIssues({ cifs_srv_max_protocol: 'NT1' }), { cifs_srv_max_protocol: ['It lies below the lowest protocol, SMB2_02: nobody could connect.'] });
+  assert.deepEqual(cifsIssues({ cifs_srv_max_protocol: 'NT1' }), {
+    cifs_srv_max_protocol: ['It lies below the lowest protocol, SMB2_02: nobody could connect.'],
+  });
   assert.deepEqual(cifsIssues({ cifs_srv_max_protocol: 'NT1', cifs_srv_enable_smb1: true }), {});
   assert.deepEqual(cifsIssues({ cifs_srv_min_protocol: 'SMB3', cifs_srv_max_protocol: 'SMB3' }), {});
-  assert.deepEqual(Object.keys(cifsIssues({ cifs_srv_min_protocol: 'SMB3_11', cifs_srv_max_protocol: 'SMB2' })), ['cifs_srv_max_protocol']);
+  assert.deepEqual(Object.keys(cifsIssues({ cifs_srv_min_protocol: 'SMB3_11', cifs_srv_max_protocol: 'SMB2' })), [
+    'cifs_srv_max_protocol',
+  ]);
 });
 
 test('an account or a group that the machine does not know is refused', () => {
-  assert.deepEqual(Object.keys(cifsIssues({ cifs_srv_guest: 'stranger', cifs_srv_admin_group: 'strangers' })), ['cifs_srv_guest', 'cifs_srv_admin_group']);
+  assert.deepEqual(Object.keys(cifsIssues({ cifs_srv_guest: 'stranger', cifs_srv_admin_group: 'strangers' })), [
+    'cifs_srv_guest',
+    'cifs_srv_admin_group',
+  ]);
 });
 
 test('anonymous clients need a folder on a volume', () => {
@@ -109,21 +148,37 @@ test('anonymous clients need a folder on a volume', () => {
 });
 
 test('passive ports are both unset, or a range', () => {
-  assert.deepEqual(ftpIssues({ ftp_passiveportsmin: 2000 }), { ftp_passiveportsmax: ['Both ports are 0, or neither is.'] });
-  assert.deepEqual(ftpIssues({ ftp_passiveportsmax: 2000 }), { ftp_passiveportsmin: ['Both ports are 0, or neither is.'] });
-  assert.deepEqual(ftpIssues({ ftp_passiveportsmin: 2000, ftp_passiveportsmax: 2000 }), { ftp_passiveportsmax: ['It must lie above ftp_passiveportsmin.'] });
-  assert.deepEqual(readSent(ftpSettings.fields, { ftp_passiveportsmin: 80 }, 'update').issues, { ftp_passiveportsmin: ['It is 0, or lies between 1024 and 65535.'] });
+  assert.deepEqual(ftpIssues({ ftp_passiveportsmin: 2000 }), {
+    ftp_passiveportsmax: ['Both ports are 0, or neither is.'],
+  });
+  assert.deepEqual(ftpIssues({ ftp_passiveportsmax: 2000 }), {
+    ftp_passiveportsmin: ['Both ports are 0, or neither is.'],
+  });
+  assert.deepEqual(ftpIssues({ ftp_passiveportsmin: 2000, ftp_passiveportsmax: 2000 }), {
+    ftp_passiveportsmax: ['It must lie above ftp_passiveportsmin.'],
+  });
+  assert.deepEqual(readSent(ftpSettings.fields, { ftp_passiveportsmin: 80 }, 'update').issues, {
+    ftp_passiveportsmin: ['It is 0, or lies between 1024 and 65535.'],
+  });
 });
 
 test('TLS is not switched on without a certificate and the key that belongs to it', () => {
   const [certificate = '', key = ''] = rsaPair.split(/(?=-----BEGIN PRIVATE KEY-----)/);
   const [, otherKey = ''] = ecPair.split(/(?=-----BEGIN PRIVATE KEY-----)/);
   assert.deepEqual(ftpIssues({ ftp_tls: true }), {
-    ftp_tls: ['TLS needs a certificate: name one of the appliance as ftp_ssltls_certificate, or send one and its private key, both in PEM, as ftp_ssltls_certfile.'],
+    ftp_tls: [
+      'TLS needs a certificate: name one of the appliance as ftp_ssltls_certificate, or send one and its private key, both in PEM, as ftp_ssltls_certfile.',
+    ],
   });
-  assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: key }), { ftp_ssltls_certfile: ['It holds no certificate in PEM.'] });
-  assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: certificate }), { ftp_ssltls_certfile: ['It holds no private key in PEM that opens without a password.'] });
-  assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: certificate + otherKey }), { ftp_ssltls_certfile: ['The private key does not belong to the certificate.'] });
+  assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: key }), {
+    ftp_ssltls_certfile: ['It holds no certificate in PEM.'],
+  });
+  assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: certificate }), {
+    ftp_ssltls_certfile: ['It holds no private key in PEM that opens without a password.'],
+  });
+  assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: certificate + otherKey }), {
+    ftp_ssltls_certfile: ['The private key does not belong to the certificate.'],
+  });
   for (const pair of [rsaPair, ecPair]) assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: pair }), {});
 });
 

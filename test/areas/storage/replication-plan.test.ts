@@ -19,7 +19,8 @@ function replica(name: string, snapshots: readonly (number | string)[], more: Pa
   };
 }
 
-const told = (near: readonly Replica[], far: readonly Replica[], more: Partial<Plan> = {}) => stepsOf({ ...plan, ...more }, near, far).map(inWords);
+const told = (near: readonly Replica[], far: readonly Replica[], more: Partial<Plan> = {}) =>
+  stepsOf({ ...plan, ...more }, near, far).map(inWords);
 
 function inWords(step: Step): string {
   if (step.kind === 'stuck') return step.reason;
@@ -35,8 +36,13 @@ test('the destination stands for the volume, whatever lies below it', () => {
 
 test('the oldest periodic snapshot goes first and whole, then one by one what changed', () => {
   const near = [replica('tank', ['mine', 1, 2, 3]), replica('tank/a', [2])];
-  assert.deepEqual(told(near, []), [`nothing to ${periodic(1)} into backup/nas`, `nothing to ${periodic(2)} into backup/nas/a`]);
-  assert.deepEqual(told(near, [replica('backup/nas', [1]), replica('backup/nas/a', [2])]), [`tank@${periodic(1)} to ${periodic(2)} into backup/nas`]);
+  assert.deepEqual(told(near, []), [
+    `nothing to ${periodic(1)} into backup/nas`,
+    `nothing to ${periodic(2)} into backup/nas/a`,
+  ]);
+  assert.deepEqual(told(near, [replica('backup/nas', [1]), replica('backup/nas/a', [2])]), [
+    `tank@${periodic(1)} to ${periodic(2)} into backup/nas`,
+  ]);
   assert.deepEqual(told(near, [replica('backup/nas', [1, 2, 3]), replica('backup/nas/a', [2])]), []);
 });
 
@@ -54,8 +60,13 @@ test('a dataset there gives way only when it is empty', () => {
 
 test('from a mark only what is newer than all that arrived is sent', () => {
   const near = [replica('tank', [1, 4], { marks: [{ name: 'holdfast-replication-1', guid: '3' }] })];
-  assert.deepEqual(told(near, [replica('backup/nas', [1, 2, 3])]), [`tank#holdfast-replication-1 to ${periodic(4)} into backup/nas`]);
-  assert.deepEqual(told([replica('tank', [1], { marks: near[0]?.marks ?? [] })], [replica('backup/nas', [1, 2, 3])]), []);
+  assert.deepEqual(told(near, [replica('backup/nas', [1, 2, 3])]), [
+    `tank#holdfast-replication-1 to ${periodic(4)} into backup/nas`,
+  ]);
+  assert.deepEqual(
+    told([replica('tank', [1], { marks: near[0]?.marks ?? [] })], [replica('backup/nas', [1, 2, 3])]),
+    [],
+  );
 });
 
 test('a snapshot that is gone here is followed by its mark', () => {
@@ -68,7 +79,9 @@ test('a snapshot that is gone here is followed by its mark', () => {
 test('deletions are followed when that is wanted, but for what others made and for what the next one begins at', () => {
   const near = [replica('tank', [4], { marks: [{ name: 'holdfast-replication-1', guid: '3' }] })];
   const far = [replica('backup/nas', [1, 'theirs', 2, 3])];
-  assert.deepEqual(told(near, far, { followDelete: true }), [`destroy backup/nas@${periodic(1)} backup/nas@${periodic(2)}`]);
+  assert.deepEqual(told(near, far, { followDelete: true }), [
+    `destroy backup/nas@${periodic(1)} backup/nas@${periodic(2)}`,
+  ]);
 });
 
 test('a newer snapshot there is in the way, and goes only by following deletions', () => {
@@ -76,5 +89,8 @@ test('a newer snapshot there is in the way, and goes only by following deletions
   const far = [replica('backup/nas', [1, 2])];
   assert.match(told(near, far)[0] ?? '', /newer than what they share/);
   assert.deepEqual(told(near, far, { followDelete: true }), [`destroy backup/nas@${periodic(2)}`]);
-  assert.match(told(near, [replica('backup/nas', [1, 'theirs'])], { followDelete: true })[0] ?? '', /theirs that is not here/);
+  assert.match(
+    told(near, [replica('backup/nas', [1, 'theirs'])], { followDelete: true })[0] ?? '',
+    /theirs that is not here/,
+  );
 });

@@ -1,12 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lifetimeOf, type SnapshotTimes, snapshotFormat, snapshotName, timetableOf } from '../../../src/areas/storage/snapshot-times.ts';
+import {
+  lifetimeOf,
+  type SnapshotTimes,
+  snapshotFormat,
+  snapshotName,
+  timetableOf,
+} from '../../../src/areas/storage/snapshot-times.ts';
 import { nextRun, timeIn } from '../../../src/engine/declare/schedule.ts';
 
-const plain: SnapshotTimes = { task_begin: '09:00:00', task_end: '18:00:00', task_interval: 60, task_repeat_unit: 'weekly', task_byweekday: '1,2,3,4,5' };
+const plain: SnapshotTimes = {
+  task_begin: '09:00:00',
+  task_end: '18:00:00',
+  task_interval: 60,
+  task_repeat_unit: 'weekly',
+  task_byweekday: '1,2,3,4,5',
+};
 
 /** The next moments of a task after one, as people in Berlin see them. */
-function moments(times: Partial<SnapshotTimes>, after: string, count: number, zone = 'Europe/Berlin'): readonly string[] {
+function moments(
+  times: Partial<SnapshotTimes>,
+  after: string,
+  count: number,
+  zone = 'Europe/Berlin',
+): readonly string[] {
   const timetable = timetableOf({ ...plain, ...times });
   const found: string[] = [];
   for (let at = Date.parse(after); found.length < count; ) {
@@ -19,18 +36,22 @@ function moments(times: Partial<SnapshotTimes>, after: string, count: number, zo
 
 test('from the beginning to the end, both included, on the days of the week that are chosen', () => {
   // A Friday evening in winter.
-  assert.deepEqual(moments({}, '2026-01-09T16:00:00Z', 3), ['2026-01-09T18:00', '2026-01-12T09:00', '2026-01-12T10:00']);
-  assert.deepEqual(moments({ task_repeat_unit: 'daily' }, '2026-01-09T17:00:00Z', 2), ['2026-01-10T09:00', '2026-01-10T10:00']);
+  assert.deepEqual(moments({}, '2026-01-09T16:00:00Z', 3), [
+    '2026-01-09T18:00',
+    '2026-01-12T09:00',
+    '2026-01-12T10:00',
+  ]);
+  assert.deepEqual(moments({ task_repeat_unit: 'daily' }, '2026-01-09T17:00:00Z', 2), [
+    '2026-01-10T09:00',
+    '2026-01-10T10:00',
+  ]);
 });
 
 test('an interval is counted from the beginning, whatever its minute, and the end cuts the last hour', () => {
-  assert.deepEqual(moments({ task_begin: '09:50:00', task_end: '10:40:00', task_interval: 15 }, '2026-01-12T00:00:00Z', 5), [
-    '2026-01-12T09:50',
-    '2026-01-12T10:05',
-    '2026-01-12T10:20',
-    '2026-01-12T10:35',
-    '2026-01-13T09:50',
-  ]);
+  assert.deepEqual(
+    moments({ task_begin: '09:50:00', task_end: '10:40:00', task_interval: 15 }, '2026-01-12T00:00:00Z', 5),
+    ['2026-01-12T09:50', '2026-01-12T10:05', '2026-01-12T10:20', '2026-01-12T10:35', '2026-01-13T09:50'],
+  );
   assert.deepEqual(moments({ task_begin: '08:15:00', task_interval: 240 }, '2026-01-12T00:00:00Z', 4), [
     '2026-01-12T08:15',
     '2026-01-12T12:15',
@@ -40,14 +61,34 @@ test('an interval is counted from the beginning, whatever its minute, and the en
 });
 
 test('an end before the beginning lies on the next day, and the same time means all day', () => {
-  const night = { task_begin: '22:00:00', task_end: '02:00:00', task_interval: 120, task_repeat_unit: 'daily' } as const;
-  assert.deepEqual(moments(night, '2026-01-12T20:00:00Z', 4), ['2026-01-12T22:00', '2026-01-13T00:00', '2026-01-13T02:00', '2026-01-13T22:00']);
-  assert.deepEqual(moments({ ...night, task_end: '22:00:00', task_interval: 720 }, '2026-01-12T20:00:00Z', 3), ['2026-01-12T22:00', '2026-01-13T10:00', '2026-01-13T22:00']);
+  const night = {
+    task_begin: '22:00:00',
+    task_end: '02:00:00',
+    task_interval: 120,
+    task_repeat_unit: 'daily',
+  } as const;
+  assert.deepEqual(moments(night, '2026-01-12T20:00:00Z', 4), [
+    '2026-01-12T22:00',
+    '2026-01-13T00:00',
+    '2026-01-13T02:00',
+    '2026-01-13T22:00',
+  ]);
+  assert.deepEqual(moments({ ...night, task_end: '22:00:00', task_interval: 720 }, '2026-01-12T20:00:00Z', 3), [
+    '2026-01-12T22:00',
+    '2026-01-13T10:00',
+    '2026-01-13T22:00',
+  ]);
 });
 
 test('a day is once a day, and weeks are the first chosen day of every so many weeks, whenever the machine starts', () => {
-  assert.deepEqual(moments({ task_interval: 1440 }, '2026-01-08T12:00:00Z', 2), ['2026-01-09T09:00', '2026-01-12T09:00']);
-  assert.deepEqual(moments({ task_interval: 10_080, task_byweekday: '3,6' }, '2026-01-08T12:00:00Z', 2), ['2026-01-14T09:00', '2026-01-21T09:00']);
+  assert.deepEqual(moments({ task_interval: 1440 }, '2026-01-08T12:00:00Z', 2), [
+    '2026-01-09T09:00',
+    '2026-01-12T09:00',
+  ]);
+  assert.deepEqual(moments({ task_interval: 10_080, task_byweekday: '3,6' }, '2026-01-08T12:00:00Z', 2), [
+    '2026-01-14T09:00',
+    '2026-01-21T09:00',
+  ]);
   const fortnights = moments({ task_interval: 20_160 }, '2026-01-01T00:00:00Z', 3);
   assert.deepEqual(fortnights, ['2026-01-05T09:00', '2026-01-19T09:00', '2026-02-02T09:00']);
   assert.deepEqual(moments({ task_interval: 20_160 }, '2026-01-06T00:00:00Z', 2), fortnights.slice(1));
@@ -56,8 +97,18 @@ test('a day is once a day, and weeks are the first chosen day of every so many w
 
 test('when clocks are put back the hour that comes twice has its snapshots once, and when they are put forward none is lost', () => {
   const night = { task_begin: '00:30:00', task_end: '03:30:00', task_repeat_unit: 'daily' } as const;
-  assert.deepEqual(moments(night, '2026-10-24T22:00:00Z', 4), ['2026-10-25T00:30', '2026-10-25T01:30', '2026-10-25T02:30', '2026-10-25T03:30']);
-  assert.deepEqual(moments(night, '2026-03-28T23:00:00Z', 4), ['2026-03-29T00:30', '2026-03-29T01:30', '2026-03-29T03:00', '2026-03-29T03:30']);
+  assert.deepEqual(moments(night, '2026-10-24T22:00:00Z', 4), [
+    '2026-10-25T00:30',
+    '2026-10-25T01:30',
+    '2026-10-25T02:30',
+    '2026-10-25T03:30',
+  ]);
+  assert.deepEqual(moments(night, '2026-03-28T23:00:00Z', 4), [
+    '2026-03-29T00:30',
+    '2026-03-29T01:30',
+    '2026-03-29T03:00',
+    '2026-03-29T03:30',
+  ]);
 });
 
 test('a name tells local time and how long the snapshot is kept', () => {
@@ -67,6 +118,12 @@ test('a name tells local time and how long the snapshot is kept', () => {
   assert.equal(lifetimeOf('auto-20260112.0905-2w'), 14 * 86_400);
   assert.equal(lifetimeOf('auto-20260112.0905-3m'), 90 * 86_400);
   assert.equal(lifetimeOf('auto-20260112.0905-0w'), undefined);
-  for (const other of ['monday', 'auto-20260112.0905', 'auto-20260112.0905-2x', 'my-auto-20260112.0905-2w', 'auto-20260112.0905-2w.bak'])
+  for (const other of [
+    'monday',
+    'auto-20260112.0905',
+    'auto-20260112.0905-2x',
+    'my-auto-20260112.0905-2w',
+    'auto-20260112.0905-2w.bak',
+  ])
     assert.equal(lifetimeOf(other), undefined, other);
 });

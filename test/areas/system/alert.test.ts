@@ -11,16 +11,34 @@ import type { Health } from '../../../src/engine/declare/resource.ts';
 import { machine } from '../../subsystems/support/configuration.ts';
 
 const GiB = 1024 ** 3;
-const well: Health = { now: Date.UTC(2026, 0, 1), degraded: [], drifted: [], failedJobs: [], fileSystems: [], obstacle: undefined, loginAttack: undefined };
-const view = new LayeredDraft(new Tables([certificate, certificateAuthority, notice, domainSettings]), machine, new Map());
+const well: Health = {
+  now: Date.UTC(2026, 0, 1),
+  degraded: [],
+  drifted: [],
+  failedJobs: [],
+  fileSystems: [],
+  obstacle: undefined,
+  loginAttack: undefined,
+};
+const view = new LayeredDraft(
+  new Tables([certificate, certificateAuthority, notice, domainSettings]),
+  machine,
+  new Map(),
+);
 view.plant(domainSettings, domainSettings.seed(machine));
 
 const told = (health: Partial<Health>, condition: Partial<typeof machine.condition> = {}) =>
   alertsOf({ view, facts: { ...machine, condition: { ...machine.condition, ...condition } } }, { ...well, ...health });
 
 test('little room on a file system of the machine itself is reported before it is full, and more urgently later', () => {
-  const at = (path: string, holds: 'configuration' | 'system', free: number) => ({ path, holds, free: free * GiB, total: 100 * GiB });
-  const alerts = (...fileSystems: Health['fileSystems']) => told({ fileSystems }).map(({ level, message }) => `${level} ${message}`);
+  const at = (path: string, holds: 'configuration' | 'system', free: number) => ({
+    path,
+    holds,
+    free: free * GiB,
+    total: 100 * GiB,
+  });
+  const alerts = (...fileSystems: Health['fileSystems']) =>
+    told({ fileSystems }).map(({ level, message }) => `${level} ${message}`);
   assert.deepEqual(alerts(at('/var/lib/holdfast', 'configuration', 9), at('/', 'system', 4)), [
     'WARN The file system of /var/lib/holdfast, where the configuration is kept, is almost full: 9.0 GiB of 100.0 GiB are free. When it is full, nothing can be changed. Remove what is not needed.',
     'CRIT The file system of / is almost full: 4.0 GiB of 100.0 GiB are free. When it is full, services fail. Remove what is not needed.',
@@ -62,7 +80,16 @@ test('the id of an alert is that of its cause, whatever its figures are', () => 
 test('a disk that errs is told while its pool is still whole, by the same id as the errors grow', () => {
   const errors = { read: 0, write: 0, checksum: 0 };
   const device = { disk: 'ada0', label: 'ada0', guid: '11', health: 'ONLINE', errors } as const;
-  const pool = { name: 'tank', guid: '1', health: 'ONLINE', size: 100, allocated: 1, free: 99, upgraded: true, scan: undefined } as const;
+  const pool = {
+    name: 'tank',
+    guid: '1',
+    health: 'ONLINE',
+    size: 100,
+    allocated: 1,
+    free: 99,
+    upgraded: true,
+    scan: undefined,
+  } as const;
   const about = (wrong: Partial<typeof errors>) => {
     const group = {
       kind: 'mirror',

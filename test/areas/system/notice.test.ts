@@ -5,12 +5,30 @@ import { meaningOf, readTold, upsEventNames } from '../../../src/areas/system/no
 const told = (event: string, text = '') => ({ source: 'ups', subject: 'rack@localhost', event, text }) as const;
 
 test('control characters and what is too long do not come through', () => {
-  const read = readTold({ source: 'smartd', subject: '/dev/sda\r\nBcc: x', event: 'Health\u0000', text: `line\nline\u001b[31m${'x'.repeat(9000)}` });
-  assert.deepEqual([read?.subject, read?.event, read?.text.slice(0, 16), read?.text.length], ['/dev/sda  Bcc: x', 'Health', 'line\nline [31mxx', 8000]);
+  const read = readTold({
+    source: 'smartd',
+    subject: '/dev/sda\r\nBcc: x',
+    event: 'Health\u0000',
+    text: `line\nline\u001b[31m${'x'.repeat(9000)}`,
+  });
+  assert.deepEqual(
+    [read?.subject, read?.event, read?.text.slice(0, 16), read?.text.length],
+    ['/dev/sda  Bcc: x', 'Health', 'line\nline [31mxx', 8000],
+  );
 });
 
 test('what is no message is none', () => {
-  for (const value of [undefined, null, 7, 'x', [], {}, { ...told('ONBATT'), source: 'root' }, { ...told('ONBATT'), subject: ' \n' }, { ...told(''), text: 1 }]) {
+  for (const value of [
+    undefined,
+    null,
+    7,
+    'x',
+    [],
+    {},
+    { ...told('ONBATT'), source: 'root' },
+    { ...told('ONBATT'), subject: ' \n' },
+    { ...told(''), text: 1 },
+  ]) {
     assert.equal(readTold(value), undefined, JSON.stringify(value));
   }
 });

@@ -5,7 +5,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { belongsTo, describe, digests, issue, newKey, readChain, readKey, request, tlsProblem } from '../../../src/areas/system/x509.ts';
+import {
+  belongsTo,
+  describe,
+  digests,
+  issue,
+  newKey,
+  readChain,
+  readKey,
+  request,
+  tlsProblem,
+} from '../../../src/areas/system/x509.ts';
 import { exampleCertificate, exampleKey } from '../../support/certificates.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-x509-'));
@@ -18,21 +28,60 @@ function openssl(words: readonly string[], files: Readonly<Record<string, string
   return `${status} ${stdout}${stderr}`;
 }
 
-const subject = (common: string, san = '') => ({ country: 'US', state: 'Tennessee', city: 'Nashville', organization: 'Bücher & Söhne', common, email: 'admin@example.com', san });
+const subject = (common: string, san = '') => ({
+  country: 'US',
+  state: 'Tennessee',
+  city: 'Nashville',
+  organization: 'Bücher & Söhne',
+  common,
+  email: 'admin@example.com',
+  san,
+});
 const from = Date.parse('2026-01-02T03:04:05.678Z');
 const issuing = { digest: 'SHA256', serial: 1, from: Date.now(), days: 3650 } as const;
 const [rootKey, middleKey, key] = await Promise.all([newKey(2048), newKey(2048), newKey(2048)]);
 const rootPem = issue({ ...issuing, subject: subject('Root'), key: rootKey, signer: undefined, isAuthority: true });
 const root = { certificate: rootPem, key: rootKey };
-const middle = { certificate: issue({ ...issuing, subject: subject('Middle'), key: middleKey, signer: root, isAuthority: true, serial: 2 }), key: middleKey };
+const middle = {
+  certificate: issue({
+    ...issuing,
+    subject: subject('Middle'),
+    key: middleKey,
+    signer: root,
+    isAuthority: true,
+    serial: 2,
+  }),
+  key: middleKey,
+};
 
 test('openssl trusts what the authority and its intermediate sign, with every digest', () => {
   for (const digest of digests) {
     for (const signer of [root, middle]) {
-      const leaf = issue({ ...issuing, subject: subject('nas.example.com', 'nas.example.com 192.0.2.7 2001:db8::1'), key, signer, isAuthority: false, digest, serial: 200 });
+      const leaf = issue({
+        ...issuing,
+        subject: subject('nas.example.com', 'nas.example.com 192.0.2.7 2001:db8::1'),
+        key,
+        signer,
+        isAuthority: false,
+        digest,
+        serial: 200,
+      });
       const chain = { 'root.pem': rootPem, 'middle.pem': middle.certificate, 'leaf.pem': leaf };
-      const words = ['verify', '-x509_strict', '-purpose', 'sslserver', '-CAfile', 'root.pem', '-untrusted', 'middle.pem'];
-      assert.match(openssl([...words, '-verify_hostname', 'nas.example.com', 'leaf.pem'], chain), /^0 leaf.pem: OK/, digest);
+      const words = [
+        'verify',
+        '-x509_strict',
+        '-purpose',
+        'sslserver',
+        '-CAfile',
+        'root.pem',
+        '-untrusted',
+        'middle.pem',
+      ];
+      assert.match(
+        openssl([...words, '-verify_hostname', 'nas.example.com', 'leaf.pem'], chain),
+        /^0 leaf.pem: OK/,
+        digest,
+      );
       assert.match(openssl([...words, '-verify_ip', '2001:db8::1', 'leaf.pem'], chain), /^0 leaf.pem: OK/, digest);
       assert.doesNotMatch(openssl([...words, '-verify_hostname', 'other.example.com', 'leaf.pem'], chain), /^0/);
       assert.equal(describe(leaf).digest, digest);
@@ -41,10 +90,17 @@ test('openssl trusts what the authority and its intermediate sign, with every di
 });
 
 test('a certificate that is no authority signs nothing that openssl trusts', () => {
-  const leaf = { certificate: issue({ ...issuing, subject: subject('leaf'), key, signer: root, isAuthority: false }), key };
+  const leaf = {
+    certificate: issue({ ...issuing, subject: subject('leaf'), key, signer: root, isAuthority: false }),
+    key,
+  };
   const below = issue({ ...issuing, subject: subject('below'), key: middleKey, signer: leaf, isAuthority: false });
   assert.doesNotMatch(
-    openssl(['verify', '-CAfile', 'root.pem', '-untrusted', 'leaf.pem', 'below.pem'], { 'root.pem': rootPem, 'leaf.pem': leaf.certificate, 'below.pem': below }),
+    openssl(['verify', '-CAfile', 'root.pem', '-untrusted', 'leaf.pem', 'below.pem'], {
+      'root.pem': rootPem,
+      'leaf.pem': leaf.certificate,
+      'below.pem': below,
+    }),
     /^0/,
   );
 });
@@ -58,7 +114,16 @@ test('a signing request is one that openssl signs, names and all', () => {
 });
 
 test('a certificate tells what it was made of', () => {
-  const made = issue({ subject: subject('nas', 'nas.example.com 192.0.2.7 a@example.com'), key, signer: root, isAuthority: false, digest: 'SHA384', serial: 255, from, days: 30 });
+  const made = issue({
+    subject: subject('nas', 'nas.example.com 192.0.2.7 a@example.com'),
+    key,
+    signer: root,
+    isAuthority: false,
+    digest: 'SHA384',
+    serial: 255,
+    from,
+    days: 30,
+  });
   assert.deepEqual(describe(made), {
     ...subject('nas'),
     san: ['nas.example.com', '192.0.2.7', 'a@example.com'],
@@ -75,7 +140,10 @@ test('a certificate tells what it was made of', () => {
 
 test('a validity beyond 2050 is written as the standard wants it', () => {
   const made = issue({ ...issuing, subject: subject('late'), key, signer: undefined, isAuthority: true, days: 36_500 });
-  assert.match(openssl(['verify', '-x509_strict', '-CAfile', 'late.pem', 'late.pem'], { 'late.pem': made }), /^0 late.pem: OK/);
+  assert.match(
+    openssl(['verify', '-x509_strict', '-CAfile', 'late.pem', 'late.pem'], { 'late.pem': made }),
+    /^0 late.pem: OK/,
+  );
 });
 
 test('a serial number that JSON cannot hold is told by its digits', () => {
@@ -85,14 +153,24 @@ test('a serial number that JSON cannot hold is told by its digits', () => {
 
 test('a chain is taken when each has signed the one before it, else refused in words', () => {
   const leaf = issue({ ...issuing, subject: subject('leaf'), key, signer: middle, isAuthority: false });
-  assert.deepEqual(readChain(`Bag\n${leaf}\n${middle.certificate}${rootPem}`), { chain: [leaf, middle.certificate, rootPem] });
-  assert.equal(readChain(leaf + rootPem), 'The certificates do not follow one another: the one at place 2 has not signed the one before it.');
+  assert.deepEqual(readChain(`Bag\n${leaf}\n${middle.certificate}${rootPem}`), {
+    chain: [leaf, middle.certificate, rootPem],
+  });
+  assert.equal(
+    readChain(leaf + rootPem),
+    'The certificates do not follow one another: the one at place 2 has not signed the one before it.',
+  );
   assert.equal(readChain('nothing'), 'It holds no certificate in PEM.');
-  assert.equal(readChain('-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----'), 'It holds a certificate that cannot be read.');
+  assert.equal(
+    readChain('-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----'),
+    'It holds a certificate that cannot be read.',
+  );
 });
 
 test('an encrypted key opens with its passphrase only', () => {
-  const closed = createPrivateKey(exampleKey).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'open sesame' }).toString();
+  const closed = createPrivateKey(exampleKey)
+    .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'open sesame' })
+    .toString();
   assert.equal(readKey(closed, ''), 'The private key is encrypted: it opens only with cert_passphrase.');
   assert.equal(readKey(closed, 'wrong'), 'The private key does not open with this passphrase.');
   assert.equal(readKey('nothing', ''), 'It holds no private key in PEM.');
@@ -105,6 +183,9 @@ test('what OpenSSL would not serve is told before', async () => {
   const weak = issue({ ...issuing, subject: subject('weak'), key: short, signer: root, isAuthority: false });
   assert.equal(tlsProblem(weak, short), 'Its key is too short for TLS, which wants at least 2048 bits of RSA.');
   const old = issue({ ...issuing, subject: subject('old'), key, signer: root, isAuthority: false, digest: 'SHA1' });
-  assert.equal(tlsProblem(old, key), 'It is signed with a digest that is too weak for TLS: SHA224 or better is wanted.');
+  assert.equal(
+    tlsProblem(old, key),
+    'It is signed with a digest that is too weak for TLS: SHA224 or better is wanted.',
+  );
   assert.equal(tlsProblem(exampleCertificate, exampleKey), undefined);
 });

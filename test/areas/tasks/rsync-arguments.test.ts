@@ -110,7 +110,26 @@ test('what would make rsync another program is refused, however it is written', 
 test('whatever is accepted, no word is left that rsync could take for a source or a shell', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.constantFrom('-a', '-e', '--rsh', '--', '-B', 'x y', "'", '"', '\\', '--exclude', '=', 'host::m', '-vz', '--no-perms', ' '), { maxLength: 8 }),
+      fc.array(
+        fc.constantFrom(
+          '-a',
+          '-e',
+          '--rsh',
+          '--',
+          '-B',
+          'x y',
+          "'",
+          '"',
+          '\\',
+          '--exclude',
+          '=',
+          'host::m',
+          '-vz',
+          '--no-perms',
+          ' ',
+        ),
+        { maxLength: 8 },
+      ),
       (parts) => {
         const extra = readExtra(parts.join(' '));
         if (!extra.ok) return;

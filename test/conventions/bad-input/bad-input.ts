@@ -32,10 +32,18 @@ async function targetsOf(resource: Resource, world: Furnished): Promise<readonly
   const targets: Target[] = [];
   if (resource.verbs.includes('update')) {
     const path = `${await world.maker.record(resource)}/`;
-    targets.push({ resource, method: 'PUT', path, around: () => ({}), fields: sendable.filter(([, field]) => !field.createOnly).map(([name]) => name) });
+    targets.push({
+      resource,
+      method: 'PUT',
+      path,
+      around: () => ({}),
+      fields: sendable.filter(([, field]) => !field.createOnly).map(([name]) => name),
+    });
   }
   if (resource.verbs.includes('create')) {
-    const fields = sendable.filter(([, field]) => field.createOnly || !resource.verbs.includes('update')).map(([name]) => name);
+    const fields = sendable
+      .filter(([, field]) => field.createOnly || !resource.verbs.includes('update'))
+      .map(([name]) => name);
     const around = () => exampleBody(resource.path, 'create', world.maker.next(resource.path));
     targets.push({ resource, method: 'POST', path: `${pathOf(resource)}/`, around, fields });
   }
@@ -44,7 +52,9 @@ async function targetsOf(resource: Resource, world: Furnished): Promise<readonly
 
 /** States of every resource at or below a path, as `storage`, that no input breaks it. */
 export function badInputTo(path: string): void {
-  for (const resource of resourcesAt(path).filter(({ verbs }) => verbs.includes('update') || verbs.includes('create'))) {
+  for (const resource of resourcesAt(path).filter(
+    ({ verbs }) => verbs.includes('update') || verbs.includes('create'),
+  )) {
     test(`no value of any field of ${resource.path} breaks anything`, async () => {
       await using world = await furnished();
       for (const target of await targetsOf(resource, world)) {
@@ -55,7 +65,10 @@ export function badInputTo(path: string): void {
             const changed = isObject(json) && !isDeepStrictEqual(json[name], isObject(first) ? first[name] : undefined);
             if (status < 300 && changed && isObject(first) && Object.hasOwn(first, name)) {
               const back = await world.api.put(target.path, { [name]: first[name] });
-              assert.ok(back.status < 300, `${name} cannot be given back the value that was answered, ${JSON.stringify(first[name])}: ${back.text}`);
+              assert.ok(
+                back.status < 300,
+                `${name} cannot be given back the value that was answered, ${JSON.stringify(first[name])}: ${back.text}`,
+              );
             }
           }
         }
@@ -72,7 +85,10 @@ export function badInputTo(path: string): void {
           assert.ok(answer.text.length < 4000, `${name}: the answer repeats what was sent`);
         }
         const [name = ''] = target.fields;
-        const larger = await world.api.send(target.method, target.path, { ...target.around(), [name]: 'a'.repeat(10 * 1024 ** 2) });
+        const larger = await world.api.send(target.method, target.path, {
+          ...target.around(),
+          [name]: 'a'.repeat(10 * 1024 ** 2),
+        });
         assert.equal(larger.status, 413);
         assert.ok(larger.text.length < 4000, 'the answer repeats what was sent');
       }
@@ -80,13 +96,20 @@ export function badInputTo(path: string): void {
 
     test(`no body as a whole breaks ${resource.path}`, async () => {
       await using world = await furnished();
-      for (const target of await targetsOf(resource, world)) for (const body of badBodies) await tryRaw(world, target, body);
+      for (const target of await targetsOf(resource, world))
+        for (const body of badBodies) await tryRaw(world, target, body);
     });
 
     test(`whatever is drawn at random for ${resource.path} is taken or refused, never an accident`, async () => {
       await using world = await furnished();
       for (const target of await targetsOf(resource, world)) {
-        const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string({ unit: 'binary' }), fc.integer(), fc.double(), fc.constantFrom(...badValues));
+        const value = fc.oneof(
+          fc.jsonValue({ maxDepth: 3 }),
+          fc.string({ unit: 'binary' }),
+          fc.integer(),
+          fc.double(),
+          fc.constantFrom(...badValues),
+        );
         const body = fc.dictionary(fc.constantFrom(...target.fields), value, { maxKeys: 5 });
         await fc.assert(
           fc.asyncProperty(body, async (members) => {
@@ -106,13 +129,26 @@ export function badInputTo(path: string): void {
   }
 }
 
-async function tryBody(world: Furnished, target: Target, body: unknown, name: string, value: unknown): Promise<ApiAnswer> {
+async function tryBody(
+  world: Furnished,
+  target: Target,
+  body: unknown,
+  name: string,
+  value: unknown,
+): Promise<ApiAnswer> {
   const answer = await tryRaw(world, target, JSON.stringify(body), `${name} = ${shown(value)}`);
   const field = target.resource.fields[name];
   if (field !== undefined && value !== null && !field.read(value).ok) {
-    assert.equal(answer.status, target.resource.quirks.invalid ?? 409, `${name} = ${shown(value)}: ${answer.text.slice(0, 300)}`);
+    assert.equal(
+      answer.status,
+      target.resource.quirks.invalid ?? 409,
+      `${name} = ${shown(value)}: ${answer.text.slice(0, 300)}`,
+    );
     const told = target.resource.quirks.issueNames?.[name] ?? name;
-    assert.ok(isObject(answer.json) && Array.isArray(answer.json[told]), `${name} = ${shown(value)} is refused without its name: ${answer.text.slice(0, 300)}`);
+    assert.ok(
+      isObject(answer.json) && Array.isArray(answer.json[told]),
+      `${name} = ${shown(value)} is refused without its name: ${answer.text.slice(0, 300)}`,
+    );
   }
   return answer;
 }
@@ -157,11 +193,19 @@ async function assertStructure({ engine, machine }: Furnished, told: string): Pr
   const { view } = engine.world;
   const structure = await structureOf(machine);
   const shares = [...view.groups(cifsShare).values()].flat();
-  assert.deepEqual(structure.shares, ['global', ...shares.map((share) => (share.cifs_home ? 'homes' : share.cifs_name))], `${told}: sections of smb.conf`);
-  const own = [view.only(cifsSettings).cifs_srv_smb_options, ...shares.map((share) => share.cifs_auxsmbconf)].join('\n');
+  assert.deepEqual(
+    structure.shares,
+    ['global', ...shares.map((share) => (share.cifs_home ? 'homes' : share.cifs_name))],
+    `${told}: sections of smb.conf`,
+  );
+  const own = [view.only(cifsSettings).cifs_srv_smb_options, ...shares.map((share) => share.cifs_auxsmbconf)].join(
+    '\n',
+  );
   if (own.trim() === '') {
     assert.deepEqual(
-      structure.parameters.filter((line) => /^[^:]*: (evil|include|root preexec|preexec)/.test(line) && !line.startsWith('homes: root preexec')),
+      structure.parameters.filter(
+        (line) => /^[^:]*: (evil|include|root preexec|preexec)/.test(line) && !line.startsWith('homes: root preexec'),
+      ),
       [],
       told,
     );
@@ -192,7 +236,11 @@ async function assertStructure({ engine, machine }: Furnished, told: string): Pr
     jobs.map((job) => job.cron_user),
     `${told}: lines of the cron table`,
   );
-  assert.equal(structure.sudoers.length, view.all(user).filter((one) => one.bsdusr_sudo).length + view.all(group).filter((one) => one.bsdgrp_sudo).length, told);
+  assert.equal(
+    structure.sudoers.length,
+    view.all(user).filter((one) => one.bsdusr_sudo).length + view.all(group).filter((one) => one.bsdgrp_sudo).length,
+    told,
+  );
   for (const line of structure.sudoers) assert.match(line, /^%?(\\[^\n]|[A-Za-z0-9_.-])+ ALL=\(ALL:ALL\) ALL$/, told);
   const withPassword = view.all(user).filter((one) => one.bsdusr_smbhash !== '*' && one.bsdusr_uid !== 0);
   assert.deepEqual(
@@ -200,5 +248,6 @@ async function assertStructure({ engine, machine }: Furnished, told: string): Pr
     withPassword.map((one) => one.bsdusr_username),
     told,
   );
-  for (const line of structure.smbPasswords) assert.match(line, /^[^:]+:\d+:X{32}:[0-9A-F]{32}:\[[A-Z ]{11}\]:LCT-[0-9A-F]{8}:$/, told);
+  for (const line of structure.smbPasswords)
+    assert.match(line, /^[^:]+:\d+:X{32}:[0-9A-F]{32}:\[[A-Z ]{11}\]:LCT-[0-9A-F]{8}:$/, told);
 }

@@ -31,14 +31,20 @@ test('of many creations at once, only the one that the machine refuses fails', a
 test('of many creations at once, one failing call to the machine fails no more than one', async () => {
   await using world = await furnished();
   for (const n of [1, 2, 3, 30, 62, 63, 64]) {
-    const bodies = Array.from({ length: 60 }, (_, index) => ({ cifs_path: `/mnt/tank/group${n}/${index}`, cifs_name: `group${n}-${index}` }));
+    const bodies = Array.from({ length: 60 }, (_, index) => ({
+      cifs_path: `/mnt/tank/group${n}/${index}`,
+      cifs_name: `group${n}-${index}`,
+    }));
     world.faults.failAt(n);
     const answers = await Promise.all(bodies.map((body) => world.api.post('sharing/cifs/', body)));
     world.faults.heal();
     const failed = answers.filter(({ status }) => status !== 201);
     assert.ok(failed.length <= 1, `with call ${n} failing, ${failed.length} failed: ${failed[0]?.text}`);
     for (const [index, { status }] of answers.entries()) {
-      assert.equal(await world.machine.files.kind(`/mnt/tank/group${n}/${index}`), status === 201 ? 'folder' : undefined);
+      assert.equal(
+        await world.machine.files.kind(`/mnt/tank/group${n}/${index}`),
+        status === 201 ? 'folder' : undefined,
+      );
     }
     await assertAgreement(world, `after the group with call ${n} failing`);
   }

@@ -34,14 +34,19 @@ export function lawOf(path: string, { except }: { readonly except?: string } = {
           world.faults.heal();
           const answer = await send(world, first);
           const calls = world.faults.titles;
-          assert.equal(answer.status >= 400, refused.includes(trial.title), `${first.method} ${first.path} answered ${answer.status}: ${answer.text}`);
+          assert.equal(
+            answer.status >= 400,
+            refused.includes(trial.title),
+            `${first.method} ${first.path} answered ${answer.status}: ${answer.text}`,
+          );
           if (answer.status >= 400) {
             assert.ok(answer.status < 500, `${first.method} ${first.path} answered ${answer.status}: ${answer.text}`);
             assertSame(await everything(world), before, `refused with ${answer.text}`);
             return;
           }
           await assertAgreement(world, 'without a fault');
-          for (const when of ['instead', 'afterwards'] as const) await failEverywhere(world, trial.prepare, calls, when);
+          for (const when of ['instead', 'afterwards'] as const)
+            await failEverywhere(world, trial.prepare, calls, when);
         });
       }
       await assertAgreement(world, 'in the end');
@@ -61,7 +66,12 @@ type When = 'instead' | 'afterwards';
  * interface after the last call that can be taken back, for by then the most has happened: to ask for all lists costs
  * fifty times as much as the rest.
  */
-async function failEverywhere(world: Furnished, prepare: () => Promise<Sending>, calls: readonly string[], when: When): Promise<void> {
+async function failEverywhere(
+  world: Furnished,
+  prepare: () => Promise<Sending>,
+  calls: readonly string[],
+  when: When,
+): Promise<void> {
   const last = calls.findLastIndex((call) => !isHarmless(call) && (when === 'instead' || !irrevocable.test(call))) + 1;
   // What is asked, and all there is before it. Both stay as long as nothing happens.
   let ready: { readonly sending: Sending; readonly before: Picture } | undefined;
@@ -85,7 +95,11 @@ async function failEverywhere(world: Furnished, prepare: () => Promise<Sending>,
       ready = undefined;
     } else {
       assert.equal(answer.status, 400, told);
-      assert.match(answer.text, new RegExp(`made to fail at call ${n}`), `${told}: the answer does not say what happened`);
+      assert.match(
+        answer.text,
+        new RegExp(`made to fail at call ${n}`),
+        `${told}: the answer does not say what happened`,
+      );
       if (when === 'afterwards' && irrevocable.test(call)) {
         await assertAgreement(world, told);
         ready = undefined;
@@ -127,7 +141,8 @@ async function everything(world: Furnished): Promise<Picture> {
 /** Differences are told in a few short pieces. */
 function assertSame(now: Picture, before: Picture, told: string): void {
   if (now.length === before.length && now.every((text, index) => text === before[index])) return;
-  const pieces = (picture: Picture) => new Set(picture.flatMap((text) => text.split(/(?<=,)(?=[{"])/).map((piece) => piece.slice(0, 400))));
+  const pieces = (picture: Picture) =>
+    new Set(picture.flatMap((text) => text.split(/(?<=,)(?=[{"])/).map((piece) => piece.slice(0, 400))));
   const [known, there] = [pieces(before), pieces(now)];
   const differences = [
     ...[...known].filter((piece) => !there.has(piece)).map((piece) => `- ${piece}`),
@@ -153,7 +168,11 @@ export async function assertAgreement(world: Furnished, told: string): Promise<v
   const volumes = await world.api.list('storage/volume/?limit=0');
   for (const pool of pools)
     assert.ok(
-      volumes.some((volume) => volume['vol_guid'] === pool.guid && [pool.health === 'ONLINE' ? 'HEALTHY' : pool.health, 'LOCKED'].includes(String(volume['status']))),
+      volumes.some(
+        (volume) =>
+          volume['vol_guid'] === pool.guid &&
+          [pool.health === 'ONLINE' ? 'HEALTHY' : pool.health, 'LOCKED'].includes(String(volume['status'])),
+      ),
       `${told}: the pool ${pool.name} is not a volume`,
     );
   for (const volume of volumes)
@@ -162,14 +181,20 @@ export async function assertAgreement(world: Furnished, told: string): Promise<v
       volume['status'] !== 'UNKNOWN',
       `${told}: ${String(volume['name'])} is not what its status says`,
     );
-  const datasets = (await world.machine.zfs.datasets()).filter(({ kind }) => kind === 'filesystem').map(({ name }) => name);
+  const datasets = (await world.machine.zfs.datasets())
+    .filter(({ kind }) => kind === 'filesystem')
+    .map(({ name }) => name);
   const listed = (await world.api.list('storage/dataset/?limit=0')).map((one) => one['name']);
   assert.deepEqual(listed, datasets, told);
   const snapshots = (await world.machine.zfs.snapshots()).map(({ dataset, name }) => `${dataset}@${name}`);
   const shown = (await world.api.list('storage/snapshot/?limit=0')).map((one) => one['id']);
   assert.deepEqual(shown, snapshots, told);
-  const zvols = (await world.machine.zfs.datasets()).filter(({ kind, name }) => kind === 'volume' && name.startsWith('tank/')).map(({ name }) => name);
-  const listedZvols = pools.some(({ name }) => name === 'tank') ? (await world.api.list('storage/volume/tank/zvols/?limit=0')).map((one) => `tank/${String(one['name'])}`) : [];
+  const zvols = (await world.machine.zfs.datasets())
+    .filter(({ kind, name }) => kind === 'volume' && name.startsWith('tank/'))
+    .map(({ name }) => name);
+  const listedZvols = pools.some(({ name }) => name === 'tank')
+    ? (await world.api.list('storage/volume/tank/zvols/?limit=0')).map((one) => `tank/${String(one['name'])}`)
+    : [];
   assert.deepEqual(listedZvols, zvols, told);
   const free = (await world.machine.disks.list()).filter(({ usedBy }) => usedBy === undefined).map(({ name }) => name);
   const known = world.engine.world.facts.disks.filter(({ usedBy }) => usedBy === undefined).map(({ name }) => name);

@@ -18,7 +18,10 @@ test('what lies in a place of the unit and is not wanted goes, known of or not',
   const one = files({ '/etc/own/part-1': 'new' });
   const { actions } = await converge(host, one, undefined);
   assert.deepEqual(actions, ['write /etc/own/part-1', 'remove /etc/own/part-2']);
-  assert.deepEqual((await converge(host, files({ '/etc/own/part-3': 'x' }), one)).actions, ['write /etc/own/part-3', 'remove /etc/own/part-1']);
+  assert.deepEqual((await converge(host, files({ '/etc/own/part-3': 'x' }), one)).actions, [
+    'write /etc/own/part-3',
+    'remove /etc/own/part-1',
+  ]);
   assert.deepEqual(await host.files.beginning('/etc/own/'), ['/etc/own/other', '/etc/own/part-3']);
 });
 
@@ -33,10 +36,18 @@ test('a file of the service manager that cannot be written keeps the others from
   const file = (path: string) => ({ files: [{ path, content: '[Unit]\n', forServiceManager: true }] });
   const missed: string[] = [];
   await host.files.write('/etc/systemd/system/b.service.d', 'no folder');
-  const paths = ['/etc/systemd/system/a.service', '/etc/systemd/system/b.service.d/holdfast.conf', '/etc/systemd/system/c.service'];
+  const paths = [
+    '/etc/systemd/system/a.service',
+    '/etc/systemd/system/b.service.d/holdfast.conf',
+    '/etc/systemd/system/c.service',
+  ];
   await layServiceFiles(host, paths.map(file), (title) => missed.push(title));
   assert.deepEqual(missed, [`write ${paths[1]}`]);
-  assert.deepEqual(await host.files.beginning('/etc/systemd/system/'), [paths[0], '/etc/systemd/system/b.service.d', paths[2]]);
+  assert.deepEqual(await host.files.beginning('/etc/systemd/system/'), [
+    paths[0],
+    '/etc/systemd/system/b.service.d',
+    paths[2],
+  ]);
   assert.equal(readings, 1);
 });
 
@@ -49,7 +60,9 @@ test('a checker is shown the head and what is new below it', async (t) => {
     return stage(path, content);
   };
   const fine: Checker = { argv: (staged) => ['testparm', '-s', staged], objection: () => undefined };
-  const checked = (head: string, ...parts: readonly (readonly string[])[]): Desired => ({ checks: [{ path: '/etc/samba/smb.conf', head, parts, verify: fine }] });
+  const checked = (head: string, ...parts: readonly (readonly string[])[]): Desired => ({
+    checks: [{ path: '/etc/samba/smb.conf', head, parts, verify: fine }],
+  });
   const [first, second] = [['# a\n', '# b\n'], ['# c\n']] as const;
   await verify(host, checked('# 1\n', first, second), undefined);
   await verify(host, checked('# 1\n', first, ['# c\n', '# d\n']), checked('# 1\n', first, second));

@@ -82,7 +82,8 @@ test('a job that cannot be written down runs, is listed by a number of its own, 
       full();
       store.putJob(id, subject, body);
     },
-    jobs: (limit, subject) => store.jobs(limit).filter((one) => subject === undefined || JSON.parse(one.body).subject === subject),
+    jobs: (limit, subject) =>
+      store.jobs(limit).filter((one) => subject === undefined || JSON.parse(one.body).subject === subject),
   };
   const host = await virtualHost(t);
   const reported: unknown[] = [];

@@ -11,7 +11,15 @@ function watched(line: string, from: number) {
   const started: string[] = [];
   const [minutes = '', hour = '', daymonth = '', month = '', dayweek = ''] = line.split(' ');
   const task: Task = { title: 'one', subject: 'tasks/rsync/1', run: async () => ({}) };
-  let entries: readonly Entry[] = [{ subject: task.subject, record: {}, part: 0, when: { minute: minutes, hour, daymonth, month, dayweek }, task: () => task }];
+  let entries: readonly Entry[] = [
+    {
+      subject: task.subject,
+      record: {},
+      part: 0,
+      when: { minute: minutes, hour, daymonth, month, dayweek },
+      task: () => task,
+    },
+  ];
   const scheduler = new Scheduler({
     entries: () => entries,
     start: () => started.push(new Date(clock.now()).toISOString().slice(11, 16)),

@@ -6,7 +6,11 @@ import { SharedLook } from '../../../src/engine/upkeep/shared-look.ts';
 
 /** Looks that end when they are let go, and what each looked at. */
 function slowLook() {
-  const looks: { readonly scope: readonly number[]; readonly end: () => void; readonly fail: (error: Error) => void }[] = [];
+  const looks: {
+    readonly scope: readonly number[];
+    readonly end: () => void;
+    readonly fail: (error: Error) => void;
+  }[] = [];
   const look = new SharedLook<readonly number[]>(
     (scope) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();

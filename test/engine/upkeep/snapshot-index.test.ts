@@ -32,7 +32,11 @@ function machine(...ids: readonly string[]) {
 }
 
 /** The index after a look at all of these datasets. */
-async function look(index: SnapshotIndex, datasets: readonly Dataset[], list: ReturnType<typeof machine>['list']): Promise<SnapshotIndex> {
+async function look(
+  index: SnapshotIndex,
+  datasets: readonly Dataset[],
+  list: ReturnType<typeof machine>['list'],
+): Promise<SnapshotIndex> {
   const stale = index.stale(datasets);
   const snapshots = stale.length === 0 ? [] : await list(stale);
   return index.renewed(new Map(datasets.map((one) => [one.name, one])), datasets, { of: new Set(stale), snapshots });
@@ -83,14 +87,18 @@ test('the snapshots of a dataset that is gone are gone', async () => {
 test('what is no snapshot is not found', async () => {
   const { list } = machine('a@1');
   const index = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
-  for (const id of ['', 'a', '@', 'a@', '@1', 'a@2', 'a@1@1', '__proto__@1']) assert.equal(index.find(id), undefined, id);
+  for (const id of ['', 'a', '@', 'a@', '@1', 'a@2', 'a@1@1', '__proto__@1'])
+    assert.equal(index.find(id), undefined, id);
 });
 
 test('a dataset that became stale between the listing and the index is listed by the next look', async () => {
   const { list } = machine('a@1');
   const earlier = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
   // Nothing of it was stale when this look listed; another look has replaced the index since.
-  const renewed = earlier.renewed(new Map([['a', dataset('a', 'y')]]), [dataset('a', 'y')], { of: new Set(), snapshots: [] });
+  const renewed = earlier.renewed(new Map([['a', dataset('a', 'y')]]), [dataset('a', 'y')], {
+    of: new Set(),
+    snapshots: [],
+  });
   assert.deepEqual(
     renewed.all.map(({ id }) => id),
     ['a@1'],

@@ -13,7 +13,11 @@ import { virtualHost } from '../../support/hosts.ts';
 async function machineWithPool(t: TestContext, slow: () => number = () => 0) {
   const { disks, zfs } = await virtualHost(t);
   const [disk] = await disks.list();
-  await zfs.createPool({ name: 'tank', groups: [{ kind: 'stripe', disks: [disk?.name ?? ''] }], mountpoint: '/mnt/tank' });
+  await zfs.createPool({
+    name: 'tank',
+    groups: [{ kind: 'stripe', disks: [disk?.name ?? ''] }],
+    mountpoint: '/mnt/tank',
+  });
   const listed: (DatasetScope | 'everything')[] = [];
   const later = async <T>(answer: Promise<T>): Promise<T> => {
     const turns = slow();
@@ -91,7 +95,10 @@ test('looks that overtake one another never bring back what is gone nor hide wha
     name: fc.constantFrom('tank/a', 'tank/a/b', 'tank/c'),
     waits: fc.boolean(),
   });
-  const runs = fc.tuple(fc.array(step, { minLength: 5, maxLength: 25 }), fc.infiniteStream(fc.integer({ min: 0, max: 12 })));
+  const runs = fc.tuple(
+    fc.array(step, { minLength: 5, maxLength: 25 }),
+    fc.infiniteStream(fc.integer({ min: 0, max: 12 })),
+  );
   await fc.assert(
     fc.asyncProperty(runs, async ([steps, delays]) => {
       const { zfs, looks } = await machineWithPool(t, () => delays.next().value ?? 0);
@@ -102,7 +109,12 @@ test('looks that overtake one another never bring back what is gone nor hide wha
           continue;
         }
         // What cannot be done to this machine changes nothing, and is looked at all the same.
-        const deed = what === 'create' ? zfs.createDataset(name) : what === 'destroy' ? zfs.destroyDataset(name, { recursive: true }) : zfs.createSnapshot(`${name}@${index}`);
+        const deed =
+          what === 'create'
+            ? zfs.createDataset(name)
+            : what === 'destroy'
+              ? zfs.destroyDataset(name, { recursive: true })
+              : zfs.createSnapshot(`${name}@${index}`);
         await deed.catch(() => {});
         const look = looks.renew([{ dataset: name }]);
         if (waits) {

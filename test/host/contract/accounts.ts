@@ -8,7 +8,17 @@ const gid = 54321;
 const uid = 54321;
 
 function userOf(name: string, members: Partial<UserSpec> = {}): UserSpec {
-  return { name, uid, gid, fullName: 'A Person', home: '/nonexistent', shell: '/usr/sbin/nologin', passwordHash: '*', groups: [], ...members };
+  return {
+    name,
+    uid,
+    gid,
+    fullName: 'A Person',
+    home: '/nonexistent',
+    shell: '/usr/sbin/nologin',
+    passwordHash: '*',
+    groups: [],
+    ...members,
+  };
 }
 
 async function groupOn(accounts: Accounts, t: TestContext, number = gid): Promise<string> {
@@ -29,8 +39,10 @@ async function userOn(accounts: Accounts, t: TestContext, members: Partial<UserS
   return user;
 }
 
-const ownedUser = async (accounts: Accounts, name: string) => (await accounts.owned()).users.find((user) => user.name === name);
-const ownedGroup = async (accounts: Accounts, name: string) => (await accounts.owned()).groups.find((group) => group.name === name);
+const ownedUser = async (accounts: Accounts, name: string) =>
+  (await accounts.owned()).users.find((user) => user.name === name);
+const ownedGroup = async (accounts: Accounts, name: string) =>
+  (await accounts.owned()).groups.find((group) => group.name === name);
 
 export function describeAccounts(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
@@ -59,7 +71,11 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         const primary = await groupOn(accounts, t);
         const other = await groupOn(accounts, t, gid + 1);
         assert.notEqual(primary, other);
-        const user = await userOn(accounts, t, { fullName: 'Jürgen A. Person', passwordHash: '$6$salt$hash', groups: [other] });
+        const user = await userOn(accounts, t, {
+          fullName: 'Jürgen A. Person',
+          passwordHash: '$6$salt$hash',
+          groups: [other],
+        });
         assert.deepEqual(await ownedUser(accounts, user.name), user);
         const { passwordHash: _hash, groups: _groups, ...system } = user;
         assert.deepEqual(
@@ -73,7 +89,15 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         await groupOn(accounts, t);
         const second = await groupOn(accounts, t, gid + 1);
         const { name } = await userOn(accounts, t);
-        const changed = userOf(name, { uid: uid + 7, gid: gid + 1, fullName: 'Other', home: '/mnt/x', shell: '/bin/sh', passwordHash: '!*', groups: [second] });
+        const changed = userOf(name, {
+          uid: uid + 7,
+          gid: gid + 1,
+          fullName: 'Other',
+          home: '/mnt/x',
+          shell: '/bin/sh',
+          passwordHash: '!*',
+          groups: [second],
+        });
         await accounts.changeUser(changed);
         assert.deepEqual(await ownedUser(accounts, name), changed);
         await accounts.changeUser(userOf(name));

@@ -5,7 +5,13 @@ import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { refused } from './support.ts';
 
 /** What a checker says about a text. */
-async function verdict(host: Host, t: TestContext, path: string, content: string, argv: (staged: string) => readonly string[]) {
+async function verdict(
+  host: Host,
+  t: TestContext,
+  path: string,
+  content: string,
+  argv: (staged: string) => readonly string[],
+) {
   const staged = await host.files.stage(path, content);
   finallyOf(t, () => host.files.discard(staged));
   return { staged, ...(await host.commands.check(argv(staged))) };
@@ -21,7 +27,13 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`commands on the ${title} host`, () => {
       test('testparm has no objection to a plain file', async (t) => {
-        const answer = await verdict(await start(t), t, smb, '[global]\n  workgroup = WORKGROUP\n[media]\n  path = /tmp\n  read only = no\n', testparm);
+        const answer = await verdict(
+          await start(t),
+          t,
+          smb,
+          '[global]\n  workgroup = WORKGROUP\n[media]\n  path = /tmp\n  read only = no\n',
+          testparm,
+        );
         assert.equal(answer.status, 0);
         assert.doesNotMatch(answer.stderr, /Unknown parameter|ERROR/);
         assert.match(answer.stderr, /Loaded services file OK/);
@@ -34,7 +46,13 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
       });
 
       test('testparm refuses a value that is no boolean', async (t) => {
-        const answer = await verdict(await start(t), t, smb, '[media]\n  path = /tmp\n  read only = perhaps\n', testparm);
+        const answer = await verdict(
+          await start(t),
+          t,
+          smb,
+          '[media]\n  path = /tmp\n  read only = perhaps\n',
+          testparm,
+        );
         assert.notEqual(answer.status, 0);
         assert.match(answer.stderr, /value is not boolean/);
       });
@@ -47,37 +65,61 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
       test('proftpd names an unknown directive with its line', async (t) => {
         const answer = await verdict(await start(t), t, ftp, `${ftpStart}MaxCleints 5\n`, proftpd);
         assert.notEqual(answer.status, 0);
-        assert.ok(answer.stderr.includes(`unknown configuration directive 'MaxCleints' on line 3 of '${answer.staged}'`), answer.stderr);
+        assert.ok(
+          answer.stderr.includes(`unknown configuration directive 'MaxCleints' on line 3 of '${answer.staged}'`),
+          answer.stderr,
+        );
       });
 
       test('proftpd knows a directive of a module only once the module is loaded', async (t) => {
         const host = await start(t);
         assert.notEqual((await verdict(host, t, ftp, `${ftpStart}IdentLookups off\n`, proftpd)).status, 0);
-        assert.equal((await verdict(host, t, ftp, `LoadModule mod_ident.c\n${ftpStart}IdentLookups off\n`, proftpd)).status, 0);
+        assert.equal(
+          (await verdict(host, t, ftp, `LoadModule mod_ident.c\n${ftpStart}IdentLookups off\n`, proftpd)).status,
+          0,
+        );
       });
 
       test('proftpd refuses a section that stays open, and an end without a beginning', async (t) => {
         const host = await start(t);
-        assert.match((await verdict(host, t, ftp, `${ftpStart}<Global>\nUmask 022\n`, proftpd)).stderr, /unclosed configuration section/);
+        assert.match(
+          (await verdict(host, t, ftp, `${ftpStart}<Global>\nUmask 022\n`, proftpd)).stderr,
+          /unclosed configuration section/,
+        );
         assert.notEqual((await verdict(host, t, ftp, `${ftpStart}Umask 022\n</Global>\n`, proftpd)).status, 0);
       });
 
       test('a command of a person is run as that person', async (t) => {
         const { commands } = await start(t);
-        const answer = await commands.run({ user: 'root', line: 'true', signal: new AbortController().signal, keep: 1000 });
+        const answer = await commands.run({
+          user: 'root',
+          line: 'true',
+          signal: new AbortController().signal,
+          keep: 1000,
+        });
         assert.equal(answer.status, 0);
       });
 
       test('a program of a person is run as that person, word by word', async (t) => {
         const { commands } = await start(t);
-        const answer = await commands.runProgram({ user: 'root', argv: ['printf', '%s;', 'a b', '$HOME'], signal: new AbortController().signal, keep: 1000 });
+        const answer = await commands.runProgram({
+          user: 'root',
+          argv: ['printf', '%s;', 'a b', '$HOME'],
+          signal: new AbortController().signal,
+          keep: 1000,
+        });
         assert.equal(answer.status, 0);
         assert.match(answer.stdout, /a b.*\$HOME/);
       });
 
       test('a program whose signal has fired ends as one that was ended', async (t) => {
         const { commands } = await start(t);
-        const answer = await commands.runProgram({ user: 'root', argv: ['sleep', '60'], signal: AbortSignal.abort(), keep: 1000 });
+        const answer = await commands.runProgram({
+          user: 'root',
+          argv: ['sleep', '60'],
+          signal: AbortSignal.abort(),
+          keep: 1000,
+        });
         assert.equal(answer.status, 143);
       });
 
@@ -85,7 +127,10 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         const { commands } = await start(t);
         const { signal } = new AbortController();
         await refused(commands.run({ user: 'hf-no-such-user', line: 'true', signal, keep: 1000 }), /hf-no-such-user/);
-        await refused(commands.runProgram({ user: 'hf-no-such-user', argv: ['true'], signal, keep: 1000 }), /hf-no-such-user/);
+        await refused(
+          commands.runProgram({ user: 'hf-no-such-user', argv: ['true'], signal, keep: 1000 }),
+          /hf-no-such-user/,
+        );
       });
     });
   }

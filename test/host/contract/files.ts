@@ -50,7 +50,10 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.copy(`${folder}/none`, `${folder}/b`, { isPrivate: false }), false);
         assert.equal(await files.copy(`${folder}/none/below`, `${folder}/b`, { isPrivate: false }), false);
         assert.equal(await files.read(`${folder}/b`), 'first\n');
-        await refused(files.copy(`${folder}/new`, `${folder}/c`, { isPrivate: false }), /cannot copy .*new to .*: it is neither a file nor a link/);
+        await refused(
+          files.copy(`${folder}/new`, `${folder}/c`, { isPrivate: false }),
+          /cannot copy .*new to .*: it is neither a file nor a link/,
+        );
         for (const name of ['a', 'b', 'new/deep/a']) await files.remove(`${folder}/${name}`);
         for (const name of ['new/deep', 'new']) await files.removeEmptyFolder(`${folder}/${name}`);
       });
@@ -81,7 +84,10 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         finallyOf(t, () => files.remove(path));
         assert.equal(await files.size(path), undefined);
         await files.makeFile(path, { within: folder, size: 3 * 1024 ** 3, mode: 0o600 });
-        assert.deepEqual([await files.size(path), await files.kind(path), await files.mode(path)], [3 * 1024 ** 3, 'file', 0o600]);
+        assert.deepEqual(
+          [await files.size(path), await files.kind(path), await files.mode(path)],
+          [3 * 1024 ** 3, 'file', 0o600],
+        );
         await refused(files.makeFile(path, { within: folder, size: 1, mode: 0o600 }), /exist/);
         await refused(files.makeFile(`${folder}/none/disk`, { within: folder, size: 1, mode: 0o600 }), /cannot make/);
         await refused(files.makeFile('/etc/outside', { within: folder, size: 1, mode: 0o600 }), /cannot make/);
@@ -169,7 +175,9 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         const made = await files.makeFolder(`${folder}/one/two/three`, { within: folder, mode: 0o755 });
         assert.deepEqual(made, [`${folder}/one`, `${folder}/one/two`, `${folder}/one/two/three`]);
         assert.deepEqual(await files.makeFolder(`${folder}/one/two/three`, { within: folder, mode: 0o755 }), []);
-        assert.deepEqual(await files.makeFolder(`${folder}/one/two/four`, { within: folder, mode: 0o755 }), [`${folder}/one/two/four`]);
+        assert.deepEqual(await files.makeFolder(`${folder}/one/two/four`, { within: folder, mode: 0o755 }), [
+          `${folder}/one/two/four`,
+        ]);
         for (const one of [`${folder}/one/two/four`, ...made.toReversed()]) await files.removeEmptyFolder(one);
         assert.equal(await files.kind(`${folder}/one`), undefined);
       });
@@ -212,12 +220,24 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         const { files, folder } = await place(t);
         await files.write(`${folder}/sub/a`, 'x');
         const told: number[] = [];
-        await files.setPermissions(folder, { within: '/etc', folderMode: 0o750, fileMode: 0o640, recursive: true, told: (changed) => told.push(changed) });
+        await files.setPermissions(folder, {
+          within: '/etc',
+          folderMode: 0o750,
+          fileMode: 0o640,
+          recursive: true,
+          told: (changed) => told.push(changed),
+        });
         // Files of an overlay, as the test machine's root is one, tell of another file system than their folder.
         assert.ok((told.at(-1) ?? 0) >= 2);
         await files.setPermissions(`${folder}/sub/a`, { within: folder, fileMode: 0o600, recursive: false });
-        await refused(files.setPermissions(folder, { within: `${folder}/sub`, folderMode: 0o755, recursive: false }), /./);
-        await refused(files.setPermissions(`${folder}/none`, { within: folder, folderMode: 0o755, recursive: false }), /./);
+        await refused(
+          files.setPermissions(folder, { within: `${folder}/sub`, folderMode: 0o755, recursive: false }),
+          /./,
+        );
+        await refused(
+          files.setPermissions(`${folder}/none`, { within: folder, folderMode: 0o755, recursive: false }),
+          /./,
+        );
         assert.equal(await files.read(`${folder}/sub/a`), 'x');
         await files.remove(`${folder}/sub/a`);
         await files.removeEmptyFolder(`${folder}/sub`);

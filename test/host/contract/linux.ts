@@ -22,7 +22,8 @@ import { describeZfs } from './zfs.ts';
 
 // These make pools and users of whatever machine they run on; test/lab/contract-*.test.ts bring them into test machines.
 const part = process.env['HOLDFAST_CONTRACT'];
-if (part === undefined) throw new Error('The contract of the Linux host is tried in the test machine: bin/test test/lab/contract-*.test.ts');
+if (part === undefined)
+  throw new Error('The contract of the Linux host is tried in the test machine: bin/test test/lab/contract-*.test.ts');
 // One for all: it remembers nothing but its helper process, which takes half a second to start there.
 const linux = await openLinuxHost();
 after(() => linux.close());
@@ -59,7 +60,8 @@ const parts: Readonly<Record<string, () => void>> = {
   },
 };
 const describePart = parts[part];
-if (describePart === undefined) throw new Error(`Expected one of ${Object.keys(parts).join(', ')} as HOLDFAST_CONTRACT, got ${part}.`);
+if (describePart === undefined)
+  throw new Error(`Expected one of ${Object.keys(parts).join(', ')} as HOLDFAST_CONTRACT, got ${part}.`);
 describePart();
 
 /** What only a real machine has: other hands, old contents of disks, programs that do not start. */
@@ -75,7 +77,8 @@ function describeReal(host: Host): void {
       const stop = host.zfs.watch((some) => events.push(...some));
       finallyOf(t, stop);
       const reported = async (dataset: string, since: number) => {
-        const isIt = ({ subject, at }: ZfsEvent) => subject !== 'everything' && 'dataset' in subject && subject.dataset === dataset && at >= since;
+        const isIt = ({ subject, at }: ZfsEvent) =>
+          subject !== 'everything' && 'dataset' in subject && subject.dataset === dataset && at >= since;
         for (let waited = 0; !events.some(isIt) && waited < 20_000; waited += 50) await wait(50);
         assert.ok(events.some(isIt), `${dataset}: ${JSON.stringify(events)}`);
       };
@@ -102,9 +105,15 @@ function describeReal(host: Host): void {
         await host.zfs.importPool(guid);
         await host.zfs.destroyPool(pool);
       });
-      assert.equal((await host.disks.list()).find((one) => one.name === disk)?.usedBy, `it is part of the exported pool ${pool}`);
+      assert.equal(
+        (await host.disks.list()).find((one) => one.name === disk)?.usedBy,
+        `it is part of the exported pool ${pool}`,
+      );
       const name = freshName('hold');
-      await refused(host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [{ kind: 'stripe', disks: [disk] }] }), new RegExp(`exported pool '?${pool}`));
+      await refused(
+        host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [{ kind: 'stripe', disks: [disk] }] }),
+        new RegExp(`exported pool '?${pool}`),
+      );
     });
 
     test('by force or not, groups of different kinds do not come together', async (t) => {
@@ -125,10 +134,22 @@ function describeReal(host: Host): void {
       await host.zfs.createDataset(`${pool}/a`, { properties: { recordsize: '64K' }, comment: 'old' });
       const look = async () => (await host.zfs.datasets()).find((one) => one.name === `${pool}/a`);
       const { properties, inherited, comment } = (await look()) ?? assert.fail('no dataset');
-      await refused(host.zfs.changeDataset(`${pool}/a`, { properties: { atime: 'off', recordsize: 'inherit', reservation: '1000G' }, comment: 'new' }), /space/);
-      await refused(host.zfs.changeDataset(`${pool}/a`, { properties: { recordsize: '32K', atime: 'off', quota: 'inherit' } }), /cannot be inherited/);
+      await refused(
+        host.zfs.changeDataset(`${pool}/a`, {
+          properties: { atime: 'off', recordsize: 'inherit', reservation: '1000G' },
+          comment: 'new',
+        }),
+        /space/,
+      );
+      await refused(
+        host.zfs.changeDataset(`${pool}/a`, { properties: { recordsize: '32K', atime: 'off', quota: 'inherit' } }),
+        /cannot be inherited/,
+      );
       const now = await look();
-      assert.deepEqual({ properties: now?.properties, inherited: now?.inherited, comment: now?.comment }, { properties, inherited, comment });
+      assert.deepEqual(
+        { properties: now?.properties, inherited: now?.inherited, comment: now?.comment },
+        { properties, inherited, comment },
+      );
     });
 
     test('a comment may have any character', async (t) => {
@@ -148,8 +169,15 @@ function describeReal(host: Host): void {
       await host.services.stop('proftpd');
       await host.files.write(path, `${old}\nNonsense on\n`);
       finallyOf(t, () => host.files.write(path, old));
-      await refused(host.services.start('proftpd'), /^proftpd did not start: .*unknown configuration directive 'Nonsense'/s);
-      assert.deepEqual((await host.services.states(['proftpd'])).get('proftpd'), { running: false, enabled: false, installed: true });
+      await refused(
+        host.services.start('proftpd'),
+        /^proftpd did not start: .*unknown configuration directive 'Nonsense'/s,
+      );
+      assert.deepEqual((await host.services.states(['proftpd'])).get('proftpd'), {
+        running: false,
+        enabled: false,
+        installed: true,
+      });
     });
 
     test('a program is restarted as often as changes come', async (t) => {
@@ -164,7 +192,16 @@ function describeReal(host: Host): void {
       const name = freshName('hfu');
       await accounts.createGroup({ name, gid: 54321 });
       finallyOf(t, () => accounts.removeGroup(name));
-      await accounts.createUser({ name, uid: 54321, gid: 54321, fullName: '', home: '/nonexistent', shell: '/bin/sh', passwordHash: '*', groups: [] });
+      await accounts.createUser({
+        name,
+        uid: 54321,
+        gid: 54321,
+        fullName: '',
+        home: '/nonexistent',
+        shell: '/bin/sh',
+        passwordHash: '*',
+        groups: [],
+      });
       const abort = new AbortController();
       const running = commands.run({ user: name, line: 'id -un; sleep 60', signal: abort.signal, keep: 100 });
       await wait(1000);

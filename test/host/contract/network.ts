@@ -6,7 +6,8 @@ import { refused } from './support.ts';
 
 const beginning = '/etc/systemd/network/05-holdfast-';
 const device = (name: string) => `[NetDev]\nName=${name}\nKind=bond\n\n[Bond]\nMode=active-backup\n`;
-const settings = (name: string, address: string) => `[Match]\nName=${name}\n\n[Network]\nConfigureWithoutCarrier=yes\n\n[Address]\nAddress=${address}\n`;
+const settings = (name: string, address: string) =>
+  `[Match]\nName=${name}\n\n[Network]\nConfigureWithoutCarrier=yes\n\n[Address]\nAddress=${address}\n`;
 
 /** Puts an aggregate without members in place, and takes it away after the test. */
 async function aggregate(host: Host, t: TestContext, name: string, address: string): Promise<void> {
@@ -18,7 +19,11 @@ async function aggregate(host: Host, t: TestContext, name: string, address: stri
   });
   await host.files.write(paths[0], device(name));
   await host.files.write(paths[1], settings(name, address));
-  await host.network.apply({ changed: paths, again: [], links: [{ name, master: undefined, addresses: [address], routes: [] }] });
+  await host.network.apply({
+    changed: paths,
+    again: [],
+    links: [{ name, master: undefined, addresses: [address], routes: [] }],
+  });
 }
 
 async function linkOf(host: Host, name: string) {
@@ -60,7 +65,11 @@ export function describeNetwork(hosts: readonly HostUnderTest[]): void {
         const path = `${beginning}lagg91.network`;
         await host.files.write(path, settings('lagg91', '192.0.2.92/32'));
         assert.deepEqual((await linkOf(host, 'lagg91'))?.addresses, ['192.0.2.91/32']);
-        await host.network.apply({ changed: [path], again: [], links: [{ name: 'lagg91', master: undefined, addresses: ['192.0.2.92/32'], routes: [] }] });
+        await host.network.apply({
+          changed: [path],
+          again: [],
+          links: [{ name: 'lagg91', master: undefined, addresses: ['192.0.2.92/32'], routes: [] }],
+        });
         assert.deepEqual((await linkOf(host, 'lagg91'))?.addresses, ['192.0.2.92/32']);
       });
 
@@ -69,16 +78,31 @@ export function describeNetwork(hosts: readonly HostUnderTest[]): void {
         await aggregate(host, t, 'lagg92', '192.0.2.95/24');
         const path = `${beginning}lagg92.network`;
         const route = { destination: '198.51.100.0/24', gateway: '192.0.2.254' };
-        await host.files.write(path, `${settings('lagg92', '192.0.2.95/24')}\n[Route]\nDestination=${route.destination}\nGateway=${route.gateway}\n`);
-        await host.network.apply({ changed: [path], again: [], links: [{ name: 'lagg92', master: undefined, addresses: ['192.0.2.95/24'], routes: [route] }] });
-        assert.ok((await host.network.routes()).some(({ destination, gateway }) => destination === route.destination && gateway === route.gateway));
+        await host.files.write(
+          path,
+          `${settings('lagg92', '192.0.2.95/24')}\n[Route]\nDestination=${route.destination}\nGateway=${route.gateway}\n`,
+        );
+        await host.network.apply({
+          changed: [path],
+          again: [],
+          links: [{ name: 'lagg92', master: undefined, addresses: ['192.0.2.95/24'], routes: [route] }],
+        });
+        assert.ok(
+          (await host.network.routes()).some(
+            ({ destination, gateway }) => destination === route.destination && gateway === route.gateway,
+          ),
+        );
       });
 
       test('an address that does not come is a failure', { timeout: 60_000 }, async (t) => {
         const host = await start(t);
         await aggregate(host, t, 'lagg93', '192.0.2.93/32');
         await refused(
-          host.network.apply({ changed: [`${beginning}lagg93.network`], again: [], links: [{ name: 'lagg93', master: undefined, addresses: ['192.0.2.94/32'], routes: [] }] }),
+          host.network.apply({
+            changed: [`${beginning}lagg93.network`],
+            again: [],
+            links: [{ name: 'lagg93', master: undefined, addresses: ['192.0.2.94/32'], routes: [] }],
+          }),
           /^lagg93 did not/,
         );
       });

@@ -9,9 +9,15 @@ import { freshName, poolOn, refused } from './support.ts';
 const watch = { progress() {} };
 
 /** An archive of these files on the machine, and an empty folder beside it. */
-async function archiveOn(host: Host, t: TestContext, files: Readonly<Record<string, string>>): Promise<{ readonly archive: string; readonly folder: string }> {
+async function archiveOn(
+  host: Host,
+  t: TestContext,
+  files: Readonly<Record<string, string>>,
+): Promise<{ readonly archive: string; readonly folder: string }> {
   const place = `/mnt/${await poolOn(host, t)}`;
-  await host.files.write(`${place}/bundle.tar`, tar(new Map(Object.entries(files)), 0).toString('base64'), { encoding: 'base64' });
+  await host.files.write(`${place}/bundle.tar`, tar(new Map(Object.entries(files)), 0).toString('base64'), {
+    encoding: 'base64',
+  });
   await host.files.makeFolder(`${place}/unpacked`, { within: place, mode: 0o755 });
   return { archive: `${place}/bundle.tar`, folder: `${place}/unpacked` };
 }
@@ -19,7 +25,11 @@ async function archiveOn(host: Host, t: TestContext, files: Readonly<Record<stri
 /** A plugin of a jail that does not run. */
 async function describedPlugin({ files }: Host, t: TestContext): Promise<number> {
   const id = 900_000 + Math.floor(Math.random() * 99_999);
-  const description: PluginDescription = { jail: freshName('none'), folder: '/opt/none', health: { by: 'tcp', address: '127.0.0.1', port: 9 } };
+  const description: PluginDescription = {
+    jail: freshName('none'),
+    folder: '/opt/none',
+    health: { by: 'tcp', address: '127.0.0.1', port: 9 },
+  };
   await files.write(descriptionOf(id), JSON.stringify(description));
   finallyOf(t, () => files.remove(descriptionOf(id)));
   return id;
@@ -57,7 +67,10 @@ export function describePlugins(hosts: readonly HostUnderTest[]): void {
         const { archive, folder } = await archiveOn(host, t, {});
         await host.files.write(archive, 'no archive, however long it may be. '.repeat(100));
         await refused(host.plugins.unpack(archive, folder, watch), /does not look like a tar archive/);
-        await refused(host.plugins.unpack(`${archive}.gz`, folder, watch), /cannot read the bundle .*bundle\.tar\.gz: no such file/);
+        await refused(
+          host.plugins.unpack(`${archive}.gz`, folder, watch),
+          /cannot read the bundle .*bundle\.tar\.gz: no such file/,
+        );
       });
 
       test('a plugin of a jail that does not run is stopped, and cannot be started', async (t) => {

@@ -31,7 +31,11 @@ export async function freeDisks(host: Host, wanted: number): Promise<readonly st
 /** A pool that is destroyed after the test. Without `groups` it is one disk. */
 export async function poolOn(host: Host, t: TestContext, groups?: readonly DiskGroup[]): Promise<string> {
   const name = freshName('hold');
-  await host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: groups ?? [{ kind: 'stripe', disks: await freeDisks(host, 1) }] });
+  await host.zfs.createPool({
+    name,
+    mountpoint: `/mnt/${name}`,
+    groups: groups ?? [{ kind: 'stripe', disks: await freeDisks(host, 1) }],
+  });
   finallyOf(t, async () => {
     if ((await host.zfs.pools()).some((pool) => pool.name === name)) await host.zfs.destroyPool(name);
   });

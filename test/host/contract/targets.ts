@@ -9,7 +9,10 @@ const MiB = 1024 ** 2;
 const port = { address: '127.0.0.1', port: 3277 };
 const nothing: TargetModel = { serving: false, extents: [], targets: [], discovery: [], nameServers: [] };
 
-const chap: Auth = { credentials: [{ user: 'joe', secret: 'secretsecret12', peer: { user: 'peer', secret: 'othersecret12' } }], mutual: true };
+const chap: Auth = {
+  credentials: [{ user: 'joe', secret: 'secretsecret12', peer: { user: 'peer', secret: 'othersecret12' } }],
+  mutual: true,
+};
 
 /** A machine on which nothing is offered, a folder for files, and the lowest LUN. */
 async function furnished(start: HostUnderTest['start'], t: TestContext) {
@@ -40,7 +43,14 @@ const extent = (id: number, path: string, more: Partial<Extent> = {}): Extent =>
   ...more,
 });
 
-const group = (more: Partial<TargetGroup> = {}): TargetGroup => ({ tag: 1, portals: [port], initiators: undefined, networks: undefined, auth: undefined, ...more });
+const group = (more: Partial<TargetGroup> = {}): TargetGroup => ({
+  tag: 1,
+  portals: [port],
+  initiators: undefined,
+  networks: undefined,
+  auth: undefined,
+  ...more,
+});
 
 const target = (id: number, first: number, extents: readonly number[], more: Partial<Target> = {}): Target => ({
   id,
@@ -51,7 +61,11 @@ const target = (id: number, first: number, extents: readonly number[], more: Par
   ...more,
 });
 
-const offering = (extents: readonly Extent[], targets: readonly Target[], more: Partial<TargetModel> = {}): TargetModel => ({
+const offering = (
+  extents: readonly Extent[],
+  targets: readonly Target[],
+  more: Partial<TargetModel> = {},
+): TargetModel => ({
   ...nothing,
   serving: true,
   extents,
@@ -82,15 +96,30 @@ export function describeTargets(hosts: readonly HostUnderTest[]): void {
       test('every step from one model to the next, with knowledge of it and without, leads to the next', async (t) => {
         const { host, targets, pool, firstLun } = await furnished(start, t);
         const [one, two] = [extent(1, await fileOn(host, pool, 'one')), extent(2, await fileOn(host, pool, 'two'))];
-        const of = (more: Partial<TargetGroup>, extents: readonly number[] = [1, 2]) => [target(1, firstLun, extents, { groups: [group(more)] }), target(2, firstLun, [])];
+        const of = (more: Partial<TargetGroup>, extents: readonly number[] = [1, 2]) => [
+          target(1, firstLun, extents, { groups: [group(more)] }),
+          target(2, firstLun, []),
+        ];
         const models = [
           offering([one, two], of({})),
           offering([one, two], of({}, [2])),
           offering([one, two], of({}, [2, 1])),
           offering([{ ...one, blockSize: 4096 }, two], of({})),
-          offering([{ ...one, readOnly: true, rotation: 7200 }, two], of({ initiators: ['iqn.2026-01.com.example:one'] })),
+          offering(
+            [{ ...one, readOnly: true, rotation: 7200 }, two],
+            of({ initiators: ['iqn.2026-01.com.example:one'] }),
+          ),
           offering([one, two], of({ initiators: ['iqn.2026-01.com.example:one'], auth: chap })),
-          offering([one, two], of({ auth: { ...chap, credentials: [{ user: 'jane', secret: 'secretsecret34', peer: undefined }], mutual: false } })),
+          offering(
+            [one, two],
+            of({
+              auth: {
+                ...chap,
+                credentials: [{ user: 'jane', secret: 'secretsecret34', peer: undefined }],
+                mutual: false,
+              },
+            }),
+          ),
           offering([one, two], of({ auth: chap }), { discovery: [{ portals: [port], auth: chap }] }),
           offering([one, two], of({ portals: [port, { address: '::1', port: 3278 }] })),
           offering([two], [target(2, firstLun, [2])]),
@@ -121,7 +150,10 @@ export function describeTargets(hosts: readonly HostUnderTest[]): void {
       test('one extent that is not there is told of by its path, and the others are offered', async (t) => {
         const { host, targets, pool, firstLun } = await furnished(start, t);
         const there = extent(1, await fileOn(host, pool, 'one'));
-        const model = offering([there, extent(2, `/mnt/${pool}/missing`)], [target(1, firstLun, [1]), target(2, firstLun, [2])]);
+        const model = offering(
+          [there, extent(2, `/mnt/${pool}/missing`)],
+          [target(1, firstLun, [1]), target(2, firstLun, [2])],
+        );
         await refused(targets.apply(model), new RegExp(`/mnt/${pool}/missing`));
         await targets.apply(offering([there], [target(1, firstLun, [1])]));
         assert.deepEqual(await targets.differences(offering([there], [target(1, firstLun, [1])])), []);
@@ -131,7 +163,10 @@ export function describeTargets(hosts: readonly HostUnderTest[]): void {
         const { host, targets, pool, firstLun } = await furnished(start, t);
         const name = `${pool}/${freshName('v')}`;
         await host.zfs.createVolume(name, 16 * MiB);
-        const model = offering([extent(1, `/dev/zvol/${name}`, { backing: { kind: 'zvol', path: `/dev/zvol/${name}` }, size: 16 * MiB })], [target(1, firstLun, [1])]);
+        const model = offering(
+          [extent(1, `/dev/zvol/${name}`, { backing: { kind: 'zvol', path: `/dev/zvol/${name}` }, size: 16 * MiB })],
+          [target(1, firstLun, [1])],
+        );
         await targets.apply(model);
         await refused(host.zfs.destroyDataset(name), /busy/);
         await targets.apply(nothing, model);
@@ -140,9 +175,13 @@ export function describeTargets(hosts: readonly HostUnderTest[]): void {
 
       test('no sentence tells a secret', async (t) => {
         const { host, targets, pool, firstLun } = await furnished(start, t);
-        const model = offering([extent(1, await fileOn(host, pool, 'one'))], [target(1, firstLun, [1], { groups: [group({ auth: chap })] })], {
-          discovery: [{ portals: [port], auth: chap }],
-        });
+        const model = offering(
+          [extent(1, await fileOn(host, pool, 'one'))],
+          [target(1, firstLun, [1], { groups: [group({ auth: chap })] })],
+          {
+            discovery: [{ portals: [port], auth: chap }],
+          },
+        );
         const said = [...(await targets.differences(model)), ...(await targets.objections(model))];
         await targets.apply(model);
         said.push(...(await targets.differences(nothing)));

@@ -11,7 +11,8 @@ const GiB = 1024 ** 3;
 const datasetOf = async ({ zfs }: Host, name: string) => (await zfs.datasets()).find((one) => one.name === name);
 const poolNamed = async ({ zfs }: Host, name: string) => (await zfs.pools()).find((one) => one.name === name);
 
-const devicesOf = async (host: Host, name: string) => (await poolNamed(host, name))?.groups.flatMap((group) => group.devices) ?? [];
+const devicesOf = async (host: Host, name: string) =>
+  (await poolNamed(host, name))?.groups.flatMap((group) => group.devices) ?? [];
 
 /** Waits until nothing is wrong with the pool and nothing runs in it. */
 async function healthy(host: Host, name: string): Promise<void> {
@@ -35,7 +36,11 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.match(pool.guid, /^[1-9]\d*$/);
         assert.ok(pool.size > 0 && pool.allocated >= 0 && pool.free <= pool.size);
         assert.deepEqual(
-          pool.groups.map((group) => ({ kind: group.kind, name: group.name, disks: group.devices.map((device) => device.disk) })),
+          pool.groups.map((group) => ({
+            kind: group.kind,
+            name: group.name,
+            disks: group.devices.map((device) => device.disk),
+          })),
           [{ kind: 'mirror', name: 'mirror-0', disks }],
         );
         for (const device of pool.groups[0]?.devices ?? []) assert.match(device.guid, /^[1-9]\d*$/);
@@ -70,7 +75,8 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         const pool = await poolOn(host, t);
         const used = (await host.disks.list()).find((disk) => disk.usedBy?.includes(pool))?.name ?? '';
         const name = freshName('hold');
-        const attempt = (...disks: readonly string[]) => host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [{ kind: 'stripe', disks }] });
+        const attempt = (...disks: readonly string[]) =>
+          host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [{ kind: 'stripe', disks }] });
         await refused(host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [] }), /./);
         await refused(attempt('hf-no-such-disk'), /hf-no-such-disk/);
         await refused(attempt(used), /./);
@@ -81,7 +87,14 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
       test('a second pool of one name is refused', async (t) => {
         const host = await start(t);
         const name = await poolOn(host, t);
-        await refused(host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups: [{ kind: 'stripe', disks: await freeDisks(host, 1) }] }), /exists/);
+        await refused(
+          host.zfs.createPool({
+            name,
+            mountpoint: `/mnt/${name}`,
+            groups: [{ kind: 'stripe', disks: await freeDisks(host, 1) }],
+          }),
+          /exists/,
+        );
       });
 
       test('a pool takes the settings of its root dataset', async (t) => {
@@ -89,7 +102,12 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         const name = freshName('hold');
         const groups = [{ kind: 'stripe', disks: await freeDisks(host, 1) }] as const;
         finallyOf(t, () => host.zfs.destroyPool(name));
-        await host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups, settings: { properties: { compression: 'lz4' }, comment: 'mine' } });
+        await host.zfs.createPool({
+          name,
+          mountpoint: `/mnt/${name}`,
+          groups,
+          settings: { properties: { compression: 'lz4' }, comment: 'mine' },
+        });
         const root = await datasetOf(host, name);
         assert.equal(root?.properties.compression, 'lz4');
         assert.equal(root?.comment, 'mine');
@@ -227,7 +245,10 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         const used = (await devicesOf(host, other))[0]?.disk ?? '';
         const name = await poolOn(host, t);
         const [first] = await devicesOf(host, name);
-        await refused(host.zfs.replaceDevice(name, first?.guid ?? '', used), new RegExp(`is part of active pool '${other}'`));
+        await refused(
+          host.zfs.replaceDevice(name, first?.guid ?? '', used),
+          new RegExp(`is part of active pool '${other}'`),
+        );
         const [free = ''] = await freeDisks(host, 1);
         await refused(host.zfs.replaceDevice(name, '1234567890123456789', free), /no such device/);
       });
@@ -256,7 +277,11 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
           { kind: 'log', disks: [d, e] },
         ]);
         const groups = async () => (await poolNamed(host, name))?.groups ?? [];
-        for (const kind of ['cache', 'spare']) await host.zfs.removeDevice(name, (await groups()).find((group) => group.kind === kind)?.devices[0]?.guid ?? '');
+        for (const kind of ['cache', 'spare'])
+          await host.zfs.removeDevice(
+            name,
+            (await groups()).find((group) => group.kind === kind)?.devices[0]?.guid ?? '',
+          );
         await host.zfs.removeDevice(name, (await groups()).find((group) => group.kind === 'log')?.name ?? '');
         assert.deepEqual(
           (await groups()).map(({ kind }) => kind),
@@ -286,7 +311,14 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
           name,
           guid,
           health: 'ONLINE',
-          groups: [{ kind: 'raidz', name: 'raidz1-0', health: 'ONLINE', devices: disks.map((disk) => ({ name: disk, health: 'ONLINE' })) }],
+          groups: [
+            {
+              kind: 'raidz',
+              name: 'raidz1-0',
+              health: 'ONLINE',
+              devices: disks.map((disk) => ({ name: disk, health: 'ONLINE' })),
+            },
+          ],
         });
         await host.zfs.importPool(guid, { mountpoint: `/mnt/elsewhere-${name}` });
         assert.equal((await datasetOf(host, name))?.mountpoint, `/mnt/elsewhere-${name}`);
@@ -310,10 +342,16 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
       test('what is in it is there only while its key is loaded', async (t) => {
         const host = await start(t);
         const name = await encrypted(host, t);
-        assert.deepEqual([(await datasetOf(host, name))?.key, (await datasetOf(host, `${name}/a b`))?.key], ['available', 'available']);
+        assert.deepEqual(
+          [(await datasetOf(host, name))?.key, (await datasetOf(host, `${name}/a b`))?.key],
+          ['available', 'available'],
+        );
         await refused(host.zfs.loadKey(name, key), /already loaded/);
         await host.zfs.unloadKey(name);
-        assert.deepEqual([(await datasetOf(host, name))?.key, (await datasetOf(host, name))?.mountpoint], ['unavailable', undefined]);
+        assert.deepEqual(
+          [(await datasetOf(host, name))?.key, (await datasetOf(host, name))?.mountpoint],
+          ['unavailable', undefined],
+        );
         assert.equal(await host.files.read(`/mnt/${name}/a b/file`), undefined);
         await refused(host.zfs.unloadKey(name), /already unloaded/);
         await refused(host.zfs.loadKey(name, other), /Incorrect key/);
@@ -378,9 +416,12 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         const pool = await poolOn(host, t);
         for (const name of ['a', 'a/b', 'a/b/c', 'ab']) await host.zfs.createDataset(`${pool}/${name}`);
         const named = async (names: readonly string[], trees: readonly string[] = []) =>
-          (await host.zfs.datasets({ names: names.map((name) => `${pool}/${name}`), trees: trees.map((name) => `${pool}/${name}`) })).map(({ name }) =>
-            name.slice(pool.length + 1),
-          );
+          (
+            await host.zfs.datasets({
+              names: names.map((name) => `${pool}/${name}`),
+              trees: trees.map((name) => `${pool}/${name}`),
+            })
+          ).map(({ name }) => name.slice(pool.length + 1));
         assert.deepEqual(await named(['a/b', 'gone', 'ab']), ['a/b', 'ab']);
         assert.deepEqual(await named(['gone']), []);
         assert.deepEqual(await named([], ['a/b', 'gone']), ['a/b', 'a/b/c']);
@@ -388,8 +429,14 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await host.zfs.datasets({ names: ['nosuchpool/a', 'nosuchpool'] }), []);
         const all = await host.zfs.datasets();
         assert.deepEqual(
-          (await host.zfs.datasets({ names: [`${pool}/a`] })).map(({ name, properties, mountpoint }) => ({ name, properties, mountpoint })),
-          all.filter(({ name }) => name === `${pool}/a`).map(({ name, properties, mountpoint }) => ({ name, properties, mountpoint })),
+          (await host.zfs.datasets({ names: [`${pool}/a`] })).map(({ name, properties, mountpoint }) => ({
+            name,
+            properties,
+            mountpoint,
+          })),
+          all
+            .filter(({ name }) => name === `${pool}/a`)
+            .map(({ name, properties, mountpoint }) => ({ name, properties, mountpoint })),
         );
         assert.deepEqual(
           (await host.zfs.pools([pool, 'nosuchpool'])).map(({ name }) => name),
@@ -403,14 +450,38 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
         const { properties, inherited, comment } = (await datasetOf(host, `${pool}/a`)) ?? assert.fail('no dataset');
-        const { atime, casesensitivity, compression, dedup, exec, quota, readonly, recordsize, refquota, refreservation, reservation, sync } = properties;
+        const {
+          atime,
+          casesensitivity,
+          compression,
+          dedup,
+          exec,
+          quota,
+          readonly,
+          recordsize,
+          refquota,
+          refreservation,
+          reservation,
+          sync,
+        } = properties;
         assert.deepEqual(
           { casesensitivity, dedup, exec, readonly, recordsize, sync },
-          { casesensitivity: 'sensitive', dedup: 'off', exec: 'on', readonly: 'off', recordsize: '131072', sync: 'standard' },
+          {
+            casesensitivity: 'sensitive',
+            dedup: 'off',
+            exec: 'on',
+            readonly: 'off',
+            recordsize: '131072',
+            sync: 'standard',
+          },
         );
-        assert.deepEqual({ quota, refquota, refreservation, reservation }, { quota: '0', refquota: '0', refreservation: '0', reservation: '0' });
+        assert.deepEqual(
+          { quota, refquota, refreservation, reservation },
+          { quota: '0', refquota: '0', refreservation: '0', reservation: '0' },
+        );
         assert.deepEqual({ atime, compression }, { atime: 'on', compression: 'on' });
-        for (const name of ['atime', 'compression', 'dedup', 'exec', 'readonly', 'recordsize', 'sync'] as const) assert.ok(inherited.includes(name), `${name} is inherited`);
+        for (const name of ['atime', 'compression', 'dedup', 'exec', 'readonly', 'recordsize', 'sync'] as const)
+          assert.ok(inherited.includes(name), `${name} is inherited`);
         assert.equal(properties.volsize, undefined);
         assert.equal(comment, undefined);
       });
@@ -418,7 +489,9 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
       test('sizes are answered in bytes', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
-        await host.zfs.createDataset(`${pool}/a`, { properties: { quota: '200M', refquota: '150M', recordsize: '64K' } });
+        await host.zfs.createDataset(`${pool}/a`, {
+          properties: { quota: '200M', refquota: '150M', recordsize: '64K' },
+        });
         const dataset = await datasetOf(host, `${pool}/a`);
         assert.equal(dataset?.properties.quota, String(200 * MiB));
         assert.equal(dataset?.properties.refquota, String(150 * MiB));
@@ -461,16 +534,25 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         const root = await datasetOf(host, pool);
         assert.ok(Math.abs(before - (root?.available ?? 0) - 256 * MiB) < MiB, 'the parent has less');
         assert.ok((root?.used ?? 0) >= 256 * MiB, 'the parent uses it');
-        assert.ok(((await datasetOf(host, `${pool}/a`))?.available ?? 0) > (root?.available ?? 0), 'the child has more');
+        assert.ok(
+          ((await datasetOf(host, `${pool}/a`))?.available ?? 0) > (root?.available ?? 0),
+          'the child has more',
+        );
       });
 
       test('more than there is cannot be reserved', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
-        await refused(host.zfs.createDataset(`${pool}/a`, { properties: { reservation: String(1024 * GiB) } }), /space/);
+        await refused(
+          host.zfs.createDataset(`${pool}/a`, { properties: { reservation: String(1024 * GiB) } }),
+          /space/,
+        );
         assert.equal(await datasetOf(host, `${pool}/a`), undefined);
         await host.zfs.createDataset(`${pool}/a`);
-        await refused(host.zfs.changeDataset(`${pool}/a`, { properties: { reservation: String(1024 * GiB) } }), /space/);
+        await refused(
+          host.zfs.changeDataset(`${pool}/a`, { properties: { reservation: String(1024 * GiB) } }),
+          /space/,
+        );
         assert.equal((await datasetOf(host, `${pool}/a`))?.properties.reservation, '0');
       });
 
@@ -493,7 +575,10 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await datasetOf(host, `${pool}/a`), undefined);
         await host.zfs.createDataset(`${pool}/a`, { properties: { casesensitivity: 'insensitive' } });
         assert.equal((await datasetOf(host, `${pool}/a`))?.properties.casesensitivity, 'insensitive');
-        await refused(host.zfs.changeDataset(`${pool}/a`, { properties: { casesensitivity: 'sensitive' } }), /casesensitivity/);
+        await refused(
+          host.zfs.changeDataset(`${pool}/a`, { properties: { casesensitivity: 'sensitive' } }),
+          /casesensitivity/,
+        );
       });
 
       test('a comment is kept as it is written, and removed by an empty one', async (t) => {
@@ -583,7 +668,8 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
     });
 
     describe(`snapshots on the ${title} host`, () => {
-      const namesOf = async ({ zfs }: Host, ...datasets: readonly string[]) => (await zfs.snapshots(datasets)).map((one) => `${one.dataset}@${one.name}`);
+      const namesOf = async ({ zfs }: Host, ...datasets: readonly string[]) =>
+        (await zfs.snapshots(datasets)).map((one) => `${one.dataset}@${one.name}`);
 
       test('a snapshot is listed after the older ones of its dataset, whatever it is called', async (t) => {
         const host = await start(t);

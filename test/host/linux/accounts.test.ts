@@ -23,7 +23,10 @@ interface Place {
 function machineFolder(t: TestContext): string {
   const root = scratchFolder(t);
   mkdirSync(`${root}/etc`);
-  writeFileSync(`${root}/etc/passwd`, 'root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n');
+  writeFileSync(
+    `${root}/etc/passwd`,
+    'root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n',
+  );
   writeFileSync(`${root}/etc/group`, 'root:x:0:\ndaemon:x:1:\n');
   writeFileSync(`${root}/etc/shadow`, 'root:*:20000:0:99999:7:::\ndaemon:*:20000:0:99999:7:::\n');
   writeFileSync(`${root}/etc/gshadow`, 'root:*::\ndaemon:*::\n');
@@ -40,7 +43,9 @@ function placeFor(t: TestContext, fail?: (argv: readonly string[]) => boolean): 
   const runner: Runner = {
     run(argv, options) {
       lines.push(argv.join(' '));
-      return fail?.(argv) === true ? Promise.resolve({ status: 1, stdout: '', stderr: `${argv[0]}: no` }) : helper.run(argv, options);
+      return fail?.(argv) === true
+        ? Promise.resolve({ status: 1, stdout: '', stderr: `${argv[0]}: no` })
+        : helper.run(argv, options);
     },
     follow: (argv, listener) => helper.follow(argv, listener),
   };
@@ -63,7 +68,9 @@ const skip = process.getuid?.() === 0 ? false : 'the account tools want root';
 
 describe('reading account files', () => {
   test('lines that are no accounts are left out', () => {
-    const users = readUsers('root:x:0:0:root,,,:/root:/bin/bash\n# a comment\n+::::::\n\nbroken\nBig$:x:4294967294:5::/:\n');
+    const users = readUsers(
+      'root:x:0:0:root,,,:/root:/bin/bash\n# a comment\n+::::::\n\nbroken\nBig$:x:4294967294:5::/:\n',
+    );
     assert.deepEqual(
       users.map((one) => [one.name, one.uid, one.gid, one.fullName, one.home, one.shell]),
       [

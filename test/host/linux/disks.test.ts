@@ -4,8 +4,20 @@ import { preferred } from '../../../src/host/linux/devices.ts';
 import { readDisks } from '../../../src/host/linux/disks-read.ts';
 import { recording } from './support.ts';
 
-const plain = { type: 'disk', size: 1000, rota: true, ro: false, serial: ' S1 ', wwn: '0x5000c500a1b2c3d4', model: 'MAKER 1T', mountpoints: [null], fstype: null, label: null };
-const found = (...devices: readonly object[]) => readDisks(JSON.stringify({ blockdevices: devices.map((device) => ({ ...plain, ...device })) }));
+const plain = {
+  type: 'disk',
+  size: 1000,
+  rota: true,
+  ro: false,
+  serial: ' S1 ',
+  wwn: '0x5000c500a1b2c3d4',
+  model: 'MAKER 1T',
+  mountpoints: [null],
+  fstype: null,
+  label: null,
+};
+const found = (...devices: readonly object[]) =>
+  readDisks(JSON.stringify({ blockdevices: devices.map((device) => ({ ...plain, ...device })) }));
 const useOf = (device: object) => found({ name: 'sda', ...device })[0]?.usedBy;
 
 describe('disks', () => {
@@ -15,13 +27,27 @@ describe('disks', () => {
       disks.map((one) => one.disk.name),
       ['ubdc', 'ubdd', 'ubde', 'ubdf', 'ubdg', 'ubdh', 'ubdi', 'ubdj'],
     );
-    assert.deepEqual(disks[0]?.disk, { name: 'ubdc', serial: '', lunid: '', model: '', size: 1073741824, rotational: false });
+    assert.deepEqual(disks[0]?.disk, {
+      name: 'ubdc',
+      serial: '',
+      lunid: '',
+      model: '',
+      size: 1073741824,
+      rotational: false,
+    });
     assert.deepEqual(disks[0].labelled, ['ubdc']);
     assert.equal(disks[0].usedBy, undefined);
   });
 
   test('a disk has what its maker wrote on it', () => {
-    assert.deepEqual(found({ name: 'sda' })[0]?.disk, { name: 'sda', serial: 'S1', lunid: '5000c500a1b2c3d4', model: 'MAKER 1T', size: 1000, rotational: true });
+    assert.deepEqual(found({ name: 'sda' })[0]?.disk, {
+      name: 'sda',
+      serial: 'S1',
+      lunid: '5000c500a1b2c3d4',
+      model: 'MAKER 1T',
+      size: 1000,
+      rotational: true,
+    });
   });
 
   test('what only looks like a disk is none', () => {
@@ -44,7 +70,10 @@ describe('disks', () => {
     assert.equal(useOf(part({ mountpoints: ['/srv'] })), 'it is mounted at /srv');
     assert.equal(useOf(part({ mountpoints: ['[SWAP]'] })), 'it is used as swap space');
     assert.equal(useOf(part({ fstype: 'LVM2_member' })), 'it is a physical volume of LVM');
-    assert.equal(useOf(part({ children: [{ ...plain, name: 'md0', type: 'raid1' }] })), 'it is part of the software RAID md0');
+    assert.equal(
+      useOf(part({ children: [{ ...plain, name: 'md0', type: 'raid1' }] })),
+      'it is part of the software RAID md0',
+    );
     assert.equal(useOf(part({ fstype: 'ext4' })), undefined);
   });
 

@@ -19,25 +19,46 @@ Server Site Name: Default-First-Site-Name
 `;
 
 test('what a controller tells of its domain', () => {
-  assert.deepEqual(readLookup(lookup), { domain: 'corp.example.com', workgroup: 'CORP', controller: 'dc.corp.example.com' });
+  assert.deepEqual(readLookup(lookup), {
+    domain: 'corp.example.com',
+    workgroup: 'CORP',
+    controller: 'dc.corp.example.com',
+  });
   assert.equal(readLookup("Didn't find the cldap server!\n"), undefined);
 });
 
 test('what kinit means by its refusals', () => {
-  const objection = (stderr: string, status = 1) => ticketObjection({ status, stdout: 'Password for x@CORP.EXAMPLE.COM: \n', stderr }).objection;
+  const objection = (stderr: string, status = 1) =>
+    ticketObjection({ status, stdout: 'Password for x@CORP.EXAMPLE.COM: \n', stderr }).objection;
   assert.equal(objection('kinit: Password incorrect while getting initial credentials\n'), 'password');
-  assert.equal(objection("kinit: Client 'x@CORP.EXAMPLE.COM' not found in Kerberos database while getting initial credentials\n"), 'account');
-  assert.equal(objection("kinit: Client's credentials have been revoked while getting initial credentials\n"), 'expired');
+  assert.equal(
+    objection("kinit: Client 'x@CORP.EXAMPLE.COM' not found in Kerberos database while getting initial credentials\n"),
+    'account',
+  );
+  assert.equal(
+    objection("kinit: Client's credentials have been revoked while getting initial credentials\n"),
+    'expired',
+  );
   assert.equal(objection('kinit: Clock skew too great while getting initial credentials\n'), 'clock');
-  assert.equal(objection('kinit: Cannot contact any KDC for realm "CORP.EXAMPLE.COM" while getting initial credentials\n'), 'unreachable');
+  assert.equal(
+    objection('kinit: Cannot contact any KDC for realm "CORP.EXAMPLE.COM" while getting initial credentials\n'),
+    'unreachable',
+  );
   assert.equal(objection('', 124), 'unreachable');
-  const other = ticketObjection({ status: 1, stdout: '', stderr: 'kinit: KDC has no support for encryption type while getting initial credentials\n' });
+  const other = ticketObjection({
+    status: 1,
+    stdout: '',
+    stderr: 'kinit: KDC has no support for encryption type while getting initial credentials\n',
+  });
   assert.deepEqual(other, { objection: 'other', said: 'KDC has no support for encryption type' });
 });
 
 test('a log leaves out what Samba says of every file', () => {
   assert.deepEqual(
-    logLines("Using short domain name -- CORP\nJoined 'NAS' to dns domain 'corp.example.com'\n", '\nWARNING: lock directory /run/samba does not exist\nDNS update failed!\n'),
+    logLines(
+      "Using short domain name -- CORP\nJoined 'NAS' to dns domain 'corp.example.com'\n",
+      '\nWARNING: lock directory /run/samba does not exist\nDNS update failed!\n',
+    ),
     ['Using short domain name -- CORP', "Joined 'NAS' to dns domain 'corp.example.com'", 'DNS update failed!'],
   );
 });

@@ -41,7 +41,11 @@ test('so is one with an alias, but not one that is masked or only linked from el
 test('an init script counts only where no unit stands for it', async (t) => {
   const root = rootWith(
     t,
-    ['etc/rc5.d/S01inadyn -> ../init.d/inadyn', 'etc/rc5.d/S01smbd -> ../init.d/smbd', 'etc/rc5.d/K01tgt -> ../init.d/tgt'],
+    [
+      'etc/rc5.d/S01inadyn -> ../init.d/inadyn',
+      'etc/rc5.d/S01smbd -> ../init.d/smbd',
+      'etc/rc5.d/K01tgt -> ../init.d/tgt',
+    ],
     ['usr/lib/systemd/system/smbd.service'],
   );
   assert.deepEqual([...(await enabledUnits(root))], ['inadyn.service']);

@@ -39,7 +39,11 @@ const target = (name: string, luns: readonly number[], more: Partial<Target> = {
   ...more,
 });
 
-const model = (extents: readonly Extent[], targets: readonly Target[], more: Partial<TargetModel> = {}): TargetModel => ({
+const model = (
+  extents: readonly Extent[],
+  targets: readonly Target[],
+  more: Partial<TargetModel> = {},
+): TargetModel => ({
   serving: true,
   extents,
   targets,
@@ -51,10 +55,15 @@ const model = (extents: readonly Extent[], targets: readonly Target[], more: Par
 /** The steps from one model to another as lines. */
 const steps = (from: TargetModel, to: TargetModel): readonly string[] =>
   stepsBetween(targetTree(from, none), targetTree(to, none)).map(({ do: what, path, text, orders }) =>
-    [what, path, text, ...orders.map((order) => `<${order.path.slice(path.length + 1)}=${order.text}>`)].join(' ').trim(),
+    [what, path, text, ...orders.map((order) => `<${order.path.slice(path.length + 1)}=${order.text}>`)]
+      .join(' ')
+      .trim(),
   );
 
-const chap: Auth = { credentials: [{ user: 'joe', secret: 'secretsecret12', peer: { user: 'peer', secret: 'othersecret12' } }], mutual: true };
+const chap: Auth = {
+  credentials: [{ user: 'joe', secret: 'secretsecret12', peer: { user: 'peer', secret: 'othersecret12' } }],
+  mutual: true,
+};
 
 test('from nothing to a target', () => {
   const zvol = extent(1);
@@ -105,17 +114,29 @@ test('a LUN that comes touches nothing but itself, and what goes is let go of fr
     coming.filter((line) => !line.includes(place) || line.startsWith('link')),
     [`make ${own}/lun/lun_1`, `link ${own}/lun/lun_1/${name} ${place}`],
   );
-  assert.deepEqual(steps(after, before), [`unlink ${own}/lun/lun_1/${name}`, `remove ${own}/lun/lun_1`, `remove ${place}`]);
+  assert.deepEqual(steps(after, before), [
+    `unlink ${own}/lun/lun_1/${name}`,
+    `remove ${own}/lun/lun_1`,
+    `remove ${place}`,
+  ]);
   assert.deepEqual(steps(after, after), []);
 });
 
 test('a target that goes is switched off first', () => {
   const gone = steps(model([], [target('t', [])]), model([], []));
-  assert.deepEqual(gone, ['write iscsi/iqn.x:t/tpgt_7/enable 0', 'remove iscsi/iqn.x:t/tpgt_7/np/0.0.0.0:3260', 'remove iscsi/iqn.x:t/tpgt_7', 'remove iscsi/iqn.x:t']);
+  assert.deepEqual(gone, [
+    'write iscsi/iqn.x:t/tpgt_7/enable 0',
+    'remove iscsi/iqn.x:t/tpgt_7/np/0.0.0.0:3260',
+    'remove iscsi/iqn.x:t/tpgt_7',
+    'remove iscsi/iqn.x:t',
+  ]);
 });
 
 test('what cannot be changed in place is taken away and made anew, with the links to it', () => {
-  const lines = steps(model([extent(1)], [target('t', [1])]), model([extent(1, { blockSize: 4096 })], [target('t', [1])]));
+  const lines = steps(
+    model([extent(1)], [target('t', [1])]),
+    model([extent(1, { blockSize: 4096 })], [target('t', [1])]),
+  );
   assert.deepEqual(
     lines.map((line) => line.split(' ')[0]),
     ['unlink', 'remove', 'make', 'write', 'write', 'link'],
@@ -123,16 +144,26 @@ test('what cannot be changed in place is taken away and made anew, with the link
 });
 
 test('what can be changed in place is written', () => {
-  const file = (size: number, rotation: number) => extent(1, { backing: { kind: 'file', path: '/mnt/tank/f' }, size, rotation });
+  const file = (size: number, rotation: number) =>
+    extent(1, { backing: { kind: 'file', path: '/mnt/tank/f' }, size, rotation });
   const place = placeOf(file(512, 0));
-  const [turns, grows, ...more] = stepsBetween(targetTree(model([file(512, 0)], [target('t', [1])]), none), targetTree(model([file(1024, 7200)], [target('t', [1])]), none));
+  const [turns, grows, ...more] = stepsBetween(
+    targetTree(model([file(512, 0)], [target('t', [1])]), none),
+    targetTree(model([file(1024, 7200)], [target('t', [1])]), none),
+  );
   assert.deepEqual([turns?.do, turns?.path, turns?.text], ['write', `${place}/attrib/is_nonrot`, '0']);
-  assert.deepEqual([grows?.do, grows?.path, grows?.text, grows?.orders], ['write', `${place}/alias`, '1024', [{ path: `${place}/control`, text: 'fd_dev_size=1024' }]]);
+  assert.deepEqual(
+    [grows?.do, grows?.path, grows?.text, grows?.orders],
+    ['write', `${place}/alias`, '1024', [{ path: `${place}/control`, text: 'fd_dev_size=1024' }]],
+  );
   assert.deepEqual(more, []);
 });
 
 test('named initiators have the LUNs and the credentials, and nobody else comes in', () => {
-  const lines = steps(model([extent(1)], []), model([extent(1)], [target('t', [1], { groups: [group({ initiators: ['iqn.i'], auth: chap })] })]));
+  const lines = steps(
+    model([extent(1)], []),
+    model([extent(1)], [target('t', [1], { groups: [group({ initiators: ['iqn.i'], auth: chap })] })]),
+  );
   const own = 'iscsi/iqn.x:t/tpgt_16391';
   for (const line of [
     `write ${own}/attrib/authentication 1`,
@@ -165,7 +196,10 @@ test('what the kernel cannot do is told, and not offered', () => {
   );
   const file = extent(1, { backing: { kind: 'file', path: '/mnt/tank/f' }, readOnly: true });
   assert.match(lioObjections(model([file, extent(2)], [target('t', [1, 2])])).join(), /cannot protect one file/);
-  assert.deepEqual(lioObjections(model([file, extent(2)], [target('t', [1, 2], { groups: [group({ initiators: ['iqn.i'] })] })])), []);
+  assert.deepEqual(
+    lioObjections(model([file, extent(2)], [target('t', [1, 2], { groups: [group({ initiators: ['iqn.i'] })] })])),
+    [],
+  );
   assert.deepEqual(lioObjections(model([file], [target('t', [1])])), []);
   assert.deepEqual(steps(model([], []), by({ networks: ['192.0.2.0/24'] })), ['make iscsi/iqn.x:t']);
 });

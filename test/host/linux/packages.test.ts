@@ -56,8 +56,18 @@ test('a file is shipped as long as it has the content of dpkg, of ucf, or of the
   symlinkSync('/srv/nsswitch', join(root, '/etc/nsswitch.conf'));
   const host = await openLinuxHost({ root });
   finallyOf(t, () => host.close());
-  const paths = ['/etc/snmp/snmpd.conf', '/etc/default/snmpd', '/etc/samba/smb.conf', '/etc/motd', '/etc/nsswitch.conf', '/etc/none'];
-  assert.deepEqual([...(await host.packages.origins(paths)).values()], ['shipped', 'local', 'shipped', 'shipped', 'local', 'absent']);
+  const paths = [
+    '/etc/snmp/snmpd.conf',
+    '/etc/default/snmpd',
+    '/etc/samba/smb.conf',
+    '/etc/motd',
+    '/etc/nsswitch.conf',
+    '/etc/none',
+  ];
+  assert.deepEqual(
+    [...(await host.packages.origins(paths)).values()],
+    ['shipped', 'local', 'shipped', 'shipped', 'local', 'absent'],
+  );
   put('/etc/motd', 'Ask Anna.');
   assert.equal((await host.packages.origins(['/etc/motd'])).get('/etc/motd'), 'local');
 });

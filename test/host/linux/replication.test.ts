@@ -24,17 +24,38 @@ describe('replicas', () => {
         marks: [{ name: 'holdfast-replication-1', guid: '12' }],
         resumeToken: undefined,
       },
-      { name: 'tank/a b', referenced: 200, snapshots: [{ name: 'x', guid: '22' }], marks: [], resumeToken: '1-e604-abc' },
+      {
+        name: 'tank/a b',
+        referenced: 200,
+        snapshots: [{ name: 'x', guid: '22' }],
+        marks: [],
+        resumeToken: '1-e604-abc',
+      },
     ]);
     assert.deepEqual(readReplicas(''), []);
   });
 });
 
 test('ssh asks nobody, reads no other settings, and takes the key of the record alone', () => {
-  const argv = sshWords({ hostname: 'far', port: 2222, user: 'copier', sudo: true, ciphers: ['a', 'b'], identity: '/key', knownHosts: '/known', alias: 'replication-3' });
+  const argv = sshWords({
+    hostname: 'far',
+    port: 2222,
+    user: 'copier',
+    sudo: true,
+    ciphers: ['a', 'b'],
+    identity: '/key',
+    knownHosts: '/known',
+    alias: 'replication-3',
+  });
   assert.deepEqual(argv.slice(0, 10), ['ssh', '-F', 'none', '-T', '-p', '2222', '-l', 'copier', '-i', '/key']);
   assert.deepEqual(argv.slice(-2), ['--', 'far']);
-  for (const setting of ['StrictHostKeyChecking=yes', 'BatchMode=yes', 'UserKnownHostsFile=/known', 'HostKeyAlias=replication-3', 'Ciphers=a,b'])
+  for (const setting of [
+    'StrictHostKeyChecking=yes',
+    'BatchMode=yes',
+    'UserKnownHostsFile=/known',
+    'HostKeyAlias=replication-3',
+    'Ciphers=a,b',
+  ])
     assert.ok(argv.includes(setting), setting);
 });
 
@@ -42,12 +63,17 @@ describe('a stream through a row of programs', () => {
   const program = (script: string) => [process.execPath, '-e', script];
   const bytes = (count: number) => program(`process.stdout.write(Buffer.alloc(${count}))`);
   /** Ends well when it has read so many bytes. */
-  const reads = (count: number) => program(`let n = 0; process.stdin.on('data', (d) => { n += d.length; }).on('end', () => process.exit(n === ${count} ? 0 : 9))`);
+  const reads = (count: number) =>
+    program(
+      `let n = 0; process.stdin.on('data', (d) => { n += d.length; }).on('end', () => process.exit(n === ${count} ? 0 : 9))`,
+    );
 
   test('arrives whole, and is counted before it is packed', async () => {
     const told: number[] = [];
     const same = program('process.stdin.pipe(process.stdout)');
-    await carry({ stages: [bytes(300_000), same, reads(300_000)], limit: 0, stall: 60_000 }, (count) => told.push(count));
+    await carry({ stages: [bytes(300_000), same, reads(300_000)], limit: 0, stall: 60_000 }, (count) =>
+      told.push(count),
+    );
     assert.equal(told.at(-1), 300_000);
   });
 
@@ -58,7 +84,8 @@ describe('a stream through a row of programs', () => {
   });
 
   test('fails with the words of the program that failed, the last one first', async () => {
-    const saying = (argv: string, status: number) => program(`console.error(${JSON.stringify(argv)}); process.exitCode = ${status}`);
+    const saying = (argv: string, status: number) =>
+      program(`console.error(${JSON.stringify(argv)}); process.exitCode = ${status}`);
     await assert.rejects(
       carry({ stages: [saying('no such snapshot', 1), reads(0)], limit: 0, stall: 60_000 }, () => {}),
       /no such snapshot/,

@@ -38,7 +38,11 @@ describe('the runner', () => {
   test('a program sees a clean environment', async (t) => {
     process.env['SECRET_OF_THE_DAEMON'] = 'x';
     const { stdout } = await runnerFor(t).run(['env'], { environment: { MORE: '1' } });
-    assert.deepEqual(stdout.trim().split('\n').toSorted(), ['LANG=C.UTF-8', 'MORE=1', 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin']);
+    assert.deepEqual(stdout.trim().split('\n').toSorted(), [
+      'LANG=C.UTF-8',
+      'MORE=1',
+      'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    ]);
   });
 
   test('what it is given it reads on standard input', async (t) => {
@@ -50,13 +54,19 @@ describe('the runner', () => {
   });
 
   test('a missing program is a failure that names it', async (t) => {
-    await refused(runnerFor(t).run(['hf-no-such-program', 'x y']), /cannot run hf-no-such-program "x y": this machine has no such program/);
+    await refused(
+      runnerFor(t).run(['hf-no-such-program', 'x y']),
+      /cannot run hf-no-such-program "x y": this machine has no such program/,
+    );
   });
 
   test('one that takes too long is stopped, with its children, and what it said is told', async (t) => {
     const runner = runnerFor(t);
     const begun = Date.now();
-    await refused(runner.run(['sh', '-c', 'sleep 60 & echo $!; wait'], { timeout: 300 }), /did not end within 0.3 s and was stopped; it said: \d+/);
+    await refused(
+      runner.run(['sh', '-c', 'sleep 60 & echo $!; wait'], { timeout: 300 }),
+      /did not end within 0.3 s and was stopped; it said: \d+/,
+    );
     assert.ok(Date.now() - begun < 3000);
   });
 
@@ -74,7 +84,10 @@ describe('the runner', () => {
   });
 
   test('one that does not listen to being asked is ended all the same', async (t) => {
-    await refused(runnerFor(t).run(['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; done'], { timeout: 200 }), /was stopped/);
+    await refused(
+      runnerFor(t).run(['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; done'], { timeout: 200 }),
+      /was stopped/,
+    );
   });
 
   test('only the last bytes are kept when so asked, and no half characters', async (t) => {
@@ -117,7 +130,10 @@ describe('the runner', () => {
   test('a program that goes on is told line by line until it is ended', async (t) => {
     const runner = runnerFor(t);
     const lines: string[] = [];
-    const stop = runner.follow(['sh', '-c', 'for i in 1 2 3; do echo $i; done; exec sleep 60'], { line: (line) => lines.push(line), ended: () => assert.fail('it ended') });
+    const stop = runner.follow(['sh', '-c', 'for i in 1 2 3; do echo $i; done; exec sleep 60'], {
+      line: (line) => lines.push(line),
+      ended: () => assert.fail('it ended'),
+    });
     while (lines.length < 3) await wait(20);
     stop();
     await wait(100);
@@ -152,7 +168,10 @@ describe('the runner', () => {
         return true;
       },
     );
-    assert.throws(() => expectSuccess({ status: 1, stdout: '', stderr: '' }, ['false']), /^HostError: false ended with the status 1$/);
+    assert.throws(
+      () => expectSuccess({ status: 1, stdout: '', stderr: '' }, ['false']),
+      /^HostError: false ended with the status 1$/,
+    );
   });
 });
 
@@ -164,7 +183,12 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
 
   test('runs as that person, with the environment that a line of the cron table gets', async (t) => {
     const { stdout } = await run(t, 'id -un; id -gn; echo "$HOME $SHELL $PATH $LOGNAME"; pwd; cat');
-    assert.deepEqual(stdout.split('\n').slice(0, 4), ['nobody', 'nogroup', `/nonexistent /bin/sh ${systemPath} nobody`, '/']);
+    assert.deepEqual(stdout.split('\n').slice(0, 4), [
+      'nobody',
+      'nogroup',
+      `/nonexistent /bin/sh ${systemPath} nobody`,
+      '/',
+    ]);
   });
 
   test('runs in the home folder, with all groups of the name', async (t) => {
@@ -175,8 +199,18 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
   test('as a program it gets its words as they stand, and tells its lines as they come', async (t) => {
     const heard: string[] = [];
     const argv = ['printf', '%s\\r%s\\n%s', '$HOME', 'b c', 'end'];
-    const program = { user: 'nobody', argv, signal: new AbortController().signal, keep: 1000, heard: (line: string) => void heard.push(line) };
-    assert.deepEqual(await new LinuxCommands({ runner: runnerFor(t) }).runProgram(program), { status: 0, stdout: '$HOME\rb c\nend', stderr: '' });
+    const program = {
+      user: 'nobody',
+      argv,
+      signal: new AbortController().signal,
+      keep: 1000,
+      heard: (line: string) => void heard.push(line),
+    };
+    assert.deepEqual(await new LinuxCommands({ runner: runnerFor(t) }).runProgram(program), {
+      status: 0,
+      stdout: '$HOME\rb c\nend',
+      stderr: '',
+    });
     assert.deepEqual(heard, ['$HOME', 'b c', 'end']);
   });
 
@@ -185,7 +219,11 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
   });
 
   test('is read by the shell as it stands, and its status is an answer', async (t) => {
-    assert.deepEqual(await run(t, 'echo "it\'s $((1+2))" | tr a-z A-Z; exit 5'), { status: 5, stdout: "IT'S 3\n", stderr: '' });
+    assert.deepEqual(await run(t, 'echo "it\'s $((1+2))" | tr a-z A-Z; exit 5'), {
+      status: 5,
+      stdout: "IT'S 3\n",
+      stderr: '',
+    });
   });
 
   test('has none of the rights of root', async (t) => {
@@ -196,8 +234,18 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
 
   test('ends early when it is told to', async (t) => {
     const abort = new AbortController();
-    const program = { user: 'nobody', argv: ['sh', '-c', 'echo begun; sleep 60'], signal: abort.signal, keep: 1000, heard: () => abort.abort() };
-    assert.deepEqual(await new LinuxCommands({ runner: runnerFor(t) }).runProgram(program), { status: 143, stdout: 'begun\n', stderr: '' });
+    const program = {
+      user: 'nobody',
+      argv: ['sh', '-c', 'echo begun; sleep 60'],
+      signal: abort.signal,
+      keep: 1000,
+      heard: () => abort.abort(),
+    };
+    assert.deepEqual(await new LinuxCommands({ runner: runnerFor(t) }).runProgram(program), {
+      status: 143,
+      stdout: 'begun\n',
+      stderr: '',
+    });
   });
 
   test('of nobody is refused', async (t) => {

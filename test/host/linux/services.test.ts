@@ -8,11 +8,22 @@ import { HostError } from '../../../src/host/ports/index.ts';
 import { scratchFolder } from '../../support/hosts.ts';
 import { recordedRunner, recording } from './support.ts';
 
-const properties = '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,NRestarts';
+const properties =
+  '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,NRestarts';
 const show = (...units: readonly string[]) => `systemctl show ${properties} -- ${units.join(' ')}`;
-const listUnitsByNames = 'busctl --json=short call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager ListUnitsByNames';
+const listUnitsByNames =
+  'busctl --json=short call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager ListUnitsByNames';
 const unit = (members: Readonly<Record<string, string>>) =>
-  Object.entries({ ActiveState: 'active', SubState: 'running', UnitFileState: 'enabled', LoadState: 'loaded', CanReload: 'yes', Type: 'notify', NRestarts: '0', ...members })
+  Object.entries({
+    ActiveState: 'active',
+    SubState: 'running',
+    UnitFileState: 'enabled',
+    LoadState: 'loaded',
+    CanReload: 'yes',
+    Type: 'notify',
+    NRestarts: '0',
+    ...members,
+  })
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
 
@@ -20,7 +31,11 @@ describe('services', () => {
   test('one look tells the state of several', async (t) => {
     const root = scratchFolder(t);
     mkdirSync(join(root, 'etc/systemd/system/multi-user.target.wants'), { recursive: true });
-    for (const name of ['cron', 'none']) symlinkSync(`/usr/lib/systemd/system/${name}.service`, join(root, `etc/systemd/system/multi-user.target.wants/${name}.service`));
+    for (const name of ['cron', 'none'])
+      symlinkSync(
+        `/usr/lib/systemd/system/${name}.service`,
+        join(root, `etc/systemd/system/multi-user.target.wants/${name}.service`),
+      );
     const names = ['cron', 'proftpd', 'none', 'nfs-server'];
     const units = names.map((name) => `${name}.service`);
     const { runner, asked } = recordedRunner({
@@ -51,7 +66,11 @@ describe('services', () => {
     });
     const services = new LinuxServices({
       root: '/',
-      runner: { ...runner, run: (argv, options) => (argv.includes('--output=json') ? runner.run(['journalctl', '--sync']) : runner.run(argv, options)) },
+      runner: {
+        ...runner,
+        run: (argv, options) =>
+          argv.includes('--output=json') ? runner.run(['journalctl', '--sync']) : runner.run(argv, options),
+      },
     });
     await assert.rejects(services.start('x'), /x did not start: its result was timeout/);
     assert.equal(asked.at(-1), 'systemctl --no-reload disable x.service');
@@ -72,7 +91,10 @@ describe('services', () => {
       'systemctl --quiet reset-failed ssh.service': {},
       'systemctl --no-ask-password --quiet start ssh.service': {},
     };
-    const known = recordedRunner({ ...outcomes, [named]: { stdout: 'sshd.service not-found inactive dead sshd.service\n' } });
+    const known = recordedRunner({
+      ...outcomes,
+      [named]: { stdout: 'sshd.service not-found inactive dead sshd.service\n' },
+    });
     await new LinuxServices({ runner: known.runner, root: '/' }).start('ssh');
     assert.deepEqual(
       known.asked.filter((argv) => / (enable|stop|daemon-reload|start)\b/.test(argv)),
@@ -100,7 +122,10 @@ describe('services', () => {
     await new LinuxServices({ runner: running.runner, root: '/' }).reload(['smbd', 'nmbd']);
     assert.deepEqual(running.asked, [both, reload]);
     const ended = recordedRunner({ [both]: { stdout: `${unit({})}\n${unit({ ActiveState: 'inactive' })}` } });
-    await assert.rejects(new LinuxServices({ runner: ended.runner, root: '/' }).reload(['smbd', 'nmbd']), /nmbd\.service is not active/);
+    await assert.rejects(
+      new LinuxServices({ runner: ended.runner, root: '/' }).reload(['smbd', 'nmbd']),
+      /nmbd\.service is not active/,
+    );
     assert.deepEqual(ended.asked, [both]);
   });
 
@@ -114,7 +139,11 @@ describe('services', () => {
         async run(argv, options) {
           if (argv[1] !== 'show') return runner.run(argv, options);
           looks += 1;
-          return { status: 0, stdout: unit(looks < 3 ? { ActiveState: 'activating', SubState: 'start' } : {}), stderr: '' };
+          return {
+            status: 0,
+            stdout: unit(looks < 3 ? { ActiveState: 'activating', SubState: 'start' } : {}),
+            stderr: '',
+          };
         },
       },
     });
@@ -138,7 +167,13 @@ describe('services', () => {
         async run(argv, options) {
           if (argv[1] === 'show') {
             looks += 1;
-            const fallen = { ActiveState: 'activating', SubState: 'auto-restart', Result: 'exit-code', ExecMainStatus: '3', NRestarts: '1' };
+            const fallen = {
+              ActiveState: 'activating',
+              SubState: 'auto-restart',
+              Result: 'exit-code',
+              ExecMainStatus: '3',
+              NRestarts: '1',
+            };
             return { status: 0, stdout: unit({ Type: 'simple', ...(looks > 2 ? fallen : {}) }), stderr: '' };
           }
           if (argv[0] === 'journalctl' && argv[1] !== '--sync') return { status: 0, stdout: '', stderr: '' };
@@ -146,7 +181,10 @@ describe('services', () => {
         },
       },
     });
-    await assert.rejects(services.restart('x'), (error) => error instanceof HostError && error.message === 'x did not start: it ended with the status 3');
+    await assert.rejects(
+      services.restart('x'),
+      (error) => error instanceof HostError && error.message === 'x did not start: it ended with the status 3',
+    );
   });
 
   test('its own last words are told, not the service manager’s', () => {

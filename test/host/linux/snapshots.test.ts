@@ -6,16 +6,35 @@ import { standbyCode } from '../../../src/lib/disk.ts';
 
 describe('snapshots', () => {
   test('each line is one, and a name may have blanks', () => {
-    const [first, second, ...others] = readSnapshots('tank/a@first\t0\t98304\t1763707283\toff\t-\ntank/a@second one\t57344\t98304\t1763707290\ton\t12\n');
-    assert.deepEqual(first, { dataset: 'tank/a', name: 'first', used: 0, referenced: 98304, created: 1763707283, deferred: false });
-    assert.deepEqual(second, { dataset: 'tank/a', name: 'second one', used: 57344, referenced: 98304, created: 1763707290, deferred: true, task: 12 });
+    const [first, second, ...others] = readSnapshots(
+      'tank/a@first\t0\t98304\t1763707283\toff\t-\ntank/a@second one\t57344\t98304\t1763707290\ton\t12\n',
+    );
+    assert.deepEqual(first, {
+      dataset: 'tank/a',
+      name: 'first',
+      used: 0,
+      referenced: 98304,
+      created: 1763707283,
+      deferred: false,
+    });
+    assert.deepEqual(second, {
+      dataset: 'tank/a',
+      name: 'second one',
+      used: 57344,
+      referenced: 98304,
+      created: 1763707290,
+      deferred: true,
+      task: 12,
+    });
     assert.deepEqual(others, []);
     assert.deepEqual(readSnapshots(''), []);
   });
 
   const stamp = (members: Readonly<Record<string, string>>, look: number, now: number) => {
     const properties = Object.fromEntries(
-      Object.entries({ guid: '7', origin: '-', snapshots_changed: '1000', usedbysnapshots: '0', ...members }).map(([name, value]) => [name, { value }]),
+      Object.entries({ guid: '7', origin: '-', snapshots_changed: '1000', usedbysnapshots: '0', ...members }).map(
+        ([name, value]) => [name, { value }],
+      ),
     );
     return readDatasets(JSON.stringify({ datasets: { 'tank/a': { properties } } }), { look, now })[0]?.snapshotStamp;
   };
@@ -23,7 +42,13 @@ describe('snapshots', () => {
   test('a stamp stays while nothing changes, and is another after any change', () => {
     const before = stamp({}, 1, 2000);
     assert.equal(stamp({}, 2, 2001), before);
-    for (const change of [{ snapshots_changed: '1001' }, { usedbysnapshots: '512' }, { origin: 'tank/b@s' }, { guid: '8' }]) assert.notEqual(stamp(change, 1, 2000), before);
+    for (const change of [
+      { snapshots_changed: '1001' },
+      { usedbysnapshots: '512' },
+      { origin: 'tank/b@s' },
+      { guid: '8' },
+    ])
+      assert.notEqual(stamp(change, 1, 2000), before);
   });
 
   test('while its second is not long past, every look gives another stamp', () => {
@@ -34,7 +59,8 @@ describe('snapshots', () => {
 
 describe('what disks are told', () => {
   test('a disk can what udev found out about it', () => {
-    const database = 'S:disk/by-id/ata-X\nE:ID_ATA=1\nE:ID_ATA_FEATURE_SET_PM=1\nE:ID_ATA_FEATURE_SET_APM=1\nE:ID_ATA_FEATURE_SET_APM_ENABLED=0\nE:ID_ATA_FEATURE_SET_SMART=1\n';
+    const database =
+      'S:disk/by-id/ata-X\nE:ID_ATA=1\nE:ID_ATA_FEATURE_SET_PM=1\nE:ID_ATA_FEATURE_SET_APM=1\nE:ID_ATA_FEATURE_SET_APM_ENABLED=0\nE:ID_ATA_FEATURE_SET_SMART=1\n';
     assert.deepEqual(readAbilities(database), ['standby', 'power', 'smart']);
     assert.deepEqual(readAbilities('E:ID_ATA_FEATURE_SET_AAM=0\n'), []);
     assert.deepEqual(readAbilities(''), []);
@@ -46,6 +72,9 @@ describe('what disks are told', () => {
   });
 
   test('minutes of standby are written as ATA counts them', () => {
-    assert.deepEqual([0, 5, 10, 20, 30, 60, 120, 180, 240, 300, 330].map(standbyCode), [0, 60, 120, 240, 241, 242, 244, 246, 248, 250, 251]);
+    assert.deepEqual(
+      [0, 5, 10, 20, 30, 60, 120, 180, 240, 300, 330].map(standbyCode),
+      [0, 60, 120, 240, 241, 242, 244, 246, 248, 250, 251],
+    );
   });
 });

@@ -11,7 +11,10 @@ export function recording(name: string): string {
 }
 
 /** A runner that answers from a table, by the words joined with blanks; what is not in it fails the test. */
-export function recordedRunner(answers: Readonly<Record<string, Partial<Outcome>>>): { readonly runner: Runner; readonly asked: readonly string[] } {
+export function recordedRunner(answers: Readonly<Record<string, Partial<Outcome>>>): {
+  readonly runner: Runner;
+  readonly asked: readonly string[];
+} {
   const asked: string[] = [];
   const runner: Runner = {
     async run(argv) {

@@ -39,7 +39,11 @@ const target = (id: number, luns: readonly number[], more: Partial<Target> = {})
   ...more,
 });
 
-const model = (extents: readonly Extent[], targets: readonly Target[], more: Partial<TargetModel> = {}): TargetModel => ({
+const model = (
+  extents: readonly Extent[],
+  targets: readonly Target[],
+  more: Partial<TargetModel> = {},
+): TargetModel => ({
   serving: true,
   extents,
   targets,
@@ -53,10 +57,22 @@ const goal = (of: TargetModel) => goalOf(of, 'nobody knows');
 /** What is said from one to the other, a line a request. */
 const said = (from: Goal, to: Goal): readonly string[] =>
   stepsBetween(from, to).map(({ request: { mode, op, tid, lun, outgoing, words } }) =>
-    [op, mode, tid === undefined ? '' : `t${tid}`, lun === undefined ? '' : `l${lun}`, outgoing === true ? 'outgoing' : '', words ?? ''].filter((word) => word !== '').join(' '),
+    [
+      op,
+      mode,
+      tid === undefined ? '' : `t${tid}`,
+      lun === undefined ? '' : `l${lun}`,
+      outgoing === true ? 'outgoing' : '',
+      words ?? '',
+    ]
+      .filter((word) => word !== '')
+      .join(' '),
   );
 
-const chap: Auth = { credentials: [{ user: 'joe', secret: 'secretsecret12', peer: { user: 'peer', secret: 'othersecret12' } }], mutual: true };
+const chap: Auth = {
+  credentials: [{ user: 'joe', secret: 'secretsecret12', peer: { user: 'peer', secret: 'othersecret12' } }],
+  mutual: true,
+};
 const parameters = (id: number, more = 'lbppbe=3') =>
   `vendor_id=FreeNAS,product_id=iSCSI Disk,scsi_id=6589cfc000000000000000000000000${id},scsi_sn=SER${id},readonly=0,rotation_rate=1,${more},thin_provisioning=1`;
 
@@ -65,31 +81,52 @@ test('a request is the record that tgtadm writes', () => {
   assert.equal(bytes.length, 138);
   // As it was seen on its socket.
   assert.equal(bytes.subarray(0, 13).toString('hex'), '07000000000000006973637369');
-  assert.equal(bytes.subarray(72, 120).toString('hex'), `8a000000ffffffff0000000000000000ffffffffffffffff${'00'.repeat(24)}`);
+  assert.equal(
+    bytes.subarray(72, 120).toString('hex'),
+    `8a000000ffffffff0000000000000000ffffffffffffffff${'00'.repeat(24)}`,
+  );
   assert.equal(bytes.subarray(120).toString('latin1'), 'user=u,password=p\0');
-  assert.equal(encoded({ mode: 'account', op: 'bind', tid: 1, outgoing: true, words: 'user=joe' }).readUInt32LE(108), 1);
-  assert.deepEqual(decoded(Buffer.concat([Buffer.from([4, 0, 0, 0, 11, 0, 0, 0]), Buffer.from('ok\0')])), { fault: 4, text: 'ok' });
+  assert.equal(
+    encoded({ mode: 'account', op: 'bind', tid: 1, outgoing: true, words: 'user=joe' }).readUInt32LE(108),
+    1,
+  );
+  assert.deepEqual(decoded(Buffer.concat([Buffer.from([4, 0, 0, 0, 11, 0, 0, 0]), Buffer.from('ok\0')])), {
+    fault: 4,
+    text: 'ok',
+  });
 });
 
 test('from nothing to a target that asks who comes: nobody is let in before', () => {
-  assert.deepEqual(said(nothingAtAll, goal(model([extent(1)], [target(1, [1], { groups: [group({ auth: chap })] })]))), [
-    'new account user=holdfast lock,password=nobody knows',
-    'new account user=joe,password=secretsecret12',
-    'new account user=peer,password=othersecret12',
-    'new target t1 targetname=iqn.x:t1',
-    'bind account t1 user=holdfast lock',
-    'new device t1 l1 path=/dev/zvol/tank/v1,bstype=rdwr,blocksize=512',
-    `update device t1 l1 targetOps ${parameters(1)},`,
-    'bind account t1 user=joe',
-    'bind account t1 outgoing user=peer',
-    'bind target t1 initiator-address=ALL',
-    'new portal portal=0.0.0.0:3260',
-  ]);
+  assert.deepEqual(
+    said(nothingAtAll, goal(model([extent(1)], [target(1, [1], { groups: [group({ auth: chap })] })]))),
+    [
+      'new account user=holdfast lock,password=nobody knows',
+      'new account user=joe,password=secretsecret12',
+      'new account user=peer,password=othersecret12',
+      'new target t1 targetname=iqn.x:t1',
+      'bind account t1 user=holdfast lock',
+      'new device t1 l1 path=/dev/zvol/tank/v1,bstype=rdwr,blocksize=512',
+      `update device t1 l1 targetOps ${parameters(1)},`,
+      'bind account t1 user=joe',
+      'bind account t1 outgoing user=peer',
+      'bind target t1 initiator-address=ALL',
+      'new portal portal=0.0.0.0:3260',
+    ],
+  );
 });
 
 test('a secret that changes leaves no moment in which none is asked for', () => {
   const withSecret = (secret: string) =>
-    goal(model([], [target(1, [], { groups: [group({ auth: { credentials: [{ user: 'joe', secret, peer: undefined }], mutual: false } })] })]));
+    goal(
+      model(
+        [],
+        [
+          target(1, [], {
+            groups: [group({ auth: { credentials: [{ user: 'joe', secret, peer: undefined }], mutual: false } })],
+          }),
+        ],
+      ),
+    );
   assert.deepEqual(said(withSecret('secretsecret12'), withSecret('secretsecret34')), [
     'delete account user=joe',
     'new account user=joe,password=secretsecret34',
@@ -106,15 +143,24 @@ test('a secret that changes leaves no moment in which none is asked for', () => 
 test('what comes and goes touches nothing else, and names change before anybody new is let in', () => {
   const extents = [extent(1), extent(2)];
   const before = goal(model(extents, [target(1, [1]), target(2, [])]));
-  const after = goal(model(extents, [target(1, [1, 2], { groups: [group({ initiators: ['iqn.one'] })] }), target(2, [])]));
+  const after = goal(
+    model(extents, [target(1, [1, 2], { groups: [group({ initiators: ['iqn.one'] })] }), target(2, [])]),
+  );
   assert.deepEqual(said(before, after), [
     'unbind target t1 initiator-address=ALL',
     'new device t1 l2 path=/dev/zvol/tank/v2,bstype=rdwr,blocksize=512',
     `update device t1 l2 targetOps ${parameters(2)},`,
     'bind target t1 initiator-name=iqn.one',
   ]);
-  assert.deepEqual(said(after, before), ['unbind target t1 initiator-name=iqn.one', 'delete device t1 l2', 'bind target t1 initiator-address=ALL']);
-  assert.deepEqual(said(before, goal(model(extents, [target(2, [])]))), ['unbind target t1 initiator-address=ALL', 'delete target t1']);
+  assert.deepEqual(said(after, before), [
+    'unbind target t1 initiator-name=iqn.one',
+    'delete device t1 l2',
+    'bind target t1 initiator-address=ALL',
+  ]);
+  assert.deepEqual(said(before, goal(model(extents, [target(2, [])]))), [
+    'unbind target t1 initiator-address=ALL',
+    'delete target t1',
+  ]);
   assert.deepEqual(said(after, after), []);
 });
 
@@ -125,7 +171,9 @@ test('what grows is opened anew, what can be changed in place is told, what cann
     'update device t1 l1 targetOps path=/dev/zvol/tank/v1,',
     'update device t1 l1 targetOps online=1,',
   ]);
-  assert.deepEqual(said(of({}), of({ physicalBlocks: false })), [`update device t1 l1 targetOps ${parameters(1, 'lbppbe=0')},`]);
+  assert.deepEqual(said(of({}), of({ physicalBlocks: false })), [
+    `update device t1 l1 targetOps ${parameters(1, 'lbppbe=0')},`,
+  ]);
   assert.deepEqual(
     said(of({}), of({ blockSize: 4096 })).map((line) => line.split(' ').slice(0, 2).join(' ')),
     ['delete device', 'new device', 'update device'],
@@ -134,7 +182,11 @@ test('what grows is opened anew, what can be changed in place is told, what cann
 
 test('a name server is told where it is before it is told anything', () => {
   const of = (...nameServers: readonly string[]) => goal(model([], [], { nameServers }));
-  assert.deepEqual(said(of(), of('192.0.2.1')), ['update system iSNSServerIP=192.0.2.1', 'update system iSNSServerPort=3205', 'update system iSNS=On']);
+  assert.deepEqual(said(of(), of('192.0.2.1')), [
+    'update system iSNSServerIP=192.0.2.1',
+    'update system iSNSServerPort=3205',
+    'update system iSNS=On',
+  ]);
   assert.deepEqual(said(of('192.0.2.1'), of()), ['update system iSNS=Off']);
   assert.deepEqual(
     [serverFrom('[::1]:99'), serverFrom('::1'), serverFrom('192.0.2.1:99')],
@@ -195,7 +247,19 @@ test('what tgtd shows is read', () => {
     name: 'iqn.x:t1',
     initiators: ['iqn.one'],
     sessions: [{ session: 16, connection: 0 }],
-    devices: new Map([[1, { path: '/dev/zvol/tank/v1', blockSize: 512, id: '6589cfc0000000000000000000000001', serial: 'SER1', readOnly: false, megabytes: 17 }]]),
+    devices: new Map([
+      [
+        1,
+        {
+          path: '/dev/zvol/tank/v1',
+          blockSize: 512,
+          id: '6589cfc0000000000000000000000001',
+          serial: 'SER1',
+          readOnly: false,
+          megabytes: 17,
+        },
+      ],
+    ]),
     accounts: { incoming: new Set(['holdfast lock', 'joe']), outgoing: 'peer' },
     admitted: new Set(['initiator-address=192.0.2.0/24', 'initiator-address=2001:db8::/32', 'initiator-name=iqn.one']),
   });
@@ -207,7 +271,12 @@ test('what is shown as it is wanted needs nothing, but its secrets are told anew
     { address: '0.0.0.0', port: 3260 },
     { address: '::', port: 3260 },
   ];
-  const wanted = goal(model([extent(1, { size })], [target(1, [1], { groups: [group({ portals, initiators: ['iqn.one'], auth: chap })] })]));
+  const wanted = goal(
+    model(
+      [extent(1, { size })],
+      [target(1, [1], { groups: [group({ portals, initiators: ['iqn.one'], auth: chap })] })],
+    ),
+  );
   const without = { ...shows, targets: shows.targets.replace(/ {8}192.*\n {8}2001.*\n/, '') };
   assert.deepEqual(said(shownGoal(without, wanted, { anew: false }), wanted), []);
   assert.deepEqual(said(shownGoal(shows, wanted, { anew: false }), wanted), [
@@ -228,18 +297,47 @@ test('what is shown as it is wanted needs nothing, but its secrets are told anew
 
 test('what tgt cannot do is told, and not offered', () => {
   const by = (...groups: readonly TargetGroup[]) => model([], [target(1, [], { groups })]);
-  assert.match(tgtObjections(by(group({ initiators: ['iqn.i'], networks: ['192.0.2.0/24'] }))).join(), /names or networks/);
+  assert.match(
+    tgtObjections(by(group({ initiators: ['iqn.i'], networks: ['192.0.2.0/24'] }))).join(),
+    /names or networks/,
+  );
   assert.match(tgtObjections(by(group(), group({ tag: 2 }))).join(), /at all addresses.*one group/);
-  assert.match(tgtObjections(model([extent(1)], [target(1, [1], { luns: [{ number: 0, extent: 1 }] })])).join(), /LUN 0/);
+  assert.match(
+    tgtObjections(model([extent(1)], [target(1, [1], { luns: [{ number: 0, extent: 1 }] })])).join(),
+    /LUN 0/,
+  );
   assert.match(tgtObjections(model([], [], { nameServers: ['192.0.2.1', '192.0.2.2'] })).join(), /one iSNS server/);
   assert.match(
-    tgtObjections(by(group({ auth: { credentials: [...chap.credentials, { user: 'joe', secret: 'anothersecret', peer: undefined }], mutual: false } }))).join(),
+    tgtObjections(
+      by(
+        group({
+          auth: {
+            credentials: [...chap.credentials, { user: 'joe', secret: 'anothersecret', peer: undefined }],
+            mutual: false,
+          },
+        }),
+      ),
+    ).join(),
     /one secret for each user, but joe/,
   );
   assert.match(
-    tgtObjections(by(group({ auth: { ...chap, credentials: [...chap.credentials, { user: 'jane', secret: 's', peer: { user: 'q', secret: 't' } }] } }))).join(),
+    tgtObjections(
+      by(
+        group({
+          auth: {
+            ...chap,
+            credentials: [...chap.credentials, { user: 'jane', secret: 's', peer: { user: 'q', secret: 't' } }],
+          },
+        }),
+      ),
+    ).join(),
     /one peer user/,
   );
-  assert.deepEqual(tgtObjections(model([extent(1)], [target(1, [1], { groups: [group({ networks: ['192.0.2.0/24'], auth: chap })] })])), []);
+  assert.deepEqual(
+    tgtObjections(
+      model([extent(1)], [target(1, [1], { groups: [group({ networks: ['192.0.2.0/24'], auth: chap })] })]),
+    ),
+    [],
+  );
   assert.deepEqual(goal(by(group({ initiators: ['iqn.i'], networks: ['192.0.2.0/24'] }))).targets.size, 0);
 });

@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { HelperRunner } from '../../../src/host/linux/runner.ts';
@@ -87,7 +98,10 @@ describe('the tree', () => {
   test('a made folder has exactly the mode that was asked for', async (t) => {
     const { tree, root } = treeFor(t);
     mkdirSync(`${root}/mnt/tank`, { recursive: true });
-    assert.deepEqual(await tree.makeFolder('/mnt/tank/a/b', { within: '/mnt/tank', mode: 0o2777 }), ['/mnt/tank/a', '/mnt/tank/a/b']);
+    assert.deepEqual(await tree.makeFolder('/mnt/tank/a/b', { within: '/mnt/tank', mode: 0o2777 }), [
+      '/mnt/tank/a',
+      '/mnt/tank/a/b',
+    ]);
     assert.equal(modeOf(`${root}/mnt/tank/a`), 0o2777);
     assert.equal(modeOf(`${root}/mnt/tank/a/b`), 0o2777);
   });
@@ -96,22 +110,39 @@ describe('the tree', () => {
     const { tree, root } = treeFor(t);
     mkdirSync(`${root}/mnt/tank/sub`, { recursive: true });
     mkdirSync(`${root}/etc`);
-    const links = { absolute: '/etc', relative: '../../etc', up: 'sub/../..', nowhere: 'none', round: 'round', real: join(root, 'etc') };
+    const links = {
+      absolute: '/etc',
+      relative: '../../etc',
+      up: 'sub/../..',
+      nowhere: 'none',
+      round: 'round',
+      real: join(root, 'etc'),
+    };
     for (const [name, target] of Object.entries(links)) symlinkSync(target, `${root}/mnt/tank/${name}`);
     for (const name of Object.keys(links))
-      await refused(tree.makeFolder(`/mnt/tank/${name}/x`, { within: '/mnt/tank', mode: 0o755 }), /cannot make \/mnt\/tank\/\w+\/x below \/mnt\/tank: .*link/);
+      await refused(
+        tree.makeFolder(`/mnt/tank/${name}/x`, { within: '/mnt/tank', mode: 0o755 }),
+        /cannot make \/mnt\/tank\/\w+\/x below \/mnt\/tank: .*link/,
+      );
     assert.deepEqual(readdirSync(`${root}/etc`), []);
     symlinkSync('sub', `${root}/mnt/tank/inside`);
     symlinkSync('/mnt/tank/sub', `${root}/mnt/tank/absolute-inside`);
-    assert.deepEqual(await tree.makeFolder('/mnt/tank/inside/x', { within: '/mnt/tank', mode: 0o755 }), ['/mnt/tank/inside/x']);
-    assert.deepEqual(await tree.makeFolder('/mnt/tank/absolute-inside/y', { within: '/mnt/tank', mode: 0o755 }), ['/mnt/tank/absolute-inside/y']);
+    assert.deepEqual(await tree.makeFolder('/mnt/tank/inside/x', { within: '/mnt/tank', mode: 0o755 }), [
+      '/mnt/tank/inside/x',
+    ]);
+    assert.deepEqual(await tree.makeFolder('/mnt/tank/absolute-inside/y', { within: '/mnt/tank', mode: 0o755 }), [
+      '/mnt/tank/absolute-inside/y',
+    ]);
     assert.deepEqual(readdirSync(`${root}/mnt/tank/sub`), ['x', 'y']);
   });
 
   test('what could not be made to its end is taken away again', async (t) => {
     const { tree, root } = treeFor(t);
     mkdirSync(`${root}/mnt/tank`, { recursive: true });
-    await refused(tree.makeFolder(`/mnt/tank/a/b/${'n'.repeat(300)}`, { within: '/mnt/tank', mode: 0o755 }), /name too long/);
+    await refused(
+      tree.makeFolder(`/mnt/tank/a/b/${'n'.repeat(300)}`, { within: '/mnt/tank', mode: 0o755 }),
+      /name too long/,
+    );
     assert.deepEqual(readdirSync(`${root}/mnt/tank`), []);
   });
 
@@ -124,7 +155,13 @@ describe('the tree', () => {
     writeFileSync(`${root}/outside`, '');
     chmodSync(`${root}/outside`, 0o600);
     symlinkSync(`${root}/outside`, `${folder}/link`);
-    const permissions = { within: '/mnt/tank', folderMode: 0o2770, fileMode: 0o660, recursive: true, ...(process.getuid?.() === 0 ? { uid: 4294967294, gid: 54321 } : {}) };
+    const permissions = {
+      within: '/mnt/tank',
+      folderMode: 0o2770,
+      fileMode: 0o660,
+      recursive: true,
+      ...(process.getuid?.() === 0 ? { uid: 4294967294, gid: 54321 } : {}),
+    };
     await tree.setPermissions('/mnt/tank/share', permissions);
     assert.equal(modeOf(folder), 0o2770);
     assert.equal(modeOf(`${folder}/sub/deep`), 0o2770);
@@ -132,7 +169,10 @@ describe('the tree', () => {
     assert.equal(modeOf(`${root}/outside`), 0o600);
     assert.equal(modeOf(`${root}/mnt/tank`), 0o755);
     if (permissions.gid !== undefined)
-      assert.deepEqual([statSync(`${folder}/sub/file`).uid, statSync(`${folder}/sub/file`).gid, statSync(`${root}/outside`).uid], [4294967294, 54321, 0]);
+      assert.deepEqual(
+        [statSync(`${folder}/sub/file`).uid, statSync(`${folder}/sub/file`).gid, statSync(`${root}/outside`).uid],
+        [4294967294, 54321, 0],
+      );
   });
 
   test('permissions of one file or folder leave the rest alone', async (t) => {
@@ -142,9 +182,18 @@ describe('the tree', () => {
     assert.equal(modeOf(`${root}/mnt/tank/share`), 0o700);
     assert.equal(modeOf(`${root}/mnt/tank/share/sub`), 0o755);
     symlinkSync(root, `${root}/mnt/tank/out`);
-    await refused(tree.setPermissions('/mnt/tank/out/mnt', { within: '/mnt/tank', folderMode: 0o777, recursive: true }), /leads out/);
-    await refused(tree.setPermissions('/mnt/tank/none', { within: '/mnt/tank', folderMode: 0o777, recursive: true }), /there is no none/);
-    await refused(tree.setPermissions('/mnt', { within: '/mnt/tank', folderMode: 0o777, recursive: true }), /not below/);
+    await refused(
+      tree.setPermissions('/mnt/tank/out/mnt', { within: '/mnt/tank', folderMode: 0o777, recursive: true }),
+      /leads out/,
+    );
+    await refused(
+      tree.setPermissions('/mnt/tank/none', { within: '/mnt/tank', folderMode: 0o777, recursive: true }),
+      /there is no none/,
+    );
+    await refused(
+      tree.setPermissions('/mnt', { within: '/mnt/tank', folderMode: 0o777, recursive: true }),
+      /not below/,
+    );
   });
 });
 
@@ -153,8 +202,14 @@ describe('a copy', () => {
     const { tree, root } = treeFor(t);
     mkdirSync(`${root}/etc`, { recursive: true });
     symlinkSync('../run/systemd/resolve/stub-resolv.conf', `${root}/etc/resolv.conf`);
-    assert.equal(await tree.copy('/etc/resolv.conf', '/var/backups/holdfast/1/etc/resolv.conf', { isPrivate: true }), true);
-    assert.equal(readlinkSync(`${root}/var/backups/holdfast/1/etc/resolv.conf`), '../run/systemd/resolve/stub-resolv.conf');
+    assert.equal(
+      await tree.copy('/etc/resolv.conf', '/var/backups/holdfast/1/etc/resolv.conf', { isPrivate: true }),
+      true,
+    );
+    assert.equal(
+      readlinkSync(`${root}/var/backups/holdfast/1/etc/resolv.conf`),
+      '../run/systemd/resolve/stub-resolv.conf',
+    );
     writeFileSync(`${root}/etc/a`, 'x', { mode: 0o600 });
     utimesSync(`${root}/etc/a`, 1_000_000, 1_000_000);
     await tree.copy('/etc/a', '/etc/resolv.conf', { isPrivate: false });

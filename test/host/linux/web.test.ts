@@ -30,10 +30,13 @@ const get = async (port: number) => (await fetch(`http://127.0.0.1:${port}/`)).t
 /** What is answered by TLS to one who trusts the certificate of the example alone. */
 function getByTls(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port, ca: exampleCertificate, servername: 'imported.example.com', agent: false }, (answer) => {
-      answer.setEncoding('utf8');
-      answer.on('data', (text: string) => resolve(text));
-    })
+    request(
+      { host: '127.0.0.1', port, ca: exampleCertificate, servername: 'imported.example.com', agent: false },
+      (answer) => {
+        answer.setEncoding('utf8');
+        answer.on('data', (text: string) => resolve(text));
+      },
+    )
       .on('error', reject)
       .end();
   });
@@ -71,11 +74,17 @@ test('a door that cannot be opened is refused in words, and those there were sta
       { address: '127.0.0.1', port: first, redirectTo: other },
       { address: '127.0.0.1', port: other },
     ];
-    await refused(web.serve(wanted), new RegExp(`^cannot listen on 127\\.0\\.0\\.1:${other}: another program has this port\\.$`));
+    await refused(
+      web.serve(wanted),
+      new RegExp(`^cannot listen on 127\\.0\\.0\\.1:${other}: another program has this port\\.$`),
+    );
     assert.equal(await get(first), 'here');
     await refused(web.serve([{ address: '192.0.2.250', port: first }]), /this machine does not have the address/);
     assert.equal(await get(first), 'here');
-    await refused(web.serve([{ address: '127.0.0.1', port: first, tls: { chain: 'none', key: 'none' } }]), /cannot listen/);
+    await refused(
+      web.serve([{ address: '127.0.0.1', port: first, tls: { chain: 'none', key: 'none' } }]),
+      /cannot listen/,
+    );
     assert.equal(await get(first), 'here');
   } finally {
     web.close();

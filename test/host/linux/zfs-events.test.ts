@@ -27,7 +27,9 @@ const history = (what: string, dataset: string) =>
   });
 
 test('an event of a dataset names it, in milliseconds', () => {
-  assert.deepEqual(eventsIn(history('snapshot', 'tank/media@monday')), [{ subject: { dataset: 'tank/media' }, at: 0x65600000 * 1000 + 500 }]);
+  assert.deepEqual(eventsIn(history('snapshot', 'tank/media@monday')), [
+    { subject: { dataset: 'tank/media' }, at: 0x65600000 * 1000 + 500 },
+  ]);
 });
 
 test('what the datasets below inherit or move with is an event of the whole tree', () => {
@@ -47,14 +49,22 @@ test('an event of a pool names the pool, and one more pool or one less is everyt
 });
 
 test('an event without a pool or a time is not passed over', () => {
-  assert.deepEqual(eventsIn(event({ class: 'sysevent.fs.zfs.unheard_of' })), [{ subject: 'everything', at: Number.MAX_SAFE_INTEGER }]);
+  assert.deepEqual(eventsIn(event({ class: 'sysevent.fs.zfs.unheard_of' })), [
+    { subject: 'everything', at: Number.MAX_SAFE_INTEGER },
+  ]);
 });
 
 test('no text breaks the reader, and each event that is complete is read', () => {
   fc.assert(
-    fc.property(fc.array(fc.oneof(fc.constant(history('create', 'tank/a')), fc.string(), fc.string({ unit: 'binary' }))), (parts) => {
-      const events = eventsIn(parts.join('\n\n'));
-      assert.ok(events.filter(({ subject }) => subject !== 'everything' && 'dataset' in subject).length >= parts.filter((part) => part.startsWith('Nov')).length);
-    }),
+    fc.property(
+      fc.array(fc.oneof(fc.constant(history('create', 'tank/a')), fc.string(), fc.string({ unit: 'binary' }))),
+      (parts) => {
+        const events = eventsIn(parts.join('\n\n'));
+        assert.ok(
+          events.filter(({ subject }) => subject !== 'everything' && 'dataset' in subject).length >=
+            parts.filter((part) => part.startsWith('Nov')).length,
+        );
+      },
+    ),
   );
 });

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readComments, readDatasets, readImportable, readLabel, readOwnSettings, readPools } from '../../../src/host/linux/zfs-read.ts';
+import {
+  readComments,
+  readDatasets,
+  readImportable,
+  readLabel,
+  readOwnSettings,
+  readPools,
+} from '../../../src/host/linux/zfs-read.ts';
 import type { Pool } from '../../../src/host/ports/zfs.ts';
 import { recording } from './support.ts';
 
@@ -9,7 +16,10 @@ const lastPart = (path: string) => path.slice(path.lastIndexOf('/') + 1).replace
 const poolsOf = (status: string, properties = none) => readPools(status, properties, lastPart);
 const scanOf = (name: string) => poolsOf(recording(name))[0]?.scan;
 const groupsOf = (pool: Pool | undefined) =>
-  pool?.groups.map((group) => `${group.kind} ${group.name} ${group.health}: ${group.devices.map((device) => `${device.disk} ${device.health}`).join(', ')}`);
+  pool?.groups.map(
+    (group) =>
+      `${group.kind} ${group.name} ${group.health}: ${group.devices.map((device) => `${device.disk} ${device.health}`).join(', ')}`,
+  );
 
 describe('pools', () => {
   const [old, tank] = poolsOf(recording('pools-status.json'), recording('pools-get.json'));
@@ -73,8 +83,14 @@ describe('pools', () => {
   });
 
   test('raidz groups are known by their name', () => {
-    const kinds = (name: string) => poolsOf(recording('unavailable-status.json').replaceAll('raidz1-0', name))[0]?.groups[0]?.kind;
-    assert.deepEqual(['raidz1-0', 'raidz2-0', 'raidz3-0', 'draid2:4d:8c:1s-0'].map(kinds), ['raidz', 'raidz2', 'raidz3', 'raidz2']);
+    const kinds = (name: string) =>
+      poolsOf(recording('unavailable-status.json').replaceAll('raidz1-0', name))[0]?.groups[0]?.kind;
+    assert.deepEqual(['raidz1-0', 'raidz2-0', 'raidz3-0', 'draid2:4d:8c:1s-0'].map(kinds), [
+      'raidz',
+      'raidz2',
+      'raidz3',
+      'raidz2',
+    ]);
   });
 
   test('a scrub runs, is paused, is cancelled', () => {
@@ -86,7 +102,10 @@ describe('pools', () => {
   });
 
   test('a partition is told by the disk it lies on', () => {
-    const status = recording('pools-status.json').replaceAll('/dev/disk/by-id/lab-ubdi', '/dev/disk/by-id/ata-MAKER_S1-part1');
+    const status = recording('pools-status.json').replaceAll(
+      '/dev/disk/by-id/lab-ubdi',
+      '/dev/disk/by-id/ata-MAKER_S1-part1',
+    );
     const [pool] = readPools(status, none, (path) => (path.endsWith('ata-MAKER_S1-part1') ? 'sdb' : undefined));
     const device = pool?.groups[0]?.devices[0];
     assert.equal(device?.disk, 'sdb');
@@ -149,8 +168,13 @@ describe('datasets', () => {
 });
 
 test('a label tells of a pool that may come back, not of one that was destroyed', () => {
-  assert.deepEqual(readLabel(recording('label-exported.txt')), { pool: 'tank', guid: '5412414569266980540', hostname: 'nas0' });
-  for (const name of ['destroyed', 'none', 'cache', 'spare']) assert.equal(readLabel(recording(`label-${name}.txt`)), undefined, name);
+  assert.deepEqual(readLabel(recording('label-exported.txt')), {
+    pool: 'tank',
+    guid: '5412414569266980540',
+    hostname: 'nas0',
+  });
+  for (const name of ['destroyed', 'none', 'cache', 'spare'])
+    assert.equal(readLabel(recording(`label-${name}.txt`)), undefined, name);
 });
 
 test('importable pools are read from what zpool import says, with what is missing in them', () => {
@@ -188,14 +212,22 @@ status: One or more devices contains corrupted data.
     name,
     guid,
     health,
-    groups.map((group) => `${group.kind} ${group.name} ${group.health}: ${group.devices.map((device) => `${device.name} ${device.health}`).join(', ')}`),
+    groups.map(
+      (group) =>
+        `${group.kind} ${group.name} ${group.health}: ${group.devices.map((device) => `${device.name} ${device.health}`).join(', ')}`,
+    ),
   ]);
   assert.deepEqual(told, [
     [
       'tank',
       '9930174748043525076',
       'DEGRADED',
-      ['mirror mirror-0 DEGRADED: ubdc ONLINE, 4815162342 UNAVAIL', 'cache ubde ONLINE: ubde ONLINE', 'spare ubdf ONLINE: ubdf ONLINE', 'log ubdg ONLINE: ubdg ONLINE'],
+      [
+        'mirror mirror-0 DEGRADED: ubdc ONLINE, 4815162342 UNAVAIL',
+        'cache ubde ONLINE: ubde ONLINE',
+        'spare ubdf ONLINE: ubdf ONLINE',
+        'log ubdg ONLINE: ubdg ONLINE',
+      ],
     ],
     ['two', '11', 'ONLINE', ['raidz2 raidz2-0 ONLINE: ubdh ONLINE']],
   ]);

@@ -18,13 +18,48 @@ describe('capacity', () => {
   });
 
   const table = [
-    { description: 'two striped disks hold what both hold', groups: [group('stripe', 2 * TiB), group('stripe', 2 * TiB)], holds: 4 * TiB, shows: 4 * TiB },
-    { description: 'a mirror holds what its smallest disk holds', groups: [group('mirror', 3 * TiB, 2 * TiB)], holds: 2 * TiB, shows: 2 * TiB },
-    { description: 'two mirrors hold what each holds', groups: [group('mirror', ...times(2, 2 * TiB)), group('mirror', ...times(2, 2 * TiB))], holds: 4 * TiB, shows: 4 * TiB },
-    { description: 'raidz gives one disk to parity', groups: [group('raidz', ...times(3, 2 * TiB))], holds: 4 * TiB, shows: 6 * TiB },
-    { description: 'raidz2 gives two disks to parity', groups: [group('raidz2', ...times(6, 2 * TiB))], holds: 8 * TiB, shows: 12 * TiB },
-    { description: 'raidz3 gives three disks to parity', groups: [group('raidz3', ...times(11, 2 * TiB))], holds: 16 * TiB, shows: 22 * TiB },
-    { description: 'raidz takes of each disk what the smallest has', groups: [group('raidz', 4 * TiB, 3 * TiB, 2 * TiB)], holds: 4 * TiB, shows: 6 * TiB },
+    {
+      description: 'two striped disks hold what both hold',
+      groups: [group('stripe', 2 * TiB), group('stripe', 2 * TiB)],
+      holds: 4 * TiB,
+      shows: 4 * TiB,
+    },
+    {
+      description: 'a mirror holds what its smallest disk holds',
+      groups: [group('mirror', 3 * TiB, 2 * TiB)],
+      holds: 2 * TiB,
+      shows: 2 * TiB,
+    },
+    {
+      description: 'two mirrors hold what each holds',
+      groups: [group('mirror', ...times(2, 2 * TiB)), group('mirror', ...times(2, 2 * TiB))],
+      holds: 4 * TiB,
+      shows: 4 * TiB,
+    },
+    {
+      description: 'raidz gives one disk to parity',
+      groups: [group('raidz', ...times(3, 2 * TiB))],
+      holds: 4 * TiB,
+      shows: 6 * TiB,
+    },
+    {
+      description: 'raidz2 gives two disks to parity',
+      groups: [group('raidz2', ...times(6, 2 * TiB))],
+      holds: 8 * TiB,
+      shows: 12 * TiB,
+    },
+    {
+      description: 'raidz3 gives three disks to parity',
+      groups: [group('raidz3', ...times(11, 2 * TiB))],
+      holds: 16 * TiB,
+      shows: 22 * TiB,
+    },
+    {
+      description: 'raidz takes of each disk what the smallest has',
+      groups: [group('raidz', 4 * TiB, 3 * TiB, 2 * TiB)],
+      holds: 4 * TiB,
+      shows: 6 * TiB,
+    },
   ];
   for (const { description, groups, holds, shows } of table) {
     test(description, () => {
@@ -46,10 +81,26 @@ describe('capacity', () => {
 });
 
 describe('accounting', () => {
-  const tenant = (name: string, members: Partial<Tenant> = {}): Tenant => ({ name, referenced: 1, quota: 0, refquota: 0, reservation: 0, refreservation: 0, ...members });
+  const tenant = (name: string, members: Partial<Tenant> = {}): Tenant => ({
+    name,
+    referenced: 1,
+    quota: 0,
+    refquota: 0,
+    reservation: 0,
+    refreservation: 0,
+    ...members,
+  });
 
   test('a parent uses what its children use or have reserved, whichever is more', () => {
-    const { shares } = account([tenant('p'), tenant('p/a', { reservation: 100 }), tenant('p/a/b', { referenced: 30 }), tenant('p/c', { referenced: 50, reservation: 20 })], 1000);
+    const { shares } = account(
+      [
+        tenant('p'),
+        tenant('p/a', { reservation: 100 }),
+        tenant('p/a/b', { referenced: 30 }),
+        tenant('p/c', { referenced: 50, reservation: 20 }),
+      ],
+      1000,
+    );
     assert.deepEqual(shares.get('p'), { used: 151, available: 849 });
     assert.deepEqual(shares.get('p/a'), { used: 31, available: 849 + 69 });
     assert.deepEqual(shares.get('p/c'), { used: 50, available: 849 });
@@ -69,7 +120,10 @@ describe('accounting', () => {
 
   test('the first that holds more than it may is told', () => {
     assert.equal(account([tenant('p'), tenant('p/a', { reservation: 1000 })], 1000).overfull, 'p');
-    assert.equal(account([tenant('p'), tenant('p/a', { quota: 10 }), tenant('p/a/b', { reservation: 10 })], 1000).overfull, 'p/a');
+    assert.equal(
+      account([tenant('p'), tenant('p/a', { quota: 10 }), tenant('p/a/b', { reservation: 10 })], 1000).overfull,
+      'p/a',
+    );
     assert.equal(account([tenant('p'), tenant('p/a', { reservation: 998 })], 1000).overfull, undefined);
   });
 });

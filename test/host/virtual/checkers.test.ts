@@ -9,13 +9,18 @@ function smb(text: string, others: Readonly<Record<string, string>> = {}) {
 
 function ftp(text: string, others: Readonly<Record<string, string>> = {}) {
   const files: Readonly<Record<string, string>> = { ...others, '/x/ftp.conf': text };
-  return proftpdTest('/x/ftp.conf', { read: (path) => files[path], matching: (pattern) => Object.keys(others).filter((path) => path.startsWith(pattern.replace('*', ''))) });
+  return proftpdTest('/x/ftp.conf', {
+    read: (path) => files[path],
+    matching: (pattern) => Object.keys(others).filter((path) => path.startsWith(pattern.replace('*', ''))),
+  });
 }
 
 // Every answer here was given by testparm of Samba 4.22.11 to the same text.
 describe('the model of testparm', () => {
   test('passes over comments, garbage and known parameters in any spelling', () => {
-    const { status, stderr } = smb('; a\n# b\n[global]\ngarbage\nLOADPRINTERS = No\n[homes]\nbrowseable = no\nrecycle:anything = x\n');
+    const { status, stderr } = smb(
+      '; a\n# b\n[global]\ngarbage\nLOADPRINTERS = No\n[homes]\nbrowseable = no\nrecycle:anything = x\n',
+    );
     assert.equal(status, 0);
     assert.doesNotMatch(stderr, /Unknown|WARNING/);
   });
@@ -24,7 +29,9 @@ describe('the model of testparm', () => {
     const { status, stderr } = smb('[global]\nfoo bar = 3\n');
     assert.equal(status, 0);
     assert.ok(
-      stderr.startsWith('Load smb config files from /x/smb.conf\nUnknown parameter encountered: "foo bar"\nIgnoring unknown parameter "foo bar"\nLoaded services file OK.\n'),
+      stderr.startsWith(
+        'Load smb config files from /x/smb.conf\nUnknown parameter encountered: "foo bar"\nIgnoring unknown parameter "foo bar"\nLoaded services file OK.\n',
+      ),
     );
   });
 
@@ -35,7 +42,11 @@ describe('the model of testparm', () => {
       ['create mask = rwx', 'Invalid octal number create mask'],
       ['map to guest = Sometimes', "WARNING: Ignoring invalid value 'Sometimes' for parameter 'map to guest'"],
     ] as const) {
-      assert.deepEqual(smb(`[global]\n${line}\nfoo = 1\n`), { status: 1, stdout: '', stderr: `Load smb config files from /x/smb.conf\n${words}\nError loading services.\n` });
+      assert.deepEqual(smb(`[global]\n${line}\nfoo = 1\n`), {
+        status: 1,
+        stdout: '',
+        stderr: `Load smb config files from /x/smb.conf\n${words}\nError loading services.\n`,
+      });
     }
   });
 
@@ -49,11 +60,17 @@ describe('the model of testparm', () => {
     const { status, stderr } = smb('[media]\nworkgroup = X\n');
     assert.equal(status, 0);
     assert.match(stderr, /Global parameter workgroup found in service section!/);
-    assert.match(stderr, /WARNING: No path in service media - making it unavailable!\nNOTE: Service media is flagged unavailable\./);
+    assert.match(
+      stderr,
+      /WARNING: No path in service media - making it unavailable!\nNOTE: Service media is flagged unavailable\./,
+    );
   });
 
   test('reads what is included, and passes over what is not there', () => {
-    assert.match(smb('[global]\ninclude = /x/more\n', { '/x/more': 'foo = 1\n' }).stderr, /Unknown parameter encountered: "foo"/);
+    assert.match(
+      smb('[global]\ninclude = /x/more\n', { '/x/more': 'foo = 1\n' }).stderr,
+      /Unknown parameter encountered: "foo"/,
+    );
     assert.equal(smb('[global]\ninclude = /x/none\n').status, 0);
   });
 });
@@ -62,14 +79,42 @@ describe('the model of testparm', () => {
 describe('the model of proftpd -t', () => {
   for (const [description, text, fatal] of [
     ['an unknown directive', 'Port 21\nFoo bar\n', "unknown configuration directive 'Foo' on line 2 of '/x/ftp.conf'"],
-    ['an unknown section', '<Bogus /srv>\n</Bogus>\n', "unknown configuration directive '<Bogus>' on line 1 of '/x/ftp.conf'"],
-    ['an unclosed section', '<Global>\nUmask 022\n', "error processing configuration file '/x/ftp.conf': unclosed configuration section"],
-    ['an end without a beginning', '</Global>\n', "</Global>: directive not allowed in server config context on line 1 of '/x/ftp.conf'"],
-    ['another section’s end', '<Anonymous /srv>\nUser ftp\n</Global>\n', "</Global>: directive not allowed in <Anonymous> context on line 3 of '/x/ftp.conf'"],
+    [
+      'an unknown section',
+      '<Bogus /srv>\n</Bogus>\n',
+      "unknown configuration directive '<Bogus>' on line 1 of '/x/ftp.conf'",
+    ],
+    [
+      'an unclosed section',
+      '<Global>\nUmask 022\n',
+      "error processing configuration file '/x/ftp.conf': unclosed configuration section",
+    ],
+    [
+      'an end without a beginning',
+      '</Global>\n',
+      "</Global>: directive not allowed in server config context on line 1 of '/x/ftp.conf'",
+    ],
+    [
+      'another section’s end',
+      '<Anonymous /srv>\nUser ftp\n</Global>\n',
+      "</Global>: directive not allowed in <Anonymous> context on line 3 of '/x/ftp.conf'",
+    ],
     ['a directive without its parameters', 'Umask\n', "Umask: missing parameters on line 1 of '/x/ftp.conf'"],
-    ['a switch that is neither on nor off', 'UseReverseDNS maybe\n', "UseReverseDNS: expected Boolean parameter on line 1 of '/x/ftp.conf'"],
-    ['a module that there is not', 'LoadModule mod_nix.c\n', "LoadModule: error loading module 'mod_nix.c': No such file or directory on line 1 of '/x/ftp.conf'"],
-    ['a directive whose module is not loaded', 'TLSEngine on\n', "unknown configuration directive 'TLSEngine' on line 1 of '/x/ftp.conf'"],
+    [
+      'a switch that is neither on nor off',
+      'UseReverseDNS maybe\n',
+      "UseReverseDNS: expected Boolean parameter on line 1 of '/x/ftp.conf'",
+    ],
+    [
+      'a module that there is not',
+      'LoadModule mod_nix.c\n',
+      "LoadModule: error loading module 'mod_nix.c': No such file or directory on line 1 of '/x/ftp.conf'",
+    ],
+    [
+      'a directive whose module is not loaded',
+      'TLSEngine on\n',
+      "unknown configuration directive 'TLSEngine' on line 1 of '/x/ftp.conf'",
+    ],
   ] as const) {
     test(`refuses ${description}`, () => {
       const { status, stderr } = ftp(text);

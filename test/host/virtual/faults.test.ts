@@ -9,7 +9,10 @@ test('the call that is made to fail is not done, the others are', async (t) => {
   const { files, services } = faults.host;
   faults.failAt(2);
   await files.write('/etc/a', '1');
-  await assert.rejects(files.write('/etc/b', '2'), (error) => error instanceof HostError && error.message === 'made to fail at call 2');
+  await assert.rejects(
+    files.write('/etc/b', '2'),
+    (error) => error instanceof HostError && error.message === 'made to fail at call 2',
+  );
   await services.start('proftpd');
   assert.deepEqual(faults.titles, ['files.write', 'files.write', 'services.start']);
   assert.equal(faults.calls, 3);

@@ -22,7 +22,16 @@ async function portrait({ accounts, disks, services, zfs }: Host) {
   };
 }
 
-const person = { name: 'ann', uid: 1001, gid: 1000, fullName: 'Ann', home: '/mnt/tank/ann', shell: '/bin/sh', passwordHash: '*', groups: ['wheel'] };
+const person = {
+  name: 'ann',
+  uid: 1001,
+  gid: 1000,
+  fullName: 'Ann',
+  home: '/mnt/tank/ann',
+  shell: '/bin/sh',
+  passwordHash: '*',
+  groups: ['wheel'],
+};
 
 describe('the virtual host', () => {
   test('has disks ada0 and on with serials that stay', async (t) => {
@@ -41,7 +50,14 @@ describe('the virtual host', () => {
     assert.deepEqual(users[0], { name: 'root', uid: 0, gid: 0, fullName: 'root', home: '/root', shell: '/bin/csh' });
     assert.equal(users.length, 28);
     assert.equal(groups.length, 35);
-    assert.deepEqual(users.at(-1), { name: 'media', uid: 8675309, gid: 8675309, fullName: 'media', home: '/var/empty', shell: '/usr/sbin/nologin' });
+    assert.deepEqual(users.at(-1), {
+      name: 'media',
+      uid: 8675309,
+      gid: 8675309,
+      fullName: 'media',
+      home: '/var/empty',
+      shell: '/usr/sbin/nologin',
+    });
   });
 
   test('is after reopening what it was before', async (t) => {
@@ -52,7 +68,11 @@ describe('the virtual host', () => {
     await host.accounts.createUser(person);
     await host.services.start('smbd');
     await host.services.stop('cron');
-    await host.zfs.createPool({ name: 'tank', mountpoint: '/mnt/tank', groups: [{ kind: 'raidz', disks: ['ada0', 'ada1', 'ada2'] }] });
+    await host.zfs.createPool({
+      name: 'tank',
+      mountpoint: '/mnt/tank',
+      groups: [{ kind: 'raidz', disks: ['ada0', 'ada1', 'ada2'] }],
+    });
     await host.zfs.createDataset('tank/a', { properties: { quota: '1G' }, comment: 'ä' });
     await host.zfs.createVolume('tank/v', 64 * MiB);
     await host.zfs.createPool({ name: 'away', mountpoint: '/mnt/away', groups: [{ kind: 'stripe', disks: ['ada3'] }] });
@@ -71,7 +91,10 @@ describe('the virtual host', () => {
   test('says of a state file that it cannot read which one it is', async (t) => {
     const folder = scratchFolder(t);
     writeFileSync(join(folder, 'zfs.json'), '{"pools":[{"name":3}]}');
-    await assert.rejects(openVirtualHost({ folder, disks: [], now: Date.now }), /zfs\.json is not what the virtual host wrote/);
+    await assert.rejects(
+      openVirtualHost({ folder, disks: [], now: Date.now }),
+      /zfs\.json is not what the virtual host wrote/,
+    );
   });
 
   test('keeps nothing of a change that it cannot remember', async (t) => {
@@ -149,7 +172,11 @@ describe('the virtual host', () => {
   test('shows a pool that lacks a disk as degraded or unavailable', async (t) => {
     const folder = scratchFolder(t);
     const host = await virtualHost(t, { folder, disks: [GiB, GiB, GiB, GiB] });
-    await host.zfs.createPool({ name: 'two', mountpoint: '/mnt/two', groups: [{ kind: 'mirror', disks: ['ada0', 'ada3'] }] });
+    await host.zfs.createPool({
+      name: 'two',
+      mountpoint: '/mnt/two',
+      groups: [{ kind: 'mirror', disks: ['ada0', 'ada3'] }],
+    });
     await host.zfs.createPool({ name: 'one', mountpoint: '/mnt/one', groups: [{ kind: 'stripe', disks: ['ada2'] }] });
     const again = await virtualHost(t, { folder, disks: [GiB, GiB] });
     assert.deepEqual(
@@ -170,7 +197,9 @@ describe('a scrub on the virtual host', () => {
     const scan = async () => (await zfs.pools())[0]?.scan;
     await assert.rejects(zfs.stopScrub('tank'), { message: 'cannot cancel scrubbing tank: there is no active scrub' });
     await zfs.startScrub('tank');
-    await assert.rejects(zfs.startScrub('tank'), { message: /^cannot scrub tank: currently scrubbing; use 'zpool scrub -s' to cancel/ });
+    await assert.rejects(zfs.startScrub('tank'), {
+      message: /^cannot scrub tank: currently scrubbing; use 'zpool scrub -s' to cancel/,
+    });
     clock.advance(1000);
     assert.equal((await scan())?.state, 'running');
     assert.ok(((await scan())?.percent ?? 0) > 40);
@@ -220,9 +249,14 @@ describe('files on the virtual host', () => {
     symlinkSync('/srv', join(folder, 'root/mnt/tank/out'));
     symlinkSync('/mnt/tank', join(folder, 'root/mnt/tank/round'));
     symlinkSync('/nowhere', join(folder, 'root/mnt/tank/broken'));
-    await assert.rejects(files.makeFolder('/mnt/tank/a/../out/b', { within: '/mnt/tank', mode: 0o755 }), /leads out of \/mnt\/tank/);
+    await assert.rejects(
+      files.makeFolder('/mnt/tank/a/../out/b', { within: '/mnt/tank', mode: 0o755 }),
+      /leads out of \/mnt\/tank/,
+    );
     await assert.rejects(files.makeFolder('/mnt/tank/broken', { within: '/mnt/tank', mode: 0o755 }), HostError);
-    assert.deepEqual(await files.makeFolder('/mnt/tank/round/b', { within: '/mnt/tank', mode: 0o755 }), ['/mnt/tank/round/b']);
+    assert.deepEqual(await files.makeFolder('/mnt/tank/round/b', { within: '/mnt/tank', mode: 0o755 }), [
+      '/mnt/tank/round/b',
+    ]);
     assert.equal(await files.kind('/mnt/tank/b'), 'folder');
     assert.equal(await files.kind('/srv/b'), undefined);
     assert.equal(await files.kind('/nowhere'), undefined);
@@ -247,7 +281,9 @@ type Operation =
   | { readonly kind: 'destroy'; readonly name: string; readonly recursive: boolean }
   | { readonly kind: 'export' | 'import' | 'extend' };
 
-const name = fc.array(fc.constantFrom('a', 'b', 'a b'), { minLength: 1, maxLength: 3 }).map((parts) => ['tank', ...parts].join('/'));
+const name = fc
+  .array(fc.constantFrom('a', 'b', 'a b'), { minLength: 1, maxLength: 3 })
+  .map((parts) => ['tank', ...parts].join('/'));
 const bytes = fc.oneof(
   { weight: 2, arbitrary: fc.constant(0) },
   fc.integer({ min: 1, max: 5 * 1024 }).map((mebibytes) => mebibytes * MiB),
@@ -264,7 +300,9 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 );
 
 async function perform({ disks, zfs }: Host, guid: string, todo: Operation): Promise<void> {
-  const limits = (one: { quota: number; reservation: number }) => ({ properties: { quota: String(one.quota), reservation: String(one.reservation) } });
+  const limits = (one: { quota: number; reservation: number }) => ({
+    properties: { quota: String(one.quota), reservation: String(one.reservation) },
+  });
   switch (todo.kind) {
     case 'create':
       return zfs.createDataset(todo.name, limits(todo));
@@ -294,7 +332,11 @@ test('whatever is done to datasets, none is without parent, none has less than n
       const folder = scratchFolder(t);
       const disks = [4 * GiB, 4 * GiB];
       const host = await openVirtualHost({ folder, disks, now });
-      await host.zfs.createPool({ name: 'tank', mountpoint: '/mnt/tank', groups: [{ kind: 'stripe', disks: ['ada0'] }] });
+      await host.zfs.createPool({
+        name: 'tank',
+        mountpoint: '/mnt/tank',
+        groups: [{ kind: 'stripe', disks: ['ada0'] }],
+      });
       const guid = (await host.zfs.pools())[0]?.guid ?? '';
       for (const one of todo) {
         const before = await portrait(host);
@@ -310,11 +352,15 @@ test('whatever is done to datasets, none is without parent, none has less than n
           const parent = dataset.name.slice(0, Math.max(0, dataset.name.lastIndexOf('/')));
           assert.ok(parent === '' || seen.has(parent), `${dataset.name} comes after its parent`);
           seen.add(dataset.name);
-          assert.ok(dataset.used >= 0 && dataset.available >= 0 && dataset.referenced >= 0, `${dataset.name} has space`);
+          assert.ok(
+            dataset.used >= 0 && dataset.available >= 0 && dataset.referenced >= 0,
+            `${dataset.name} has space`,
+          );
           assert.equal(dataset.mountpoint, dataset.kind === 'volume' ? undefined : `/mnt/${dataset.name}`);
           if (dataset.mountpoint !== undefined) assert.equal(await host.files.kind(dataset.mountpoint), 'folder');
         }
-        for (const pool of await host.zfs.pools()) assert.ok(pool.allocated >= 0 && pool.free >= 0 && pool.allocated + pool.free === pool.size);
+        for (const pool of await host.zfs.pools())
+          assert.ok(pool.allocated >= 0 && pool.free >= 0 && pool.allocated + pool.free === pool.size);
       }
       const before = await portrait(host);
       await host.close();

@@ -81,7 +81,10 @@ veto files = .secret/
 });
 
 test('the home share is the section of homes, with its path as an expression', () => {
-  assert.match(fileOf(rendered({ afp_path: '/mnt/tank/people.d', afp_home: true }), conf) ?? '', /\n\[Homes\]\n {2}basedir regex = \/mnt\/tank\/people\[\.\]d\n {2}file perm/);
+  assert.match(
+    fileOf(rendered({ afp_path: '/mnt/tank/people.d', afp_home: true }), conf) ?? '',
+    /\n\[Homes\]\n {2}basedir regex = \/mnt\/tank\/people\[\.\]d\n {2}file perm/,
+  );
 });
 
 test('the settings are the global section, and what changes there is a restart', () => {
@@ -120,5 +123,8 @@ test('what lies on a volume that is away is left out and reported', () => {
   draft.update(afpSettings, 1, { afp_srv_dbpath: '/mnt/locked/b' });
   const desired = afpSubsystem.render(draft, machine);
   assert.equal(fileOf(desired, conf), head);
-  assert.deepEqual(desired.omissions, ["AFP's database of file numbers: the volume locked is not mounted", 'AFP share "a": the volume locked is not mounted']);
+  assert.deepEqual(desired.omissions, [
+    "AFP's database of file numbers: the volume locked is not mounted",
+    'AFP share "a": the volume locked is not mounted',
+  ]);
 });

@@ -11,8 +11,19 @@ const table = '/etc/cron.d/holdfast';
 
 test('each enabled job is one line of the table', () => {
   const draft = freshConfiguration();
-  draft.create(cronJob, { cron_user: 'mary', cron_command: `tar c "$HOME" | gzip > 'it is 100%'; date +%F # done`, cron_description: 'Backup = good', cron_hour: '3' });
-  draft.create(cronJob, { cron_user: 'root', cron_command: 'zpool status -x', cron_minute: '*/5', cron_dayweek: 'mon-fri', cron_stdout: false });
+  draft.create(cronJob, {
+    cron_user: 'mary',
+    cron_command: `tar c "$HOME" | gzip > 'it is 100%'; date +%F # done`,
+    cron_description: 'Backup = good',
+    cron_hour: '3',
+  });
+  draft.create(cronJob, {
+    cron_user: 'root',
+    cron_command: 'zpool status -x',
+    cron_minute: '*/5',
+    cron_dayweek: 'mon-fri',
+    cron_stdout: false,
+  });
   draft.create(cronJob, { cron_user: 'root', cron_command: 'noisy', cron_stdout: false, cron_stderr: true });
   draft.create(cronJob, { cron_user: 'root', cron_command: 'never', cron_enabled: false });
 
@@ -49,7 +60,10 @@ test('a job of an account that is gone is left out and reported', () => {
 
 test('backslashes and percent signs reach the shell as they stand', () => {
   const keep = { stdout: false, stderr: false };
-  assert.equal(cronTableCommand(String.raw`printf '%s\n' 'a\\b' \%`, keep), String.raw`exec 2>&1; printf '\%s\\n' 'a\\\\b' \\\%`);
+  assert.equal(
+    cronTableCommand(String.raw`printf '%s\n' 'a\\b' \%`, keep),
+    String.raw`exec 2>&1; printf '\%s\\n' 'a\\\\b' \\\%`,
+  );
   assert.equal(cronTableCommand('echo \\', keep), 'exec 2>&1; echo \\\\');
 });
 
@@ -63,5 +77,7 @@ test('a command that is too long for a cron table is refused', () => {
   draft.create(cronJob, { cron_user: 'root', cron_command: '%'.repeat(488) });
   assert.deepEqual(draft.issues.toIssues(), {});
   draft.create(cronJob, { cron_user: 'root', cron_command: '%'.repeat(489) });
-  assert.deepEqual(draft.issues.toIssues(), { cron_command: ["In cron's table it would take 1000 bytes, and cron reads at most 998: put it into a script."] });
+  assert.deepEqual(draft.issues.toIssues(), {
+    cron_command: ["In cron's table it would take 1000 bytes, and cron reads at most 998: put it into a script."],
+  });
 });

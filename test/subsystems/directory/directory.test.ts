@@ -68,8 +68,18 @@ pagesize 500
 });
 
 test('nslcd asks as nobody, encrypted from the beginning, and reads members by distinguished name', () => {
-  const settings: LdapSettings = { ...ldap, ldap_schema: 'rfc2307bis', ldap_usersuffix: '', ldap_auxiliary_parameters: '' };
-  const text = nslcdConf(settings, { ...server, uri: 'ldaps://ldap.example.com:3890/', startTls: false, account: undefined });
+  const settings: LdapSettings = {
+    ...ldap,
+    ldap_schema: 'rfc2307bis',
+    ldap_usersuffix: '',
+    ldap_auxiliary_parameters: '',
+  };
+  const text = nslcdConf(settings, {
+    ...server,
+    uri: 'ldaps://ldap.example.com:3890/',
+    startTls: false,
+    account: undefined,
+  });
   assert.equal(
     text,
     `# Written by Holdfast.
@@ -93,7 +103,14 @@ test("the machine's own accounts come first", () => {
 });
 
 test('ypbind is told each server, and calls on the network when none is named', () => {
-  const nis = { id: 1, nis_enable: true, nis_domain: 'lab', nis_servers: '192.0.2.7, yp.example.com', nis_secure_mode: false, nis_manycast: false };
+  const nis = {
+    id: 1,
+    nis_enable: true,
+    nis_domain: 'lab',
+    nis_servers: '192.0.2.7, yp.example.com',
+    nis_secure_mode: false,
+    nis_manycast: false,
+  };
   assert.equal(ypConf(nis), '# Written by Holdfast.\ndomain lab server 192.0.2.7\ndomain lab server yp.example.com\n');
   assert.equal(ypConf({ ...nis, nis_servers: '' }), '# Written by Holdfast.\ndomain lab broadcast\n');
   assert.equal(ypbindDefaults(nis), '# Written by Holdfast.\nYPBINDARGS=-broken-server\n');
@@ -102,5 +119,10 @@ test('ypbind is told each server, and calls on the network when none is named', 
 
 test('winbind knows accounts and groups, and no shadow accounts', () => {
   const lines = nsswitchConf(['ldap', 'winbind']).split('\n');
-  for (const line of ['passwd: files systemd ldap winbind', 'group: files systemd ldap winbind', 'shadow: files systemd ldap']) assert.ok(lines.includes(line), line);
+  for (const line of [
+    'passwd: files systemd ldap winbind',
+    'group: files systemd ldap winbind',
+    'shadow: files systemd ldap',
+  ])
+    assert.ok(lines.includes(line), line);
 });

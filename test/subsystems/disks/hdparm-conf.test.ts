@@ -48,7 +48,12 @@ test('each disk is told what was decided about it, by a path that stays', () => 
 });
 
 test('a disk about which nothing was decided, or that could not follow, is not mentioned', () => {
-  const nothing: DiskSettings = { ...settings, disk_hddstandby: 'Always On', disk_advpowermgmt: 'Disabled', disk_acousticlevel: 'Disabled' };
+  const nothing: DiskSettings = {
+    ...settings,
+    disk_hddstandby: 'Always On',
+    disk_advpowermgmt: 'Disabled',
+    disk_acousticlevel: 'Disabled',
+  };
   assert.equal(
     hdparmConf([
       [disk, nothing],

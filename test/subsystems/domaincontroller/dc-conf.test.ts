@@ -5,7 +5,12 @@ import { lines } from '../../../src/lib/text.ts';
 import { domainControllerSubsystem } from '../../../src/subsystems/domaincontroller/subsystem.ts';
 import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 
-const domain = { dc_realm: 'corp.example.com', dc_domain: 'CORP', dc_dns_forwarder: '192.0.2.53', dc_passwd: 'Secret "1"' } as const;
+const domain = {
+  dc_realm: 'corp.example.com',
+  dc_domain: 'CORP',
+  dc_dns_forwarder: '192.0.2.53',
+  dc_passwd: 'Secret "1"',
+} as const;
 
 test('without a realm there is no domain, and nothing runs', () => {
   const draft = freshConfiguration();
@@ -34,7 +39,10 @@ test('what the making of a domain left is read first, and what may change behind
       'server services = -dns',
     ),
   );
-  assert.equal(fileOf(desired, '/etc/samba/holdfast-dc.json'), '{"realm":"corp.example.com","domain":"CORP","dns":"NONE","level":"2008_R2","password":"Secret \\"1\\""}\n');
+  assert.equal(
+    fileOf(desired, '/etc/samba/holdfast-dc.json'),
+    '{"realm":"corp.example.com","domain":"CORP","dns":"NONE","level":"2008_R2","password":"Secret \\"1\\""}\n',
+  );
   assert.equal(desired.files?.find(({ path }) => path.endsWith('.json'))?.mode, 0o600);
   assert.equal(desired.services?.[0]?.running, true);
 });
@@ -43,6 +51,9 @@ test('all that a domain cannot do without is told at once', () => {
   const draft = freshConfiguration();
   draft.update(domainControllerSettings, 1, { dc_domain: 'CORP' });
   assert.deepEqual(Object.keys(draft.issues.toIssues()), ['dc_realm', 'dc_dns_forwarder', 'dc_passwd']);
-  assert.deepEqual(domainControllerSettings.fields.dc_dns_backend.read('SMBSRV_INTERNAL'), { ok: true, value: 'SAMBA_INTERNAL' });
+  assert.deepEqual(domainControllerSettings.fields.dc_dns_backend.read('SMBSRV_INTERNAL'), {
+    ok: true,
+    value: 'SAMBA_INTERNAL',
+  });
   assert.equal(domainControllerSettings.fields.dc_passwd.secret, true);
 });

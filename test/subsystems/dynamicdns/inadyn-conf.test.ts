@@ -20,7 +20,13 @@ test('without a domain there is nothing to tell, and nothing runs', () => {
 test('a provider of the list is told of every domain', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'dynamicdns');
-  draft.update(dynamicDnsSettings, 1, { ...account, ddns_domain: 'a.example.com; b.example.com,c.example.com', ddns_password: `it's "$HOME" \\`, ddns_ssl: true, ddns_period: 60 });
+  draft.update(dynamicDnsSettings, 1, {
+    ...account,
+    ddns_domain: 'a.example.com; b.example.com,c.example.com',
+    ddns_password: `it's "$HOME" \\`,
+    ddns_ssl: true,
+    ddns_period: 60,
+  });
   const desired = dynamicDnsSubsystem.render(draft, machine);
   assert.equal(
     fileOf(desired, conf),
@@ -79,6 +85,11 @@ test('all that is missing is told at once', () => {
     return Object.keys(draft.issues.toIssues());
   };
   assert.deepEqual(issuesOf({ ddns_period: 60 }), []);
-  assert.deepEqual(issuesOf({ ddns_domain: 'a.example.com', ddns_provider: 'custom' }), ['ddns_username', 'ddns_password', 'ddns_custom_ddns_server', 'ddns_custom_ddns_path']);
+  assert.deepEqual(issuesOf({ ddns_domain: 'a.example.com', ddns_provider: 'custom' }), [
+    'ddns_username',
+    'ddns_password',
+    'ddns_custom_ddns_server',
+    'ddns_custom_ddns_path',
+  ]);
   assert.deepEqual(issuesOf({ ddns_provider: 'default@tzo.com' }), ['ddns_provider']);
 });

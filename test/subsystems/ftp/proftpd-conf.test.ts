@@ -15,7 +15,11 @@ test('accounts without a home folder begin at the volumes, or see nothing where 
   const draft = freshConfiguration();
   const painters = draft.create(group, { bsdgrp_group: 'painters', bsdgrp_gid: 1500 });
   const account = (name: string, uid: number, home: string, hash: string) =>
-    draft.create(user, { bsdusr_username: name, bsdusr_full_name: name, bsdusr_uid: uid, bsdusr_group: painters.id }, { bsdusr_home: home, bsdusr_unixhash: hash });
+    draft.create(
+      user,
+      { bsdusr_username: name, bsdusr_full_name: name, bsdusr_uid: uid, bsdusr_group: painters.id },
+      { bsdusr_home: home, bsdusr_unixhash: hash },
+    );
   account('carl', 1501, '/nonexistent', '$6$');
   account('mary', 1502, '/mnt/tank/mary', '$6$');
   account('machine', 1503, '/nonexistent', '*');
@@ -84,7 +88,12 @@ test('the settings of a fresh system let accounts log in', () => {
   assert.equal(fileOf(desired, pem), undefined);
   assert.equal(
     fileOf(desired, '/etc/pam.d/holdfast-ftp'),
-    lines('# Written by Holdfast.', '@include common-auth', '@include common-account', '@include common-session-noninteractive'),
+    lines(
+      '# Written by Holdfast.',
+      '@include common-auth',
+      '@include common-account',
+      '@include common-session-noninteractive',
+    ),
   );
   assert.deepEqual(desired.services, [{ name: 'proftpd', running: false, onChange: 'reload' }]);
 });
@@ -169,7 +178,12 @@ const anonymousSection = [
   '  </Limit>',
   '</Anonymous>',
 ];
-const anonymous = { ftp_onlyanonymous: true, ftp_anonpath: '/mnt/tank/a "b"', ftp_anonuserbw: 10, ftp_anonuserdlbw: 20 };
+const anonymous = {
+  ftp_onlyanonymous: true,
+  ftp_anonpath: '/mnt/tank/a "b"',
+  ftp_anonuserbw: 10,
+  ftp_anonuserdlbw: 20,
+};
 
 test('anonymous clients alone may log in when only they are wanted', () => {
   assert.deepEqual(linesBeyondFresh(anonymous), ['<Limit LOGIN>', '  DenyAll', '</Limit>', ...anonymousSection]);
@@ -188,7 +202,9 @@ test('a folder for anonymous clients on a volume that is not mounted is left out
   draft.update(ftpSettings, 1, { ftp_onlyanonymous: true, ftp_anonpath: '/mnt/locked/pub' });
   const desired = ftpSubsystem.render(draft, machine);
   assert.doesNotMatch(fileOf(desired, conf) ?? '', /<Anonymous/);
-  assert.deepEqual(desired.omissions, ['FTP for anonymous clients: the volume of "/mnt/locked/pub" is not there or not mounted']);
+  assert.deepEqual(desired.omissions, [
+    'FTP for anonymous clients: the volume of "/mnt/locked/pub" is not there or not mounted',
+  ]);
 });
 
 test('TLS has its policy, its options and the certificate by the kind of its key', () => {
@@ -221,13 +237,21 @@ test('TLS has its policy, its options and the certificate by the kind of its key
       '  TLSRSACertificateKeyFile /etc/proftpd/holdfast.pem',
     ],
   );
-  assert.deepEqual(linesBeyondFresh({ ftp_tls: true, ftp_ssltls_certfile: ecPair, ftp_tls_opt_allow_dot_login: true, ftp_tls_opt_no_cert_request: true }).slice(3), [
-    'TLSRequired on',
-    'TLSOptions AllowDotLogin',
-    'TLSVerifyClient off',
-    '  TLSECCertificateFile /etc/proftpd/holdfast.pem',
-    '  TLSECCertificateKeyFile /etc/proftpd/holdfast.pem',
-  ]);
+  assert.deepEqual(
+    linesBeyondFresh({
+      ftp_tls: true,
+      ftp_ssltls_certfile: ecPair,
+      ftp_tls_opt_allow_dot_login: true,
+      ftp_tls_opt_no_cert_request: true,
+    }).slice(3),
+    [
+      'TLSRequired on',
+      'TLSOptions AllowDotLogin',
+      'TLSVerifyClient off',
+      '  TLSECCertificateFile /etc/proftpd/holdfast.pem',
+      '  TLSECCertificateKeyFile /etc/proftpd/holdfast.pem',
+    ],
+  );
 });
 
 test('the certificate and its key lie in a file that only root reads, and only while TLS is on', () => {
@@ -248,7 +272,8 @@ test('the server runs when its service is on', () => {
 
 test('what proftpd objects to is said in its own words', () => {
   const checker = ftpSubsystem.render(freshConfiguration(), machine).files?.find(({ path }) => path === conf)?.verify;
-  const fatal = "Checking syntax of configuration file\n2026-11-21 05:48:34,463 nas proftpd[25733]: fatal: unknown configuration directive 'Nosuch' on line 8 of '/x'\n";
+  const fatal =
+    "Checking syntax of configuration file\n2026-11-21 05:48:34,463 nas proftpd[25733]: fatal: unknown configuration directive 'Nosuch' on line 8 of '/x'\n";
   const conflict =
     "2026-11-21 05:49:00,362 nas proftpd[2578] localhost: mod_tls/2.9.2: Server x: cannot enforce both 'TLSRequired auth' and 'TLSOptions AllowPerUser' at the same time\n";
   assert.equal(
@@ -256,5 +281,8 @@ test('what proftpd objects to is said in its own words', () => {
     "The FTP server refuses its configuration: unknown configuration directive 'Nosuch' on line 8 of '/x'",
   );
   assert.match(checker?.objection({ status: 0, stdout: '', stderr: conflict }) ?? '', /cannot enforce both/);
-  assert.equal(checker?.objection({ status: 0, stdout: 'Checking syntax of configuration file\n', stderr: '' }), undefined);
+  assert.equal(
+    checker?.objection({ status: 0, stdout: 'Checking syntax of configuration file\n', stderr: '' }),
+    undefined,
+  );
 });

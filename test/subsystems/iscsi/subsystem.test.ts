@@ -11,7 +11,11 @@ import type { Facts } from '../../../src/engine/upkeep/facts.ts';
 import { iscsiSubsystem } from '../../../src/subsystems/iscsi/subsystem.ts';
 import { freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 
-function made(draft: LayeredDraft, n: number, volume = 'tank'): { extent: number; target: number; group: number; association: number } {
+function made(
+  draft: LayeredDraft,
+  n: number,
+  volume = 'tank',
+): { extent: number; target: number; group: number; association: number } {
   const extent = draft.create(iscsiExtent, {
     iscsi_target_extent_name: `e${n}`,
     iscsi_target_extent_type: 'File',
@@ -40,7 +44,10 @@ function anew(draft: LayeredDraft, facts: Facts) {
 
 test('what is made of a change is what would be made of the whole', () => {
   const draft = served(200);
-  const before = { ...machine.storage, datasets: new Map([...machine.storage.datasets].filter(([name]) => name !== 'tank')) };
+  const before = {
+    ...machine.storage,
+    datasets: new Map([...machine.storage.datasets].filter(([name]) => name !== 'tank')),
+  };
   let facts = machine;
   const changes: readonly (() => unknown)[] = [
     () => undefined,
@@ -49,7 +56,12 @@ test('what is made of a change is what would be made of the whole', () => {
     () => draft.remove(iscsiTargetToExtent, 71),
     () => draft.remove(iscsiTarget, 72),
     () => draft.remove(iscsiExtent, 73),
-    () => draft.create(iscsiCredential, { iscsi_target_auth_tag: 3, iscsi_target_auth_user: 'joe', iscsi_target_auth_secret: 'secretsecret12' }),
+    () =>
+      draft.create(iscsiCredential, {
+        iscsi_target_auth_tag: 3,
+        iscsi_target_auth_user: 'joe',
+        iscsi_target_auth_secret: 'secretsecret12',
+      }),
     () => draft.update(iscsiTargetGroup, 5, { iscsi_target_authtype: 'CHAP', iscsi_target_authgroup: 3 }),
     () => draft.update(iscsiCredential, 1, { iscsi_target_auth_secret: 'secretsecret34' }),
     () => draft.remove(iscsiCredential, 1),
@@ -82,6 +94,11 @@ test('what nothing changed in is the same value', () => {
 
 test('the daemon runs where it is the engine, while the service is on', () => {
   const running = (engine: Facts['targets']['engine'], draft: LayeredDraft) =>
-    iscsiSubsystem.render(draft, { ...machine, targets: { engine, serving: false, firstLun: 0 } }).services?.map((service) => service.running);
-  assert.deepEqual([running('tgt', served(0)), running('lio', served(0)), running('tgt', freshConfiguration())], [[true], [false], [false]]);
+    iscsiSubsystem
+      .render(draft, { ...machine, targets: { engine, serving: false, firstLun: 0 } })
+      .services?.map((service) => service.running);
+  assert.deepEqual(
+    [running('tgt', served(0)), running('lio', served(0)), running('tgt', freshConfiguration())],
+    [[true], [false], [false]],
+  );
 });

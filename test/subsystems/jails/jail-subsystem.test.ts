@@ -16,7 +16,11 @@ import { fileOf, machine } from '../support/configuration.ts';
 const folder = '/etc/systemd/system';
 
 function configured(): LayeredDraft {
-  const draft = new LayeredDraft(new Tables([jailSettings, networkSettings, jailTemplate, jail, jailMountPoint, plugin]), machine, new Map());
+  const draft = new LayeredDraft(
+    new Tables([jailSettings, networkSettings, jailTemplate, jail, jailMountPoint, plugin]),
+    machine,
+    new Map(),
+  );
   draft.plant(jailSettings, { jc_path: '/mnt/tank' });
   draft.plant(networkSettings, {});
   for (const template of jailTemplate.seed(machine)) draft.plant(jailTemplate, template);
@@ -35,7 +39,12 @@ test('a jail with an address in the network of a card', () => {
     jail_iface: 'em0',
     jail_flags: 'memory=512M, cpu=50%,tasks=200,allow.raw_sockets=0',
   });
-  draft.plant(jailMountPoint, { jail: 'web', source: '/mnt/tank/me$dia: 100%', destination: '/mnt/me dia', readonly: true });
+  draft.plant(jailMountPoint, {
+    jail: 'web',
+    source: '/mnt/tank/me$dia: 100%',
+    destination: '/mnt/me dia',
+    readonly: true,
+  });
   draft.plant(jailMountPoint, { jail: 'web', source: '/mnt/tank/off', destination: '/mnt/off', mounted: false });
   const desired = jailsSubsystem.render(draft, machine);
   assert.equal(
@@ -86,7 +95,10 @@ test('a jail with an address in the network of a card', () => {
     ),
   );
   assert.equal(fileOf(desired, `${folder}/holdfast-jails.service`), bridgeUnit);
-  assert.equal(fileOf(desired, `${folder}/multi-user.target.d/holdfast-jails.conf`), lines('# Written by Holdfast.', '[Unit]', 'Wants=holdfast-jail-web.service'));
+  assert.equal(
+    fileOf(desired, `${folder}/multi-user.target.d/holdfast-jails.conf`),
+    lines('# Written by Holdfast.', '[Unit]', 'Wants=holdfast-jail-web.service'),
+  );
 });
 
 /** The lines of a jail's unit that begin so, without their beginning. */

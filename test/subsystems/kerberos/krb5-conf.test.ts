@@ -4,7 +4,13 @@ import { krb5Conf } from '../../../src/subsystems/kerberos/krb5-conf.ts';
 
 test('realms with their servers, the first as the default', () => {
   const realms = [
-    { id: 1, krb_realm: 'EXAMPLE.COM', krb_kdc: 'kdc1.example.com kdc2.example.com:8888', krb_admin_server: 'kdc1.example.com', krb_kpasswd_server: '' },
+    {
+      id: 1,
+      krb_realm: 'EXAMPLE.COM',
+      krb_kdc: 'kdc1.example.com kdc2.example.com:8888',
+      krb_admin_server: 'kdc1.example.com',
+      krb_kpasswd_server: '',
+    },
     { id: 2, krb_realm: 'OTHER.ORG', krb_kdc: '', krb_admin_server: '', krb_kpasswd_server: '' },
   ];
   assert.equal(

@@ -8,7 +8,12 @@ import { kerberosSubsystem } from '../../../src/subsystems/kerberos/subsystem.ts
 import { exampleKeytab } from '../../support/keytabs.ts';
 import { fileOf, freshConfiguration, machine } from '../support/configuration.ts';
 
-const member = { ad_enable: true, ad_domainname: 'corp.example.com', ad_bindname: 'Administrator', ad_bindpw: 'secret' };
+const member = {
+  ad_enable: true,
+  ad_domainname: 'corp.example.com',
+  ad_bindname: 'Administrator',
+  ad_bindpw: 'secret',
+};
 
 test("the domain's realm comes first, with the servers that are known of it", () => {
   const draft = freshConfiguration();
@@ -22,7 +27,10 @@ test("the domain's realm comes first, with the servers that are known of it", ()
   draft.update(domainSettings, 1, { ad_dcname: 'dc1.corp.example.com:389' });
   assert.match(realms(), /CORP\.EXAMPLE\.COM = \{\n {4}kdc = dc1\.corp\.example\.com\n {2}\}/);
   draft.create(kerberosRealm, { krb_realm: 'CORP.EXAMPLE.COM', krb_kdc: 'kdc1 kdc2' });
-  assert.equal(realms(), '[realms]\n  CORP.EXAMPLE.COM = {\n    kdc = kdc1\n    kdc = kdc2\n  }\n  OTHER.ORG = {\n    kdc = kdc.other.org\n  }\n\n');
+  assert.equal(
+    realms(),
+    '[realms]\n  CORP.EXAMPLE.COM = {\n    kdc = kdc1\n    kdc = kdc2\n  }\n  OTHER.ORG = {\n    kdc = kdc.other.org\n  }\n\n',
+  );
 });
 
 test('each keytab is a file of bytes for root', () => {

@@ -29,5 +29,8 @@ test('a place is an address, whatever quotes are in it', () => {
 });
 
 test('a text with both kinds of quotes is refused, for lldpd cannot read it', () => {
-  assert.deepEqual(lldpSettings.fields.lldp_location.read(`Mary's "cold" room`), { ok: false, wrong: 'Double and single quotes do not go together here.' });
+  assert.deepEqual(lldpSettings.fields.lldp_location.read(`Mary's "cold" room`), {
+    ok: false,
+    wrong: 'Double and single quotes do not go together here.',
+  });
 });

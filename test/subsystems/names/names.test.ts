@@ -36,14 +36,26 @@ ff02::2 ip6-allrouters
 });
 
 test('name servers of the configuration are asked about everything', () => {
-  assert.equal(resolvedConf(settings), '# Written by Holdfast.\n[Resolve]\nDNS=192.0.2.3 2001:db8::3\nDomains=example.com a.example.com b.example.com ~.\n');
-  assert.equal(resolvedConf({ ...settings, gc_nameserver1: '', gc_nameserver2: '', gc_domains: '' }), '# Written by Holdfast.\n[Resolve]\nDomains=example.com\n');
-  assert.match(resolvConf(settings), /^nameserver 127\.0\.0\.53$.*^search example\.com a\.example\.com b\.example\.com$/ms);
+  assert.equal(
+    resolvedConf(settings),
+    '# Written by Holdfast.\n[Resolve]\nDNS=192.0.2.3 2001:db8::3\nDomains=example.com a.example.com b.example.com ~.\n',
+  );
+  assert.equal(
+    resolvedConf({ ...settings, gc_nameserver1: '', gc_nameserver2: '', gc_domains: '' }),
+    '# Written by Holdfast.\n[Resolve]\nDomains=example.com\n',
+  );
+  assert.match(
+    resolvConf(settings),
+    /^nameserver 127\.0\.0\.53$.*^search example\.com a\.example\.com b\.example\.com$/ms,
+  );
 });
 
 test('the proxy is told to those who log in, to services and to apt', () => {
   assert.match(proxyProfile('192.0.2.9:3128'), /^export http_proxy='http:\/\/192\.0\.2\.9:3128\/' /m);
-  assert.match(proxyEnvironment('http://proxy.example.com:3128'), /^DefaultEnvironment="http_proxy=http:\/\/proxy\.example\.com:3128\/" /m);
+  assert.match(
+    proxyEnvironment('http://proxy.example.com:3128'),
+    /^DefaultEnvironment="http_proxy=http:\/\/proxy\.example\.com:3128\/" /m,
+  );
   assert.equal(
     proxyApt('[2001:db8::9]:3128'),
     '// Written by Holdfast.\nAcquire::http::Proxy "http://[2001:db8::9]:3128/";\nAcquire::https::Proxy "http://[2001:db8::9]:3128/";\n',

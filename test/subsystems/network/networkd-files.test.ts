@@ -16,12 +16,24 @@ const facts = {
   ...machine,
   network: {
     ...machine.network,
-    links: ['em0', 'em1', 'em2'].map((name) => ({ name, kind: '', up: true, carrier: true, mtu: 1500, master: undefined, addresses: [] })),
+    links: ['em0', 'em1', 'em2'].map((name) => ({
+      name,
+      kind: '',
+      up: true,
+      carrier: true,
+      mtu: 1500,
+      master: undefined,
+      addresses: [],
+    })),
   },
 };
 
 function fresh(): LayeredDraft {
-  const draft = new LayeredDraft(new Tables([networkSettings, networkInterface, vlan, lagg, laggMember, staticRoute, cifsSettings]), facts, new Map());
+  const draft = new LayeredDraft(
+    new Tables([networkSettings, networkInterface, vlan, lagg, laggMember, staticRoute, cifsSettings]),
+    facts,
+    new Map(),
+  );
   draft.plant(networkSettings, networkSettings.seed(facts));
   draft.plant(cifsSettings, cifsSettings.seed(facts));
   return draft;
@@ -85,7 +97,13 @@ Gateway=192.0.2.253
 
 test('an interface that asks for its addresses waits for a cable', () => {
   const draft = fresh();
-  draft.create(networkInterface, { int_name: 'front', int_interface: 'em0', int_dhcp: true, int_ipv6auto: true, int_options: 'down' });
+  draft.create(networkInterface, {
+    int_name: 'front',
+    int_interface: 'em0',
+    int_dhcp: true,
+    int_ipv6auto: true,
+    int_options: 'down',
+  });
   draft.create(staticRoute, { sr_destination: '10.0.0.0/8', sr_gateway: '198.51.100.1' });
   assert.equal(
     rendered(draft, 'em0.network'),
@@ -121,7 +139,10 @@ test('a VLAN on an aggregate: two devices, a parent that names it, and members t
     rendered(draft, 'lagg0.netdev'),
     '# Written by Holdfast.\n[NetDev]\nName=lagg0\nKind=bond\n\n[Bond]\nMode=active-backup\nPrimaryReselectPolicy=always\nMIIMonitorSec=100ms\n',
   );
-  assert.equal(rendered(draft, 'vlan7.netdev'), '# Written by Holdfast.\n[NetDev]\nName=vlan7\nKind=vlan\n\n[VLAN]\nId=7\nEgressQOSMaps=0-5 1-5 2-5 3-5 4-5 5-5 6-5 7-5\n');
+  assert.equal(
+    rendered(draft, 'vlan7.netdev'),
+    '# Written by Holdfast.\n[NetDev]\nName=vlan7\nKind=vlan\n\n[VLAN]\nId=7\nEgressQOSMaps=0-5 1-5 2-5 3-5 4-5 5-5 6-5 7-5\n',
+  );
   assert.match(rendered(draft, 'lagg0.network') ?? '', /^MTUBytes=9000$.*^VLAN=vlan7$/ms);
   assert.equal(
     rendered(draft, 'em1.network'),
@@ -148,13 +169,21 @@ test('what no interface reaches, and an interface that is not there, are left ou
   draft.create(staticRoute, { sr_destination: '10.0.0.0/8', sr_gateway: '192.0.2.253' });
   draft.create(networkInterface, { int_name: 'gone' }, { int_interface: 'em7' });
   const { omissions, links } = networkSubsystem.render(draft, facts);
-  assert.deepEqual(omissions, ['static route to 10.0.0.0/8: no interface that has a record reaches 192.0.2.253', 'em7: this machine has no such interface now']);
+  assert.deepEqual(omissions, [
+    'static route to 10.0.0.0/8: no interface that has a record reaches 192.0.2.253',
+    'em7: this machine has no such interface now',
+  ]);
   assert.deepEqual(links, []);
 });
 
 test('of two ways to one network the first is taken, and the other told of', () => {
   const draft = fresh();
-  draft.create(networkInterface, { int_name: 'front', int_interface: 'em0', int_ipv4address: '192.0.2.1', int_v4netmaskbit: '24' });
+  draft.create(networkInterface, {
+    int_name: 'front',
+    int_interface: 'em0',
+    int_ipv4address: '192.0.2.1',
+    int_v4netmaskbit: '24',
+  });
   draft.update(networkSettings, 1, { gc_ipv4gateway: '192.0.2.254' });
   draft.create(staticRoute, { sr_destination: '0.0.0.0/0', sr_gateway: '192.0.2.253' });
   draft.create(staticRoute, { sr_destination: '10.0.0.0/8', sr_gateway: '192.0.2.252' });
@@ -172,12 +201,20 @@ test('of two ways to one network the first is taken, and the other told of', () 
 
 test('the waiting for the network asks the gateways where no addresses are named', () => {
   const draft = fresh();
-  draft.create(networkInterface, { int_name: 'front', int_interface: 'em0', int_ipv4address: '192.0.2.1', int_v4netmaskbit: '24' });
+  draft.create(networkInterface, {
+    int_name: 'front',
+    int_interface: 'em0',
+    int_ipv4address: '192.0.2.1',
+    int_v4netmaskbit: '24',
+  });
   const file = '/etc/systemd/system/holdfast-netwait.service';
   draft.update(networkSettings, 1, { gc_netwait_enabled: true });
   assert.equal(fileOf(networkSubsystem.render(draft, facts), file), undefined);
   draft.update(networkSettings, 1, { gc_ipv4gateway: '192.0.2.254' });
-  assert.match(fileOf(networkSubsystem.render(draft, facts), file) ?? '', /^ExecStart=\/bin\/sh -c ".*" "netwait" "192\.0\.2\.254"$/m);
+  assert.match(
+    fileOf(networkSubsystem.render(draft, facts), file) ?? '',
+    /^ExecStart=\/bin\/sh -c ".*" "netwait" "192\.0\.2\.254"$/m,
+  );
   draft.update(networkSettings, 1, { gc_netwait_ip: '192.0.2.9 2001:db8::9' });
   assert.match(fileOf(networkSubsystem.render(draft, facts), file) ?? '', /"netwait" "192\.0\.2\.9" "2001:db8::9"$/m);
 });

@@ -11,7 +11,10 @@ const exportsFile = '/etc/exports.d/holdfast-0.exports';
 type Settings = SentOf<typeof nfsSettings.fields>;
 
 /** The table of exports of one share. */
-function linesOf(share: Omit<SentOf<typeof nfsShare.fields>, 'nfs_paths'> & { readonly nfs_paths?: readonly string[] }, settings: Settings = {}): string | undefined {
+function linesOf(
+  share: Omit<SentOf<typeof nfsShare.fields>, 'nfs_paths'> & { readonly nfs_paths?: readonly string[] },
+  settings: Settings = {},
+): string | undefined {
   const draft = freshConfiguration();
   draft.update(nfsSettings, 1, settings);
   draft.create(nfsShare, { nfs_paths: ['/mnt/tank/media'], ...share });
@@ -27,7 +30,12 @@ test('without hosts and networks everybody may mount a share, and root is nobody
 
 test('each path has a line with all who may mount it', () => {
   assert.equal(
-    linesOf({ nfs_paths: ['/mnt/tank/a', '/mnt/tank/b'], nfs_network: '192.0.2.0/24 2001:db8::/32', nfs_hosts: 'client.example.com', nfs_ro: true }),
+    linesOf({
+      nfs_paths: ['/mnt/tank/a', '/mnt/tank/b'],
+      nfs_network: '192.0.2.0/24 2001:db8::/32',
+      nfs_hosts: 'client.example.com',
+      nfs_ro: true,
+    }),
     ['a', 'b']
       .map(
         (name) =>
@@ -44,8 +52,16 @@ test('a path is written so that exports(5) reads it as it is', () => {
 test('root and everybody work as whom the share names', () => {
   assert.ok(optionsOf({ nfs_maproot_user: 'root' }).includes('no_root_squash'));
   assert.deepEqual(optionsOf({ nfs_maproot_user: 'mary' }).slice(-3), ['root_squash', 'anonuid=2', 'anongid=2']);
-  assert.deepEqual(optionsOf({ nfs_maproot_user: 'mary', nfs_maproot_group: 'media' }).slice(-3), ['root_squash', 'anonuid=2', 'anongid=7']);
-  assert.deepEqual(optionsOf({ nfs_mapall_user: 'mary', nfs_mapall_group: 'media' }).slice(-3), ['all_squash', 'anonuid=2', 'anongid=7']);
+  assert.deepEqual(optionsOf({ nfs_maproot_user: 'mary', nfs_maproot_group: 'media' }).slice(-3), [
+    'root_squash',
+    'anonuid=2',
+    'anongid=7',
+  ]);
+  assert.deepEqual(optionsOf({ nfs_mapall_user: 'mary', nfs_mapall_group: 'media' }).slice(-3), [
+    'all_squash',
+    'anonuid=2',
+    'anongid=7',
+  ]);
   assert.deepEqual(optionsOf({ nfs_mapall_user: 'root' }).slice(-3), ['all_squash', 'anonuid=0', 'anongid=0']);
 });
 
@@ -100,7 +116,10 @@ port=32803
 udp-port=32803
 `,
   );
-  assert.match(fileOf(desired, '/etc/systemd/system/nfs-server.service.d/holdfast.conf') ?? '', /fs\.nfs\.nlm_tcpport=32803 fs\.nfs\.nlm_udpport=32803$/m);
+  assert.match(
+    fileOf(desired, '/etc/systemd/system/nfs-server.service.d/holdfast.conf') ?? '',
+    /fs\.nfs\.nlm_tcpport=32803 fs\.nfs\.nlm_udpport=32803$/m,
+  );
   assert.match(fileOf(desired, '/etc/tmpfiles.d/holdfast-nfs.conf') ?? '', / Y$/m);
   assert.deepEqual(
     desired.services?.map(({ name, running, onChange }) => [name, running, onChange]),

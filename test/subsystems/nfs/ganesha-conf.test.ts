@@ -10,7 +10,10 @@ import { fileOf, freshConfiguration, machine, switchOn } from '../support/config
 const file = '/etc/ganesha/ganesha.conf';
 
 function withServers(...names: readonly string[]): Facts {
-  return { ...machine, services: new Map(names.map((name) => [name, { running: false, enabled: false, installed: true }])) };
+  return {
+    ...machine,
+    services: new Map(names.map((name) => [name, { running: false, enabled: false, installed: true }])),
+  };
 }
 
 const ganeshaOnly = withServers('nfs-ganesha');
@@ -32,8 +35,19 @@ test('the whole file, of a share of two paths and one that shares a path with it
     nfs_srv_rpclockd_port: 32_803,
     nfs_srv_statd_lockd_log: true,
   });
-  draft.create(nfsShare, { nfs_paths: ['/mnt/tank/Größe', '/mnt/tank/b'], nfs_network: '192.0.2.0/24 2001:db8::/32', nfs_hosts: 'client.example.com', nfs_maproot_user: 'root' });
-  draft.create(nfsShare, { nfs_paths: ['/mnt/tank/b'], nfs_hosts: 'other.example.com', nfs_ro: true, nfs_mapall_user: 'mary', nfs_security: ['krb5p', 'sys'] });
+  draft.create(nfsShare, {
+    nfs_paths: ['/mnt/tank/Größe', '/mnt/tank/b'],
+    nfs_network: '192.0.2.0/24 2001:db8::/32',
+    nfs_hosts: 'client.example.com',
+    nfs_maproot_user: 'root',
+  });
+  draft.create(nfsShare, {
+    nfs_paths: ['/mnt/tank/b'],
+    nfs_hosts: 'other.example.com',
+    nfs_ro: true,
+    nfs_mapall_user: 'mary',
+    nfs_security: ['krb5p', 'sys'],
+  });
   assert.deepEqual(draft.issues.toIssues(), {});
   const desired = nfsSubsystem.render(draft, ganeshaOnly);
   assert.equal(
@@ -156,7 +170,9 @@ test('what Ganesha cannot do is refused in words, and what the kernel was told b
   draft.update(nfsSettings, 1, { nfs_srv_bindip: ['192.0.2.7', '192.0.2.8'] });
   draft.create(nfsShare, { nfs_paths: ['/mnt/tank/a"b'] });
   const issues = draft.issues.toIssues();
-  assert.deepEqual(issues['nfs_srv_bindip'], ['NFS-Ganesha, the NFS server of this machine, listens on one address, or on all.']);
+  assert.deepEqual(issues['nfs_srv_bindip'], [
+    'NFS-Ganesha, the NFS server of this machine, listens on one address, or on all.',
+  ]);
   assert.match(issues['nfs_paths']?.[0] ?? '', /^NFS-Ganesha, the NFS server of this machine, cannot serve/);
 
   const byKernel = freshConfiguration(withServers('nfs-server'));

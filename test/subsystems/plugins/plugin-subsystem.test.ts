@@ -15,7 +15,11 @@ import { fileOf, machine } from '../support/configuration.ts';
 const folder = '/etc/systemd/system';
 
 function configured(manifest: object, enabled: boolean): LayeredDraft {
-  const draft = new LayeredDraft(new Tables([jailSettings, jailTemplate, jail, jailMountPoint, plugin]), machine, new Map());
+  const draft = new LayeredDraft(
+    new Tables([jailSettings, jailTemplate, jail, jailMountPoint, plugin]),
+    machine,
+    new Map(),
+  );
   draft.plant(jailSettings, { jc_path: '/mnt/tank' });
   draft.plant(jail, { jail_host: 'web', jail_type: 'standard' });
   draft.plant(plugin, {
@@ -27,7 +31,15 @@ function configured(manifest: object, enabled: boolean): LayeredDraft {
     plugin_path: '/opt/page',
     plugin_dataset: 'tank/.bundle-12345678',
     plugin_enabled: enabled,
-    plugin_manifest: JSON.stringify({ format: 1, name: 'page', version: '1', start: ['bin/run', '100% "$HOME"'], stop: ['bin/run', 'stop'], port: 8080, ...manifest }),
+    plugin_manifest: JSON.stringify({
+      format: 1,
+      name: 'page',
+      version: '1',
+      start: ['bin/run', '100% "$HOME"'],
+      stop: ['bin/run', 'stop'],
+      port: 8080,
+      ...manifest,
+    }),
   });
   return draft;
 }
@@ -64,16 +76,22 @@ test('what to ask it stands beside', () => {
     [{ http: '/a?b=c' }, { by: 'http', path: '/a?b=c', address: '2001:db8::1', port: 8080 }],
     [{ command: ['bin/run', 'status'] }, { by: 'command', words: ['bin/run', 'status'] }],
   ] as const)
-    assert.deepEqual(JSON.parse(fileOf(pluginsSubsystem.render(configured({ health }, true), machine), '/etc/holdfast/plugins/1.json') ?? ''), {
-      jail: 'web',
-      folder: '/opt/page',
-      health: asked,
-    });
+    assert.deepEqual(
+      JSON.parse(
+        fileOf(pluginsSubsystem.render(configured({ health }, true), machine), '/etc/holdfast/plugins/1.json') ?? '',
+      ),
+      {
+        jail: 'web',
+        folder: '/opt/page',
+        health: asked,
+      },
+    );
 });
 
 test('its jail is shown its bundle, and wants it while it is enabled', () => {
   for (const enabled of [true, false]) {
-    const subsystem = fileOf(jailsSubsystem.render(configured({}, enabled), machine), `${folder}/holdfast-jail-web.service`) ?? '';
+    const subsystem =
+      fileOf(jailsSubsystem.render(configured({}, enabled), machine), `${folder}/holdfast-jail-web.service`) ?? '';
     assert.match(subsystem, /"--bind-ro=\/mnt\/tank\/\.bundle-12345678:\/opt\/page"/);
     assert.equal(/^Wants=holdfast-plugin-1\.service$/m.test(subsystem), enabled);
   }

@@ -11,7 +11,10 @@ const conf = '/etc/rsyncd.conf';
 test('modules follow the settings, each with all it has', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'rsync');
-  draft.update(rsyncdSettings, 1, { rsyncd_port: 8730, rsyncd_auxiliary: 'timeout = 60\n# a remark\nmotd file = /etc/motd' });
+  draft.update(rsyncdSettings, 1, {
+    rsyncd_port: 8730,
+    rsyncd_auxiliary: 'timeout = 60\n# a remark\nmotd file = /etc/motd',
+  });
   draft.create(rsyncModule, {
     rsyncmod_name: 'the films',
     rsyncmod_path: '/mnt/tank/films',
@@ -24,7 +27,12 @@ test('modules follow the settings, each with all it has', () => {
     rsyncmod_hostsdeny: '*',
     rsyncmod_auxiliary: 'exclude = *.tmp\nlist = no',
   });
-  draft.create(rsyncModule, { rsyncmod_name: 'drop', rsyncmod_path: '/mnt/tank/drop', rsyncmod_mode: 'wo', rsyncmod_group: '' });
+  draft.create(rsyncModule, {
+    rsyncmod_name: 'drop',
+    rsyncmod_path: '/mnt/tank/drop',
+    rsyncmod_mode: 'wo',
+    rsyncmod_group: '',
+  });
   const desired = rsyncdSubsystem.render(draft, machine);
   assert.equal(
     fileOf(desired, conf),
@@ -76,24 +84,32 @@ test('a module whose volume is not mounted is left out and reported', () => {
   assert.deepEqual(desired.omissions, ['rsync module "away": the volume locked is not mounted']);
 });
 
-const problemOf = (field: { read(sent: unknown): { readonly ok: boolean; readonly wrong?: string } }, value: string) => field.read(value).wrong;
+const problemOf = (field: { read(sent: unknown): { readonly ok: boolean; readonly wrong?: string } }, value: string) =>
+  field.read(value).wrong;
 
 test('a line that the daemon would pass over or choke on is refused, and named', () => {
   const { rsyncmod_auxiliary: module } = rsyncModule.fields;
   assert.equal(problemOf(module, 'Exclude=*.tmp\nlog file = /x\n; remark\nhostsallow = a'), undefined);
-  assert.equal(problemOf(module, 'list = no\nno such parameter = 1'), '"no such parameter = 1": the rsync daemon knows no such parameter.');
+  assert.equal(
+    problemOf(module, 'list = no\nno such parameter = 1'),
+    '"no such parameter = 1": the rsync daemon knows no such parameter.',
+  );
   assert.equal(problemOf(module, 'list = maybe'), '"list = maybe": yes or no is wanted.');
   assert.equal(problemOf(module, 'timeout = soon'), '"timeout = soon": a number is wanted.');
   assert.equal(problemOf(module, 'port = 1'), '"port = 1" has no place in a module: it concerns the whole daemon.');
   assert.equal(problemOf(module, 'rubbish'), '"rubbish" is no parameter: write NAME = VALUE.');
-  assert.equal(problemOf(module, '&include /etc/more = 1'), '"&include /etc/more = 1" is no parameter: write NAME = VALUE.');
+  assert.equal(
+    problemOf(module, '&include /etc/more = 1'),
+    '"&include /etc/more = 1" is no parameter: write NAME = VALUE.',
+  );
   assert.equal(problemOf(module, 'list = \\\n  maybe'), '"list =   maybe": yes or no is wanted.');
   assert.equal(problemOf(rsyncdSettings.fields.rsyncd_auxiliary, 'port = 1\nlist = no'), undefined);
 });
 
 test('a name that would mean something else to the daemon is refused', () => {
   const { rsyncmod_name: name, rsyncmod_path: path } = rsyncModule.fields;
-  for (const bad of ['a/b', 'a]', 'Global', '#list', 'a  b', 'a\\']) assert.notEqual(problemOf(name, bad), undefined, bad);
+  for (const bad of ['a/b', 'a]', 'Global', '#list', 'a  b', 'a\\'])
+    assert.notEqual(problemOf(name, bad), undefined, bad);
   for (const good of ['films', 'the films', 'a[b', '100%']) assert.equal(problemOf(name, good), undefined, good);
   assert.match(problemOf(path, '/mnt/tank/%HOME%') ?? '', /%HOME%/);
 });

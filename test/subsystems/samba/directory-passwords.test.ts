@@ -42,13 +42,16 @@ test('Samba asks a directory that has its schema, and its own file otherwise', (
     'ldap timeout = 7',
     'ldap connection timeout = 7',
   ]);
-  for (const change of [{ ldap_has_samba_schema: false }, { ldap_enable: false }]) assert.deepEqual(linesOf(change), ['passdb backend = smbpasswd:/etc/samba/smbpasswd']);
+  for (const change of [{ ldap_has_samba_schema: false }, { ldap_enable: false }])
+    assert.deepEqual(linesOf(change), ['passdb backend = smbpasswd:/etc/samba/smbpasswd']);
 });
 
 test('the word for the directory is in a file for root, and in no other', () => {
   const { files = [], services = [] } = rendered({});
   assert.deepEqual(
-    files.filter(({ content }) => content?.includes('may # read')).map(({ path, mode, content }) => [path, mode, content]),
+    files
+      .filter(({ content }) => content?.includes('may # read'))
+      .map(({ path, mode, content }) => [path, mode, content]),
     [['/etc/holdfast/samba-directory-password', 0o600, 'cn=reader,dc=example,dc=com\nmay # read\n']],
   );
   const place = services.findIndex(({ name }) => name === 'holdfast-samba-directory');

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
 import type { DomainSettings } from '../../../src/areas/directoryservice/domain-fields.ts';
-import { idmapAd, idmapAutorid, idmapHash, idmapNss, idmapRid, idmapScript, idmapTdb } from '../../../src/areas/directoryservice/idmap.ts';
+import {
+  idmapAd,
+  idmapAutorid,
+  idmapHash,
+  idmapNss,
+  idmapRid,
+  idmapScript,
+  idmapTdb,
+} from '../../../src/areas/directoryservice/idmap.ts';
 import type { SentOf } from '../../../src/engine/declare/resource.ts';
 import { sambaSubsystem } from '../../../src/subsystems/samba/subsystem.ts';
 import { machine as alone, fileOf, freshConfiguration } from '../support/configuration.ts';
@@ -11,7 +19,12 @@ const machine = { ...alone, membership: { domain: 'corp.example.com', machine: '
 
 type Sent = SentOf<typeof domainSettings.fields>;
 
-const member: Sent = { ad_enable: true, ad_domainname: 'corp.example.com', ad_bindname: 'Administrator', ad_bindpw: 'secret' };
+const member: Sent = {
+  ad_enable: true,
+  ad_domainname: 'corp.example.com',
+  ad_bindname: 'Administrator',
+  ad_bindpw: 'secret',
+};
 
 /** A configuration with the machine in a domain. */
 function joined(sent: Sent = {}, fill: Partial<DomainSettings> = {}) {
@@ -25,7 +38,8 @@ type Draft = ReturnType<typeof joined>;
 /** The lines that a member's global section has and that of a server by itself has not. */
 function linesOf(draft: Draft): readonly string[] {
   assert.deepEqual(draft.issues.toIssues(), {});
-  const text = (of: Draft) => (fileOf(sambaSubsystem.render(of, machine), '/etc/samba/smb.conf') ?? '').split('\n').map((line) => line.trim());
+  const text = (of: Draft) =>
+    (fileOf(sambaSubsystem.render(of, machine), '/etc/samba/smb.conf') ?? '').split('\n').map((line) => line.trim());
   const alone = text(freshConfiguration());
   return text(draft).filter((line) => !alone.includes(line));
 }
@@ -86,15 +100,19 @@ test('every setting that Samba knows reaches it', () => {
     'log level = 0 winbind:5 auth:5 idmap:5',
   ])
     assert.ok(changed.includes(line), line);
-  assert.ok(linesOf(joined({ ad_dcname: 'dc1.corp.example.com:636' })).includes('password server = dc1.corp.example.com *'));
+  assert.ok(
+    linesOf(joined({ ad_dcname: 'dc1.corp.example.com:636' })).includes('password server = dc1.corp.example.com *'),
+  );
 });
 
 test('winbind runs in a domain only, and starts anew when what it is told of the domain changes', () => {
-  const winbind = (draft: Draft) => sambaSubsystem.render(draft, machine).services?.find(({ name }) => name === 'winbind');
+  const winbind = (draft: Draft) =>
+    sambaSubsystem.render(draft, machine).services?.find(({ name }) => name === 'winbind');
   assert.equal(winbind(freshConfiguration())?.running, false);
   assert.equal(winbind(joined())?.running, true);
   assert.notEqual(winbind(joined())?.readAtStart, winbind(joined({ ad_use_default_domain: true }))?.readAtStart);
-  const monitor = (draft: Draft) => sambaSubsystem.render(draft, machine).services?.find(({ name }) => name === 'holdfast-domain-monitor');
+  const monitor = (draft: Draft) =>
+    sambaSubsystem.render(draft, machine).services?.find(({ name }) => name === 'holdfast-domain-monitor');
   assert.equal(monitor(joined())?.running, false);
   assert.equal(monitor(joined({ ad_enable_monitor: true }))?.running, true);
   const file = fileOf(
@@ -114,7 +132,12 @@ test('the map of the chosen kind is the newest that is for the domain, or for no
     'idmap config CORP : unix_primary_group = no',
     'idmap config CORP : unix_nss_info = no',
   ]);
-  draft.create(idmapAd, { idmap_ad_range_low: 40_000, idmap_ds_type: 1, idmap_ad_schema_mode: 'sfu20', idmap_ad_unix_nss_info: true });
+  draft.create(idmapAd, {
+    idmap_ad_range_low: 40_000,
+    idmap_ds_type: 1,
+    idmap_ad_schema_mode: 'sfu20',
+    idmap_ad_unix_nss_info: true,
+  });
   draft.create(idmapAd, { idmap_ad_range_low: 50_000, idmap_ds_type: 2 });
   assert.ok(idmapLines(draft).includes('idmap config CORP : range = 40000-90000000'));
   assert.ok(idmapLines(draft).includes('idmap config CORP : schema_mode = sfu20'));
@@ -136,7 +159,11 @@ test('a kind that serves everybody stands alone, and another makes room', () => 
   const hash = joined();
   hash.create(idmapHash, { idmap_hash_range_name_map: '/etc/name_map.cfg' });
   hash.update(domainSettings, 1, { ad_idmap_backend: 'hash' });
-  assert.deepEqual(idmapLines(hash), ['idmap config * : backend = hash', 'idmap config * : range = 90000001-100000000', 'idmap_hash:name_map = /etc/name_map.cfg']);
+  assert.deepEqual(idmapLines(hash), [
+    'idmap config * : backend = hash',
+    'idmap config * : range = 90000001-100000000',
+    'idmap_hash:name_map = /etc/name_map.cfg',
+  ]);
   const script = joined();
   script.create(idmapScript, { idmap_script_script: '/usr/local/bin/map' });
   script.update(domainSettings, 1, { ad_idmap_backend: 'script' });
@@ -156,7 +183,10 @@ test('ranges that overlap are refused in words, and kinds that there are none of
   const draft = freshConfiguration();
   draft.create(idmapTdb, { idmap_ds_type: 5, idmap_tdb_range_low: 80_000_000 });
   draft.update(domainSettings, 1, member);
-  assert.match(draft.issues.toIssues()['ad_idmap_backend']?.[0] ?? '', /20000 to 90000000 of the rid id map, overlap those of all others, 80000000 to 100000000 of the tdb id map/);
+  assert.match(
+    draft.issues.toIssues()['ad_idmap_backend']?.[0] ?? '',
+    /20000 to 90000000 of the rid id map, overlap those of all others, 80000000 to 100000000 of the tdb id map/,
+  );
   const adex = freshConfiguration();
   adex.update(domainSettings, 1, { ...member, ad_idmap_backend: 'adex' });
   assert.match(adex.issues.toIssues()['ad_idmap_backend']?.[0] ?? '', /no id map of the kind adex/);

@@ -42,7 +42,9 @@ function linesBeyondFresh(settings: Settings): readonly string[] {
   const fresh = (fileOf(sambaSubsystem.render(draft, machine), conf) ?? '').split('\n');
   draft.update(cifsSettings, 1, settings);
   assert.deepEqual(draft.issues.toIssues(), {});
-  return (fileOf(sambaSubsystem.render(draft, machine), conf) ?? '').split('\n').filter((line) => !fresh.includes(line));
+  return (fileOf(sambaSubsystem.render(draft, machine), conf) ?? '')
+    .split('\n')
+    .filter((line) => !fresh.includes(line));
 }
 
 test('a fresh system serves nothing, with settings of its own', () => {
@@ -170,7 +172,9 @@ test("the lowest protocol of a family is the family's oldest, and SMB1 goes belo
   assert.deepEqual(linesBeyondFresh({ cifs_srv_min_protocol: 'SMB2' }), ['  server min protocol = SMB2_02']);
   assert.deepEqual(linesBeyondFresh({ cifs_srv_min_protocol: 'SMB3' }), ['  server min protocol = SMB3_00']);
   assert.deepEqual(linesBeyondFresh({ cifs_srv_enable_smb1: true }), ['  server min protocol = NT1']);
-  assert.deepEqual(linesBeyondFresh({ cifs_srv_enable_smb1: true, cifs_srv_min_protocol: 'LANMAN2' }), ['  server min protocol = LANMAN2']);
+  assert.deepEqual(linesBeyondFresh({ cifs_srv_enable_smb1: true, cifs_srv_min_protocol: 'LANMAN2' }), [
+    '  server min protocol = LANMAN2',
+  ]);
 });
 
 test('a share is a section', () => {
@@ -236,20 +240,27 @@ test('deleted files move to a folder that all who may delete can use', () => {
 });
 
 test('Time Machine has its modules together and in order, whatever was chosen', () => {
-  assert.deepEqual(linesBeyondPlain({ cifs_timemachine: true, cifs_vfsobjects: ['streams_xattr', 'zfsacl', 'fruit'] }), [
-    '  vfs objects = catia fruit streams_xattr acl_xattr',
-    '  fruit:time machine = yes',
-    '  fruit:metadata = stream',
-    '  durable handles = yes',
-    '  kernel oplocks = no',
-    '  kernel share modes = no',
-    '  posix locking = no',
+  assert.deepEqual(
+    linesBeyondPlain({ cifs_timemachine: true, cifs_vfsobjects: ['streams_xattr', 'zfsacl', 'fruit'] }),
+    [
+      '  vfs objects = catia fruit streams_xattr acl_xattr',
+      '  fruit:time machine = yes',
+      '  fruit:metadata = stream',
+      '  durable handles = yes',
+      '  kernel oplocks = no',
+      '  kernel share modes = no',
+      '  posix locking = no',
+    ],
+  );
+  assert.deepEqual(linesBeyondPlain({ cifs_vfsobjects: ['streams_xattr', 'full_audit', 'fruit'] }), [
+    '  vfs objects = fruit streams_xattr full_audit',
   ]);
-  assert.deepEqual(linesBeyondPlain({ cifs_vfsobjects: ['streams_xattr', 'full_audit', 'fruit'] }), ['  vfs objects = fruit streams_xattr full_audit']);
 });
 
 test("modules of the BSD builds are replaced or left out, and shadow copies look into ZFS's own folder", () => {
-  assert.deepEqual(linesBeyondPlain({ cifs_vfsobjects: ['zfs_space', 'zfsacl', 'acl_xattr'] }), ['  vfs objects = acl_xattr']);
+  assert.deepEqual(linesBeyondPlain({ cifs_vfsobjects: ['zfs_space', 'zfsacl', 'acl_xattr'] }), [
+    '  vfs objects = acl_xattr',
+  ]);
   assert.deepEqual(linesBeyondPlain({ cifs_vfsobjects: ['zfs_space'] }), []);
   assert.deepEqual(linesBeyondPlain({ cifs_vfsobjects: ['shadow_copy2'] }), [
     '  vfs objects = shadow_copy2',
@@ -263,20 +274,26 @@ test('previous versions are told by the names that the snapshot task gives, and 
   const draft = freshConfiguration();
   const { id } = draft.create(snapshotTask, { task_filesystem: 'tank', task_ret_count: 3, task_ret_unit: 'month' });
   draft.create(cifsShare, { cifs_name: 'a', cifs_path: '/mnt/tank/a', cifs_storage_task: id });
-  assert.match(read(sambaSubsystem.render(draft, machine)), /^ {2}shadow:sort = desc\n {2}shadow:format = auto-%Y%m%d\.%H%M-3m$/m);
+  assert.match(
+    read(sambaSubsystem.render(draft, machine)),
+    /^ {2}shadow:sort = desc\n {2}shadow:format = auto-%Y%m%d\.%H%M-3m$/m,
+  );
   draft.update(snapshotTask, id, { task_ret_unit: 'day' });
   assert.match(read(sambaSubsystem.render(draft, machine)), /shadow:format = auto-%Y%m%d\.%H%M-3d$/m);
 });
 
 test('a home share is a folder for each account, made when it first comes', () => {
-  assert.deepEqual(sectionOf({ cifs_path: "/mnt/tank/mary's", cifs_name: 'people', cifs_home: true }).split('\n').slice(0, 6), [
-    '[homes]',
-    "  path = /mnt/tank/mary's/%U",
-    '  valid users = %U',
-    `  root preexec = /bin/sh -c 'test -d "$1" || install -d -m 0700 -o "$2" -g "$3" "$1"' sh '/mnt/tank/mary'\\''s/%U' '%U' '%G'`,
-    '  read only = no',
-    '  browseable = no',
-  ]);
+  assert.deepEqual(
+    sectionOf({ cifs_path: "/mnt/tank/mary's", cifs_name: 'people', cifs_home: true }).split('\n').slice(0, 6),
+    [
+      '[homes]',
+      "  path = /mnt/tank/mary's/%U",
+      '  valid users = %U',
+      `  root preexec = /bin/sh -c 'test -d "$1" || install -d -m 0700 -o "$2" -g "$3" "$1"' sh '/mnt/tank/mary'\\''s/%U' '%U' '%G'`,
+      '  read only = no',
+      '  browseable = no',
+    ],
+  );
 });
 
 test('a text means what it says: no macro, no continuation, no lost quotes', () => {
@@ -301,7 +318,10 @@ test('shares that cannot be served now are left out and reported', () => {
   ] as const) {
     draft.create(cifsShare, { cifs_name, cifs_path });
   }
-  const withoutTank = { ...machine, storage: { ...machine.storage, pools: new Map([...machine.storage.pools].filter(([name]) => name !== 'tank')) } };
+  const withoutTank = {
+    ...machine,
+    storage: { ...machine.storage, pools: new Map([...machine.storage.pools].filter(([name]) => name !== 'tank')) },
+  };
 
   const sections = (of: Desired) => read(of).match(/^\[.*\]$/gm);
   const [desired, bare] = [sambaSubsystem.render(draft, machine), sambaSubsystem.render(draft, withoutTank)];
@@ -323,8 +343,21 @@ test('what the daemons only read at their start makes them start again, and noth
     return ['smbd', 'nmbd'].map((name) => services.find((service) => service.name === name)?.readAtStart);
   };
   const [smbd, nmbd] = atStart({}) ?? [];
-  assert.deepEqual(atStart({ cifs_srv_guest: 'mary', cifs_srv_max_protocol: 'SMB2', cifs_srv_loglevel: '3', cifs_srv_smb_options: 'x = y' }), [smbd, nmbd]);
-  for (const settings of [{ cifs_srv_netbiosname: 'OTHER' }, { cifs_srv_workgroup: 'OTHER' }, { cifs_srv_bindip: ['10.0.0.1'] }, { cifs_srv_unixcharset: 'ASCII' as const }]) {
+  assert.deepEqual(
+    atStart({
+      cifs_srv_guest: 'mary',
+      cifs_srv_max_protocol: 'SMB2',
+      cifs_srv_loglevel: '3',
+      cifs_srv_smb_options: 'x = y',
+    }),
+    [smbd, nmbd],
+  );
+  for (const settings of [
+    { cifs_srv_netbiosname: 'OTHER' },
+    { cifs_srv_workgroup: 'OTHER' },
+    { cifs_srv_bindip: ['10.0.0.1'] },
+    { cifs_srv_unixcharset: 'ASCII' as const },
+  ]) {
     const [first, second] = atStart(settings) ?? [];
     assert.notEqual(first, smbd);
     assert.notEqual(second, nmbd);
@@ -364,10 +397,16 @@ test('what testparm objects to is said in its own words, also when it ends well'
     'Samba refuses its configuration: Global parameter workgroup found in service section!',
   );
   assert.equal(
-    objection(1, 'Load smb config files from /x\nset_variable_helper(maybe): value is not boolean!\nError loading services.\n'),
+    objection(
+      1,
+      'Load smb config files from /x\nset_variable_helper(maybe): value is not boolean!\nError loading services.\n',
+    ),
     'Samba refuses its configuration: set_variable_helper(maybe): value is not boolean!',
   );
-  assert.equal(objection(1, 'Load smb config files from /x\nBadly formed line\nError loading services.\n'), 'Samba refuses its configuration: Badly formed line');
+  assert.equal(
+    objection(1, 'Load smb config files from /x\nBadly formed line\nError loading services.\n'),
+    'Samba refuses its configuration: Badly formed line',
+  );
   assert.equal(objection(2, ''), 'Samba refuses its configuration: testparm ended with 2.');
 });
 
@@ -375,7 +414,8 @@ test('shares lie in files of some dozens, by their ids, which smb.conf includes'
   const draft = freshConfiguration();
   for (let id = 1; id <= 130; id += 1) draft.create(cifsShare, { cifs_name: `s${id}`, cifs_path: `/mnt/tank/s${id}` });
   const desired = sambaSubsystem.render(draft, machine);
-  const sections = (number: number) => fileOf(desired, `/etc/samba/holdfast/shares-${number}.conf`)?.match(/^\[.*\]$/gm);
+  const sections = (number: number) =>
+    fileOf(desired, `/etc/samba/holdfast/shares-${number}.conf`)?.match(/^\[.*\]$/gm);
   assert.deepEqual([sections(0)?.length, sections(1)?.length, sections(2)], [63, 64, ['[s128]', '[s129]', '[s130]']]);
   assert.deepEqual(
     fileOf(desired, conf)?.match(/^include.*$/gm),

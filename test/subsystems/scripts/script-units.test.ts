@@ -77,7 +77,16 @@ test('a command wants its command, a script its path, and each drops what the ot
   const draft = freshConfiguration();
   draft.create(startScript, { ini_when: 'preinit' });
   assert.deepEqual(draft.issues.toIssues(), { ini_command: ['A command is wanted.'] });
-  const script = freshConfiguration().create(startScript, { ini_type: 'script', ini_command: 'left over', ini_script: '/mnt/tank/x', ini_when: 'preinit' });
+  const script = freshConfiguration().create(startScript, {
+    ini_type: 'script',
+    ini_command: 'left over',
+    ini_script: '/mnt/tank/x',
+    ini_when: 'preinit',
+  });
   assert.equal(script.ini_command, '');
-  assert.equal(freshConfiguration().create(startScript, { ini_command: 'true', ini_script: '/mnt/tank/x', ini_when: 'preinit' }).ini_script, null);
+  assert.equal(
+    freshConfiguration().create(startScript, { ini_command: 'true', ini_script: '/mnt/tank/x', ini_when: 'preinit' })
+      .ini_script,
+    null,
+  );
 });

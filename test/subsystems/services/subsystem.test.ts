@@ -20,5 +20,13 @@ test('a switch runs the programs behind it, and those alone', () => {
 
 test('programs that a unit of their own serves are left to it', () => {
   const names = switchSubsystem.render(freshConfiguration(), machine).services?.map(({ name }) => name);
-  for (const name of [...daemonsOf.afp, ...daemonsOf.cifs, ...daemonsOf.ftp, ...daemonsOf.nfs, ...daemonsOf.ssh, ...daemonsOf.ups]) assert.equal(names?.includes(name), false);
+  for (const name of [
+    ...daemonsOf.afp,
+    ...daemonsOf.cifs,
+    ...daemonsOf.ftp,
+    ...daemonsOf.nfs,
+    ...daemonsOf.ssh,
+    ...daemonsOf.ups,
+  ])
+    assert.equal(names?.includes(name), false);
 });

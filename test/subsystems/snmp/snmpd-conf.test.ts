@@ -22,7 +22,10 @@ test('a fresh system is read by everybody who says public, and tells of its pool
       'authtrapenable 2',
     ),
   );
-  assert.match(fileOf(desired, '/etc/systemd/system/snmpd.service.d/holdfast.conf') ?? '', /^ExecStart=\/usr\/sbin\/snmpd -LO3 /m);
+  assert.match(
+    fileOf(desired, '/etc/systemd/system/snmpd.service.d/holdfast.conf') ?? '',
+    /^ExecStart=\/usr\/sbin\/snmpd -LO3 /m,
+  );
   assert.equal(desired.files?.find(({ path }) => path === conf)?.mode, 0o600);
   assert.deepEqual(desired.services, [{ name: 'snmpd', running: true, onChange: 'restart' }]);
 });
@@ -72,7 +75,10 @@ test('an account asks with what it has', () => {
     return /createUser.*\nrouser.*/.exec(fileOf(snmpSubsystem.render(draft, machine), conf) ?? '')?.[0];
   };
   assert.equal(account({ snmp_v3_authtype: '' }), 'createUser "monitor"\nrouser "monitor" noauth');
-  assert.equal(account({ snmp_v3_authtype: 'MD5', snmp_v3_password: 'long enough' }), 'createUser "monitor" MD5 "long enough"\nrouser "monitor" auth');
+  assert.equal(
+    account({ snmp_v3_authtype: 'MD5', snmp_v3_password: 'long enough' }),
+    'createUser "monitor" MD5 "long enough"\nrouser "monitor" auth',
+  );
 });
 
 test('all that is missing for version 3 is told at once, and nothing while it is off', () => {
@@ -82,15 +88,29 @@ test('all that is missing for version 3 is told at once, and nothing while it is
     return Object.keys(draft.issues.toIssues());
   };
   assert.deepEqual(issuesOf({ snmp_contact: 'nobody' }), []);
-  assert.deepEqual(issuesOf({ snmp_v3: true, snmp_v3_privproto: 'AES' }), ['snmp_v3_username', 'snmp_v3_password', 'snmp_v3_privpassphrase']);
-  assert.deepEqual(issuesOf({ snmp_v3: true, snmp_v3_username: 'monitor', snmp_v3_authtype: '', snmp_v3_privproto: 'AES', snmp_v3_privpassphrase: 'long enough' }), [
-    'snmp_v3_privproto',
+  assert.deepEqual(issuesOf({ snmp_v3: true, snmp_v3_privproto: 'AES' }), [
+    'snmp_v3_username',
+    'snmp_v3_password',
+    'snmp_v3_privpassphrase',
   ]);
+  assert.deepEqual(
+    issuesOf({
+      snmp_v3: true,
+      snmp_v3_username: 'monitor',
+      snmp_v3_authtype: '',
+      snmp_v3_privproto: 'AES',
+      snmp_v3_privpassphrase: 'long enough',
+    }),
+    ['snmp_v3_privproto'],
+  );
   assert.deepEqual(issuesOf({ snmp_community: '' }), ['snmp_community']);
 });
 
 test('a line that the server would pass over is refused, and named', () => {
   const { snmp_options: options } = snmpSettings.fields;
   assert.equal(options.read('# a remark\n  Proc sshd\nextend test /bin/true').ok, true);
-  assert.deepEqual(options.read('proc sshd\nnosuch thing'), { ok: false, wrong: '"nosuch thing": the SNMP server knows no such directive.' });
+  assert.deepEqual(options.read('proc sshd\nnosuch thing'), {
+    ok: false,
+    wrong: '"nosuch thing": the SNMP server knows no such directive.',
+  });
 });

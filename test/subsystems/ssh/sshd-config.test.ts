@@ -50,7 +50,11 @@ test('every setting has its line, keys come first and further lines last', () =>
       ssh_sftp_log_facility: 'LOCAL3',
       ssh_options: 'MaxAuthTries 2\nMatch User mary\n  X11Forwarding no',
     },
-    { ssh_host_ed25519_key: base64('a key\n'), ssh_host_ed25519_key_cert_pub: base64('a certificate\n'), ssh_host_rsa_key: base64('another key\n') },
+    {
+      ssh_host_ed25519_key: base64('a key\n'),
+      ssh_host_ed25519_key_cert_pub: base64('a certificate\n'),
+      ssh_host_rsa_key: base64('another key\n'),
+    },
   );
   const desired = sshSubsystem.render(draft, machine);
   assert.equal(
@@ -85,12 +89,29 @@ test('every setting has its line, keys come first and further lines last', () =>
 });
 
 test('it listens on the addresses of its interfaces, and nowhere while they have none', () => {
-  const link = (name: string, addresses: readonly string[]) => ({ name, kind: '', up: true, carrier: true, mtu: 1500, master: undefined, addresses });
-  const facts = { ...machine, network: { ...machine.network, links: [link('eth0', ['192.0.2.7/24', '2001:db8::7/64']), link('eth1', []), link('eth2', ['192.0.2.9/24'])] } };
+  const link = (name: string, addresses: readonly string[]) => ({
+    name,
+    kind: '',
+    up: true,
+    carrier: true,
+    mtu: 1500,
+    master: undefined,
+    addresses,
+  });
+  const facts = {
+    ...machine,
+    network: {
+      ...machine.network,
+      links: [link('eth0', ['192.0.2.7/24', '2001:db8::7/64']), link('eth1', []), link('eth2', ['192.0.2.9/24'])],
+    },
+  };
   const draft = freshConfiguration(facts);
   switchOn(draft, 'ssh');
   draft.update(sshSettings, 1, { ssh_bindiface: ['eth0', 'eth1'] });
-  assert.match(fileOf(sshSubsystem.render(draft, facts), conf) ?? '', /^Port 22\nListenAddress 192\.0\.2\.7\nListenAddress 2001:db8::7\nUsePAM/m);
+  assert.match(
+    fileOf(sshSubsystem.render(draft, facts), conf) ?? '',
+    /^Port 22\nListenAddress 192\.0\.2\.7\nListenAddress 2001:db8::7\nUsePAM/m,
+  );
   draft.update(sshSettings, 1, { ssh_bindiface: ['eth1'] });
   const desired = sshSubsystem.render(draft, facts);
   assert.equal(desired.services?.[0]?.running, false);
@@ -117,7 +138,13 @@ test('a server that runs when Holdfast comes keeps its own file until the settin
 
 test('private keys are kept as secrets, and what is no key is refused', () => {
   const { fields } = sshSettings;
-  for (const name of ['ssh_privatekey', 'ssh_host_rsa_key', 'ssh_host_dsa_key', 'ssh_host_ecdsa_key', 'ssh_host_ed25519_key'] as const)
+  for (const name of [
+    'ssh_privatekey',
+    'ssh_host_rsa_key',
+    'ssh_host_dsa_key',
+    'ssh_host_ecdsa_key',
+    'ssh_host_ed25519_key',
+  ] as const)
     assert.equal(fields[name].secret, true, name);
   assert.equal(fields.ssh_privatekey.read('ssh-rsa AAAA').ok, false);
   assert.equal(fields.ssh_privatekey.read(newKeyFiles('ecdsa', '').key).ok, true);

@@ -49,7 +49,17 @@ import type { Facts } from '../../../src/engine/upkeep/facts.ts';
 import { SnapshotIndex } from '../../../src/engine/upkeep/snapshot-index.ts';
 import type { Dataset, Pool } from '../../../src/host/ports/zfs.ts';
 
-const pool = (name: string): Pool => ({ name, guid: '1', health: 'ONLINE', size: 1, allocated: 0, free: 1, upgraded: true, scan: undefined, groups: [] });
+const pool = (name: string): Pool => ({
+  name,
+  guid: '1',
+  health: 'ONLINE',
+  size: 1,
+  allocated: 0,
+  free: 1,
+  upgraded: true,
+  scan: undefined,
+  groups: [],
+});
 
 const root = (name: string, mountpoint: string | undefined): Dataset => ({
   name,
@@ -69,7 +79,14 @@ const root = (name: string, mountpoint: string | undefined): Dataset => ({
 export const machine: Facts = Object.freeze<Facts>({
   host: 'virtual',
   accounts: {
-    users: ['root', 'nobody', 'mary'].map((name, index) => ({ name, uid: index, gid: index, fullName: '', home: '/', shell: '/bin/sh' })),
+    users: ['root', 'nobody', 'mary'].map((name, index) => ({
+      name,
+      uid: index,
+      gid: index,
+      fullName: '',
+      home: '/',
+      shell: '/bin/sh',
+    })),
     groups: [{ name: 'media', gid: 7 }],
     shells: ['/bin/sh'],
   },

@@ -10,7 +10,13 @@ const dropIn = '/etc/systemd/system/tftpd-hpa.service.d/holdfast.conf';
 test('every setting is a word of the command', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'tftp');
-  draft.update(tftpSettings, 1, { tftp_directory: '/mnt/tank/boot 100%', tftp_newfiles: true, tftp_port: 6969, tftp_username: 'mary', tftp_options: '-v --blocksize  1024' });
+  draft.update(tftpSettings, 1, {
+    tftp_directory: '/mnt/tank/boot 100%',
+    tftp_newfiles: true,
+    tftp_port: 6969,
+    tftp_username: 'mary',
+    tftp_options: '-v --blocksize  1024',
+  });
   const desired = tftpSubsystem.render(draft, machine);
   assert.equal(
     fileOf(desired, dropIn),
@@ -33,14 +39,21 @@ test('it listens on one address, on all of IPv4, or on all', () => {
     ['::', ':69'],
   ] as const) {
     draft.update(tftpSettings, 1, { tftp_directory: '/mnt/tank', tftp_host: host });
-    assert.match(fileOf(tftpSubsystem.render(draft, machine), dropIn) ?? '', new RegExp(` --address "${address.replaceAll(/[[\]]/g, '\\$&')}" `));
+    assert.match(
+      fileOf(tftpSubsystem.render(draft, machine), dropIn) ?? '',
+      new RegExp(` --address "${address.replaceAll(/[[\]]/g, '\\$&')}" `),
+    );
   }
 });
 
 test('it rests while the volume of its folder is not mounted, and says so', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'tftp');
-  assert.equal(tftpSubsystem.render(draft, machine).services?.[0]?.running, true, 'on a fresh system it serves an empty folder');
+  assert.equal(
+    tftpSubsystem.render(draft, machine).services?.[0]?.running,
+    true,
+    'on a fresh system it serves an empty folder',
+  );
   draft.update(tftpSettings, 1, { tftp_directory: '/mnt/locked/boot' });
   const desired = tftpSubsystem.render(draft, machine);
   assert.equal(desired.services?.[0]?.running, false);
@@ -49,7 +62,10 @@ test('it rests while the volume of its folder is not mounted, and says so', () =
 
 test('an argument that the server would pass over is refused, and named', () => {
   const { tftp_options: options } = tftpSettings.fields;
-  assert.deepEqual(options.read('-v --blocksize 1024 --refuse=blksize'), { ok: true, value: '-v --blocksize 1024 --refuse=blksize' });
+  assert.deepEqual(options.read('-v --blocksize 1024 --refuse=blksize'), {
+    ok: true,
+    value: '-v --blocksize 1024 --refuse=blksize',
+  });
   for (const bad of ['--no-such-option', '--user root', '-s /', '--address :70']) {
     const reading = options.read(`-v ${bad}`);
     assert.ok(!reading.ok && reading.wrong.startsWith(`"${bad.split(' ')[0]}"`), bad);

@@ -10,7 +10,8 @@ const events = ['ONLINE', 'ONBATT', 'LOWBATT', 'FSD', 'SHUTDOWN', 'COMMOK', 'COM
 type Draft = ReturnType<typeof freshConfiguration>;
 
 const file = (draft: Draft, name: string) => fileOf(upsSubsystem.render(draft, machine), `/etc/nut/${name}`);
-const running = (draft: Draft) => upsSubsystem.render(draft, machine).services?.flatMap((one) => (one.running ? one.name : []));
+const running = (draft: Draft) =>
+  upsSubsystem.render(draft, machine).services?.flatMap((one) => (one.running ? one.name : []));
 const master = { ups_driver: 'usbhid-ups$Back-UPS', ups_port: 'auto' } as const;
 
 test('on a fresh system the monitor runs with nothing to watch', () => {
@@ -29,7 +30,9 @@ test('on a fresh system the monitor runs with nothing to watch', () => {
     ),
   );
   assert.deepEqual(running(draft), ['nut-monitor']);
-  assert.deepEqual(upsSubsystem.render(draft, machine).omissions, ['UPS: no driver is set, so there is nothing to watch']);
+  assert.deepEqual(upsSubsystem.render(draft, machine).omissions, [
+    'UPS: no driver is set, so there is nothing to watch',
+  ]);
 });
 
 test('a master drives the UPS, serves what it tells, and watches it', () => {
@@ -55,10 +58,22 @@ test('a master drives the UPS, serves what it tells, and watches it', () => {
   assert.equal(file(draft, 'nut.conf'), lines(header, 'MODE=netserver'));
   assert.equal(
     file(draft, 'ups.conf'),
-    lines(header, '[rack]', 'driver = genericups', 'upstype = 3', 'port = "/dev/tty \\"S0\\""', 'desc = "In the \\\\ rack"', 'mincharge = 20', 'ignorelb'),
+    lines(
+      header,
+      '[rack]',
+      'driver = genericups',
+      'upstype = 3',
+      'port = "/dev/tty \\"S0\\""',
+      'desc = "In the \\\\ rack"',
+      'mincharge = 20',
+      'ignorelb',
+    ),
   );
   assert.equal(file(draft, 'upsd.conf'), lines(header, 'LISTEN 0.0.0.0 3500', 'MAXAGE 30'));
-  assert.equal(file(draft, 'upsd.users'), lines(header, '[watcher]', `password = "it's"`, 'upsmon primary', '[mary]', 'password = hers', 'upsmon secondary'));
+  assert.equal(
+    file(draft, 'upsd.users'),
+    lines(header, '[watcher]', `password = "it's"`, 'upsmon primary', '[mary]', 'password = hers', 'upsmon secondary'),
+  );
   assert.equal(
     file(draft, 'upsmon.conf'),
     lines(
@@ -91,17 +106,24 @@ test('a slave only watches', () => {
   switchOn(draft, 'ups');
   draft.update(upsSettings, 1, { ups_mode: 'slave', ups_remotehost: '2001:db8::7', ups_shutdown: 'lowbatt' });
   assert.equal(file(draft, 'ups.conf'), lines(header));
-  assert.match(file(draft, 'upsmon.conf') ?? '', /^MONITOR ups@\[2001:db8::7\]:3493 1 "upsmon" "fixmepass" secondary$/m);
+  assert.match(
+    file(draft, 'upsmon.conf') ?? '',
+    /^MONITOR ups@\[2001:db8::7\]:3493 1 "upsmon" "fixmepass" secondary$/m,
+  );
   assert.deepEqual(running(draft), ['nut-monitor']);
 });
 
 test('the daemon is told of every event, and upsmon may tell it, while it runs', () => {
   const draft = freshConfiguration();
-  const dropIn = () => fileOf(upsSubsystem.render(draft, machine), '/etc/systemd/system/nut-monitor.service.d/holdfast.conf');
+  const dropIn = () =>
+    fileOf(upsSubsystem.render(draft, machine), '/etc/systemd/system/nut-monitor.service.d/holdfast.conf');
   assert.equal(dropIn(), undefined);
   switchOn(draft, 'ups');
   draft.update(upsSettings, 1, { ...master, ups_shutdown: 'lowbatt' });
-  assert.equal(dropIn(), lines(header, '[Service]', 'ExecStartPre=+/usr/bin/install -d -m 0710 -o root -g nut /run/holdfast-notices'));
+  assert.equal(
+    dropIn(),
+    lines(header, '[Service]', 'ExecStartPre=+/usr/bin/install -d -m 0710 -o root -g nut /run/holdfast-notices'),
+  );
   assert.equal(
     file(draft, 'upssched.conf'),
     lines(
@@ -125,5 +147,6 @@ test('what cannot be is refused: no host for a slave, no port for a driver, nobo
   assert.deepEqual(issuesOf({ ups_driver: 'usbhid-ups$x', ups_emailnotify: true }), ['ups_port', 'ups_toemail']);
   assert.equal(upsSettings.fields.ups_driver.read('nosuch-ups$Model').ok, false);
   assert.equal(upsSettings.fields.ups_driver.read('usbhid-ups$Model "X" 100%').ok, true);
-  for (const name of ['ups_monpwd', 'ups_extrausers'] as const) assert.equal(upsSettings.fields[name].secret, true, name);
+  for (const name of ['ups_monpwd', 'ups_extrausers'] as const)
+    assert.equal(upsSettings.fields[name].secret, true, name);
 });

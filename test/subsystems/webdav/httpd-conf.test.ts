@@ -13,12 +13,18 @@ const world = {
   ...machine,
   accounts: {
     ...machine.accounts,
-    users: [...machine.accounts.users, { name: 'webdav', uid: 666, gid: 666, fullName: '', home: '/', shell: '/bin/sh' }],
+    users: [
+      ...machine.accounts.users,
+      { name: 'webdav', uid: 666, gid: 666, fullName: '', home: '/', shell: '/bin/sh' },
+    ],
     groups: [...machine.accounts.groups, { name: 'webdav', gid: 666 }],
   },
 };
 
-function configured(settings: SentOf<typeof webdavSettings.fields>, ...shares: readonly SentOf<typeof webdavShare.fields>[]) {
+function configured(
+  settings: SentOf<typeof webdavSettings.fields>,
+  ...shares: readonly SentOf<typeof webdavShare.fields>[]
+) {
   const draft = freshConfiguration(world);
   switchOn(draft, 'webdav');
   draft.update(webdavSettings, 1, settings);
@@ -105,7 +111,8 @@ test('the password reaches the server as the digest of the user, the realm and i
 
 test('clients log in as they are told', () => {
   const share = { webdav_name: 'films', webdav_path: '/mnt/tank/films' };
-  const file = (webdav_htauth: 'none' | 'basic' | 'digest') => fileOf(webdavSubsystem.render(configured({ webdav_htauth }, share), world), httpdFile) ?? '';
+  const file = (webdav_htauth: 'none' | 'basic' | 'digest') =>
+    fileOf(webdavSubsystem.render(configured({ webdav_htauth }, share), world), httpdFile) ?? '';
   assert.match(file('basic'), / {2}AuthType Basic\n {2}AuthBasicProvider file\n {2}AuthBasicUseDigestAlgorithm MD5\n/);
   assert.match(file('basic'), /Require user webdav/);
   assert.doesNotMatch(file('none'), /Auth(?:Type|Name|UserFile)|Require user/);
@@ -114,10 +121,18 @@ test('clients log in as they are told', () => {
 
 test('of several shares with one name the oldest has it, and the others have their numbers besides', () => {
   const paths = ['/mnt/tank/one', '/mnt/tank/two', '/mnt/locked/three', '/mnt/tank/four'];
-  const draft = configured({}, ...paths.map((webdav_path, index) => ({ webdav_name: index === 3 ? 'Twice' : 'twice', webdav_path })));
-  const aliases = () => [...(fileOf(webdavSubsystem.render(draft, world), httpdFile) ?? '').matchAll(/^Alias (.*)$/gm)].map((match) => match[1]);
+  const draft = configured(
+    {},
+    ...paths.map((webdav_path, index) => ({ webdav_name: index === 3 ? 'Twice' : 'twice', webdav_path })),
+  );
+  const aliases = () =>
+    [...(fileOf(webdavSubsystem.render(draft, world), httpdFile) ?? '').matchAll(/^Alias (.*)$/gm)].map(
+      (match) => match[1],
+    );
   assert.deepEqual(aliases(), ['"/twice" "/mnt/tank/one"', '"/twice-2" "/mnt/tank/two"', '"/Twice" "/mnt/tank/four"']);
-  assert.deepEqual(webdavSubsystem.render(draft, world).omissions, ['WebDAV share "twice": the volume locked is not mounted']);
+  assert.deepEqual(webdavSubsystem.render(draft, world).omissions, [
+    'WebDAV share "twice": the volume locked is not mounted',
+  ]);
   draft.remove(webdavShare, 1);
   assert.deepEqual(aliases(), ['"/twice" "/mnt/tank/two"', '"/Twice" "/mnt/tank/four"']);
 });

@@ -53,7 +53,12 @@ export const afpErrors = {
 } as const;
 
 /** Bits of a volume's attributes. */
-export const volumeAttributes = { readOnly: 1 << 0, hasPassword: 1 << 1, unixPrivileges: 1 << 5, timeMachine: 1 << 13 } as const;
+export const volumeAttributes = {
+  readOnly: 1 << 0,
+  hasPassword: 1 << 1,
+  unixPrivileges: 1 << 5,
+  timeMachine: 1 << 13,
+} as const;
 
 export interface OpenVolume {
   readonly code: number;
@@ -141,8 +146,13 @@ export class AfpClient implements Disposable {
   async open(volume: string, password?: string): Promise<OpenVolume> {
     const wanted = 0x21;
     const words = Buffer.concat([Buffer.from([afp.openVolume, 0]), short(wanted), pascal(volume)]);
-    const { code, data } = await this.#command(words, ...(password === undefined ? [] : [Buffer.alloc(words.length % 2), zeroPadded(password, 8)]));
-    return code === 0 ? { code, attributes: data.readUInt16BE(2), id: data.readUInt16BE(4) } : { code, attributes: 0, id: 0 };
+    const { code, data } = await this.#command(
+      words,
+      ...(password === undefined ? [] : [Buffer.alloc(words.length % 2), zeroPadded(password, 8)]),
+    );
+    return code === 0
+      ? { code, attributes: data.readUInt16BE(2), id: data.readUInt16BE(4) }
+      : { code, attributes: 0, id: 0 };
   }
 
   async closeVolume(volume: number): Promise<number> {
@@ -155,7 +165,8 @@ export class AfpClient implements Disposable {
   }
 
   async createFolder(volume: number, name: string): Promise<number> {
-    return (await this.#command(Buffer.from([afp.createFolder, 0]), short(volume), long(rootFolder), pathOf(name))).code;
+    return (await this.#command(Buffer.from([afp.createFolder, 0]), short(volume), long(rootFolder), pathOf(name)))
+      .code;
   }
 
   async delete(volume: number, name: string): Promise<number> {
@@ -163,10 +174,23 @@ export class AfpClient implements Disposable {
   }
 
   /** Asks for Unix permissions, as a Mac does of all that it makes. Answers the error code. */
-  async setMode(volume: number, name: string, owner: { readonly uid: number; readonly gid: number }, mode: number): Promise<number> {
+  async setMode(
+    volume: number,
+    name: string,
+    owner: { readonly uid: number; readonly gid: number },
+    mode: number,
+  ): Promise<number> {
     const unixPrivileges = 0x8000;
-    const words = Buffer.concat([Buffer.from([afp.setParameters, 0]), short(volume), long(rootFolder), short(unixPrivileges), pathOf(name)]);
-    return (await this.#command(words, Buffer.alloc(words.length % 2), long(owner.uid), long(owner.gid), long(mode), long(0))).code;
+    const words = Buffer.concat([
+      Buffer.from([afp.setParameters, 0]),
+      short(volume),
+      long(rootFolder),
+      short(unixPrivileges),
+      pathOf(name),
+    ]);
+    return (
+      await this.#command(words, Buffer.alloc(words.length % 2), long(owner.uid), long(owner.gid), long(mode), long(0))
+    ).code;
   }
 
   /** Writes the bytes from the file's beginning on. Answers the error code of the first thing that failed. */
@@ -188,8 +212,20 @@ export class AfpClient implements Disposable {
     return code === afpErrors.none ? bytes : code;
   }
 
-  async #withFork(volume: number, name: string, mode: 'read' | 'write', work: (fork: number) => Promise<number>): Promise<number> {
-    const { code, data } = await this.#command(Buffer.from([afp.openFork, 0]), short(volume), long(rootFolder), short(0), short(mode === 'read' ? 1 : 2), pathOf(name));
+  async #withFork(
+    volume: number,
+    name: string,
+    mode: 'read' | 'write',
+    work: (fork: number) => Promise<number>,
+  ): Promise<number> {
+    const { code, data } = await this.#command(
+      Buffer.from([afp.openFork, 0]),
+      short(volume),
+      long(rootFolder),
+      short(0),
+      short(mode === 'read' ? 1 : 2),
+      pathOf(name),
+    );
     if (code !== afpErrors.none) return code;
     const fork = data.readUInt16BE(2);
     const outcome = await work(fork);
@@ -235,7 +271,12 @@ export class AfpClient implements Disposable {
       const number = this.#received.readUInt16BE(2);
       // What the server asks for by itself, to see whether anybody is there, needs no answer in a test.
       if (this.#received.readUInt8(0) === 1) {
-        this.#waiting.get(number)?.resolve({ code: this.#received.readInt32BE(4), data: Buffer.from(this.#received.subarray(headerLength, end)) });
+        this.#waiting
+          .get(number)
+          ?.resolve({
+            code: this.#received.readInt32BE(4),
+            data: Buffer.from(this.#received.subarray(headerLength, end)),
+          });
         this.#waiting.delete(number);
       }
       this.#received = this.#received.subarray(end);

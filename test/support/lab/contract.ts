@@ -13,7 +13,10 @@ const project = fileURLToPath(new URL('../../..', import.meta.url));
 /** What the test machine needs to run the contract: the tests as one file, the helper beside it, and a Node. */
 async function packed(folder: string): Promise<string> {
   await build({
-    entryPoints: { contract: join(project, 'test/host/contract/linux.ts'), helper: join(project, 'src/host/linux/helper.ts') },
+    entryPoints: {
+      contract: join(project, 'test/host/contract/linux.ts'),
+      helper: join(project, 'src/host/linux/helper.ts'),
+    },
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -47,7 +50,10 @@ export function contractHolds(part: 'storage' | 'services'): void {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-contract-'));
     t.after(() => rm(folder, { recursive: true, force: true }));
     await using machine = await Machine.start({ disks: 8, payload: await packed(folder) });
-    const output = await followed(machine, `HOLDFAST_CONTRACT=${part} /opt/payload/node --test-reporter=tap --enable-source-maps /opt/payload/contract.mjs`);
+    const output = await followed(
+      machine,
+      `HOLDFAST_CONTRACT=${part} /opt/payload/node --test-reporter=tap --enable-source-maps /opt/payload/contract.mjs`,
+    );
     const count = (word: string) => Number(new RegExp(`^# ${word} (\\d+)$`, 'm').exec(output)?.[1] ?? -1);
     const failures = output.split('\n').filter((line) => /^\s*not ok /.test(line));
     assert.ok(count('fail') === 0 && /^# status 0$/m.test(output), `${failures.join('\n')}\n\n${output}`);

@@ -25,13 +25,22 @@ export interface Session extends AsyncDisposable {
 /** libiscsi's programs, from outside the machine at an address. */
 export function initiatorAt(address: () => string) {
   const as = ({ initiator = 'iqn.1993-08.org.debian:01:c' }: Who) => ['-i', initiator];
-  const portal = ({ login, port = 3260 }: Who) => `iscsi://${login === undefined ? '' : `${login}@`}${address()}:${port}`;
+  const portal = ({ login, port = 3260 }: Who) =>
+    `iscsi://${login === undefined ? '' : `${login}@`}${address()}:${port}`;
   const url = (target: string, lun: number, who: Who) =>
     `${portal(who)}/${target.includes(':') ? target : `${base}:${target}`}/${lun}${who.peer === undefined ? '' : `?${who.peer}`}`;
 
   /** One test of libiscsi's suite, which may write to the LUN. */
   const tried = async (name: string, target: string, lun: number, who: Who = {}): Promise<string> => {
-    const { stdout, stderr } = await runClient(['timeout', '60', 'iscsi-test-cu', ...as(who), '--dataloss', `--test=${name}`, url(target, lun, who)]);
+    const { stdout, stderr } = await runClient([
+      'timeout',
+      '60',
+      'iscsi-test-cu',
+      ...as(who),
+      '--dataloss',
+      `--test=${name}`,
+      url(target, lun, who),
+    ]);
     return stdout + stderr;
   };
 
@@ -55,13 +64,22 @@ export function initiatorAt(address: () => string) {
 
     /** What a LUN tells of itself, or one page of it. */
     async inquired(target: string, lun: number, page?: number): Promise<string> {
-      const { stdout, stderr } = await runClient(['iscsi-inq', ...as({}), ...(page === undefined ? [] : ['-e', '1', '-c', String(page)]), url(target, lun, {})]);
+      const { stdout, stderr } = await runClient([
+        'iscsi-inq',
+        ...as({}),
+        ...(page === undefined ? [] : ['-e', '1', '-c', String(page)]),
+        url(target, lun, {}),
+      ]);
       return stdout + stderr;
     },
 
     /** Lets an initiator stay connected to a LUN, asking for blocks again and again, until the session is ended. */
     busy(target: string, lun: number, who: Who = {}): Session {
-      const child = spawn('iscsi-perf', [...as(who), '-m', '1', '-b', '8', '-t', String(longestSession), url(target, lun, who)], { stdio: ['ignore', 'ignore', 'pipe'] });
+      const child = spawn(
+        'iscsi-perf',
+        [...as(who), '-m', '1', '-b', '8', '-t', String(longestSession), url(target, lun, who)],
+        { stdio: ['ignore', 'ignore', 'pipe'] },
+      );
       let stderr = '';
       child.stderr.setEncoding('utf8').on('data', (part) => {
         stderr += String(part);
@@ -85,11 +103,18 @@ export function initiatorAt(address: () => string) {
     tried,
 
     /** How many tests of these families of libiscsi's suite pass; each is told. */
-    async passed(t: TestContext, families: readonly string[], target: string, lun: number, who: Who = {}): Promise<{ passed: number; failed: number }> {
+    async passed(
+      t: TestContext,
+      families: readonly string[],
+      target: string,
+      lun: number,
+      who: Who = {},
+    ): Promise<{ passed: number; failed: number }> {
       const count = { passed: 0, failed: 0 };
       for (const family of families) {
         const said = await tried(`SCSI.${family}`, target, lun, who);
-        const [, , , passed = '', failed = ''] = /tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)/.exec(said) ?? assert.fail(`${family}: ${said.slice(-800)}`);
+        const [, , , passed = '', failed = ''] =
+          /tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)/.exec(said) ?? assert.fail(`${family}: ${said.slice(-800)}`);
         t.diagnostic(`libiscsi's tests of ${family}: ${passed} passed, ${failed} failed`);
         count.passed += Number(passed);
         count.failed += Number(failed);
@@ -101,4 +126,13 @@ export function initiatorAt(address: () => string) {
 }
 
 /** Those families that a machine can be asked for in a minute or two. */
-export const quickFamilies = ['TestUnitReady', 'ReadCapacity10', 'ReadCapacity16', 'Inquiry', 'Read10', 'Read16', 'Write10', 'Verify10'];
+export const quickFamilies = [
+  'TestUnitReady',
+  'ReadCapacity10',
+  'ReadCapacity16',
+  'Inquiry',
+  'Read10',
+  'Read16',
+  'Write10',
+  'Verify10',
+];

@@ -65,7 +65,14 @@ export class Machine implements AsyncDisposable {
   readonly #patience: number;
   #process: ChildProcess | undefined;
 
-  private constructor(parts: { name: string; addresses: readonly string[]; folder: string; words: readonly [string, ...string[]]; token: string; patience: number }) {
+  private constructor(parts: {
+    name: string;
+    addresses: readonly string[];
+    folder: string;
+    words: readonly [string, ...string[]];
+    token: string;
+    patience: number;
+  }) {
     this.name = parts.name;
     this.addresses = parts.addresses;
     this.address = parts.addresses[0] ?? '';
@@ -76,7 +83,8 @@ export class Machine implements AsyncDisposable {
   }
 
   static async start(options: MachineOptions = {}): Promise<Machine> {
-    if (!existsSync(join(built, 'initrd'))) throw new Error(`There is no test machine in ${built}; make it with lab/build.`);
+    if (!existsSync(join(built, 'initrd')))
+      throw new Error(`There is no test machine in ${built}; make it with lab/build.`);
     const number = machines;
     machines += 1;
     const name = options.name ?? `nas${number}`;
@@ -89,13 +97,37 @@ export class Machine implements AsyncDisposable {
 
     const payload = join(folder, 'payload');
     if (options.payload !== undefined)
-      await run('mksquashfs', options.payload, payload, '-noappend', '-comp', 'zstd', '-Xcompression-level', '1', '-no-xattrs', '-quiet', '-no-progress');
+      await run(
+        'mksquashfs',
+        options.payload,
+        payload,
+        '-noappend',
+        '-comp',
+        'zstd',
+        '-Xcompression-level',
+        '1',
+        '-no-xattrs',
+        '-quiet',
+        '-no-progress',
+      );
     const layer = join(built, 'layer.squashfs');
-    if (options.hasPackage === true && !existsSync(layer)) throw new Error(`There is no ${layer}; make it with lab/layer.`);
-    const place: Place = { name, folder, payload: options.payload === undefined ? undefined : payload, layer: options.hasPackage === true ? layer : undefined, taps, number };
+    if (options.hasPackage === true && !existsSync(layer))
+      throw new Error(`There is no ${layer}; make it with lab/layer.`);
+    const place: Place = {
+      name,
+      folder,
+      payload: options.payload === undefined ? undefined : payload,
+      layer: options.hasPackage === true ? layer : undefined,
+      taps,
+      number,
+    };
     // The interfaces are numbered from 0 on in either kind of machine.
     const kernelWords = (interfaceName: string) => [
-      ...addresses.flatMap((address, index) => (options.bare?.includes(networks[index] ?? 0) === true ? [] : [`lab.address=${interfaceName}${index}=${address}/24`])),
+      ...addresses.flatMap((address, index) =>
+        options.bare?.includes(networks[index] ?? 0) === true
+          ? []
+          : [`lab.address=${interfaceName}${index}=${address}/24`],
+      ),
       `lab.name=${name}`,
       `lab.token=${token}`,
       'quiet',
@@ -104,8 +136,18 @@ export class Machine implements AsyncDisposable {
       'bonding.max_bonds=0',
       'dummy.numdummies=0',
     ];
-    const words = options.pc === undefined ? await umlWords(place, options, kernelWords('vec')) : await pcWords(place, options.pc, options.memory ?? 1536, kernelWords('eth'));
-    const machine = new Machine({ name, addresses, folder, words, token, patience: options.pc === undefined ? 90 : 400 });
+    const words =
+      options.pc === undefined
+        ? await umlWords(place, options, kernelWords('vec'))
+        : await pcWords(place, options.pc, options.memory ?? 1536, kernelWords('eth'));
+    const machine = new Machine({
+      name,
+      addresses,
+      folder,
+      words,
+      token,
+      patience: options.pc === undefined ? 90 : 400,
+    });
     await machine.boot();
     return machine;
   }
@@ -116,7 +158,12 @@ export class Machine implements AsyncDisposable {
     const [program, ...words] = this.#words;
     this.#process = spawn(program, words, {
       // Its memory is a file, and would be written to a disk if it lay on one.
-      env: { LAB_KERNEL: join(built, 'linux'), HOME: this.#folder, TMPDIR: '/dev/shm', PATH: process.env['PATH'] ?? '' },
+      env: {
+        LAB_KERNEL: join(built, 'linux'),
+        HOME: this.#folder,
+        TMPDIR: '/dev/shm',
+        PATH: process.env['PATH'] ?? '',
+      },
       stdio: ['ignore', console, console],
       detached: true,
     });
@@ -135,7 +182,9 @@ export class Machine implements AsyncDisposable {
     return new Promise((resolve, reject) => {
       const socket = connect(agentPort, this.address);
       const parts: Buffer[] = [];
-      socket.setTimeout(seconds * 1000, () => socket.destroy(new ScriptError(`${this.name}: no answer in ${seconds} s to\n${script}`)));
+      socket.setTimeout(seconds * 1000, () =>
+        socket.destroy(new ScriptError(`${this.name}: no answer in ${seconds} s to\n${script}`)),
+      );
       socket.on('error', reject);
       const died = () => socket.destroy(new ScriptError(`${this.name} ended during\n${script}`));
       this.#process?.once('exit', died);
@@ -219,7 +268,11 @@ export class Machine implements AsyncDisposable {
   }
 }
 
-async function umlWords({ name, folder, payload, layer, taps, number }: Place, options: MachineOptions, kernelWords: readonly string[]): Promise<readonly [string, ...string[]]> {
+async function umlWords(
+  { name, folder, payload, layer, taps, number }: Place,
+  options: MachineOptions,
+  kernelWords: readonly string[],
+): Promise<readonly [string, ...string[]]> {
   const disks = Array.from({ length: options.disks ?? 6 }, (_, index) => ({
     file: join(folder, `disk${index}`),
     device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}`,

@@ -17,14 +17,22 @@ export interface ClientOutcome {
 }
 
 /** Runs a client program, for at most `seconds` (120 by default); its exit status is an answer. */
-export function runClient(words: readonly [string, ...string[]], options: { readonly input?: string; readonly seconds?: number } = {}): Promise<ClientOutcome> {
+export function runClient(
+  words: readonly [string, ...string[]],
+  options: { readonly input?: string; readonly seconds?: number } = {},
+): Promise<ClientOutcome> {
   const [program, ...rest] = words;
   return new Promise((resolve, reject) => {
-    const child = execFile(program, rest, { maxBuffer: 64 * 1024 * 1024, timeout: (options.seconds ?? 120) * 1000 }, (error, stdout, stderr) => {
-      const status = child.exitCode;
-      if (error !== null && status === null) reject(error);
-      else resolve({ status: status ?? 0, stdout, stderr });
-    });
+    const child = execFile(
+      program,
+      rest,
+      { maxBuffer: 64 * 1024 * 1024, timeout: (options.seconds ?? 120) * 1000 },
+      (error, stdout, stderr) => {
+        const status = child.exitCode;
+        if (error !== null && status === null) reject(error);
+        else resolve({ status: status ?? 0, stdout, stderr });
+      },
+    );
     // A program that has ended, or closed it, wants no input.
     child.stdin?.on('error', () => {});
     child.stdin?.end(options.input ?? '');

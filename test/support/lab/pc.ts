@@ -27,16 +27,52 @@ export async function pcWords(
   memory: number,
   kernelWords: readonly string[],
 ): Promise<readonly [string, ...string[]]> {
-  if (!existsSync(join(built, 'pc/initrd'))) throw new Error(`There is no kernel for an emulated machine in ${built}; make it with lab/build pc.`);
-  const readOnly = [join(built, 'root.squashfs'), join(built, 'pc/modules'), payload, layer].filter((file) => file !== undefined);
+  if (!existsSync(join(built, 'pc/initrd')))
+    throw new Error(`There is no kernel for an emulated machine in ${built}; make it with lab/build pc.`);
+  const readOnly = [join(built, 'root.squashfs'), join(built, 'pc/modules'), payload, layer].filter(
+    (file) => file !== undefined,
+  );
   const deviceOf = (file: string) => `vd${'abcd'.charAt(readOnly.indexOf(file))}`;
-  const words = ['-M', 'pc', '-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', String(memory), '-display', 'none', '-nodefaults', '-serial', 'stdio'];
-  words.push('-monitor', `unix:${join(folder, 'monitor')},server,nowait`, '-kernel', join(built, 'pc/vmlinuz'), '-initrd', join(built, 'pc/initrd'));
+  const words = [
+    '-M',
+    'pc',
+    '-accel',
+    'tcg,thread=multi',
+    '-cpu',
+    'max',
+    '-smp',
+    '2',
+    '-m',
+    String(memory),
+    '-display',
+    'none',
+    '-nodefaults',
+    '-serial',
+    'stdio',
+  ];
+  words.push(
+    '-monitor',
+    `unix:${join(folder, 'monitor')},server,nowait`,
+    '-kernel',
+    join(built, 'pc/vmlinuz'),
+    '-initrd',
+    join(built, 'pc/initrd'),
+  );
   // The image is shared with machines that run beside this one.
   for (const [index, file] of readOnly.entries())
-    words.push('-drive', `if=none,id=part${index},file=${file},format=raw,readonly=on,file.locking=off`, '-device', `virtio-blk-pci,drive=part${index}`);
+    words.push(
+      '-drive',
+      `if=none,id=part${index},file=${file},format=raw,readonly=on,file.locking=off`,
+      '-device',
+      `virtio-blk-pci,drive=part${index}`,
+    );
   for (const [index, tap] of taps.entries()) {
-    words.push('-netdev', `tap,id=net${index},ifname=${tap},script=no,downscript=no`, '-device', `virtio-net-pci,netdev=net${index},mac=${macOf(number, index)},romfile=`);
+    words.push(
+      '-netdev',
+      `tap,id=net${index},ifname=${tap},script=no,downscript=no`,
+      '-device',
+      `virtio-net-pci,netdev=net${index},mac=${macOf(number, index)},romfile=`,
+    );
   }
   words.push('-device', 'ahci,id=sata', '-device', 'virtio-scsi-pci,id=scsi');
   for (const [index, { bus, serial, model = 'HOLDFAST-TEST' }] of disks.entries()) {
@@ -44,7 +80,10 @@ export async function pcWords(
     await writeFile(file, '');
     await truncate(file, diskBytes);
     words.push('-drive', `if=none,id=drive${index},file=${file},format=raw,cache=unsafe,discard=unmap`);
-    words.push('-device', `${devices[bus](disks.slice(0, index).filter((one) => one.bus === bus).length, model)},drive=drive${index},id=disk${index},serial=${serial}`);
+    words.push(
+      '-device',
+      `${devices[bus](disks.slice(0, index).filter((one) => one.bus === bus).length, model)},drive=drive${index},id=disk${index},serial=${serial}`,
+    );
   }
   const kernel = [
     'console=ttyS0',

@@ -2,7 +2,10 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** What lab/build made. */
-export const built = join(resolve(process.env['LAB'] ?? fileURLToPath(new URL('../../../.lab', import.meta.url))), 'out');
+export const built = join(
+  resolve(process.env['LAB'] ?? fileURLToPath(new URL('../../../.lab', import.meta.url))),
+  'out',
+);
 
 /** What a machine is made of on this side. */
 export interface Place {

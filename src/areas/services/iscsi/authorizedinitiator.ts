@@ -10,19 +10,42 @@ export const iscsiInitiators = collection('services/iscsi/authorizedinitiator', 
   order: ['iscsi_target_initiator_tag'],
   unique: [{ fields: ['iscsi_target_initiator_tag'], description: 'Another group of initiators has this number.' }],
   fields: {
-    iscsi_target_initiator_initiators: refine(text({ description: 'Names of initiators, separated by blanks, or ALL.', max: 8192, initial: 'ALL', multiline: true }), (value) => {
-      const invalid = blankSeparated(value).find((word) => word !== 'ALL' && !/^[-A-Za-z0-9._:]{1,223}$/.test(word));
-      return invalid === undefined ? undefined : `${quote(invalid)} is no name of an initiator: letters, digits and - . _ : only.`;
-    }),
+    iscsi_target_initiator_initiators: refine(
+      text({
+        description: 'Names of initiators, separated by blanks, or ALL.',
+        max: 8192,
+        initial: 'ALL',
+        multiline: true,
+      }),
+      (value) => {
+        const invalid = blankSeparated(value).find((word) => word !== 'ALL' && !/^[-A-Za-z0-9._:]{1,223}$/.test(word));
+        return invalid === undefined
+          ? undefined
+          : `${quote(invalid)} is no name of an initiator: letters, digits and - . _ : only.`;
+      },
+    ),
     iscsi_target_initiator_auth_network: refine(
-      text({ description: 'Addresses and networks of initiators, separated by blanks, or ALL.', max: 8192, initial: 'ALL', multiline: true }),
+      text({
+        description: 'Addresses and networks of initiators, separated by blanks, or ALL.',
+        max: 8192,
+        initial: 'ALL',
+        multiline: true,
+      }),
       (value) => {
         const invalid = blankSeparated(value).find((word) => word !== 'ALL' && !isNetwork(word));
-        return invalid === undefined ? undefined : `${quote(invalid)} is no address or network: write 192.0.2.7 or 192.0.2.0/24.`;
+        return invalid === undefined
+          ? undefined
+          : `${quote(invalid)} is no address or network: write 192.0.2.7 or 192.0.2.0/24.`;
       },
     ),
     iscsi_target_initiator_comment: text({ description: 'What the group is for.', max: 120 }),
-    iscsi_target_initiator_tag: nullable(integer({ description: 'Number of the group. When a group goes, those with higher numbers move down by one.', min: 1, max: 65535 })),
+    iscsi_target_initiator_tag: nullable(
+      integer({
+        description: 'Number of the group. When a group goes, those with higher numbers move down by one.',
+        min: 1,
+        max: 65535,
+      }),
+    ),
   },
   complete: ({ record, view }) => ({ iscsi_target_initiator_tag: record.iscsi_target_initiator_tag ?? nextTag(view) }),
   onRemove({ draft, record }) {

@@ -21,7 +21,11 @@ export function makeFileStep(path: string, size: number, { within }: Within): St
       if (there !== 'file') throw invalid({ iscsi_target_extent_path: [`${path} is there and is no file.`] });
       const bytes = await files.size(path);
       if (bytes === undefined || bytes < size)
-        throw invalid({ iscsi_target_extent_filesize: [`The file ${path} is there and has ${bytes} bytes, not ${size}. Send 0 to take it as it is.`] });
+        throw invalid({
+          iscsi_target_extent_filesize: [
+            `The file ${path} is there and has ${bytes} bytes, not ${size}. Send 0 to take it as it is.`,
+          ],
+        });
     },
     left: async ({ files }) => wasFree && (await files.kind(path)) === 'file',
     // Nobody can have written to what this very change made.
@@ -52,7 +56,10 @@ export function mustBeFile(path: string): Step {
     title: `see that ${path} is a file`,
     async perform({ files }) {
       const there = await files.kind(path);
-      if (there === undefined) throw invalid({ iscsi_target_extent_filesize: [`There is no file ${path}; send the size of the one to make.`] });
+      if (there === undefined)
+        throw invalid({
+          iscsi_target_extent_filesize: [`There is no file ${path}; send the size of the one to make.`],
+        });
       if (there !== 'file') throw invalid({ iscsi_target_extent_path: [`${path} is no file.`] });
     },
   };

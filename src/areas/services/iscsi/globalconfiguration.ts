@@ -17,19 +17,33 @@ export const iscsiSettings = singleton('services/iscsi/globalconfiguration', {
       }),
     ),
     iscsi_isns_servers: refine(
-      text({ description: 'Servers (iSNS) that are told of the targets: addresses, each with :port if need be, separated by blanks.', max: 2048, multiline: true }),
+      text({
+        description:
+          'Servers (iSNS) that are told of the targets: addresses, each with :port if need be, separated by blanks.',
+        max: 2048,
+        multiline: true,
+      }),
       (value) => {
         const invalid = blankSeparated(value).find((one) => !isServer(one));
-        return invalid === undefined ? undefined : `${quote(invalid)} is no address: write 192.0.2.1, 192.0.2.1:3205 or [2001:db8::1]:3205.`;
+        return invalid === undefined
+          ? undefined
+          : `${quote(invalid)} is no address: write 192.0.2.1, 192.0.2.1:3205 or [2001:db8::1]:3205.`;
       },
     ),
-    iscsi_pool_avail_threshold: nullable(integer({ description: 'Percentage of free space below which a pool with zvols that are offered is warned of.', min: 1, max: 99 })),
+    iscsi_pool_avail_threshold: nullable(
+      integer({
+        description: 'Percentage of free space below which a pool with zvols that are offered is warned of.',
+        min: 1,
+        max: 99,
+      }),
+    ),
   },
   seed: () => ({ iscsi_basename: 'iqn.2005-10.org.freenas.ctl' }),
 });
 
 function isServer(text: string): boolean {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^[\]:]+|[^[\]]*:[^[\]]*:[^[\]]*))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const [, bracketed, plain, port] =
+    /^(?:\[([^\]]+)\]|([^[\]:]+|[^[\]]*:[^[\]]*:[^[\]]*))(?::(\d{1,5}))?$/.exec(text) ?? [];
   if (bracketed !== undefined) return isIP(bracketed) === 6 && isPort(port);
   return plain !== undefined && isIP(plain) !== 0 && isPort(port);
 }

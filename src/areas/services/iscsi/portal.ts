@@ -1,5 +1,16 @@
 import { BlockList, isIP } from 'node:net';
-import { choice, field, good, integer, list, nullable, readOnly, required, text, wrong } from '../../../engine/declare/fields.ts';
+import {
+  choice,
+  field,
+  good,
+  integer,
+  list,
+  nullable,
+  readOnly,
+  required,
+  text,
+  wrong,
+} from '../../../engine/declare/fields.ts';
 import { collection, type View } from '../../../engine/declare/resource.ts';
 import type { Facts } from '../../../engine/upkeep/facts.ts';
 import { quote, sentenceList } from '../../../lib/text.ts';
@@ -11,7 +22,9 @@ const address = field<string>({
   schema: { type: 'string', maxLength: 60 },
   read(sent) {
     const portal = typeof sent === 'string' ? portalFrom(sent) : undefined;
-    return portal === undefined ? wrong(`${quote(sent)} is no address with a port: write 0.0.0.0:3260 or [::]:3260.`) : good(typeof sent === 'string' ? sent.trim() : '');
+    return portal === undefined
+      ? wrong(`${quote(sent)} is no address with a port: write 0.0.0.0:3260 or [::]:3260.`)
+      : good(typeof sent === 'string' ? sent.trim() : '');
   },
 });
 
@@ -20,18 +33,34 @@ export const iscsiPortal = collection('services/iscsi/portal', {
   description: 'Addresses at which targets can be reached.',
   order: ['iscsi_target_portal_tag'],
   fields: {
-    iscsi_target_portal_ips: required(list(address, { description: 'Addresses with ports; 0.0.0.0 and :: are all the machine has.', max: 64 })),
+    iscsi_target_portal_ips: required(
+      list(address, { description: 'Addresses with ports; 0.0.0.0 and :: are all the machine has.', max: 64 }),
+    ),
     iscsi_target_portal_comment: text({ description: 'What the portal is for.', max: 120 }),
     iscsi_target_portal_discoveryauthmethod: choice([...authMethods, 'Auto'], {
-      description: 'How initiators that ask what targets there are show who they are. Auto is CHAP when a group of credentials is named.',
+      description:
+        'How initiators that ask what targets there are show who they are. Auto is CHAP when a group of credentials is named.',
       initial: 'None',
     }),
-    iscsi_target_portal_discoveryauthgroup: nullable(integer({ description: 'Number of the group of credentials for that.', min: 1, max: 65535 })),
-    iscsi_target_portal_tag: readOnly(integer({ description: 'Number of the portal in the list. When one goes, those with higher numbers move down by one.' })),
+    iscsi_target_portal_discoveryauthgroup: nullable(
+      integer({ description: 'Number of the group of credentials for that.', min: 1, max: 65535 }),
+    ),
+    iscsi_target_portal_tag: readOnly(
+      integer({
+        description: 'Number of the portal in the list. When one goes, those with higher numbers move down by one.',
+      }),
+    ),
   },
-  complete: ({ record, before, view }) => ({ iscsi_target_portal_tag: record.iscsi_target_portal_tag ?? before?.iscsi_target_portal_tag ?? countOf(view) + 1 }),
+  complete: ({ record, before, view }) => ({
+    iscsi_target_portal_tag: record.iscsi_target_portal_tag ?? before?.iscsi_target_portal_tag ?? countOf(view) + 1,
+  }),
   check({ record, before, view, facts, issues }) {
-    const { id, iscsi_target_portal_ips: ips, iscsi_target_portal_discoveryauthmethod: method, iscsi_target_portal_discoveryauthgroup: group } = record;
+    const {
+      id,
+      iscsi_target_portal_ips: ips,
+      iscsi_target_portal_discoveryauthmethod: method,
+      iscsi_target_portal_discoveryauthgroup: group,
+    } = record;
     if (ips.length === 0) issues.add('iscsi_target_portal_ips', 'A portal has at least one address.');
     const taken = takenBesides(id, view);
     for (const [index, ip] of ips.map(plain).entries()) {
@@ -39,7 +68,9 @@ export const iscsiPortal = collection('services/iscsi/portal', {
       taken.add(ip);
     }
     // What it had stays: a link that is down for a while is no reason to refuse another change.
-    for (const ip of ips) if (before?.iscsi_target_portal_ips.includes(ip) !== true && !isOwn(ip, facts)) issues.add('iscsi_target_portal_ips', strange(ip, facts));
+    for (const ip of ips)
+      if (before?.iscsi_target_portal_ips.includes(ip) !== true && !isOwn(ip, facts))
+        issues.add('iscsi_target_portal_ips', strange(ip, facts));
     const problem = authProblem(method === 'Auto' ? 'None' : method, group, view);
     if (problem !== undefined) issues.add('iscsi_target_portal_discoveryauthgroup', problem);
   },
@@ -56,7 +87,9 @@ function countOf(view: View): number {
 
 /** The addresses of all other portals. */
 function takenBesides(id: number, view: View): Set<string> {
-  return new Set(view.all(iscsiPortal).flatMap((other) => (other.id === id ? [] : other.iscsi_target_portal_ips.map(plain))));
+  return new Set(
+    view.all(iscsiPortal).flatMap((other) => (other.id === id ? [] : other.iscsi_target_portal_ips.map(plain))),
+  );
 }
 
 /** The address and port that a text names, or undefined when it names none. */
@@ -65,7 +98,8 @@ export function portalFrom(text: string): { readonly address: string; readonly p
   const address = bracketed ?? plainAddress ?? '';
   const port = Number(digits);
   const family = isIP(address);
-  if (port < 1 || port > 65535 || family === 0 || (bracketed !== undefined && family !== 6) || address.includes('%')) return undefined;
+  if (port < 1 || port > 65535 || family === 0 || (bracketed !== undefined && family !== 6) || address.includes('%'))
+    return undefined;
   return { address, port };
 }
 

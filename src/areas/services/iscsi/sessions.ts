@@ -13,7 +13,11 @@ export function mustBeUnused(plan: Plan, target: string, sent: Readonly<Record<s
     async perform({ targets }) {
       const initiators = (await targets.sessions(target)).map(({ initiator }) => initiator);
       if (initiators.length === 0) return;
-      throw invalid({ __all__: [`${target} is in use by ${sentenceList(initiators)}. Send {"force": true} to remove it all the same.`] });
+      throw invalid({
+        __all__: [
+          `${target} is in use by ${sentenceList(initiators)}. Send {"force": true} to remove it all the same.`,
+        ],
+      });
     },
   });
 }

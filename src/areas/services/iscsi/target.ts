@@ -17,7 +17,8 @@ export const iscsiTarget = collection('services/iscsi/target', {
     iscsi_target_name: required(
       refine(
         text({
-          description: 'Name of the target, kept as it was sent. The base name is put in front of one that does not begin with iqn., eui. or naa. only for initiators.',
+          description:
+            'Name of the target, kept as it was sent. The base name is put in front of one that does not begin with iqn., eui. or naa. only for initiators.',
           max: 120,
           pattern: /^[-a-z0-9.:]+$/,
           rule: 'A target name has lower case letters, digits and - . : only.',
@@ -26,8 +27,14 @@ export const iscsiTarget = collection('services/iscsi/target', {
       ),
     ),
     iscsi_target_alias: nullable(
-      refine(text({ description: 'Another name, for people.', max: 120, pattern: /^[^"]+$/, rule: 'An alias has no double quotes.' }), (alias) =>
-        alias.toLowerCase() === 'target' ? 'target is a word that is kept for other purposes.' : undefined,
+      refine(
+        text({
+          description: 'Another name, for people.',
+          max: 120,
+          pattern: /^[^"]+$/,
+          rule: 'An alias has no double quotes.',
+        }),
+        (alias) => (alias.toLowerCase() === 'target' ? 'target is a word that is kept for other purposes.' : undefined),
       ),
     ),
   },
@@ -36,9 +43,18 @@ export const iscsiTarget = collection('services/iscsi/target', {
     const name = nameOnWire(record.iscsi_target_name, iscsi_basename);
     // Spelt out and short, a name is the same to initiators.
     const [, short] = name.split(`${iscsi_basename}:`);
-    const twins = [view.find(iscsiTarget, 'iscsi_target_name', name), short === undefined ? undefined : view.find(iscsiTarget, 'iscsi_target_name', short)];
-    const twin = twins.find((one) => one !== undefined && one.id !== record.id && one.iscsi_target_name !== record.iscsi_target_name);
-    if (twin !== undefined) issues.add('iscsi_target_name', `Target name already exists: to initiators it is the same as ${twin.iscsi_target_name}.`);
+    const twins = [
+      view.find(iscsiTarget, 'iscsi_target_name', name),
+      short === undefined ? undefined : view.find(iscsiTarget, 'iscsi_target_name', short),
+    ];
+    const twin = twins.find(
+      (one) => one !== undefined && one.id !== record.id && one.iscsi_target_name !== record.iscsi_target_name,
+    );
+    if (twin !== undefined)
+      issues.add(
+        'iscsi_target_name',
+        `Target name already exists: to initiators it is the same as ${twin.iscsi_target_name}.`,
+      );
   },
   onRemove({ draft, record, sent }) {
     mustBeUnused(draft.plan, nameOnWire(record.iscsi_target_name, draft.only(iscsiSettings).iscsi_basename), sent);

@@ -20,17 +20,21 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
   fields: {
     iscsi_target: required(reference('services/iscsi/target', { description: 'Target.', onRemove: 'remove' })),
     iscsi_extent: required(reference('services/iscsi/extent', { description: 'Extent.', onRemove: 'remove' })),
-    iscsi_lunid: nullable(integer({ description: 'Number of the LUN; the smallest free one unless sent.', min: 0, max: highestLun })),
+    iscsi_lunid: nullable(
+      integer({ description: 'Number of the LUN; the smallest free one unless sent.', min: 0, max: highestLun }),
+    ),
   },
   complete({ record, before, sent, view, facts }) {
     if (record.iscsi_lunid !== null) return {};
     // An update that says null asks for no number; the one there is stays.
-    if (before !== undefined && before.iscsi_target === record.iscsi_target && sent.iscsi_lunid === null) return { iscsi_lunid: before.iscsi_lunid };
+    if (before !== undefined && before.iscsi_target === record.iscsi_target && sent.iscsi_lunid === null)
+      return { iscsi_lunid: before.iscsi_lunid };
     return { iscsi_lunid: nextLun(record.iscsi_target, view, facts.targets.firstLun) };
   },
   onRemove({ draft, record, sent }) {
     const target = draft.get(iscsiTarget, record.iscsi_target);
-    if (target !== undefined) mustBeUnused(draft.plan, nameOnWire(target.iscsi_target_name, draft.only(iscsiSettings).iscsi_basename), sent);
+    if (target !== undefined)
+      mustBeUnused(draft.plan, nameOnWire(target.iscsi_target_name, draft.only(iscsiSettings).iscsi_basename), sent);
   },
 });
 

@@ -16,13 +16,17 @@ export function spaceWarnings(view: View, storage: Storage): readonly string[] {
   const pools = new Set(extents.flatMap((record) => zvolOf(record)?.split('/')[0] ?? []));
   return [
     ...[...pools].flatMap((name) =>
-      ofPools !== null && isShort(storage, name, ofPools) ? [`The pool ${name}, in which zvols are offered by iSCSI, has less than ${ofPools} % of its space left.`] : [],
+      ofPools !== null && isShort(storage, name, ofPools)
+        ? [`The pool ${name}, in which zvols are offered by iSCSI, has less than ${ofPools} % of its space left.`]
+        : [],
     ),
     ...extents.flatMap((record) => {
       const { iscsi_target_extent_avail_threshold: threshold, iscsi_target_extent_name: name } = record;
       const dataset = threshold === null ? undefined : datasetOf(record, storage);
       if (threshold === null || dataset === undefined || !isShort(storage, dataset, threshold)) return [];
-      return [`The iSCSI extent ${quote(name)} lies in ${dataset}, which has less than ${threshold} % of its space left.`];
+      return [
+        `The iSCSI extent ${quote(name)} lies in ${dataset}, which has less than ${threshold} % of its space left.`,
+      ];
     }),
   ];
 }
@@ -38,6 +42,8 @@ function datasetOf(record: ExtentRecord, { datasets }: Storage): string | undefi
   if (zvol !== undefined) return zvol.slice(0, zvol.lastIndexOf('/'));
   if (record.iscsi_target_extent_type !== 'File') return undefined;
   const path = record.iscsi_target_extent_path ?? '';
-  const within = [...datasets.values()].filter(({ name, kind }) => kind === 'filesystem' && isWithin(path, `${volumesFolder}/${name}`));
+  const within = [...datasets.values()].filter(
+    ({ name, kind }) => kind === 'filesystem' && isWithin(path, `${volumesFolder}/${name}`),
+  );
   return within.toSorted((a, b) => b.name.length - a.name.length)[0]?.name;
 }

@@ -57,7 +57,10 @@ export function stepsBetween(from: readonly Piece[], to: readonly Piece[]): read
   const after = new Map(to.map((piece) => [piece.name, piece]));
   const changed = to.filter((piece) => before.get(piece.name) !== piece);
   const gone = from.filter((piece) => after.get(piece.name) !== piece);
-  return [...gone.toReversed().flatMap((piece) => removals(piece, after.get(piece.name))), ...changed.flatMap((piece) => additions(before.get(piece.name), piece))];
+  return [
+    ...gone.toReversed().flatMap((piece) => removals(piece, after.get(piece.name))),
+    ...changed.flatMap((piece) => additions(before.get(piece.name), piece)),
+  ];
 }
 
 function removals(from: Piece, to: Piece | undefined): readonly Step[] {
@@ -67,8 +70,16 @@ function removals(from: Piece, to: Piece | undefined): readonly Step[] {
     return other === undefined || (node.kind === 'link' && (other.kind !== 'link' || other.to !== node.to));
   };
   const leaving = from.nodes.toReversed().filter(goes);
-  const off = leaving.flatMap((node) => (node.kind === 'value' && node.off !== undefined ? [step(from, 'write', node.path, node.off)] : []));
-  const rest = leaving.flatMap((node) => (node.kind === 'folder' ? [step(from, 'remove', node.path)] : node.kind === 'link' ? [step(from, 'unlink', node.path)] : []));
+  const off = leaving.flatMap((node) =>
+    node.kind === 'value' && node.off !== undefined ? [step(from, 'write', node.path, node.off)] : [],
+  );
+  const rest = leaving.flatMap((node) =>
+    node.kind === 'folder'
+      ? [step(from, 'remove', node.path)]
+      : node.kind === 'link'
+        ? [step(from, 'unlink', node.path)]
+        : [],
+  );
   return [...off, ...rest];
 }
 
@@ -84,7 +95,9 @@ function addition(piece: Piece, node: Node, before: Node | undefined): readonly 
     case 'link':
       return before?.kind === 'link' && before.to === node.to ? [] : [step(piece, 'link', node.path, node.to)];
     case 'value':
-      return before?.kind === 'value' && before.text === node.text ? [] : [step(piece, 'write', node.path, node.text, node.tell === undefined ? [] : [node.tell])];
+      return before?.kind === 'value' && before.text === node.text
+        ? []
+        : [step(piece, 'write', node.path, node.text, node.tell === undefined ? [] : [node.tell])];
   }
 }
 

@@ -7,10 +7,20 @@ export function lioObjections({ extents, targets, discovery, nameServers }: Targ
   const [first] = discovery;
   const oneDiscovery = first === undefined || discovery.every(({ auth }) => isDeepStrictEqual(auth, first.auth));
   return [
-    ...(oneDiscovery ? [] : ["The kernel's targets (LIO) have one discovery authentication for all portals: give every portal the same method and group."]),
-    ...(discovery.some(({ auth }) => auth !== undefined && auth.credentials.length > 1) ? [`Discovery: ${oneCredential}`] : []),
-    ...(nameServers.length === 0 ? [] : ["The kernel's targets (LIO) do not speak iSNS: leave iscsi_isns_servers empty."]),
-    ...extents.flatMap(({ backing }) => (backing.path.includes(',') ? [`The kernel's targets (LIO) take no path with a comma: ${backing.path}.`] : [])),
+    ...(oneDiscovery
+      ? []
+      : [
+          "The kernel's targets (LIO) have one discovery authentication for all portals: give every portal the same method and group.",
+        ]),
+    ...(discovery.some(({ auth }) => auth !== undefined && auth.credentials.length > 1)
+      ? [`Discovery: ${oneCredential}`]
+      : []),
+    ...(nameServers.length === 0
+      ? []
+      : ["The kernel's targets (LIO) do not speak iSNS: leave iscsi_isns_servers empty."]),
+    ...extents.flatMap(({ backing }) =>
+      backing.path.includes(',') ? [`The kernel's targets (LIO) take no path with a comma: ${backing.path}.`] : [],
+    ),
     ...targets.flatMap((target) => targetObjections(target, byId)),
   ];
 }
@@ -20,11 +30,14 @@ export function isServed(group: TargetGroup): boolean {
   return groupObjections(group).length === 0;
 }
 
-const oneCredential = "the kernel's targets (LIO) know one user for each initiator, but the group of credentials has more.";
+const oneCredential =
+  "the kernel's targets (LIO) know one user for each initiator, but the group of credentials has more.";
 
 function targetObjections(target: Target, extents: ReadonlyMap<number, Extent>): readonly string[] {
   const behind = target.luns.flatMap(({ extent }) => extents.get(extent) ?? []);
-  const unprotected = behind.some(({ readOnly, backing, physicalBlocks }) => readOnly && (backing.kind === 'file' || !physicalBlocks)) && behind.some(({ readOnly }) => !readOnly);
+  const unprotected =
+    behind.some(({ readOnly, backing, physicalBlocks }) => readOnly && (backing.kind === 'file' || !physicalBlocks)) &&
+    behind.some(({ readOnly }) => !readOnly);
   return [
     ...target.groups.flatMap((group) => groupObjections(group).map((objection) => `${target.name}: ${objection}`)),
     ...(unprotected && target.groups.some(({ initiators }) => initiators === undefined)

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type Auth, type Extent, portalText, type Target, type TargetGroup, type TargetModel } from '../../ports/targets.ts';
+import {
+  type Auth,
+  type Extent,
+  portalText,
+  type Target,
+  type TargetGroup,
+  type TargetModel,
+} from '../../ports/targets.ts';
 import type { Node, Order, Piece } from './config-tree.ts';
 import { isServed } from './objections.ts';
 
@@ -13,7 +20,11 @@ export const backends = { device: 'core/iblock_3260', file: 'core/fileio_3260' }
 export function targetTree(model: TargetModel, sizes: Sizes): readonly Piece[] {
   if (!model.serving) return [];
   const extents = new Map(model.extents.map((extent) => [extent.id, extent]));
-  return [base(model), ...model.extents.map((extent) => extentPiece(extent, sizes)), ...model.targets.map((target) => targetPiece(target, extents))];
+  return [
+    base(model),
+    ...model.extents.map((extent) => extentPiece(extent, sizes)),
+    ...model.targets.map((target) => targetPiece(target, extents)),
+  ];
 }
 
 const places = new WeakMap<Extent, string>();
@@ -100,7 +111,14 @@ function extentNodes(extent: Extent, size: number | undefined): readonly Node[] 
     value(`${place}/attrib/is_nonrot`, rotation === 0 ? '1' : '0'),
     value(`${place}/attrib/emulate_3pc`, thirdPartyCopy ? '1' : '0'),
     ...(backing.kind === 'file' && size !== undefined
-      ? [{ kind: 'value' as const, path: `${place}/alias`, text: String(size), tell: { path: `${place}/control`, text: `fd_dev_size=${size}` } }]
+      ? [
+          {
+            kind: 'value' as const,
+            path: `${place}/alias`,
+            text: String(size),
+            tell: { path: `${place}/control`, text: `fd_dev_size=${size}` },
+          },
+        ]
       : []),
   ];
 }
@@ -111,12 +129,24 @@ function targetPiece(target: Target, extents: ReadonlyMap<number, Extent>): Piec
   const behind = target.luns.map(({ number, extent: id }) => ({ number, extent: extents.get(id) }));
   const places = behind.map(({ extent }) => extent && placeOf(extent));
   const known = targetPieces.get(target);
-  if (known !== undefined && known.places.length === places.length && known.places.every((place, index) => place === places[index])) return known.piece;
-  const luns = behind.flatMap(({ number, extent }) => (extent === undefined ? [] : [{ number, extent, place: placeOf(extent) }]));
+  if (
+    known !== undefined &&
+    known.places.length === places.length &&
+    known.places.every((place, index) => place === places[index])
+  )
+    return known.piece;
+  const luns = behind.flatMap(({ number, extent }) =>
+    extent === undefined ? [] : [{ number, extent, place: placeOf(extent) }],
+  );
   const own = `iscsi/${target.name}`;
   const piece = {
     name: `target ${target.name}`,
-    nodes: [folder(own), ...target.groups.filter((group) => isServed(group)).flatMap((group) => groupNodes(`${own}/tpgt_${tagOf(group)}`, target, group, luns))],
+    nodes: [
+      folder(own),
+      ...target.groups
+        .filter((group) => isServed(group))
+        .flatMap((group) => groupNodes(`${own}/tpgt_${tagOf(group)}`, target, group, luns)),
+    ],
   };
   targetPieces.set(target, { places, piece });
   return piece;
@@ -136,7 +166,12 @@ interface LunAt {
   readonly place: string;
 }
 
-function groupNodes(own: string, target: Target, { portals, initiators, auth }: TargetGroup, luns: readonly LunAt[]): readonly Node[] {
+function groupNodes(
+  own: string,
+  target: Target,
+  { portals, initiators, auth }: TargetGroup,
+  luns: readonly LunAt[],
+): readonly Node[] {
   const everybody = initiators === undefined;
   const protectedAll = luns.length > 0 && luns.every(({ extent }) => extent.readOnly);
   const nameOf = (place: string) => place.slice(place.lastIndexOf('/') + 1);
@@ -150,7 +185,10 @@ function groupNodes(own: string, target: Target, { portals, initiators, auth }: 
     value(`${own}/attrib/demo_mode_discovery`, '0'),
     value(`${own}/param/TargetAlias`, target.alias === '' ? target.name : target.alias),
     ...authValues(`${own}/auth`, auth),
-    ...luns.flatMap(({ number, place }): readonly Node[] => [folder(`${own}/lun/lun_${number}`), link(`${own}/lun/lun_${number}/${nameOf(place)}`, place)]),
+    ...luns.flatMap(({ number, place }): readonly Node[] => [
+      folder(`${own}/lun/lun_${number}`),
+      link(`${own}/lun/lun_${number}/${nameOf(place)}`, place),
+    ]),
     ...(initiators ?? []).flatMap((initiator): readonly Node[] => {
       const acl = `${own}/acls/${initiator}`;
       return [

@@ -40,14 +40,18 @@ export class LioTargets {
     const there = known === undefined ? await this.#read(wanted) : targetTree(known, sizes);
     const failures = new Map<string, HostError>();
     const unchanged = new Set(known?.extents);
-    for (const extent of model.extents) if (!unchanged.has(extent)) await mustBeItself(extent).catch((error) => failures.set(extentName(extent), asHostError(error)));
+    for (const extent of model.extents)
+      if (!unchanged.has(extent))
+        await mustBeItself(extent).catch((error) => failures.set(extentName(extent), asHostError(error)));
     await this.#carryOut(stepsBetween(there, wanted), failures);
   }
 
   async sessions(target: string): Promise<readonly Session[]> {
     const found: string[] = [];
     for (const group of await this.#list(`iscsi/${target}`, /^tpgt_/)) {
-      found.push(...((await this.#value(`${group}/dynamic_sessions`)) ?? '').split(/[\n\0]/).filter((name) => name !== ''));
+      found.push(
+        ...((await this.#value(`${group}/dynamic_sessions`)) ?? '').split(/[\n\0]/).filter((name) => name !== ''),
+      );
       for (const acl of await this.#list(`${group}/acls`)) {
         const info = (await this.#value(`${acl}/info`)) ?? '';
         if (!info.startsWith('No active')) found.push(acl.slice(acl.lastIndexOf('/') + 1));
@@ -113,20 +117,31 @@ export class LioTargets {
   /** The tree as it is. Of the values, only those that the wanted tree has are looked at. */
   async #read(wanted: readonly Piece[]): Promise<readonly Piece[]> {
     const values = new Map(wanted.map(({ name, nodes }) => [name, nodes.filter((node) => node.kind === 'value')]));
-    const names = new Map(wanted.flatMap(({ name, nodes }) => nodes.flatMap((node) => (node.kind === 'folder' ? [[node.path, name] as const] : []))));
+    const names = new Map(
+      wanted.flatMap(({ name, nodes }) =>
+        nodes.flatMap((node) => (node.kind === 'folder' ? [[node.path, name] as const] : [])),
+      ),
+    );
     const pieces: Piece[] = [];
     const add = async (name: string, nodes: readonly Node[]) => {
       const folders = new Set(nodes.flatMap((node) => (node.kind === 'folder' ? [node.path] : [])));
-      const inThere = (values.get(name) ?? []).filter(({ path }) => [...folders].some((folder) => path.startsWith(`${folder}/`)));
-      const read = await Promise.all(inThere.map(async (one): Promise<Node | undefined> => withText(one, await this.#value(one.path))));
+      const inThere = (values.get(name) ?? []).filter(({ path }) =>
+        [...folders].some((folder) => path.startsWith(`${folder}/`)),
+      );
+      const read = await Promise.all(
+        inThere.map(async (one): Promise<Node | undefined> => withText(one, await this.#value(one.path))),
+      );
       // Enabled groups that go are switched off first.
       const enabled = nodes.flatMap((node): readonly Node[] =>
-        node.kind === 'folder' && /\/tpgt_\d+$/.test(node.path) && !names.has(node.path) ? [{ kind: 'value', path: `${node.path}/enable`, text: '1', off: '0' }] : [],
+        node.kind === 'folder' && /\/tpgt_\d+$/.test(node.path) && !names.has(node.path)
+          ? [{ kind: 'value', path: `${node.path}/enable`, text: '1', off: '0' }]
+          : [],
       );
       pieces.push({ name, nodes: [...nodes, ...enabled, ...read.filter((node) => node !== undefined)] });
     };
     const folders: Node[] = [];
-    for (const path of [backends.device, backends.file, 'iscsi']) if (await exists(join(this.#root, path))) folders.push({ kind: 'folder', path });
+    for (const path of [backends.device, backends.file, 'iscsi'])
+      if (await exists(join(this.#root, path))) folders.push({ kind: 'folder', path });
     if (folders.length > 0) await add('iscsi', folders);
     for (const backend of [backends.device, backends.file]) {
       for (const path of await this.#list(backend, /^e\d+-/)) {
@@ -149,12 +164,20 @@ export class LioTargets {
       nodes.push({ kind: 'folder', path: group });
       for (const lun of await this.#list(`${group}/lun`, /^lun_\d+$/)) {
         const links = await this.#links(lun);
-        if (links.some((one) => one.kind === 'link' && ![backends.device, backends.file].some((backend) => one.to.startsWith(`${backend}/`)))) return undefined;
+        if (
+          links.some(
+            (one) =>
+              one.kind === 'link' &&
+              ![backends.device, backends.file].some((backend) => one.to.startsWith(`${backend}/`)),
+          )
+        )
+          return undefined;
         nodes.push({ kind: 'folder', path: lun }, ...links);
       }
       for (const acl of await this.#list(`${group}/acls`)) {
         nodes.push({ kind: 'folder', path: acl });
-        for (const lun of await this.#list(acl, /^lun_\d+$/)) nodes.push({ kind: 'folder', path: lun }, ...(await this.#links(lun)));
+        for (const lun of await this.#list(acl, /^lun_\d+$/))
+          nodes.push({ kind: 'folder', path: lun }, ...(await this.#links(lun)));
       }
       for (const portal of await this.#list(`${group}/np`)) nodes.push({ kind: 'folder', path: portal });
     }
@@ -165,7 +188,9 @@ export class LioTargets {
   async #list(path: string, pattern = /./): Promise<readonly string[]> {
     try {
       const entries = await readdir(join(this.#root, path), { withFileTypes: true });
-      return entries.filter((entry) => entry.isDirectory() && pattern.test(entry.name)).map(({ name }) => `${path}/${name}`);
+      return entries
+        .filter((entry) => entry.isDirectory() && pattern.test(entry.name))
+        .map(({ name }) => `${path}/${name}`);
     } catch (error) {
       if (isAbsence(error)) return [];
       throw hostError(`cannot look at ${path}`, error);
@@ -176,7 +201,13 @@ export class LioTargets {
     const place = join(this.#root, path);
     const entries = (await readdir(place, { withFileTypes: true })).filter((entry) => entry.isSymbolicLink());
     return Promise.all(
-      entries.map(async ({ name }): Promise<Node> => ({ kind: 'link', path: `${path}/${name}`, to: relative(this.#root, join(place, await readlink(join(place, name)))) })),
+      entries.map(
+        async ({ name }): Promise<Node> => ({
+          kind: 'link',
+          path: `${path}/${name}`,
+          to: relative(this.#root, join(place, await readlink(join(place, name)))),
+        }),
+      ),
     );
   }
 
@@ -225,6 +256,9 @@ async function removeFolder(place: string): Promise<void> {
 function told({ do: what, path }: Step, error: unknown): HostError {
   const portal = /\/np\/(.+)$/.exec(path)?.[1];
   if (portal !== undefined && what === 'make' && codeOf(error) === 'EINVAL')
-    return new HostError(`cannot listen at ${portal}: the address is none of this machine, or another program has the port`, { cause: error });
+    return new HostError(
+      `cannot listen at ${portal}: the address is none of this machine, or another program has the port`,
+      { cause: error },
+    );
   return hostError(`cannot ${what} ${path}`, error);
 }

@@ -59,20 +59,31 @@ export const lock = 'holdfast lock';
 
 const open: Accounts = { incoming: new Set(), outgoing: undefined };
 
-export const nothing: Goal = { portals: new Set(), accounts: new Map(), discovery: open, targets: new Map(), nameServer: undefined };
+export const nothing: Goal = {
+  portals: new Set(),
+  accounts: new Map(),
+  discovery: open,
+  targets: new Map(),
+  nameServer: undefined,
+};
 
 export function goalOf(model: TargetModel, lockSecret: string): Goal {
   if (!model.serving) return nothing;
   const extents = new Map(model.extents.map((extent) => [extent.id, extent]));
   const served = model.targets.filter((target) => isServed(target));
   const discovery = model.discovery.find(({ auth }) => auth !== undefined)?.auth;
-  const auths = [discovery, ...served.flatMap(({ groups }) => groups.map(({ auth }) => auth))].filter((auth) => auth !== undefined);
+  const auths = [discovery, ...served.flatMap(({ groups }) => groups.map(({ auth }) => auth))].filter(
+    (auth) => auth !== undefined,
+  );
   const credentials = auths.flatMap((auth) => auth.credentials);
   const peers = credentials.flatMap(({ peer }) => peer ?? []);
   const [nameServer] = model.nameServers;
   return {
     portals: new Set(served.flatMap(({ groups }) => groups.flatMap(({ portals }) => portals.map(portalText)))),
-    accounts: new Map([...(auths.length > 0 ? [[lock, lockSecret] as const] : []), ...[...credentials, ...peers].map(({ user, secret }) => [user, secret] as const)]),
+    accounts: new Map([
+      ...(auths.length > 0 ? [[lock, lockSecret] as const] : []),
+      ...[...credentials, ...peers].map(({ user, secret }) => [user, secret] as const),
+    ]),
     discovery: accountsOf(discovery),
     targets: new Map(served.map((target) => [target.id, goalTarget(target, extents)])),
     nameServer: nameServer === undefined ? undefined : serverFrom(nameServer),
@@ -88,19 +99,33 @@ function goalTarget(target: Target, extents: ReadonlyMap<number, Extent>): GoalT
   const [group] = target.groups;
   const goal: GoalTarget = {
     name: target.name,
-    devices: new Map(target.luns.flatMap(({ number }, index) => (behind[index] === undefined ? [] : [[number, deviceOf(behind[index])] as const]))),
+    devices: new Map(
+      target.luns.flatMap(({ number }, index) =>
+        behind[index] === undefined ? [] : [[number, deviceOf(behind[index])] as const],
+      ),
+    ),
     accounts: accountsOf(group?.auth),
     admitted: new Set(
       group === undefined
         ? []
-        : (group.initiators?.map((name) => `initiator-name=${name}`) ?? group.networks?.map((network) => `initiator-address=${network}`) ?? ['initiator-address=ALL']),
+        : (group.initiators?.map((name) => `initiator-name=${name}`) ??
+            group.networks?.map((network) => `initiator-address=${network}`) ?? ['initiator-address=ALL']),
     ),
   };
   known.set(target, { behind, goal });
   return goal;
 }
 
-function deviceOf({ backing: { kind, path }, size, blockSize, readOnly, serial, naa, rotation, physicalBlocks }: Extent): GoalDevice {
+function deviceOf({
+  backing: { kind, path },
+  size,
+  blockSize,
+  readOnly,
+  serial,
+  naa,
+  rotation,
+  physicalBlocks,
+}: Extent): GoalDevice {
   return {
     fixed: `path=${path},bstype=rdwr,blocksize=${blockSize}`,
     path,
@@ -130,6 +155,7 @@ function accountsOf(auth: Auth | undefined): Accounts {
 
 /** An address, with a port or without. */
 export function serverFrom(text: string): NameServer {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^[\]:]+|[^[\]]*:[^[\]]*:[^[\]]*))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const [, bracketed, plain, port] =
+    /^(?:\[([^\]]+)\]|([^[\]:]+|[^[\]]*:[^[\]]*:[^[\]]*))(?::(\d{1,5}))?$/.exec(text) ?? [];
   return { address: bracketed ?? plain ?? text, port: port === undefined ? 3205 : Number(port) };
 }

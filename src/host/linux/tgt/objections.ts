@@ -6,13 +6,25 @@ export function tgtObjections({ extents, targets, discovery, nameServers }: Targ
   const [first] = discovery;
   const oneDiscovery = first === undefined || discovery.every(({ auth }) => isDeepStrictEqual(auth, first.auth));
   const tags = new Set(targets.flatMap(({ groups }) => groups.map(({ tag }) => tag)));
-  const credentials = [...discovery, ...targets.flatMap(({ groups }) => groups)].flatMap(({ auth }) => auth?.credentials ?? []);
+  const credentials = [...discovery, ...targets.flatMap(({ groups }) => groups)].flatMap(
+    ({ auth }) => auth?.credentials ?? [],
+  );
   return [
-    ...(tags.size > 1 ? ['tgt offers every target at all addresses: let all groups of targets name one portal, which may have several addresses.'] : []),
-    ...(oneDiscovery ? [] : ['tgt has one discovery authentication for all portals: give every portal the same method and group.']),
-    ...(discovery.some(({ auth }) => auth !== undefined && hasSeveralPeers(auth.credentials, auth.mutual)) ? [`Discovery: ${onePeer}`] : []),
+    ...(tags.size > 1
+      ? [
+          'tgt offers every target at all addresses: let all groups of targets name one portal, which may have several addresses.',
+        ]
+      : []),
+    ...(oneDiscovery
+      ? []
+      : ['tgt has one discovery authentication for all portals: give every portal the same method and group.']),
+    ...(discovery.some(({ auth }) => auth !== undefined && hasSeveralPeers(auth.credentials, auth.mutual))
+      ? [`Discovery: ${onePeer}`]
+      : []),
     ...(nameServers.length > 1 ? ['tgt knows one iSNS server: name one in iscsi_isns_servers.'] : []),
-    ...usersWithTwoSecrets(credentials).map((user) => `tgt knows one secret for each user, but ${user} has more than one among the credentials in use.`),
+    ...usersWithTwoSecrets(credentials).map(
+      (user) => `tgt knows one secret for each user, but ${user} has more than one among the credentials in use.`,
+    ),
     ...credentials.flatMap(({ user }) => (user.includes(',') ? [`tgt takes no user with a comma: ${user}.`] : [])),
     ...extents.flatMap(extentObjections),
     ...targets.flatMap((target) => targetObjections(target).map((objection) => `${target.name}: ${objection}`)),
@@ -27,16 +39,25 @@ export function isServed(target: Target): boolean {
 const onePeer = 'tgt shows who it is by one peer user for each target, but the group of credentials has more.';
 
 function extentObjections({ backing: { path }, serial }: Extent): readonly string[] {
-  return [...(path.includes(',') ? [`tgt takes no path with a comma: ${path}.`] : []), ...(serial.includes(',') ? [`tgt takes no serial number with a comma: ${serial}.`] : [])];
+  return [
+    ...(path.includes(',') ? [`tgt takes no path with a comma: ${path}.`] : []),
+    ...(serial.includes(',') ? [`tgt takes no serial number with a comma: ${serial}.`] : []),
+  ];
 }
 
 function targetObjections({ groups, luns }: Target): readonly string[] {
   return [
-    ...(luns.some(({ number }) => number === 0) ? ['tgt keeps LUN 0 of every target for itself: send an iscsi_lunid from 1 on.'] : []),
-    ...(groups.length > 1 ? ['tgt offers a target in one way only: give it one group, whose portal may have several addresses.'] : []),
+    ...(luns.some(({ number }) => number === 0)
+      ? ['tgt keeps LUN 0 of every target for itself: send an iscsi_lunid from 1 on.']
+      : []),
+    ...(groups.length > 1
+      ? ['tgt offers a target in one way only: give it one group, whose portal may have several addresses.']
+      : []),
     ...groups.flatMap(({ initiators, networks, auth }) => [
       ...(initiators !== undefined && networks !== undefined
-        ? ['tgt lets in whoever has the name or the address, not only those that have both: give the group of initiators names or networks.']
+        ? [
+            'tgt lets in whoever has the name or the address, not only those that have both: give the group of initiators names or networks.',
+          ]
         : []),
       ...(auth !== undefined && hasSeveralPeers(auth.credentials, auth.mutual) ? [onePeer] : []),
     ]),

@@ -23,7 +23,16 @@ const headLength = 120;
 const everyLun = 0xffffffffffffffffn;
 
 /** A request as bytes: numbers as the machine has them, then the words and a zero. */
-export function encoded({ mode, op, tid = -1, session = 0, connection = 0, lun, outgoing = false, words }: Request): Buffer {
+export function encoded({
+  mode,
+  op,
+  tid = -1,
+  session = 0,
+  connection = 0,
+  lun,
+  outgoing = false,
+  words,
+}: Request): Buffer {
   const text = words === undefined ? Buffer.alloc(0) : Buffer.from(`${words}\0`);
   const head = Buffer.alloc(headLength);
   head.writeUInt32LE(modes[mode], 0);
@@ -47,7 +56,10 @@ export function lengthOf(head: Buffer): number {
 
 /** What tgtd said, or the number of what was wrong. */
 export function decoded(answer: Buffer): { readonly fault: number; readonly text: string } {
-  return { fault: answer.readUInt32LE(0), text: answer.subarray(answerHeadLength).toString('utf8').replace(/\0+$/, '') };
+  return {
+    fault: answer.readUInt32LE(0),
+    text: answer.subarray(answerHeadLength).toString('utf8').replace(/\0+$/, ''),
+  };
 }
 
 /** Those of its answers that mean something here. */

@@ -1,4 +1,12 @@
-import { type Accounts, type Goal, type GoalDevice, type GoalTarget, lock, type NameServer, type Shown } from './goal.ts';
+import {
+  type Accounts,
+  type Goal,
+  type GoalDevice,
+  type GoalTarget,
+  lock,
+  type NameServer,
+  type Shown,
+} from './goal.ts';
 
 /** What tgtd shows of itself. It shows no secrets, and not for whom discovery asks. */
 export interface Shows {
@@ -27,8 +35,14 @@ export function shownGoal(shows: Shows, wanted: Goal, { anew }: { readonly anew:
   return {
     portals: new Set([...shows.portals.matchAll(/^Portal: (.+),\d+$/gm)].map(([, portal = '']) => portal)),
     accounts: new Map(users.map((user) => [user, anew ? unknown : (wanted.accounts.get(user) ?? unknown)])),
-    discovery: anew ? (users.includes(lock) && !wanted.discovery.incoming.has(lock) ? asking : noAsking) : wanted.discovery,
-    targets: new Map(shownTargets(shows.targets).map((shown) => [shown.tid, asGoal(shown, wanted.targets.get(shown.tid))])),
+    discovery: anew
+      ? users.includes(lock) && !wanted.discovery.incoming.has(lock)
+        ? asking
+        : noAsking
+      : wanted.discovery,
+    targets: new Map(
+      shownTargets(shows.targets).map((shown) => [shown.tid, asGoal(shown, wanted.targets.get(shown.tid))]),
+    ),
     nameServer: nameServerIn(shows.system),
   };
 }
@@ -44,12 +58,17 @@ export function shownTargets(text: string): readonly ShownTarget[] {
       {
         tid: Number(tid),
         name,
-        initiators: [...section('I_T nexus information').matchAll(/^ {12}Initiator: (\S+)/gm)].map(([, initiator = '']) => initiator),
+        initiators: [...section('I_T nexus information').matchAll(/^ {12}Initiator: (\S+)/gm)].map(
+          ([, initiator = '']) => initiator,
+        ),
         sessions: section('I_T nexus information')
           .split(/^(?= {8}I_T nexus: )/m)
           .flatMap((nexus) => {
             const session = Number(/I_T nexus: (\d+)/.exec(nexus)?.[1]);
-            return [...nexus.matchAll(/Connection: (\d+)/g)].map(([, connection]) => ({ session, connection: Number(connection) }));
+            return [...nexus.matchAll(/Connection: (\d+)/g)].map(([, connection]) => ({
+              session,
+              connection: Number(connection),
+            }));
           }),
         devices: new Map(
           section('LUN information')
@@ -61,7 +80,11 @@ export function shownTargets(text: string): readonly ShownTarget[] {
           outgoing: users.find(([, , outgoing]) => outgoing !== undefined)?.[1],
         },
         // Names begin with letters, and no address does but ALL and those of IPv6, which have no dot before a colon.
-        admitted: new Set([...section('ACL information').matchAll(/^ {8}(\S+)$/gm)].map(([, word = '']) => `initiator-${isAddress(word) ? 'address' : 'name'}=${word}`)),
+        admitted: new Set(
+          [...section('ACL information').matchAll(/^ {8}(\S+)$/gm)].map(
+            ([, word = '']) => `initiator-${isAddress(word) ? 'address' : 'name'}=${word}`,
+          ),
+        ),
       },
     ];
   });

@@ -22,7 +22,9 @@ export class TgtSocket {
     } catch (error) {
       const code = codeOf(error);
       if (code === 'ENOENT' || code === 'ECONNREFUSED') return undefined;
-      throw error instanceof HostError ? error : new HostError(`tgtd does not answer: ${messageOf(error)}`, { cause: error });
+      throw error instanceof HostError
+        ? error
+        : new HostError(`tgtd does not answer: ${messageOf(error)}`, { cause: error });
     }
   }
 
@@ -36,7 +38,8 @@ export class TgtSocket {
       socket.on('data', (part) => parts.push(part));
       socket.on('close', () => {
         const answer = Buffer.concat(parts);
-        if (answer.length < answerHeadLength || answer.length < lengthOf(answer)) reject(new HostError('tgtd broke off its answer'));
+        if (answer.length < answerHeadLength || answer.length < lengthOf(answer))
+          reject(new HostError('tgtd broke off its answer'));
         else resolve(answer);
       });
     });

@@ -19,9 +19,15 @@ export interface Step {
  * and sessions with what stays the same go on: tgtd looks at accounts and names only when somebody comes in.
  */
 export function stepsBetween(from: Goal, to: Goal): readonly Step[] {
-  const stale = new Set([...from.accounts].filter(([user, secret]) => to.accounts.get(user) !== secret && (user !== lock || !to.accounts.has(lock))).map(([user]) => user));
+  const stale = new Set(
+    [...from.accounts]
+      .filter(([user, secret]) => to.accounts.get(user) !== secret && (user !== lock || !to.accounts.has(lock)))
+      .map(([user]) => user),
+  );
   const fresh = [...to.accounts].filter(([user]) => !from.accounts.has(user) || stale.has(user));
-  const changed = [...to.targets].filter(([tid, target]) => from.targets.get(tid) !== target || usesAny(target.accounts, stale));
+  const changed = [...to.targets].filter(
+    ([tid, target]) => from.targets.get(tid) !== target || usesAny(target.accounts, stale),
+  );
   const before = (tid: number, { name }: GoalTarget) => {
     const earlier = from.targets.get(tid);
     return earlier?.name === name ? earlier : undefined;
@@ -41,12 +47,22 @@ export function stepsBetween(from: Goal, to: Goal): readonly Step[] {
     ...(fresh.some(([user]) => user === lock) ? [newAccount(lock, to.accounts.get(lock) ?? '')] : []),
     ...kept.flatMap(({ tid, target, earlier }) => locking(target.name, tid, earlier.accounts, target.accounts)),
     ...locking('discovery', undefined, from.discovery, to.discovery),
-    ...[...stale].map((user): Step => ({ part: 'accounts', request: { mode: 'account', op: 'delete', words: `user=${user}` }, fine: [fault.noAccount] })),
+    ...[...stale].map(
+      (user): Step => ({
+        part: 'accounts',
+        request: { mode: 'account', op: 'delete', words: `user=${user}` },
+        fine: [fault.noAccount],
+      }),
+    ),
     ...fresh.filter(([user]) => user !== lock).map(([user, secret]) => newAccount(user, secret)),
     ...binding('discovery', undefined, without(from.discovery, stale), to.discovery),
     ...changed.flatMap(([tid, target]) => {
       const earlier = before(tid, target);
-      return increase(tid, earlier === undefined ? undefined : { ...earlier, accounts: without(earlier.accounts, stale) }, target);
+      return increase(
+        tid,
+        earlier === undefined ? undefined : { ...earlier, accounts: without(earlier.accounts, stale) },
+        target,
+      );
     }),
     ...difference(to.portals, from.portals).map((portal) => portalStep('new', portal)),
   ];
@@ -65,7 +81,9 @@ function lessening(tid: number, from: GoalTarget, to: GoalTarget): readonly Step
     ...difference(from.admitted, to.admitted).map((words) => admission('unbind', to.name, tid, words)),
     ...[...from.devices]
       .filter(([lun, device]) => to.devices.get(lun)?.fixed !== device.fixed)
-      .map(([lun]): Step => ({ part: to.name, request: { mode: 'device', op: 'delete', tid, lun }, first: 'let finish' })),
+      .map(
+        ([lun]): Step => ({ part: to.name, request: { mode: 'device', op: 'delete', tid, lun }, first: 'let finish' }),
+      ),
   ];
 }
 
@@ -77,7 +95,10 @@ function locking(part: string, tid: number | undefined, from: Accounts, to: Acco
 function increase(tid: number, from: GoalTarget | undefined, to: GoalTarget): readonly Step[] {
   return [
     ...(from === undefined
-      ? [{ part: to.name, request: { mode: 'target', op: 'new', tid, words: `targetname=${to.name}` } } as const, ...locking(to.name, tid, nothing.discovery, to.accounts)]
+      ? [
+          { part: to.name, request: { mode: 'target', op: 'new', tid, words: `targetname=${to.name}` } } as const,
+          ...locking(to.name, tid, nothing.discovery, to.accounts),
+        ]
       : []),
     ...[...to.devices].flatMap(([lun, device]) => deviceSteps(to.name, tid, lun, from?.devices.get(lun), device)),
     ...binding(to.name, tid, from?.accounts ?? nothing.discovery, to.accounts),
@@ -85,13 +106,20 @@ function increase(tid: number, from: GoalTarget | undefined, to: GoalTarget): re
   ];
 }
 
-function deviceSteps(part: string, tid: number, lun: number, from: GoalDevice | undefined, to: GoalDevice): readonly Step[] {
+function deviceSteps(
+  part: string,
+  tid: number,
+  lun: number,
+  from: GoalDevice | undefined,
+  to: GoalDevice,
+): readonly Step[] {
   const update = (words: string, first?: Step['first']): Step => ({
     part,
     request: { mode: 'device', op: 'update', tid, lun, words: `targetOps ${words},` },
     ...(first === undefined ? {} : { first }),
   });
-  if (from?.fixed !== to.fixed) return [{ part, request: { mode: 'device', op: 'new', tid, lun, words: to.fixed } }, update(to.parameters)];
+  if (from?.fixed !== to.fixed)
+    return [{ part, request: { mode: 'device', op: 'new', tid, lun, words: to.fixed } }, update(to.parameters)];
   return [
     // It looks at the size when it opens. For that moment initiators hear that it is not ready, and ask again.
     ...(from.size === to.size ? [] : [update('online=0'), update(`path=${to.path}`, 'let end'), update('online=1')]),
@@ -102,11 +130,15 @@ function deviceSteps(part: string, tid: number, lun: number, from: GoalDevice | 
 /** The lock is bound already, and goes last. */
 function binding(part: string, tid: number | undefined, from: Accounts, to: Accounts): readonly Step[] {
   return [
-    ...(from.outgoing !== undefined && from.outgoing !== to.outgoing ? [accountStep('unbind', part, tid, from.outgoing, true)] : []),
+    ...(from.outgoing !== undefined && from.outgoing !== to.outgoing
+      ? [accountStep('unbind', part, tid, from.outgoing, true)]
+      : []),
     ...difference(to.incoming, from.incoming)
       .filter((user) => user !== lock)
       .map((user) => accountStep('bind', part, tid, user)),
-    ...(to.outgoing !== undefined && from.outgoing !== to.outgoing ? [accountStep('bind', part, tid, to.outgoing, true)] : []),
+    ...(to.outgoing !== undefined && from.outgoing !== to.outgoing
+      ? [accountStep('bind', part, tid, to.outgoing, true)]
+      : []),
     ...difference(from.incoming, to.incoming)
       .toSorted((a, b) => Number(a === lock) - Number(b === lock))
       .map((user) => accountStep('unbind', part, tid, user)),
@@ -117,15 +149,29 @@ function nameServerSteps(from: NameServer | undefined, to: NameServer | undefine
   if (from?.address === to?.address && from?.port === to?.port) return [];
   const set = (words: string): Step => ({ part: 'iSNS', request: { mode: 'system', op: 'update', words } });
   const off = from === undefined ? [] : [set('iSNS=Off')];
-  return to === undefined ? off : [...off, set(`iSNSServerIP=${to.address}`), set(`iSNSServerPort=${to.port}`), set('iSNS=On')];
+  return to === undefined
+    ? off
+    : [...off, set(`iSNSServerIP=${to.address}`), set(`iSNSServerPort=${to.port}`), set('iSNS=On')];
 }
 
 function newAccount(user: string, secret: string): Step {
   return { part: 'accounts', request: { mode: 'account', op: 'new', words: `user=${user},password=${secret}` } };
 }
 
-function accountStep(op: 'bind' | 'unbind', part: string, tid: number | undefined, user: string, outgoing = false): Step {
-  const request: Request = { mode: 'account', op, outgoing, words: `user=${user}`, ...(tid === undefined ? {} : { tid }) };
+function accountStep(
+  op: 'bind' | 'unbind',
+  part: string,
+  tid: number | undefined,
+  user: string,
+  outgoing = false,
+): Step {
+  const request: Request = {
+    mode: 'account',
+    op,
+    outgoing,
+    words: `user=${user}`,
+    ...(tid === undefined ? {} : { tid }),
+  };
   // Whom discovery asks for is not shown, so it may be known for less than it is.
   return { part, request, fine: [op === 'bind' ? fault.exists : fault.noAccount] };
 }
@@ -144,7 +190,10 @@ function usesAny({ incoming, outgoing }: Accounts, users: ReadonlySet<string>): 
 
 /** What is left of bindings when accounts go. */
 function without({ incoming, outgoing }: Accounts, users: ReadonlySet<string>): Accounts {
-  return { incoming: new Set([...incoming].filter((user) => !users.has(user))), outgoing: outgoing !== undefined && users.has(outgoing) ? undefined : outgoing };
+  return {
+    incoming: new Set([...incoming].filter((user) => !users.has(user))),
+    outgoing: outgoing !== undefined && users.has(outgoing) ? undefined : outgoing,
+  };
 }
 
 function difference<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): readonly T[] {

@@ -37,7 +37,11 @@ export class TgtTargets {
   }
 
   async look(): Promise<TargetService> {
-    return { engine: 'tgt', serving: (await this.#socket.ask({ mode: 'system', op: 'show' })) !== undefined, firstLun: 1 };
+    return {
+      engine: 'tgt',
+      serving: (await this.#socket.ask({ mode: 'system', op: 'show' })) !== undefined,
+      firstLun: 1,
+    };
   }
 
   objections(model: TargetModel): readonly string[] {
@@ -48,7 +52,9 @@ export class TgtTargets {
     const wanted = goalOf(model, this.#lockSecret);
     const there = await this.#read(wanted, { anew: false });
     if (there === undefined) return model.serving ? ['bring the iSCSI targets into line'] : [];
-    return [...new Set(stepsBetween(there, wanted).map(({ part }) => part))].map((part) => `bring the iSCSI ${part} into line`);
+    return [...new Set(stepsBetween(there, wanted).map(({ part }) => part))].map(
+      (part) => `bring the iSCSI ${part} into line`,
+    );
   }
 
   /** Does all that can be done. When a part meets a failure, the rest of it is left, and the first failure is told in the end. */
@@ -65,7 +71,9 @@ export class TgtTargets {
     const failures = new Map<string, HostError>();
     for (const extent of changesBetween(known?.extents ?? [], model.extents).come) {
       const failure = await mustBeOffered(extent);
-      if (failure !== undefined) for (const { name } of model.targets.filter(({ luns }) => luns.some((lun) => lun.extent === extent.id))) failures.set(name, failure);
+      if (failure !== undefined)
+        for (const { name } of model.targets.filter(({ luns }) => luns.some((lun) => lun.extent === extent.id)))
+          failures.set(name, failure);
       if (failure !== undefined) failures.set(extent.backing.path, failure);
     }
     for (const step of stepsBetween(there, wanted)) {
@@ -88,7 +96,8 @@ export class TgtTargets {
   // Doing ------------------------------------------------------------------------------------------------------------
 
   async #do({ part, request, fine = [], first }: Step): Promise<void> {
-    const busy: readonly number[] = first === undefined || first === 'let end' ? [] : [fault.targetInUse, fault.deviceInUse];
+    const busy: readonly number[] =
+      first === undefined || first === 'let end' ? [] : [fault.targetInUse, fault.deviceInUse];
     if (first === 'let end') await wait(commandsEnd);
     if (first === 'let finish') await this.#socket.ask({ ...request, op: 'update', words: 'targetOps online=0,' });
     for (let waited = 0; ; waited += patience.step) {
@@ -105,7 +114,8 @@ export class TgtTargets {
     const target = (await this.#targets()).find((one) => one.tid === tid);
     if (tid === undefined || target === undefined || target.sessions.length === 0) return;
     await this.#socket.ask({ mode: 'target', op: 'update', tid, words: 'state=offline' });
-    for (const session of target.sessions) await this.#socket.ask({ mode: 'connection', op: 'delete', tid, ...session });
+    for (const session of target.sessions)
+      await this.#socket.ask({ mode: 'connection', op: 'delete', tid, ...session });
   }
 
   // Looking ----------------------------------------------------------------------------------------------------------
@@ -113,8 +123,14 @@ export class TgtTargets {
   /** What it is, or undefined when it does not run. */
   async #read(wanted: Goal, options: { readonly anew: boolean }): Promise<Goal | undefined> {
     const show = async (mode: Request['mode']) => (await this.#socket.ask({ mode, op: 'show' }))?.text;
-    const [targets, portals, accounts, system] = [await show('target'), await show('portal'), await show('account'), await show('system')];
-    if (targets === undefined || portals === undefined || accounts === undefined || system === undefined) return undefined;
+    const [targets, portals, accounts, system] = [
+      await show('target'),
+      await show('portal'),
+      await show('account'),
+      await show('system'),
+    ];
+    if (targets === undefined || portals === undefined || accounts === undefined || system === undefined)
+      return undefined;
     return shownGoal({ targets, portals, accounts, system }, wanted, options);
   }
 
@@ -130,7 +146,9 @@ async function mustBeOffered(extent: Extent): Promise<HostError | undefined> {
     await mustBeItself(extent);
     const bytes = backing.kind === 'file' && size !== undefined ? (await stat(backing.path)).size : undefined;
     if (bytes !== undefined && bytes !== size)
-      throw new HostError(`cannot offer ${size} bytes of ${backing.path}: tgt offers whole files, and this one has ${bytes}. Send 0 as its size to offer all of it`);
+      throw new HostError(
+        `cannot offer ${size} bytes of ${backing.path}: tgt offers whole files, and this one has ${bytes}. Send 0 as its size to offer all of it`,
+      );
   } catch (error) {
     if (error instanceof HostError) return error;
     throw error;
@@ -141,6 +159,10 @@ async function mustBeOffered(extent: Extent): Promise<HostError | undefined> {
 /** What could not be done, in words. Those of accounts are left out: they hold secrets. */
 function told(part: string, { mode, op, words }: Request, number: number): HostError {
   if (mode === 'portal' && op === 'new')
-    return new HostError(`cannot listen at ${part.replace(/^portal /, '')}: the address is none of this machine, or another program has the port`);
-  return new HostError(`tgtd: cannot ${op} ${mode} of ${part}${mode === 'account' || words === undefined ? '' : ` (${words})`}: ${faultWords(number)}`);
+    return new HostError(
+      `cannot listen at ${part.replace(/^portal /, '')}: the address is none of this machine, or another program has the port`,
+    );
+  return new HostError(
+    `tgtd: cannot ${op} ${mode} of ${part}${mode === 'account' || words === undefined ? '' : ` (${words})`}: ${faultWords(number)}`,
+  );
 }
