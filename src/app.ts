@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { domainRule, sambaDomainRule } from './areas/directoryservice/domain-rule.ts';
-import { catalogue } from './areas/index.ts';
+import { catalogue, stepKinds } from './areas/index.ts';
 import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
 import { enablePlugin, installPlugin } from './areas/plugins/install.ts';
 import { portRule } from './areas/services/ports.ts';
@@ -99,6 +99,7 @@ export async function openApp(parts: AppParts): Promise<App> {
   );
   const engine = Engine.open({
     resources: parts.resources ?? catalogue,
+    stepKinds,
     subsystems: parts.subsystems ?? subsystems,
     rules: [portRule(parts.listen), domainRule, sambaDomainRule, jailsStay, jailsKeepAddresses],
     accesses,

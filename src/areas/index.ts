@@ -1,5 +1,6 @@
 /** The contents page: every resource there is, in the order of the document. */
 import type { Resource } from '../engine/declare/resource.ts';
+import type { StepKind } from '../engine/plan/steps.ts';
 import { unmanagedSubsystem } from '../engine/upkeep/takeover.ts';
 import { group } from './account/groups.ts';
 import { user } from './account/users.ts';
@@ -72,6 +73,7 @@ import { replicationTask } from './storage/replication.ts';
 import { replicationKey } from './storage/replication-keys.ts';
 import { scrubTask } from './storage/scrub.ts';
 import { snapshot } from './storage/snapshots.ts';
+import { storageStepKinds } from './storage/steps.ts';
 import { snapshotTask } from './storage/task.ts';
 import { volume } from './storage/volume.ts';
 import { volumeImport } from './storage/volume_import.ts';
@@ -200,3 +202,6 @@ export const catalogue: readonly Resource[] = [
   alertNote,
   notice,
 ];
+
+/** The kinds of steps that a start can find in the journal. */
+export const stepKinds: readonly StepKind[] = [...storageStepKinds];

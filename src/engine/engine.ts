@@ -28,7 +28,11 @@ import { machineZone, nextRun, type Timetable, timeIn, timetableLine } from './d
 import type { Subsystem } from './declare/subsystem.ts';
 import type { Passwords } from './passwords.ts';
 import { type Actions, converge, verify } from './plan/converge.ts';
+import { OpenPlan, type PlanRecords, type UnfinishedPlan, unfinishedPlans } from './plan/journal.ts';
 import { Originals } from './plan/originals.ts';
+import { recover } from './plan/recovery.ts';
+import { StepRunner } from './plan/runner.ts';
+import type { StepKind } from './plan/steps.ts';
 import { EventBus } from './upkeep/events.ts';
 import { FactKeeper, promptTopics, slowTopics, type Topic, type Touched, topicOf, topics } from './upkeep/facts.ts';
 import { Jobs } from './upkeep/jobs.ts';
@@ -49,6 +53,8 @@ export interface EngineParts {
   readonly resources: readonly Resource[];
   readonly subsystems: readonly Subsystem[];
   readonly rules?: readonly Rule[];
+  /** The kinds of steps that a start can find in the journal. */
+  readonly stepKinds?: readonly StepKind[];
   /** What callers' ways in depend on. */
   readonly accesses?: readonly Access[];
   readonly host: Host;
@@ -85,6 +91,8 @@ interface Change {
   changes: readonly RecordChange[];
   /** The configuration before it, when it exchanges that as a whole. */
   backup?: Configuration;
+  /** The plan of the work that it belongs to, which ends when it is kept. */
+  readonly settles?: OpenPlan;
   /** That it has to be confirmed, or that it takes back what was not. */
   provisional?: Provisional | 'none' | undefined;
 }
@@ -133,6 +141,8 @@ export class Engine {
   #drifted: readonly string[] = [];
   readonly #confirmation: Confirmation;
   readonly #scheduler: Scheduler;
+  readonly #steps: StepRunner;
+  readonly #stepKinds: readonly StepKind[];
   #started = false;
   #jobsAtWork = 0;
   #obstructed: string | undefined;
@@ -156,12 +166,14 @@ export class Engine {
     this.startup = new Startup(rest.progressed);
     this.#patience = rest.patience ?? 10_000;
     this.resources = resources;
+    this.#stepKinds = rest.stepKinds ?? [];
     this.#host = host;
     this.#store = store;
     this.#log = log;
     this.#now = now;
     this.#passwords = passwords;
     this.events = new EventBus(now);
+    this.#steps = new StepRunner({ host, events: this.events, log });
     this.jobs = new Jobs(store, this.events, now, (error) =>
       log.error({ error: messageOf(error) }, 'a job could not be written down; it is written when there is room'),
     );
@@ -326,12 +338,13 @@ export class Engine {
   }
 
   /** One change through the queue. Resolves when the machine is what the configuration now says, and it is kept. */
-  async change<T>(title: string, context: RequestContext, make: (draft: Draft) => T): Promise<T> {
+  async change<T>(title: string, context: RequestContext, make: (draft: Draft) => T, settles?: OpenPlan): Promise<T> {
     const result: { value?: { readonly it: T } } = {};
     await this.#queue.enter({
       title,
       context,
       changes: [],
+      ...(settles && { settles }),
       make: (draft) => {
         result.value = { it: make(draft) };
       },
@@ -465,6 +478,10 @@ export class Engine {
     // its services follow when it has come.
     const resources = this.#beginResources();
     const inTime = await endsWithin(this.#patience, resources);
+    // Plans that were cut short may concern what lies on a volume that comes later.
+    const cutShort = unfinishedPlans(this.#store, this.resources.filter(isKeptResource));
+    if (inTime) await startup.during('finishing what was cut short', () => this.#recover(cutShort));
+    else void resources.then(() => this.#inQueue('finish what was cut short', () => this.#recover(cutShort)));
     startup.enter('configuring');
     for (const topic of topics) await this.#followAll(topic);
     await startup.during('keeping the originals of files', () => this.#reconciler.secureOriginals(isFresh));
@@ -666,11 +683,16 @@ export class Engine {
     const begun: SubsystemState[] = [];
     const done: Step[] = [];
     const touched = new Set<Touched>();
+    const [first] = accepted;
+    const plan = this.#openPlan(first?.item, [...draft.firstSteps, ...draft.lastSteps], {
+      changes: draft.changes(),
+      sequences: draft.sequences(),
+    });
     try {
       for (const { state, desired } of affected) await verify(this.#host, desired, state.applied);
       for (const step of draft.firstSteps) {
         for (const subject of step.touches ?? []) touched.add(subject);
-        await this.#take(step, done);
+        await this.#steps.take(step, done, plan);
       }
       for (const { state, desired } of affected) {
         begun.push(state);
@@ -680,7 +702,7 @@ export class Engine {
       }
       for (const step of draft.lastSteps) {
         for (const subject of step.touches ?? []) touched.add(subject);
-        await this.#take(step, done);
+        await this.#steps.take(step, done, plan);
       }
       const at = this.#time();
       const revisions = accepted.map(({ item }) => ({
@@ -694,10 +716,13 @@ export class Engine {
         revisions.filter(({ changes }) => changes.length > 0),
         draft.changes(),
         draft.sequences(),
-        accepted[0]?.item.provisional,
+        first?.item.provisional,
+        [plan, ...accepted.flatMap(({ item }) => item.settles ?? [])].flatMap(({ ids }) => ids),
       );
     } catch (error) {
-      await this.#takeBack(begun, done);
+      // Two ways back: what is rendered is rendered again from what is kept, what was done is undone in reverse order.
+      await this.#reconciler.takeBack(begun);
+      if (await this.#steps.takeBack(done)) plan.end();
       this.#log.warn(
         { error: messageOf(error), requests: accepted.map(({ item }) => item.context.request) },
         `failed: ${accepted.map(({ item }) => item.title).join('; ')}`,
@@ -707,47 +732,38 @@ export class Engine {
     }
     this.#tables.apply(draft.changes(), draft.sequences());
     for (const { item } of accepted) this.#announce(item);
-    this.#confirmation.waitFor(accepted[0]?.item.provisional);
+    for (const { item } of accepted) item.settles?.settled();
+    this.#confirmation.waitFor(first?.item.provisional);
     for (const { state } of affected) this.#reconciler.recovered(state);
     for (const state of concerned) this.#reconciler.heed(state);
     for (const task of draft.tasks) void this.jobs.start(task, this.#host);
     await this.#renewQuietly(touched);
   }
 
-  /** Two ways back: what is rendered is rendered again from what is kept, what was done is undone in reverse order. */
-  async #takeBack(begun: readonly SubsystemState[], done: readonly Step[]): Promise<void> {
-    await this.#reconciler.takeBack(begun);
-    for (const step of done.toReversed()) await this.#undo(step);
+  #openPlan(
+    of: { readonly title: string; readonly context: RequestContext } | undefined,
+    steps: readonly Step[] = [],
+    records?: PlanRecords,
+  ): OpenPlan {
+    const { actor = '', request = '' } = of?.context ?? {};
+    return new OpenPlan(this.#store, { title: of?.title ?? '', actor, request }, steps, records);
   }
 
-  /** Performs a step and notes it as done, also when it failed and left something behind. */
-  async #take(step: Step, done: Step[]): Promise<void> {
-    try {
-      await step.perform(this.#host);
-    } catch (error) {
-      if (await this.#hasLeft(step)) done.push(step);
-      throw error;
-    }
-    done.push(step);
-  }
-
-  async #hasLeft(step: Step): Promise<boolean> {
-    try {
-      return (await step.left?.(this.#host)) ?? false;
-    } catch (error) {
-      this.events.emit('undo.failed', { title: step.title, reason: messageOf(error) });
-      this.#log.error({ error: messageOf(error) }, `could not tell whether it was done: ${step.title}`);
-      return false;
-    }
-  }
-
-  async #undo(step: Step): Promise<void> {
-    try {
-      await step.undo?.(this.#host);
-    } catch (error) {
-      this.events.emit('undo.failed', { title: step.title, reason: messageOf(error) });
-      this.#log.error({ error: messageOf(error) }, `could not take back: ${step.title}`);
-    }
+  /** Finishes or takes back what the daemon was ended in the middle of. */
+  async #recover(plans: readonly UnfinishedPlan[]): Promise<void> {
+    if (plans.length === 0) return;
+    await recover(plans, {
+      host: this.#host,
+      kinds: this.#stepKinds,
+      events: this.events,
+      log: this.#log,
+      keep: ({ id, title, actor, request, changes, sequences }) => {
+        this.#store.commit([{ at: this.#time(), actor, request, title, changes }], changes, sequences, undefined, [id]);
+        this.#tables.apply(changes, sequences);
+      },
+      drop: ({ id }) => this.#store.endPlan(id),
+    });
+    await this.#renewQuietly(new Set(['storage', 'disks']));
   }
 
   #announce({ title, context, changes }: Change): void {
@@ -797,23 +813,25 @@ export class Engine {
         this.jobs.locked(locks, async () => {
           const done: Step[] = [];
           const touched = new Set<Touched>();
+          const plan = this.#openPlan({ title, context });
           this.#jobsAtWork += 1;
           try {
             result.value = {
               it: await run({
                 step: async (step) => {
                   for (const subject of step.touches ?? []) touched.add(subject);
-                  await this.#take(step, done);
+                  await this.#steps.take(step, done, plan);
                   await this.#renewQuietly(new Set(step.touches ?? []));
                 },
                 progress,
-                change: (make) => this.change(title, context, make),
+                change: (make) => this.change(title, context, make, plan),
               }),
             };
+            plan.end();
             return {};
           } catch (error) {
             result.error = error;
-            for (const step of done.toReversed()) await this.#undo(step);
+            if (await this.#steps.takeBack(done)) plan.end();
             await this.#renewQuietly(touched);
             throw error;
           } finally {

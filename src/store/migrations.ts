@@ -26,4 +26,8 @@ export const migrations: readonly string[] = [
   CREATE TABLE fresh (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (resource, id)) WITHOUT ROWID;
   CREATE TABLE backups (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, title TEXT NOT NULL, body TEXT NOT NULL);
   `,
+  // The journal: plans that have begun and not ended. The body is sealed.
+  `
+  CREATE TABLE plans (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL);
+  `,
 ];

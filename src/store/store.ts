@@ -14,7 +14,7 @@ import { unavailable } from '../engine/declare/errors.ts';
 import type { Fields } from '../engine/declare/fields.ts';
 import { isKept, isRecordOf } from '../engine/declare/record.ts';
 import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
-import { isObject } from '../lib/json.ts';
+import { isObject, type JsonObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 import {
   makeFolder,
@@ -285,10 +285,13 @@ export class Store implements ConfigurationStore {
     changes: readonly RecordChange[],
     sequences: ReadonlyMap<string, number>,
     provisional?: Provisional | 'none',
+    plans: readonly number[] = [],
   ): void {
     // A repair of the machine keeps nothing, and goes on with a full disk.
-    if (revisions.length === 0 && changes.length === 0 && sequences.size === 0 && provisional === undefined) return;
+    const keepsNothing = revisions.length === 0 && changes.length === 0 && sequences.size === 0;
+    if (keepsNothing && provisional === undefined && plans.length === 0) return;
     this.#transaction(() => {
+      for (const id of plans) this.#database.prepare('DELETE FROM plans WHERE id = ?').run(id);
       if (provisional !== undefined) this.#noteProvisional(provisional);
       for (const { resource, id, after } of changes) {
         if (after === undefined) this.#connection.dropDocument.run(resource.path, id);
@@ -301,6 +304,29 @@ export class Store implements ConfigurationStore {
       }
     });
     this.#noteCommit();
+  }
+
+  addPlan(body: JsonObject): number {
+    const sealed = JSON.stringify(this.#seal.close(body));
+    const add = () => this.#database.prepare('INSERT INTO plans (body) VALUES (?)').run(sealed).lastInsertRowid;
+    return Number(this.#transaction(add));
+  }
+
+  putPlan(id: number, body: JsonObject): void {
+    const sealed = JSON.stringify(this.#seal.close(body));
+    this.#transaction(() => this.#database.prepare('UPDATE plans SET body = ? WHERE id = ?').run(sealed, id));
+  }
+
+  endPlan(id: number): void {
+    this.#transaction(() => this.#database.prepare('DELETE FROM plans WHERE id = ?').run(id));
+  }
+
+  plans(): readonly { readonly id: number; readonly body: unknown }[] {
+    const rows = this.#database.prepare('SELECT id, body FROM plans').all().filter(isObject);
+    return rows.map(({ id, body }) => {
+      const sealed: unknown = JSON.parse(String(body));
+      return { id: Number(id), body: isSealed(sealed) ? this.#open(sealed) : undefined };
+    });
   }
 
   #addBackup(at: string, title: string, backup: Configuration): void {
@@ -470,8 +496,8 @@ export class Store implements ConfigurationStore {
     }
   }
 
-  #transaction(work: () => void): void {
-    this.#write(() => this.#database.transaction(work).immediate());
+  #transaction<T>(work: () => T): T {
+    return this.#write(() => this.#database.transaction(work).immediate());
   }
 
   #bodyOf(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

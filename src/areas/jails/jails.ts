@@ -31,6 +31,7 @@ import { quote } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
 import { networkInterface } from '../network/interface.ts';
 import { noSuchNic, plugged } from '../network/nics.ts';
+import { cloneSnapshot, destroyDataset } from '../storage/steps.ts';
 import { snapshotTask } from '../storage/task.ts';
 import { bridgeAddresses, cardFor, type JailAddresses, machineAddresses, nextFree, ownAddresses } from './addresses.ts';
 import { jailSettings, jailsPlace, noBroadcasts } from './configuration.ts';
@@ -160,8 +161,9 @@ export const jail = collection(
       if (before !== undefined || template === undefined || place === undefined) return;
       draft.update(jailTemplate, template.id, {}, { jt_instances: template.jt_instances + 1 });
       const from = templateDataset(template, view);
+      const name = `${place.dataset}/${record.jail_host}`;
       if (from !== undefined)
-        draft.plan.first(cloneStep(templateSnapshot(from), `${place.dataset}/${record.jail_host}`));
+        draft.plan.first(cloneSnapshot({ snapshot: templateSnapshot(from), name, with: 'children' }));
       draft.plan.last(startStep(record.jail_host));
     },
     onRemove({ draft, record, view, facts }) {
@@ -175,11 +177,7 @@ export const jail = collection(
         if (task.task_filesystem === dataset) draft.remove(snapshotTask, task.id);
       if (!facts.storage.datasets.has(dataset)) return;
       // What is mounted in a jail is mounted there alone, and gone with it: nothing of others lies below its root now.
-      draft.plan.last({
-        title: `destroy the dataset ${dataset}`,
-        perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
-        touches: [{ dataset, below: true }],
-      });
+      draft.plan.last(destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] }));
     },
     present: ({ jail_host }, { facts }) => ({ jail_status: statusWord(facts.jails.has(jail_host)) }),
   },
@@ -354,21 +352,6 @@ function checkNetwork({ record, view, facts, issues }: JailCheck): void {
 }
 
 // What is done -------------------------------------------------------------------------------------------------------
-
-function cloneStep(snapshot: string, dataset: string): Step {
-  let wasFree = false;
-  return {
-    title: `clone ${snapshot} as ${dataset}`,
-    async perform({ zfs }) {
-      wasFree = (await zfs.datasets({ names: [dataset] })).length === 0;
-      await zfs.cloneSnapshot(snapshot, dataset);
-    },
-    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [dataset] })).length > 0,
-    undo: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
-    // Also the dataset that it is cloned from: that may be gone, and a clone keeps its snapshot.
-    touches: [{ dataset }, { dataset: snapshot.split('@')[0] ?? snapshot }],
-  };
-}
 
 function startStep(name: string): Step {
   let ran = false;

@@ -1,15 +1,9 @@
 import { failed } from '../../engine/declare/errors.ts';
 import { choice, flag, integer, readOnly, refine, required, text } from '../../engine/declare/fields.ts';
-import {
-  collection,
-  type Draft,
-  type Operations,
-  type RecordOf,
-  type Step,
-  type View,
-} from '../../engine/declare/resource.ts';
+import { collection, type Draft, type Operations, type RecordOf, type View } from '../../engine/declare/resource.ts';
 import { mostUnpacked } from '../../host/ports/jails.ts';
 import { quote } from '../../lib/text.ts';
+import { createFilledDataset, createSnapshot, destroyDataset } from '../storage/steps.ts';
 import { jailsPlace } from './configuration.ts';
 
 /** What Debian makes itself, named as a file that somebody else made would be. */
@@ -107,11 +101,7 @@ export function templateSnapshot(dataset: string): string {
 function forget(record: JailTemplate, draft: Draft): void {
   const dataset = templateDataset(record, draft);
   if (dataset === undefined || !draft.facts.storage.datasets.has(dataset)) return;
-  draft.plan.last({
-    title: `destroy the dataset ${dataset}`,
-    perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
-    touches: [{ dataset, below: true }],
-  });
+  draft.plan.last(destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] }));
 }
 
 /** Fetches a template that is not there yet. Whoever wants the same one meanwhile waits for it. */
@@ -125,12 +115,8 @@ export async function keepTemplate(record: JailTemplate, operations: Operations)
     if (isKept()) return;
     // Left by a daemon that ended in the middle of it.
     if (operations.world.facts.storage.datasets.has(dataset))
-      await work.step({
-        title: `destroy the dataset ${dataset}`,
-        perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
-        touches: [{ dataset, below: true }],
-      });
-    await work.step(createDataset(dataset, mostUnpacked));
+      await work.step(destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] }));
+    await work.step(createFilledDataset({ name: dataset, most: mostUnpacked }));
     await work.step({
       title: `fill ${dataset} from ${record.jt_url}`,
       perform: ({ jails }) =>
@@ -140,28 +126,7 @@ export async function keepTemplate(record: JailTemplate, operations: Operations)
           { progress: (sentence) => work.progress(sentence) },
         ),
     });
-    await work.step({
-      title: `create the snapshot ${templateSnapshot(dataset)}`,
-      perform: ({ zfs }) => zfs.createSnapshot(templateSnapshot(dataset)),
-      left: async ({ zfs }) => (await zfs.snapshots([dataset])).length > 0,
-      undo: ({ zfs }) => zfs.destroySnapshot(templateSnapshot(dataset)),
-      touches: [{ dataset }],
-    });
+    const [, name = ''] = templateSnapshot(dataset).split('@');
+    await work.step(createSnapshot({ dataset, name, scope: 'one' }));
   });
-}
-
-/** A dataset in which no more is unpacked than so many bytes. */
-export function createDataset(dataset: string, most: number): Step {
-  let wasFree = false;
-  return {
-    title: `create the dataset ${dataset}`,
-    async perform({ zfs }) {
-      wasFree = (await zfs.datasets({ names: [dataset] })).length === 0;
-      // A small archive may hold a great deal.
-      await zfs.createDataset(dataset, { properties: { refquota: String(most) } });
-    },
-    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [dataset] })).length > 0,
-    undo: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
-    touches: [{ dataset }],
-  };
 }

@@ -8,7 +8,8 @@ import { isWithin, normalPath, parentOf } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { jailsPlace } from '../jails/configuration.ts';
 import { type Jail, jail } from '../jails/jails.ts';
-import { createDataset, jailTemplate, keepTemplate } from '../jails/templates.ts';
+import { jailTemplate, keepTemplate } from '../jails/templates.ts';
+import { createFilledDataset } from '../storage/steps.ts';
 import { longestManifest, type Manifest, manifestFile, readManifest } from './manifest.ts';
 import { addPackagesStep, clearStep, type Plugin, plugin, statusOf } from './plugins.ts';
 
@@ -97,7 +98,7 @@ async function install(operations: Operations, work: Work, { source, jailName, e
   const name = `${bundleName}${randomBytes(4).toString('hex')}`;
   const dataset = `${place.dataset}/${name}`;
   const folder = `${place.folder}/${name}`;
-  await work.step(createDataset(dataset, mostBundle));
+  await work.step(createFilledDataset({ name: dataset, most: mostBundle }));
   await work.step({ title: `unpack ${source}`, perform: ({ plugins }) => plugins.unpack(source, folder, work) });
   const { manifest, content } = await manifestIn(folder, operations);
   const { record: home, made } =

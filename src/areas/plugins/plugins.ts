@@ -27,6 +27,7 @@ import { quote } from '../../lib/text.ts';
 import { jailsPlace } from '../jails/configuration.ts';
 import { jail } from '../jails/jails.ts';
 import { attachStep, detachStep, placeIn } from '../jails/mountpoints.ts';
+import { destroyDataset } from '../storage/steps.ts';
 import { longestManifest, readManifest } from './manifest.ts';
 
 const fields = {
@@ -287,11 +288,7 @@ function emptyFolderStep(root: string, path: string): Step {
 }
 
 function destroyStep(dataset: string): Step {
-  return {
-    title: `destroy the dataset ${dataset}`,
-    perform: ({ zfs }) => zfs.destroyDataset(dataset, { recursive: true }),
-    touches: [{ dataset, below: true }],
-  };
+  return destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] });
 }
 
 /** Destroys a bundle that is no plugin's any more. Two may do so at once, so one that is gone is no fault. */

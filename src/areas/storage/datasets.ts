@@ -20,12 +20,9 @@ import {
   hosted,
   type Operations,
   type SentOf,
-  type Step,
   type World,
 } from '../../engine/declare/resource.ts';
-import { HostError } from '../../host/ports/index.ts';
-import type { Dataset, DatasetProperty, DatasetSettings } from '../../host/ports/zfs.ts';
-import { lastElement } from '../../lib/path.ts';
+import type { Dataset, DatasetProperty } from '../../host/ports/zfs.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import {
@@ -40,6 +37,7 @@ import {
   settingsOf,
   syncs,
 } from './properties.ts';
+import { createDataset, destroyDataset } from './steps.ts';
 import { touchedByDestroying } from './tree.ts';
 import { poolNameOf } from './volumes.ts';
 
@@ -224,30 +222,11 @@ async function create(parent: string, sent: Sent, operations: Operations): Promi
   const change = operations.change(`create the dataset ${name}`, (draft) => {
     if (draft.facts.storage.datasets.has(name))
       throw invalid({ name: [`cannot create '${name}': dataset already exists`] });
-    draft.plan.first(createDataset(name, newSettings(sent), draft.facts.storage.datasets.get(parent)?.mountpoint));
+    const above = draft.facts.storage.datasets.get(parent)?.mountpoint;
+    draft.plan.first(createDataset({ name, settings: newSettings(sent), above }));
   });
   await blaming(sent, change);
   return filesystem(operations.world, name) ?? gone('dataset', name);
-}
-
-/** `above` is where the parent is mounted. */
-function createDataset(name: string, settings: DatasetSettings, above: string | undefined): Step {
-  let wasFree = false;
-  return {
-    title: `create the dataset ${name}`,
-    async perform({ files, zfs }) {
-      const there = above === undefined ? undefined : await files.kind(`${above}/${lastElement(name)}`);
-      // ZFS would mount it over a folder that is there (gaps 12.2).
-      if (there !== undefined)
-        throw new HostError(`cannot create '${name}': dataset already exists, or a file or folder of this name`);
-      wasFree = above !== undefined;
-      await zfs.createDataset(name, settings);
-    },
-    // Whether it is ours: just now neither the facts nor the folder above knew it. With snapshots or children it stays.
-    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [name] })).length > 0,
-    undo: ({ zfs }) => zfs.destroyDataset(name),
-    touches: [{ dataset: name }],
-  };
 }
 
 async function update(before: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
@@ -261,10 +240,8 @@ async function update(before: Dataset, sent: Sent, operations: Operations): Prom
 async function remove({ name }: Dataset, operations: Operations): Promise<void> {
   if (!name.includes('/')) throw refused(`${quote(name)} is the root of a volume; remove the volume.`);
   await operations.change(`destroy the dataset ${name}`, (draft) =>
-    draft.plan.last({
-      title: `destroy the dataset ${name}`,
-      perform: (host) => host.zfs.destroyDataset(name, { recursive: true }),
-      touches: touchedByDestroying(name, draft.facts.storage),
-    }),
+    draft.plan.last(
+      destroyDataset({ name, with: 'children', touches: touchedByDestroying(name, draft.facts.storage) }),
+    ),
   );
 }

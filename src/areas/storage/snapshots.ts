@@ -10,18 +10,11 @@ import {
   required,
   text,
 } from '../../engine/declare/fields.ts';
-import {
-  type AnswerOf,
-  action,
-  hosted,
-  type Operations,
-  type SentOf,
-  type Step,
-} from '../../engine/declare/resource.ts';
+import { type AnswerOf, action, hosted, type Operations, type SentOf } from '../../engine/declare/resource.ts';
 import type { KnownSnapshot } from '../../engine/upkeep/snapshot-index.ts';
-import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { gone } from './properties.ts';
+import { cloneSnapshot, createSnapshot } from './steps.ts';
 
 /** The most characters a name has in ZFS, with the dataset before it. */
 const longest = 255;
@@ -149,55 +142,22 @@ async function create(
       draft.issues.add('name', `cannot create snapshot '${taken}@${name}': dataset already exists`);
     if (chosen.some((one) => one.length + 1 + name.length > longest))
       draft.issues.add('name', `With the dataset before it, a name has at most ${longest} characters.`);
-    draft.plan.first(createSnapshot(id, recursive));
+    draft.plan.first(createSnapshot({ dataset, name, scope: recursive ? 'below' : 'one' }));
   });
   return operations.world.facts.storage.snapshots.find(id) ?? gone('snapshot', id);
-}
-
-function createSnapshot(id: string, recursive: boolean): Step {
-  const [dataset = '', name = ''] = id.split('@');
-  let wasFree = false;
-  return {
-    title: `create the snapshot ${id}${recursive ? ', and one of all below' : ''}`,
-    async perform({ zfs }) {
-      wasFree = !(await zfs.snapshots([dataset])).some((one) => one.name === name);
-      await zfs.createSnapshot(id, { recursive });
-    },
-    // Those below came in the same moment as this one, or none did.
-    left: async ({ zfs }) => wasFree && (await zfs.snapshots([dataset])).some((one) => one.name === name),
-    undo: ({ zfs }) => zfs.destroySnapshot(id, { recursive }),
-    touches: [{ dataset, below: recursive }],
-  };
 }
 
 async function clone({ id, dataset }: KnownSnapshot, name: string, operations: Operations): Promise<string> {
   const change = operations.change(`clone ${id} as ${name}`, (draft) => {
     const { datasets } = draft.facts.storage;
     const pool = dataset.split('/')[0] ?? dataset;
-    const above = datasets.get(name.slice(0, name.lastIndexOf('/')));
     if (!name.startsWith(`${pool}/`))
       draft.issues.add('name', `A clone lies in the pool of its snapshot: its name begins with ${pool}/.`);
     if (datasets.has(name)) throw refused(`cannot create '${name}': dataset already exists`);
-    draft.plan.first(cloneSnapshot(id, name, above?.mountpoint));
+    draft.plan.first(cloneSnapshot({ snapshot: id, name, with: 'nothing' }));
   });
   await inWords(change);
   return 'Snapshot cloned.';
-}
-
-/** `above` is where the parent of the clone is mounted. */
-function cloneSnapshot(id: string, name: string, above: string | undefined): Step {
-  let wasFree = false;
-  return {
-    title: `clone ${id} as ${name}`,
-    async perform({ files, zfs }) {
-      wasFree = above !== undefined && (await files.kind(`${above}/${lastElement(name)}`)) === undefined;
-      await zfs.cloneSnapshot(id, name);
-    },
-    left: async ({ zfs }) =>
-      wasFree && (await zfs.datasets({ names: [name] })).some((one) => one.name === name && one.origin === id),
-    undo: ({ zfs }) => zfs.destroyDataset(name),
-    touches: [{ dataset: name }, { dataset: id.slice(0, id.indexOf('@')) }],
-  };
 }
 
 async function rollback({ id, dataset }: KnownSnapshot, force: boolean, operations: Operations): Promise<string> {

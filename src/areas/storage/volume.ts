@@ -14,8 +14,7 @@ import {
   wrong,
 } from '../../engine/declare/fields.ts';
 import { volumesFolder } from '../../engine/declare/formats.ts';
-import { action, hosted, type Profile, type Scope, type Step, type World } from '../../engine/declare/resource.ts';
-import type { Host } from '../../host/ports/index.ts';
+import { action, hosted, type Profile, type Scope, type World } from '../../engine/declare/resource.ts';
 import type { DiskGroup, PoolSpec } from '../../host/ports/zfs.ts';
 import { groupKinds } from '../../host/ports/zfs.ts';
 import { isObject } from '../../lib/json.ts';
@@ -33,6 +32,7 @@ import { layoutProblems } from './layout.ts';
 import { maintenance } from './maintenance.ts';
 import { giveScrubTask } from './scrub.ts';
 import { statusTree } from './status.ts';
+import { createPool, destroyPool, exportPool } from './steps.ts';
 import { childTree } from './tree.ts';
 import { removeTasksOf } from './volume-tasks.ts';
 import { findVolume, type Volume, volumeFrom, volumeRecord } from './volumes.ts';
@@ -188,7 +188,7 @@ export const volume = hosted(
                   perform: ({ disks }) => disks.scramble(disk),
                 });
             }
-            await work.step(createPool(spec));
+            await work.step(createPool({ name, spec }));
             const guid = operations.world.facts.storage.pools.get(name)?.guid;
             if (guid === undefined)
               throw failed(`The pool ${name} was made, but the machine does not show it, so it is taken back.`);
@@ -231,15 +231,8 @@ export const volume = hosted(
         }
         if (pool === undefined) return;
         if (root?.key !== undefined) draft.plan.first(forgetKey(record.vol_guid));
-        draft.plan.last(
-          destroy
-            ? {
-                title: `destroy the pool ${name}`,
-                perform: ({ zfs }) => zfs.destroyPool(name),
-                touches: ['storage', 'disks'],
-              }
-            : exportPool(name, pool.guid),
-        );
+        const known = { name, guid: pool.guid };
+        draft.plan.last(destroy ? destroyPool(known) : exportPool(known));
       });
     },
   },
@@ -256,33 +249,6 @@ export const volume = hosted(
     ...encryption,
   ],
 );
-
-function createPool(spec: PoolSpec): Step {
-  let before: ReadonlySet<string> | undefined;
-  const guids = async ({ zfs }: Host) =>
-    (await zfs.pools()).filter(({ name }) => name === spec.name).map(({ guid }) => guid);
-  return {
-    title: `create the pool ${spec.name}`,
-    async perform(host) {
-      before = new Set(await guids(host));
-      await host.zfs.createPool(spec);
-    },
-    // A pool of this name that was there is somebody's, and why this one could not be made.
-    left: async (host) => before !== undefined && (await guids(host)).some((guid) => before?.has(guid) === false),
-    undo: (host) => host.zfs.destroyPool(spec.name),
-    touches: ['storage', 'disks'],
-  };
-}
-
-function exportPool(name: string, guid: string): Step {
-  return {
-    title: `export the pool ${name}`,
-    perform: ({ zfs }) => zfs.exportPool(name),
-    left: async ({ zfs }) => !(await zfs.pools()).some((pool) => pool.guid === guid),
-    undo: ({ zfs }) => zfs.importPool(guid),
-    touches: ['storage', 'disks'],
-  };
-}
 
 function statusWord({ pool, root }: Volume): string {
   if (pool === undefined) return 'UNKNOWN';

@@ -12,17 +12,11 @@ import {
   text,
 } from '../../engine/declare/fields.ts';
 import { size } from '../../engine/declare/formats.ts';
-import {
-  type AnswerOf,
-  hosted,
-  type Operations,
-  type SentOf,
-  type Step,
-  type World,
-} from '../../engine/declare/resource.ts';
-import type { Dataset, DatasetSettings } from '../../host/ports/zfs.ts';
+import { type AnswerOf, hosted, type Operations, type SentOf, type World } from '../../engine/declare/resource.ts';
+import type { Dataset } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 import { blaming, changeStep, compressions, dedups, gone, newSettings, open, settingsOf, syncs } from './properties.ts';
+import { createVolume, destroyDataset } from './steps.ts';
 import { touchedByDestroying } from './tree.ts';
 import { poolNameOf } from './volumes.ts';
 
@@ -107,11 +101,7 @@ export const zvol = hosted('storage/volume/{vol}/zvols', {
       const touches = cascade
         ? [{ dataset: name.split('/')[0] ?? name, below: true }]
         : touchedByDestroying(name, draft.facts.storage);
-      draft.plan.last({
-        title: `destroy the zvol ${name}`,
-        perform: (host) => host.zfs.destroyDataset(name, { clones: cascade }),
-        touches,
-      });
+      draft.plan.last(destroyDataset({ name, with: cascade ? 'clones' : 'nothing', touches }));
     });
   },
 });
@@ -148,9 +138,13 @@ async function create(pool: string, sent: Sent, operations: Operations): Promise
     else if (sent.force !== true && bytes > modestShare * parent.available)
       draft.issues.add('volsize', tooMuch(parent));
     draft.plan.first(
-      createVolume(name, bytes, {
-        ...settings,
-        properties: { ...properties, ...(sent.sparse === true ? { refreservation: '0' } : {}) },
+      createVolume({
+        name,
+        bytes,
+        settings: {
+          ...settings,
+          properties: { ...properties, ...(sent.sparse === true ? { refreservation: '0' } : {}) },
+        },
       }),
     );
   });
@@ -160,20 +154,6 @@ async function create(pool: string, sent: Sent, operations: Operations): Promise
 
 function tooMuch({ name, available }: Dataset): string {
   return `This is more than 80 % of the ${available} bytes that are free in ${quote(name)}; send force to have it all the same.`;
-}
-
-function createVolume(name: string, bytes: number, settings: DatasetSettings): Step {
-  let wasFree = false;
-  return {
-    title: `create the zvol ${name}`,
-    async perform({ zfs }) {
-      wasFree = (await zfs.datasets({ names: [name] })).length === 0;
-      await zfs.createVolume(name, bytes, settings);
-    },
-    left: async ({ zfs }) => wasFree && (await zfs.datasets({ names: [name] })).length > 0,
-    undo: ({ zfs }) => zfs.destroyDataset(name),
-    touches: [{ dataset: name }],
-  };
 }
 
 async function update({ name }: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {

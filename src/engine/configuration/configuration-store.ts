@@ -1,6 +1,7 @@
 import type { Provisional } from '../change/confirm.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Configuration, RecordOf } from '../declare/resource.ts';
+import type { PlanStore } from '../plan/journal.ts';
 import type { JobStore } from '../upkeep/jobs.ts';
 import type { Kept, RecordChange } from './tables.ts';
 
@@ -44,7 +45,7 @@ export interface FileSystem {
 }
 
 /** What keeps the configuration between one start and the next. */
-export interface ConfigurationStore extends JobStore {
+export interface ConfigurationStore extends JobStore, PlanStore {
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number };
   /** The first records of a fresh system, as they were noted when it was fresh. */
   loadFresh<F extends Fields>(resource: Kept<F>): readonly RecordOf<F>[];
@@ -53,12 +54,13 @@ export interface ConfigurationStore extends JobStore {
   /** The newest first. */
   backups(): readonly Backup[];
   backup(number: number, resources: readonly Kept[]): Configuration | undefined;
-  /** Keeps everything or nothing, for good; `provisional` notes with it what waits to be confirmed from now on, or that nothing does. */
+  /** Keeps everything or nothing, for good; `provisional` notes with it what waits to be confirmed from now on, or that nothing does; `plans` are the entries of the journal that end with it. */
   commit(
     revisions: readonly Revision[],
     changes: readonly RecordChange[],
     sequences: ReadonlyMap<string, number>,
     provisional?: Provisional | 'none',
+    plans?: readonly number[],
   ): void;
   /** The change that was not confirmed when the store was closed, or the power went. */
   provisional(resources: readonly Kept[]): Provisional | undefined;

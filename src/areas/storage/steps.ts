@@ -1,0 +1,182 @@
+import { act, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
+import type { Touched } from '../../engine/upkeep/facts.ts';
+import { type Host, HostError } from '../../host/ports/index.ts';
+import type { DatasetSettings, PoolSpec } from '../../host/ports/zfs.ts';
+import { lastElement } from '../../lib/path.ts';
+
+/** The steps that create and destroy pools, datasets and snapshots. Each is declared once, here. */
+
+const isDataset = async ({ zfs }: Host, { name }: { readonly name: string }) =>
+  (await zfs.datasets({ names: [name] })).length > 0;
+
+interface NewDataset {
+  readonly name: string;
+  readonly settings: DatasetSettings;
+  /** Where the parent is mounted. ZFS would mount the dataset over a folder that is there (gaps 12.2). */
+  readonly above?: string | undefined;
+}
+
+export const createDataset = ensure<'name', NewDataset>({
+  kind: 'create dataset',
+  keeps: ['name'],
+  isExclusive: true,
+  title: ({ name }) => `create the dataset ${name}`,
+  is: isDataset,
+  async make({ files, zfs }, { name, settings, above }) {
+    if (above !== undefined && (await files.kind(`${above}/${lastElement(name)}`)) !== undefined)
+      throw new HostError(`cannot create '${name}': dataset already exists, or a file or folder of this name`);
+    await zfs.createDataset(name, settings);
+  },
+  // With snapshots or children, which others made meanwhile, it stays.
+  unmake: ({ zfs }, { name }) => zfs.destroyDataset(name),
+  touches: ({ name }) => [{ dataset: name }],
+});
+
+interface FilledDataset {
+  readonly name: string;
+  /** Bytes of the contents: a small archive may unpack to a great deal. */
+  readonly most: number;
+}
+
+/** A dataset that the steps after it fill, such as a template of jails. It is taken back with its contents. */
+export const createFilledDataset = ensure<'name', FilledDataset>({
+  kind: 'create filled dataset',
+  keeps: ['name'],
+  isExclusive: true,
+  title: ({ name }) => `create the dataset ${name}`,
+  is: isDataset,
+  make: ({ zfs }, { name, most }) => zfs.createDataset(name, { properties: { refquota: String(most) } }),
+  unmake: ({ zfs }, { name }) => zfs.destroyDataset(name, { recursive: true }),
+  touches: ({ name }) => [{ dataset: name }],
+});
+
+interface NewVolume {
+  readonly name: string;
+  readonly bytes: number;
+  readonly settings: DatasetSettings;
+}
+
+export const createVolume = ensure<'name', NewVolume>({
+  kind: 'create zvol',
+  keeps: ['name'],
+  isExclusive: true,
+  title: ({ name }) => `create the zvol ${name}`,
+  is: isDataset,
+  make: ({ zfs }, { name, bytes, settings }) => zfs.createVolume(name, bytes, settings),
+  unmake: ({ zfs }, { name }) => zfs.destroyDataset(name),
+  touches: ({ name }) => [{ dataset: name }],
+});
+
+interface DatasetDestruction {
+  readonly name: string;
+  /** With `clones`, what was cloned from its snapshots goes too. */
+  readonly with: 'nothing' | 'children' | 'clones';
+  readonly touches: readonly Touched[];
+}
+
+export const destroyDataset = act<'name' | 'with', DatasetDestruction>({
+  kind: 'destroy dataset',
+  keeps: ['name', 'with'],
+  title: ({ name }) => `destroy the dataset ${name}`,
+  isDone: async (host, { name }) => !(await isDataset(host, { name })),
+  perform: ({ zfs }, { name, with: along }) =>
+    zfs.destroyDataset(name, { recursive: along === 'children', clones: along === 'clones' }),
+  touches: ({ touches }) => touches,
+});
+
+interface NewSnapshot {
+  readonly dataset: string;
+  readonly name: string;
+  /** With `below`, everything below the dataset gets a snapshot too, in the same moment. */
+  readonly scope: 'one' | 'below';
+}
+
+export const createSnapshot = ensure<'dataset' | 'name' | 'scope', NewSnapshot>({
+  kind: 'create snapshot',
+  keeps: ['dataset', 'name', 'scope'],
+  isExclusive: true,
+  title: ({ dataset, name, scope }) =>
+    `create the snapshot ${dataset}@${name}${scope === 'below' ? ', and one of all below' : ''}`,
+  // Those below came in the same moment as this one, or none did.
+  is: async ({ zfs }, { dataset, name }) => (await zfs.snapshots([dataset])).some((one) => one.name === name),
+  make: ({ zfs }, { dataset, name, scope }) =>
+    zfs.createSnapshot(`${dataset}@${name}`, { recursive: scope === 'below' }),
+  unmake: ({ zfs }, { dataset, name, scope }) =>
+    zfs.destroySnapshot(`${dataset}@${name}`, { recursive: scope === 'below' }),
+  touches: ({ dataset, scope }) => [{ dataset, below: scope === 'below' }],
+});
+
+interface NewClone {
+  readonly snapshot: string;
+  readonly name: string;
+  /** Whether it is taken back with what was created in it. */
+  readonly with: 'nothing' | 'children';
+}
+
+export const cloneSnapshot = ensure<'name' | 'with', NewClone>({
+  kind: 'clone snapshot',
+  keeps: ['name', 'with'],
+  isExclusive: true,
+  title: ({ snapshot, name }) => `clone ${snapshot} as ${name}`,
+  is: isDataset,
+  make: ({ zfs }, { snapshot, name }) => zfs.cloneSnapshot(snapshot, name),
+  unmake: ({ zfs }, { name, with: along }) => zfs.destroyDataset(name, { recursive: along === 'children' }),
+  // Also the dataset of the snapshot: that may be gone, and a clone keeps its snapshot.
+  touches: ({ snapshot, name }) => [{ dataset: name }, { dataset: snapshot.split('@')[0] ?? snapshot }],
+});
+
+interface NewPool {
+  readonly name: string;
+  readonly spec: PoolSpec;
+}
+
+export const createPool = ensure<'name', NewPool>({
+  kind: 'create pool',
+  keeps: ['name'],
+  // A pool of this name that was there is another one's, and why this one could not be created.
+  isExclusive: true,
+  title: ({ name }) => `create the pool ${name}`,
+  is: async ({ zfs }, { name }) => (await zfs.pools([name])).length > 0,
+  make: ({ zfs }, { spec }) => zfs.createPool(spec),
+  unmake: ({ zfs }, { name }) => zfs.destroyPool(name),
+  touches: () => ['storage', 'disks'],
+});
+
+const isImported = async ({ zfs }: Host, guid: string) => (await zfs.pools()).some((pool) => pool.guid === guid);
+
+/** A pool that there is. */
+type KnownPool = Texts<'name' | 'guid'>;
+
+export const exportPool = ensure<'name' | 'guid', KnownPool>({
+  kind: 'export pool',
+  keeps: ['name', 'guid'],
+  title: ({ name }) => `export the pool ${name}`,
+  is: async (host, { guid }) => !(await isImported(host, guid)),
+  make: ({ zfs }, { name }) => zfs.exportPool(name),
+  unmake: ({ zfs }, { guid }) => zfs.importPool(guid),
+  touches: () => ['storage', 'disks'],
+});
+
+export const destroyPool = act<'name' | 'guid', KnownPool>({
+  kind: 'destroy pool',
+  keeps: ['name', 'guid'],
+  title: ({ name }) => `destroy the pool ${name}`,
+  // A pool that is only not imported now still exists.
+  isDone: async (host, { guid }) =>
+    !(await isImported(host, guid)) && !(await host.zfs.importable()).some((pool) => pool.guid === guid),
+  perform: ({ zfs }, { name }) => zfs.destroyPool(name),
+  touches: () => ['storage', 'disks'],
+});
+
+/** What a start can find in the journal. */
+export const storageStepKinds: readonly StepKind[] = [
+  createDataset,
+  createFilledDataset,
+  createVolume,
+  destroyDataset,
+  createSnapshot,
+  cloneSnapshot,
+  createPool,
+  exportPool,
+  destroyPool,
+].map(({ stepKind }) => stepKind);
