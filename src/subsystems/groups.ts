@@ -1,23 +1,25 @@
 /**
- * Renders groups of records, each only when it became another or when one of the values in `world` did, on which its
- * rendering in the context depends: of thousands of records a change concerns one group.
+ * Renders groups of records and caches each result. A group is rendered again only when its records change or when one
+ * of `dependencies` changes, the values of the context that the rendering reads. A change of one share among thousands
+ * therefore renders one group.
  */
-export function renderedOnce<R extends object, C, T>(
+export function cachedRendering<R extends object, C, T>(
   render: (records: readonly R[], context: C) => T,
 ): (
   groups: ReadonlyMap<number, readonly R[]>,
   context: C,
-  world: readonly unknown[],
+  dependencies: readonly unknown[],
 ) => readonly (readonly [number, T])[] {
-  const rendered = new WeakMap<readonly R[], { readonly world: readonly unknown[]; readonly result: T }>();
-  return (groups, context, world) =>
+  const rendered = new WeakMap<readonly R[], { readonly dependencies: readonly unknown[]; readonly result: T }>();
+  return (groups, context, dependencies) =>
     [...groups]
       .sort(([a], [b]) => a - b)
       .map(([number, records]) => {
-        const before = rendered.get(records);
-        if (before?.world.every((value, place) => value === world[place]) === true) return [number, before.result];
+        const cached = rendered.get(records);
+        if (cached?.dependencies.every((value, index) => value === dependencies[index]) === true)
+          return [number, cached.result];
         const result = render(records, context);
-        rendered.set(records, { world, result });
+        rendered.set(records, { dependencies, result });
         return [number, result];
       });
 }

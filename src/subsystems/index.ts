@@ -1,4 +1,4 @@
-/** The contents page of the subsystems. Their order follows from what each comes after. */
+/** Every subsystem. The order in which they are applied follows from `after`, not from this list. */
 import type { Access } from '../engine/change/confirm.ts';
 import type { Subsystem } from '../engine/declare/subsystem.ts';
 import { accountsSubsystem } from './accounts/subsystem.ts';
@@ -32,7 +32,7 @@ import { sshSubsystem } from './ssh/subsystem.ts';
 import { tftpSubsystem } from './tftp/subsystem.ts';
 import { timeSubsystem } from './time/subsystem.ts';
 import { upsSubsystem } from './ups/subsystem.ts';
-import { doorAccess, webSubsystem } from './web/subsystem.ts';
+import { endpointAccess, webSubsystem } from './web/subsystem.ts';
 import { webdavSubsystem } from './webdav/subsystem.ts';
 
 export const subsystems: readonly Subsystem[] = [
@@ -72,5 +72,8 @@ export const subsystems: readonly Subsystem[] = [
   switchSubsystem,
 ];
 
-/** What a caller's way in depends on: a change of it has to be confirmed. */
-export const accesses: readonly Access[] = [networkAccess, doorAccess];
+/**
+ * What a client's connection depends on. A change to any of it could cut the client off, so the client has to confirm
+ * it.
+ */
+export const accesses: readonly Access[] = [networkAccess, endpointAccess];

@@ -312,7 +312,7 @@ test('a static route goes through the interface that reaches its gateway, and is
       one['subsystem'] === 'network' ? one['omissions'] : [],
     );
   assert.deepEqual(await reported(), [
-    'static route to 10.1.0.0/16: no interface that has a record reaches 192.0.2.253',
+    'static route to 10.1.0.0/16: no configured interface has an address in the network of 192.0.2.253',
   ]);
   await nas.api.expect(201, 'POST', 'network/interface/', nic(0, fixed('192.0.2.1')));
   assert.deepEqual(await reported(), []);

@@ -9,7 +9,7 @@ import { promptTopics } from '../../src/engine/upkeep/facts.ts';
 import { openVirtualHost } from '../../src/host/virtual/index.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { Store } from '../../src/store/store.ts';
-import { sharesBeginning } from '../../src/subsystems/samba/paths.ts';
+import { sharesPrefix } from '../../src/subsystems/samba/paths.ts';
 import { Api } from '../support/api.ts';
 import { appliance, GiB, rootPassword } from '../support/appliance.ts';
 import { type GatedHost, withGates } from '../support/gates.ts';
@@ -84,7 +84,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 /** The share sections of Samba's configuration. */
 async function sharesOf({ gates }: Opened): Promise<string> {
   const { files } = gates.host;
-  const texts = await Promise.all((await files.beginning(sharesBeginning)).map((path) => files.read(path)));
+  const texts = await Promise.all((await files.beginning(sharesPrefix)).map((path) => files.read(path)));
   return texts.join('\n');
 }
 

@@ -11,7 +11,7 @@ import { smbPasswordFile } from '../samba/paths.ts';
 
 export const accountsSubsystem: Subsystem = {
   name: 'accounts',
-  description: 'Users and groups of the machine, their Samba passwords and their right to become root.',
+  description: 'Users and groups of the machine, their Samba passwords and their sudo rules.',
   reads: [user, group],
   uses: ['accounts'],
   render(view, facts) {
@@ -20,9 +20,9 @@ export const accountsSubsystem: Subsystem = {
     return {
       accounts: {
         groups: groups
-          .filter((one) => one.bsdgrp_owned)
-          .map((one) => ({ name: one.bsdgrp_group, gid: one.bsdgrp_gid ?? 0 })),
-        users: users.filter((one) => one.bsdusr_owned).map((one) => userSpec(one, view, facts)),
+          .filter((record) => record.bsdgrp_owned)
+          .map((record) => ({ name: record.bsdgrp_group, gid: record.bsdgrp_gid ?? 0 })),
+        users: users.filter((record) => record.bsdusr_owned).map((record) => userSpec(record, view, facts)),
       },
       files: [
         { path: smbPasswordFile, mode: 0o600, content: smbPasswords(users) },
@@ -36,7 +36,7 @@ type User = RecordOf<typeof user.fields>;
 type Group = RecordOf<typeof group.fields>;
 
 function userSpec(record: User, view: View, facts: Facts): UserSpec {
-  const groupsOf = record.bsdusr_groups.map((id) => view.get(group, id)).filter((one) => one !== undefined);
+  const groupsOf = record.bsdusr_groups.map((id) => view.get(group, id)).filter((record) => record !== undefined);
   const primary = record.bsdusr_group === null ? undefined : view.get(group, record.bsdusr_group);
   return {
     name: record.bsdusr_username,
@@ -47,39 +47,44 @@ function userSpec(record: User, view: View, facts: Facts): UserSpec {
     shell: shellOn(record.bsdusr_shell, facts),
     passwordHash: `${record.bsdusr_locked ? '!' : ''}${record.bsdusr_unixhash}`,
     groups: groupsOf
-      .map((one) => one.bsdgrp_group)
+      .map((record) => record.bsdgrp_group)
       .filter(
         (name) =>
           facts.accounts.groups.some((known) => known.name === name) ||
-          groupsOf.some((one) => one.bsdgrp_owned && one.bsdgrp_group === name),
+          groupsOf.some((record) => record.bsdgrp_owned && record.bsdgrp_group === name),
       )
       .toSorted(),
   };
 }
 
-/** The shell itself where the machine has it, else the best there is. */
+/** The shell of the record if the machine has it, else the first of a few common ones. */
 function shellOn(shell: string, { accounts }: Facts): string {
   if (shell === noShell || accounts.shells.includes(shell)) return shell;
-  return ['/bin/bash', '/usr/bin/bash', '/bin/sh'].find((one) => accounts.shells.includes(one)) ?? '/bin/sh';
+  return (
+    ['/bin/bash', '/usr/bin/bash', '/bin/sh'].find((candidate) => accounts.shells.includes(candidate)) ?? '/bin/sh'
+  );
 }
 
-/** Samba's own password file, one line for each account that has a password. Root's opens the interface only. */
+/**
+ * Samba's password file, with a line for each account that has a password. Root is left out: its password opens the
+ * HTTP interface only.
+ */
 export function smbPasswords(users: readonly User[]): string {
   return lines(
     users
-      .filter((one) => one.bsdusr_smbhash !== '*' && one.bsdusr_uid !== 0)
-      .map((one) => smbFileLine(one.bsdusr_smbhash, one.bsdusr_locked)),
+      .filter((user) => user.bsdusr_smbhash !== '*' && user.bsdusr_uid !== 0)
+      .map((user) => smbFileLine(user.bsdusr_smbhash, user.bsdusr_locked)),
   );
 }
 
 export function sudoers(users: readonly User[], groups: readonly Group[]): string {
   return lines(
-    users.filter((one) => one.bsdusr_sudo).map((one) => `${sudoName(one.bsdusr_username)} ALL=(ALL:ALL) ALL`),
-    groups.filter((one) => one.bsdgrp_sudo).map((one) => `%${sudoName(one.bsdgrp_group)} ALL=(ALL:ALL) ALL`),
+    users.filter((user) => user.bsdusr_sudo).map((user) => `${sudoName(user.bsdusr_username)} ALL=(ALL:ALL) ALL`),
+    groups.filter((group) => group.bsdgrp_sudo).map((group) => `%${sudoName(group.bsdgrp_group)} ALL=(ALL:ALL) ALL`),
   );
 }
 
-/** Letters and digits stand for themselves in the sudoers format; everything else is escaped. */
+/** Escapes a name for the sudoers format. */
 function sudoName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_.-]/g, (character) => `\\${character}`);
 }
@@ -87,5 +92,5 @@ function sudoName(name: string): string {
 const visudo: Checker = {
   argv: (staged) => ['visudo', '-c', '-q', '-f', staged],
   objection: ({ status, stdout, stderr }) =>
-    status === 0 ? undefined : `sudo refuses its rules: ${(stderr || stdout).trim()}`,
+    status === 0 ? undefined : `visudo rejects the sudo rules: ${(stderr || stdout).trim()}`,
 };

@@ -5,24 +5,24 @@ import { lines, words } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof afpSettings.fields>;
 
-/** A line of a section; none for a value that is unset. */
+/** A line of a section, or undefined if the value is unset. */
 function set(name: string, value: string | number | boolean | undefined): string | undefined {
   if (value === undefined || value === '') return undefined;
   return `  ${name} = ${typeof value === 'boolean' ? (value ? 'yes' : 'no') : value}`;
 }
 
-/** Lines as a person wrote them. They come last: of two lines of one name the later counts. */
+/** Auxiliary parameters, verbatim. They come last because netatalk uses the last of two lines with the same name. */
 function asWritten(text: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** `[Global]`; `dbpath` is given only while its volume is there. */
+/** The section `[Global]`. `dbpath` is undefined while its volume is missing. */
 export function globalSection(settings: Settings, { dbpath }: { readonly dbpath: string | undefined }): string {
   return lines(
     '; Written by Holdfast.',
     '[Global]',
     set('afp listen', settings.afp_srv_bindip.join(' ')),
-    // Passwords never travel in the clear.
+    // No method that sends passwords in clear text.
     set('uam list', ['uams_dhx2.so', ...(settings.afp_srv_guest ? ['uams_guest.so'] : [])].join(' ')),
     set('guest account', settings.afp_srv_guest_user),
     set('max connections', settings.afp_srv_connections_limit),
@@ -33,7 +33,7 @@ export function globalSection(settings: Settings, { dbpath }: { readonly dbpath:
   );
 }
 
-/** A share's section. netatalk takes its title as lower case, so the name stands beside it. */
+/** The section of a share. netatalk converts the section title to lower case, so `volume name` repeats the name. */
 export function shareSection(share: AfpShare): string {
   return lines(
     '',
@@ -45,7 +45,7 @@ export function shareSection(share: AfpShare): string {
     set('rolist', accounts(share.afp_ro)),
     set('rwlist', accounts(share.afp_rw)),
     set('password', share.afp_sharepw),
-    // These must not stand beside `unix priv = no`.
+    // netatalk does not allow these together with `unix priv = no`.
     share.afp_upriv
       ? [
           set('file perm', mode(share.afp_fperm)),

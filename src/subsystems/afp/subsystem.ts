@@ -4,7 +4,7 @@ import { type AfpShare, afpShare } from '../../areas/sharing/afp.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/upkeep/facts.ts';
 import { quote } from '../../lib/text.ts';
-import { renderedOnce } from '../groups.ts';
+import { cachedRendering } from '../groups.ts';
 import { absence, volumesOf } from '../volumes.ts';
 import { globalSection, shareSection } from './afp-conf.ts';
 
@@ -22,7 +22,7 @@ export const afpSubsystem: Subsystem = {
       dbpath: noDatabase === undefined ? (settings.afp_srv_dbpath ?? undefined) : undefined,
     });
     const groups = groupsOf(view.groups(afpShare), facts, [volumesOf(facts.storage)]).map(([, group]) => group);
-    // Everybody may read it as long as it holds no password.
+    // The file is world-readable unless it contains a share password.
     const isSecret = groups.some((group) => group.isSecret);
     return {
       files: [
@@ -34,21 +34,21 @@ export const afpSubsystem: Subsystem = {
       ],
       services: [{ name: 'netatalk', running: isOn(view, 'afp'), onChange: 'reload', readAtStart: head }],
       omissions: [
-        ...(noDatabase === undefined ? [] : [`AFP's database of file numbers: ${noDatabase}`]),
+        ...(noDatabase === undefined ? [] : [`AFP CNID database: ${noDatabase}`]),
         ...groups.flatMap(({ omissions }) => omissions),
       ],
     };
   },
 };
 
-/** Why a share cannot be served now. */
+/** The reason why a share cannot be served now, or undefined. */
 function reason({ afp_name, afp_path }: AfpShare, facts: Facts): string | undefined {
   const away = absence(afp_path, facts);
   return away === undefined ? undefined : `AFP share ${quote(afp_name)}: ${away}`;
 }
 
-/** netatalk reads one file alone, so the groups are only joined; what they say is written when one of their shares changes. */
-const groupsOf = renderedOnce((shares: readonly AfpShare[], facts: Facts) => {
+/** netatalk reads a single file, so the groups are concatenated. A group is rendered when one of its shares changes. */
+const groupsOf = cachedRendering((shares: readonly AfpShare[], facts: Facts) => {
   const served = shares.filter((share) => reason(share, facts) === undefined);
   return {
     sections: served.map(shareSection).join(''),

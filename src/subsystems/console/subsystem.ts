@@ -4,10 +4,12 @@ import { lines } from '../../lib/text.ts';
 
 const folder = '/etc/systemd/system';
 
-/** A login that nobody is asked for: only who stands before the machine gets it. */
+/**
+ * Logs root in on the console without a password, as `adv_consolemenu` requires. Physical access is needed to use it.
+ */
 const openConsole = lines('[Service]', 'ExecStart=', 'ExecStart=-/sbin/agetty --autologin root --noclear %I $TERM');
 
-/** Read at every start. A processor that cannot be told has no such file, which the minus lets pass. */
+/** Applied at every boot. The minus ignores a missing file: not every processor has a frequency governor. */
 const saving = lines(
   '# Written by Holdfast.',
   'w- /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor - - - - powersave',
@@ -15,7 +17,7 @@ const saving = lines(
 
 export const consoleSubsystem: Subsystem = {
   name: 'console',
-  description: 'What one meets at the console, and how the processors save power.',
+  description: 'Login message, console login and CPU power saving.',
   reads: [advancedSettings],
   render(view) {
     const { adv_motd, adv_consolemenu, adv_powerdaemon } = view.only(advancedSettings);
@@ -24,7 +26,7 @@ export const consoleSubsystem: Subsystem = {
         { path: '/etc/motd', content: adv_motd === '' ? '' : `${adv_motd}\n` },
         {
           path: `${folder}/getty@tty1.service.d/holdfast.conf`,
-          content: adv_consolemenu ? openConsole : '# The console asks who is there.\n',
+          content: adv_consolemenu ? openConsole : '# Written by Holdfast. The console requires a login.\n',
           forServiceManager: true,
         },
         { path: '/etc/tmpfiles.d/holdfast-power.conf', content: adv_powerdaemon ? saving : undefined },

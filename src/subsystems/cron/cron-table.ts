@@ -6,7 +6,7 @@ import { lines } from '../../lib/text.ts';
 
 type CronJob = RecordOf<typeof cronJob.fields>;
 
-/** A file of `/etc/cron.d`, which has the account in each line. */
+/** A file for `/etc/cron.d`, where each line names the user. */
 export function cronTable(jobs: readonly CronJob[]): string {
   return lines(
     '# Written by Holdfast.',

@@ -5,24 +5,24 @@ import { cronTable } from './cron-table.ts';
 
 export const cronSubsystem: Subsystem = {
   name: 'cron',
-  description: 'The table of the cron jobs.',
+  description: 'Table of the cron jobs.',
   reads: [cronJob],
   services: ['cron'],
   uses: ['accounts'],
   after: ['accounts'],
   render(view, { accounts }) {
-    const known = new Set(accounts.users.map((one) => one.name));
+    const known = new Set(accounts.users.map((user) => user.name));
     const enabled = view.all(cronJob).filter((job) => job.cron_enabled);
-    // cron drops the whole table over one account that it does not know.
+    // cron ignores the whole table if one line names an unknown user.
     const jobs = enabled.filter((job) => known.has(job.cron_user));
     return {
-      // cron passes over names with a dot, and over files that others than root may write. Commands may hold passwords.
+      // cron ignores file names with a dot. Only root may read the file, because commands may contain passwords.
       files: [{ path: '/etc/cron.d/holdfast', mode: 0o600, content: cronTable(jobs) }],
-      // Without jobs the daemon is left as it is: the machine has tables of its own.
+      // Without jobs, Holdfast does not manage the daemon: the machine has cron tables of its own.
       services: jobs.length === 0 ? [] : [{ name: 'cron', running: true, onChange: 'nothing' }],
       omissions: enabled
         .filter((job) => !known.has(job.cron_user))
-        .map((job) => `cron job ${job.id}: no user is called ${quote(job.cron_user)}`),
+        .map((job) => `cron job ${job.id}: the user ${quote(job.cron_user)} does not exist`),
     };
   },
 };

@@ -2,10 +2,10 @@ import type { LdapSettings } from '../../areas/directoryservice/ldap.ts';
 import type { LdapServer } from '../../areas/directoryservice/ldap-bind.ts';
 import { lines } from '../../lib/text.ts';
 
-/** The authority that the LDAP server's certificate must be signed by. */
+/** The certificate authority that must have signed the LDAP server's certificate. */
 export const authorityFile = '/etc/holdfast/ldap-authority.pem';
 
-/** `/etc/nslcd.conf`: a word, then its value up to the end of the line. */
+/** `/etc/nslcd.conf`: each line is a keyword and its value. */
 export function nslcdConf(
   settings: LdapSettings,
   { uri, startTls, authority, account, base, seconds }: LdapServer,
@@ -25,9 +25,9 @@ export function nslcdConf(
     authority === undefined ? undefined : ['tls_reqcert demand', `tls_cacertfile ${authorityFile}`],
     `bind_timelimit ${seconds}`,
     `timelimit ${seconds}`,
-    // Members by name only: no entry is asked for to find out what a name in it is.
+    // In rfc2307, groups list members by name. This saves a lookup of member distinguished names.
     settings.ldap_schema === 'rfc2307' ? 'map group member ""' : undefined,
-    // The machine's own accounts are nobody else's to have.
+    // The directory must not override accounts of the machine.
     'nss_min_uid 1000',
     'nss_initgroups_ignoreusers ALLLOCAL',
     settings.ldap_auxiliary_parameters === '' ? undefined : settings.ldap_auxiliary_parameters,

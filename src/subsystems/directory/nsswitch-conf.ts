@@ -1,17 +1,17 @@
 import { lines } from '../../lib/text.ts';
 
 /**
- * `/etc/nsswitch.conf`: where the machine looks for accounts, its own first. The C library passes over what is not
- * installed, so the rest can be what Debian writes with everything there.
+ * `/etc/nsswitch.conf`: where the machine looks up accounts, its own first. The other lines are those of a Debian with
+ * every module; the C library skips modules that are not installed.
  */
 export function nsswitchConf(directories: readonly string[]): string {
   const accounts = ['files', 'systemd', ...directories].join(' ');
-  const shadow = ['files', 'systemd', ...directories.filter((one) => one !== 'winbind')].join(' ');
+  const shadow = ['files', 'systemd', ...directories.filter((directory) => directory !== 'winbind')].join(' ');
   return lines(
     '# Written by Holdfast.',
     `passwd: ${accounts}`,
     `group: ${accounts}`,
-    // winbind has no such table.
+    // winbind has no shadow database.
     `shadow: ${shadow}`,
     'gshadow: files systemd',
     'hosts: files mdns4_minimal [NOTFOUND=return] dns myhostname',

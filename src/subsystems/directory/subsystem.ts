@@ -17,7 +17,7 @@ export const directorySubsystem: Subsystem = {
   local: [
     { path: '/etc/nslcd.conf', isDefault: isExample },
     { path: '/etc/nsswitch.conf', isDefault: isPackaged },
-    // The accounts of a domain come by nsswitch.conf too.
+    // As a domain member, Samba also provides accounts through nsswitch.conf.
     { path: '/etc/samba/smb.conf', isDefault: isStandalone },
   ],
   uses: ['membership'],
@@ -26,7 +26,7 @@ export const directorySubsystem: Subsystem = {
     const ldap = view.only(ldapSettings);
     const server = serverOf(ldap, view);
     const nis = view.only(nisSettings);
-    // Files of a directory that is not used are not there: some hold a password.
+    // Files of a disabled directory are removed, because some contain a password.
     const whileLdap = (content: string) => (ldap.ldap_enable ? content : undefined);
     const whileNis = (content: string) => (nis.nis_enable ? content : undefined);
     const sources = [
@@ -52,7 +52,7 @@ export const directorySubsystem: Subsystem = {
   },
 };
 
-/** The nslcd.conf that the installation of nslcd writes without answers. */
+/** Whether nslcd.conf is what the package writes when debconf asks no questions. */
 export function isExample(nslcdConf: string): boolean {
   return nslcdConf
     .split('\n')
@@ -62,7 +62,10 @@ export function isExample(nslcdConf: string): boolean {
     );
 }
 
-/** Packages add themselves to the sources of accounts. Those whose configuration is a file of this unit are judged by that. */
+/**
+ * Whether every source of accounts is one that a package adds by itself. LDAP, NIS and winbind count as such here:
+ * their own configuration files, also listed in `local`, decide whether an administrator set them up.
+ */
 export function isPackaged(nsswitch: string): boolean {
   const known = new Set(['files', 'compat', 'db', 'systemd', 'winbind', 'ldap', 'nis']);
   const accounts = nsswitch
@@ -71,7 +74,7 @@ export function isPackaged(nsswitch: string): boolean {
   return accounts.every((source) => known.has(source));
 }
 
-/** Each restarts when its own files changed, and not when the other's did. */
+/** Each service restarts only when its own files change. */
 function serviceOf(name: string, running: boolean, readAtStart: string): DesiredService {
   return running ? { name, running, onChange: 'nothing', readAtStart } : { name, running, onChange: 'nothing' };
 }

@@ -4,7 +4,10 @@ import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof nisSettings.fields>;
 
-/** `/etc/yp.conf`. The fastest server is taken anyway; a call on the network is for when none is named, or many shall be asked. */
+/**
+ * `/etc/yp.conf`. ypbind chooses the fastest server. It broadcasts for servers when none is configured or when
+ * `nis_manycast` is set.
+ */
 export function ypConf({ nis_domain: domain, nis_servers, nis_manycast: manycast }: Settings): string {
   const servers = serversOf(nis_servers);
   return lines(
@@ -14,7 +17,7 @@ export function ypConf({ nis_domain: domain, nis_servers, nis_manycast: manycast
   );
 }
 
-/** `/etc/default/nis`: read by the service manager for ypbind. */
+/** `/etc/default/nis`: systemd reads the arguments of ypbind from it. */
 export function ypbindDefaults({ nis_secure_mode: secure }: Settings): string {
   return lines('# Written by Holdfast.', `YPBINDARGS=${secure ? '' : '-broken-server'}`);
 }

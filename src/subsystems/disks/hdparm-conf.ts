@@ -3,7 +3,7 @@ import type { Disk } from '../../host/ports/disks.ts';
 import { standbyCode } from '../../lib/disk.ts';
 import { lines } from '../../lib/text.ts';
 
-/** `/etc/hdparm.conf`: what udev tells each disk again whenever it appears, for a disk forgets it without power. */
+/** `/etc/hdparm.conf`. udev applies it whenever a disk appears, because a disk loses these settings without power. */
 export function hdparmConf(disks: readonly (readonly [Disk, DiskSettings])[]): string {
   return lines(
     '# Written by Holdfast.',
@@ -18,10 +18,10 @@ function section(disk: Disk, settings: DiskSettings): readonly string[] {
     disk_acousticlevel: settings.disk_acousticlevel !== 'Disabled',
   };
   const { standby, power, acoustics } = tuningOf(disk, settings, (name) => decided[name] === true);
-  const words = [
+  const settingLines = [
     ...(standby === undefined ? [] : [`spindown_time = ${standbyCode(standby)}`]),
     ...(power === undefined ? [] : [`apm = ${power}`]),
     ...(acoustics === undefined ? [] : [`acoustic_management = ${acoustics}`]),
   ];
-  return words.length === 0 ? [] : [`${disk.path} {`, ...words.map((word) => `\t${word}`), '}'];
+  return settingLines.length === 0 ? [] : [`${disk.path} {`, ...settingLines.map((line) => `\t${line}`), '}'];
 }

@@ -4,7 +4,7 @@ import { hdparmConf } from './hdparm-conf.ts';
 
 export const disksSubsystem: Subsystem = {
   name: 'disks',
-  description: 'What disks are told when they appear.',
+  description: 'Standby, power management and acoustic settings of the disks.',
   reads: [diskRecord],
   uses: ['disks'],
   render: (view, { disks }) => ({

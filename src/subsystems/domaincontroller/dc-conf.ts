@@ -4,19 +4,22 @@ import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof domainControllerSettings.fields>;
 
-/** The domain itself: its directory, keys and scripts. Apart from what Samba keeps for shares. */
+/** The domain: its directory, keys and scripts. It is separate from the state that Samba keeps for shares. */
 export const domainFolder = '/var/lib/samba/holdfast-dc';
 export const confFile = '/etc/samba/holdfast-dc.conf';
-export const wishesFile = '/etc/samba/holdfast-dc.json';
+export const provisionFile = '/etc/samba/holdfast-dc.json';
 
-/** What follows from the making of the domain is in a file that was made with it; what may change stands behind. */
+/**
+ * Provisioning the domain wrote an smb.conf with the parameters that cannot change. This file includes it and adds the
+ * parameters that can.
+ */
 export function dcConf(settings: Settings): string {
   return lines(
     '# Written by Holdfast.',
     '[global]',
     `include = ${domainFolder}/etc/smb.conf`,
     '[global]',
-    // Each address alone: port 53 of one that is the machine's own is systemd-resolved's.
+    // Bind each address instead of the wildcard: systemd-resolved already has port 53 on a loopback address.
     'interfaces = *',
     'bind interfaces only = yes',
     settings.dc_dns_forwarder === '' ? undefined : `dns forwarder = ${settings.dc_dns_forwarder}`,
@@ -25,8 +28,8 @@ export function dcConf(settings: Settings): string {
   );
 }
 
-/** What the program reads that makes the domain, or brings it to these. */
-export function wishes(settings: Settings): string {
+/** Input of the program that provisions the domain, or changes an existing one to these values. */
+export function provisionInput(settings: Settings): string {
   const {
     dc_realm: realm,
     dc_domain: domain,
@@ -41,9 +44,9 @@ export const dcUnit: string = lines(
   '# Written by Holdfast.',
   '[Service]',
   'ExecCondition=',
-  `ExecStartPre=/usr/lib/holdfast/domain-controller ${domainFolder} ${wishesFile} ${confFile}`,
+  `ExecStartPre=/usr/lib/holdfast/domain-controller ${domainFolder} ${provisionFile} ${confFile}`,
   'ExecStart=',
   `ExecStart=/usr/sbin/samba --foreground --no-process-group --configfile=${confFile}`,
-  // A domain is made in some seconds on most machines.
+  // Includes provisioning, which takes a few seconds on most machines.
   'TimeoutStartSec=140',
 );

@@ -6,7 +6,7 @@ type Settings = RecordOf<typeof dynamicDnsSettings.fields>;
 
 export const configFile = '/etc/inadyn.conf';
 
-/** What inadyn 2.11 calls providers that have another name there. */
+/** Providers that have another name in inadyn 2.11. */
 const renamed: Readonly<Record<string, string>> = {
   'dyndns@3322.org': 'default@3322.org',
   'default@dynv6.com': 'ipv6@dynv6.com',
@@ -24,7 +24,7 @@ export function inadynConf(settings: Settings): string {
   return lines(
     '# Written by Holdfast.',
     `period = ${settings.ddns_period}`,
-    // Both kinds of addresses where the provider takes both.
+    // Update IPv4 and IPv6 addresses if the provider accepts both.
     'allow-ipv6 = true',
     domains.length === 0
       ? undefined
@@ -51,8 +51,8 @@ export function inadynConf(settings: Settings): string {
 }
 
 /**
- * Debian brings inadyn with an init script only. Here it works as its own account, and is handed the file, which only
- * root may read, by the service manager.
+ * Debian's inadyn package has an init script only. This unit runs inadyn under its own account; systemd passes it the
+ * configuration file, which only root may read, as a credential.
  */
 export const inadynUnit: string = lines(
   '# Written by Holdfast.',
@@ -73,7 +73,7 @@ export const inadynUnit: string = lines(
   'WantedBy=multi-user.target',
 );
 
-/** A word of the file, whatever is in it: between double quotes inadyn would look for variables of its environment. */
+/** A quoted string. In double quotes inadyn would expand environment variables. */
 function quoted(text: string): string {
   return `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
 }

@@ -5,21 +5,21 @@ import { configFile, domainsOf, inadynConf, inadynUnit } from './inadyn-conf.ts'
 
 export const dynamicDnsSubsystem: Subsystem = {
   name: 'dynamicdns',
-  description: 'inadyn tells a provider the address of the machine.',
+  description: 'inadyn reports the address of the machine to a dynamic DNS provider.',
   reads: [dynamicDnsSettings, serviceSwitch],
   services: ['inadyn'],
   render(view) {
     const settings = view.only(dynamicDnsSettings);
-    const isOnNow = isOn(view, 'dynamicdns');
+    const enabled = isOn(view, 'dynamicdns');
     const hasDomains = domainsOf(settings).length > 0;
     return {
       files: [
         { path: configFile, mode: 0o600, content: inadynConf(settings), verify: inadyn },
         { path: '/etc/systemd/system/inadyn.service', content: inadynUnit, forServiceManager: true },
       ],
-      // The service manager hands it the file when it starts.
-      services: [{ name: 'inadyn', running: isOnNow && hasDomains, onChange: 'restart' }],
-      omissions: isOnNow && !hasDomains ? ['dynamic DNS: no domain is set whose address could be told'] : [],
+      // systemd passes the file as a credential when the service starts.
+      services: [{ name: 'inadyn', running: enabled && hasDomains, onChange: 'restart' }],
+      omissions: enabled && !hasDomains ? ['dynamic DNS: ddns_domain is empty, so no address is updated'] : [],
     };
   },
 };
@@ -29,5 +29,5 @@ const inadyn: Checker = {
   objection: ({ status, stdout, stderr }) =>
     status === 0
       ? undefined
-      : `The dynamic DNS client refuses its configuration: ${`${stderr}\n${stdout}`.trim().split('\n').slice(0, 2).join(' ') || `inadyn ended with ${status}.`}`,
+      : `The dynamic DNS client rejects its configuration: ${`${stderr}\n${stdout}`.trim().split('\n').slice(0, 2).join(' ') || `inadyn exited with status ${status}.`}`,
 };

@@ -8,23 +8,23 @@ type Settings = RecordOf<typeof ftpSettings.fields>;
 /** The certificate and its key. */
 export const certificateFile = '/etc/proftpd/holdfast.pem';
 
-/** Those that have signed it, one after the other. */
+/** The intermediate certificates, in order. */
 export const chainFile = '/etc/proftpd/holdfast-chain.pem';
 
-/** Accounts that begin elsewhere than the machine says. */
+/** Accounts whose initial folder is not the one in /etc/passwd. */
 export const accountsFile = '/etc/proftpd/holdfast-accounts';
 
-/** The word with which the checker is told that files written together with this one may not be there yet. */
-export const stagedWord = 'HOLDFAST_STAGED';
+/** Defined only for the check, when files that are written together with this one may not exist yet. */
+export const stagedDefine = 'HOLDFAST_STAGED';
 
-/** The PAM service that decides about passwords. Debian's own for FTP refuses root, whatever the server says. */
+/** The PAM service for FTP logins. Debian's service `proftpd` refuses root even if RootLogin is on. */
 export const pamService = 'holdfast-ftp';
 
 export interface Serving {
-  /** The folder for anonymous clients, when they may log in and it is there. */
+  /** The folder for anonymous clients, if they may log in and its volume is mounted. */
   readonly anonymousFolder: string | undefined;
   readonly keyType: 'rsa' | 'ec';
-  /** Whether others stand between the certificate and the authority that answers for itself. */
+  /** Whether there are intermediate certificates between the certificate and the root authority. */
   readonly hasChain: boolean;
 }
 
@@ -45,7 +45,7 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     'ServerType standalone',
     'ServerName "Holdfast"',
     'DefaultServer on',
-    // It listens on all addresses even so. Without it the name of the machine would have to resolve.
+    // ProFTPD still listens on all addresses. Without this line it has to resolve the machine's host name.
     'DefaultAddress 127.0.0.1',
     'UseIPv6 on',
     'User proftpd',
@@ -56,7 +56,7 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     'ControlsEngine off',
     `Port ${settings.ftp_port}`,
     settings.ftp_banner === '' ? 'ServerIdent off' : `ServerIdent on ${quoted(withoutMacros(settings.ftp_banner))}`,
-    // More processes than clients, so that who comes too late is told so.
+    // More processes than clients, so that a client over the limit gets an error reply.
     `MaxInstances ${settings.ftp_clients + 10}`,
     `MaxClients ${settings.ftp_clients}`,
     settings.ftp_ipconnections === 0 ? undefined : `MaxConnectionsPerHost ${settings.ftp_ipconnections}`,
@@ -75,15 +75,15 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     'AllowOverwrite on',
     `Umask ${settings.ftp_filemask} ${settings.ftp_dirmask}`,
     `AuthPAMConfig ${pamService}`,
-    // Whether a password is right is for PAM alone to say, and where an account begins first for our own file.
+    // PAM alone checks passwords. The initial folder comes from our file first, then from /etc/passwd.
     'AuthOrder mod_auth_pam.c* mod_auth_file.c mod_auth_unix.c',
-    [`<IfDefine !${stagedWord}>`, `  AuthUserFile ${accountsFile}`, '</IfDefine>'],
+    [`<IfDefine !${stagedDefine}>`, `  AuthUserFile ${accountsFile}`, '</IfDefine>'],
     'UseFtpUsers off',
-    // An account for files alone has no shell to log in with.
+    // Accounts that only use file services have no login shell.
     'RequireValidShell off',
     `RootLogin ${onOff(settings.ftp_rootlogin)}`,
     settings.ftp_defaultroot ? 'DefaultRoot ~' : undefined,
-    // Anonymous clients would inherit these.
+    // Limited to accounts, because anonymous clients would inherit the rates.
     transferRates(settings.ftp_localuserbw, settings.ftp_localuserdlbw).map((line) => `${line} user !ftp`),
     accountsMay ? undefined : ['<Limit LOGIN>', '  DenyAll', '</Limit>'],
     settings.ftp_tls ? tlsLines(settings, keyType, hasChain) : undefined,
@@ -94,7 +94,7 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
 
 function tlsLines(settings: Settings, keyType: 'rsa' | 'ec', hasChain: boolean): readonly string[] {
   const kind = keyType === 'rsa' ? 'RSA' : 'EC';
-  const looksAtCertificates =
+  const checksCertificates =
     settings.ftp_tls_opt_allow_dot_login ||
     settings.ftp_tls_opt_common_name_required ||
     settings.ftp_tls_opt_dns_name_required ||
@@ -106,8 +106,8 @@ function tlsLines(settings: Settings, keyType: 'rsa' | 'ec', hasChain: boolean):
     'TLSProtocol TLSv1.2 TLSv1.3',
     `TLSRequired ${settings.ftp_tls_policy}`,
     ...(options.length === 0 ? [] : [`TLSOptions ${options.join(' ')}`]),
-    `TLSVerifyClient ${looksAtCertificates && !settings.ftp_tls_opt_no_cert_request ? 'optional' : 'off'}`,
-    `<IfDefine !${stagedWord}>`,
+    `TLSVerifyClient ${checksCertificates && !settings.ftp_tls_opt_no_cert_request ? 'optional' : 'off'}`,
+    `<IfDefine !${stagedDefine}>`,
     `  TLS${kind}CertificateFile ${certificateFile}`,
     `  TLS${kind}CertificateKeyFile ${certificateFile}`,
     ...(hasChain ? [`  TLSCertificateChainFile ${chainFile}`] : []),
@@ -157,12 +157,12 @@ function onOff(value: boolean): string {
   return value ? 'on' : 'off';
 }
 
-/** A word of the file, whatever is in it. */
+/** A quoted string with its special characters escaped. */
 function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-/** The rules for passwords: those of every program of the machine, directory accounts included. */
+/** The password rules of the machine, which also cover directory accounts. */
 export const pamRules = lines(
   '# Written by Holdfast.',
   '@include common-auth',

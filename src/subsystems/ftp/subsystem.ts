@@ -7,8 +7,8 @@ import { certificateAuthority } from '../../areas/system/certificateauthority.ts
 import { volumeOf } from '../../engine/declare/formats.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import { quote } from '../../lib/text.ts';
-import { saysNothing } from '../local.ts';
-import { homelessAccounts } from './homeless.ts';
+import { hasOnlyComments } from '../local.ts';
+import { accountsWithoutHome } from './accounts-without-home.ts';
 import {
   accountsFile,
   certificateFile,
@@ -16,42 +16,42 @@ import {
   pamRules,
   pamService,
   proftpdConf,
-  stagedWord,
+  stagedDefine,
 } from './proftpd-conf.ts';
 
 export const ftpSubsystem: Subsystem = {
   name: 'ftp',
-  description: 'ProFTPD serves the volumes by FTP.',
+  description: 'ProFTPD serves the volumes over FTP.',
   reads: [user, group, ftpSettings, serviceSwitch, certificate, certificateAuthority],
   services: ['proftpd'],
-  local: [{ path: '/etc/proftpd/conf.d/*', isDefault: saysNothing }],
+  local: [{ path: '/etc/proftpd/conf.d/*', isDefault: hasOnlyComments }],
   uses: ['storage'],
   after: ['accounts'],
   render(view, facts) {
     const settings = view.only(ftpSettings);
     const folder = settings.ftp_onlyanonymous ? (settings.ftp_anonpath ?? undefined) : undefined;
     const volume = folder === undefined ? undefined : volumeOf(folder, facts);
-    const isThere = volume !== undefined && facts.storage.datasets.get(volume)?.mountpoint !== undefined;
+    const isAvailable = volume !== undefined && facts.storage.datasets.get(volume)?.mountpoint !== undefined;
     const pair = settings.ftp_tls ? servedPair(view, settings) : undefined;
     const chain = typeof pair === 'object' ? pair.chain : '';
     const keyType = typeof pair === 'object' && pair.key.asymmetricKeyType === 'ec' ? 'ec' : 'rsa';
     const running = isOn(view, 'ftp');
     return {
       files: [
-        // The server sends one certificate of a file, however many are in it; those above it have a file of their own.
+        // ProFTPD sends only the first certificate of a file, so the intermediate certificates are in a second file.
         { path: chainFile, content: chain === '' ? undefined : `${chain.trim()}\n` },
         { path: certificateFile, mode: 0o600, content: typeof pair === 'object' ? `${pair.pem}\n` : undefined },
-        // While nobody is served, a new account is nothing to the server.
+        // While the service is off, the file stays empty, so that a new account does not change it.
         {
           path: accountsFile,
           mode: 0o600,
-          content: running ? homelessAccounts(view, { onlyHome: settings.ftp_defaultroot }) : '',
+          content: running ? accountsWithoutHome(view, { onlyHome: settings.ftp_defaultroot }) : '',
         },
         { path: `/etc/pam.d/${pamService}`, content: pamRules },
         {
           path: '/etc/proftpd/proftpd.conf',
           content: proftpdConf(settings, {
-            anonymousFolder: isThere ? folder : undefined,
+            anonymousFolder: isAvailable ? folder : undefined,
             keyType,
             hasChain: chain !== '',
           }),
@@ -60,22 +60,24 @@ export const ftpSubsystem: Subsystem = {
       ],
       services: [{ name: 'proftpd', running, onChange: 'reload' }],
       omissions:
-        folder === undefined || isThere
+        folder === undefined || isAvailable
           ? []
-          : [`FTP for anonymous clients: the volume of ${quote(folder)} is not there or not mounted`],
+          : [`anonymous FTP: the volume of ${quote(folder)} is missing or not mounted`],
     };
   },
 };
 
 const proftpd: Checker = {
-  argv: (staged) => ['proftpd', '-t', '-D', stagedWord, '-c', staged],
+  argv: (staged) => ['proftpd', '-t', '-D', stagedDefine, '-c', staged],
   objection({ status, stdout, stderr }) {
-    const said = `${stderr}\n${stdout}`.split('\n').map((line) => line.replace(/^.*proftpd\[\d+\][^:]*: /, '').trim());
-    // It answers 0 for options that keep it from starting.
-    const refused = said
+    const messages = `${stderr}\n${stdout}`
+      .split('\n')
+      .map((line) => line.replace(/^.*proftpd\[\d+\][^:]*: /, '').trim());
+    // proftpd -t exits with 0 for some errors that keep the server from starting.
+    const refused = messages
       .filter((line) => /^fatal: |cannot enforce both/.test(line))
       .map((line) => line.replace(/^fatal: /, ''));
     if (status === 0 && refused.length === 0) return undefined;
-    return `The FTP server refuses its configuration: ${refused.slice(0, 2).join(' ') || `proftpd ended with ${status}.`}`;
+    return `The FTP server rejects its configuration: ${refused.slice(0, 2).join(' ') || `proftpd exited with status ${status}.`}`;
   },
 };

@@ -9,7 +9,7 @@ import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.t
 import { spaceWarnings } from '../../areas/services/iscsi/thresholds.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
-import { saysNothing } from '../local.ts';
+import { hasOnlyComments } from '../local.ts';
 import { targetModel } from './target-model.ts';
 
 export const iscsiSubsystem: Subsystem = {
@@ -28,7 +28,7 @@ export const iscsiSubsystem: Subsystem = {
   ],
   services: ['tgt'],
   local: [
-    { path: '/etc/tgt/conf.d/*', isDefault: saysNothing },
+    { path: '/etc/tgt/conf.d/*', isDefault: hasOnlyComments },
     { path: '/etc/tgt/targets.conf' },
     { path: '/etc/rtslib-fb-target/saveconfig.json', isDefault: hasNoTargets },
   ],
@@ -37,7 +37,7 @@ export const iscsiSubsystem: Subsystem = {
     const isServed = isOn(view, 'iscsitarget');
     const { model, omissions } = targetModel(view, facts, isServed);
     return {
-      // Where the kernel serves, the daemon would only take its ports.
+      // tgt runs only if it is the engine: next to the kernel's targets it would take their port.
       services: [{ name: 'tgt', running: isServed && facts.targets.engine === 'tgt', onChange: 'nothing' }],
       targets: model,
       omissions,
@@ -46,7 +46,7 @@ export const iscsiSubsystem: Subsystem = {
   warnings: (view, { storage }) => spaceWarnings(view, storage),
 };
 
-/** What targetcli saves when nothing was made with it. */
+/** Whether saveconfig.json is the empty configuration of targetcli. */
 export function hasNoTargets(saved: string): boolean {
   return /"storage_objects":\s*\[\s*\]/.test(saved) && /"targets":\s*\[\s*\]/.test(saved);
 }

@@ -10,14 +10,14 @@ interface Surroundings {
   readonly root: string;
   readonly mounts: readonly JailMount[];
   readonly arch: 'x64' | 'x86';
-  /** Services that start with it. */
+  /** Services that start with the jail. */
   readonly wants: readonly string[];
 }
 
-/** Seconds that a jail may take to end by itself. */
-const gentleEnd = 30;
+/** Seconds that a jail has to shut down before systemd kills it. */
+const stopSeconds = 30;
 
-/** The bridge of the jails with a network of their own. It is there while one of them runs. */
+/** The bridge for jails with their own network (`jail_vnet`). It exists while at least one of them runs. */
 export const bridgeUnit: string = lines(
   '# Written by Holdfast.',
   '[Unit]',
@@ -31,7 +31,7 @@ export const bridgeUnit: string = lines(
     'ExecStart',
     ['-ip', 'link', 'add', jailBridge, 'type', 'bridge'],
     ['ip', 'link', 'set', jailBridge, 'up'],
-    // The machine hands on what jails send, and answers for all that lies behind it.
+    // The machine forwards the packets of jails and answers ARP requests for them.
     [
       'sysctl',
       '--quiet',
@@ -45,8 +45,8 @@ export const bridgeUnit: string = lines(
 );
 
 /**
- * A jail as a unit of the service manager, which keeps its limits and ends it whole. Its network is made before it
- * starts, by the machine, so that a root file system needs no program of its own for that.
+ * A jail as a systemd unit: systemd enforces its limits and stops all of its processes. The host sets up the network
+ * before the jail starts, so that the jail's root file system needs no network configuration of its own.
  */
 export function jailUnit(jail: Jail, { root, mounts, arch, wants }: Surroundings): string {
   const reading = readFlags(jail.jail_flags);
@@ -77,7 +77,7 @@ export function jailUnit(jail: Jail, { root, mounts, arch, wants }: Surroundings
     '# Written by Holdfast.',
     '[Unit]',
     `Description=Jail ${jail.jail_host}`,
-    // Holdfast imports what the machine does not know of, and loads the keys of encrypted volumes.
+    // Holdfast imports pools and loads the keys of encrypted volumes.
     'After=network.target zfs-mount.service holdfast.service',
     jail.jail_vnet ? ['Requires=holdfast-jails.service', 'After=holdfast-jails.service'] : [],
     wants.length === 0 ? [] : `Wants=${wants.join(' ')}`,
@@ -86,13 +86,13 @@ export function jailUnit(jail: Jail, { root, mounts, arch, wants }: Surroundings
     'Type=notify',
     commands('ExecStartPre', ...network.before),
     `ExecStart=${words.join(' ')}`,
-    // Small systems do not know the signal by which systemd-nspawn asks for the end.
+    // Minimal systems ignore the signal that systemd-nspawn sends for a shutdown.
     `ExecStop=-/usr/lib/holdfast/end-jail ${unitWord(jail.jail_host)}`,
     commands('ExecStopPost', ...network.after),
     'KillMode=mixed',
     'TimeoutStartSec=60',
-    `TimeoutStopSec=${gentleEnd}`,
-    // The jail's own wish to start anew.
+    `TimeoutStopSec=${stopSeconds}`,
+    // systemd-nspawn exits with 133 when the jail reboots itself.
     'SuccessExitStatus=133',
     'RestartForceExitStatus=133',
     'Delegate=yes',
@@ -105,7 +105,7 @@ export function jailUnit(jail: Jail, { root, mounts, arch, wants }: Surroundings
   );
 }
 
-/** A path in an argument that separates its parts by colons. */
+/** Escapes a path for an argument with colons as separators. */
 function bindPath(path: string): string {
   return path.replaceAll(/[\\:]/g, '\\$&');
 }
@@ -114,13 +114,13 @@ type Command = readonly string[];
 
 interface JailNetwork {
   readonly before: readonly Command[];
-  /** Each may fail: what it takes away may not be there. */
+  /** Each may fail, because the object that it removes may not exist. */
   readonly after: readonly Command[];
 }
 
 const namespaceOf = ({ id }: Jail) => `jail${id}`;
 
-/** Every command is a line of its own. A dash before it lets it fail. */
+/** One line for each command. With a dash before it, systemd ignores its failure. */
 function commands(when: string, ...all: readonly Command[]): readonly string[] {
   return all.map(([program = '', ...rest]) => {
     const name = program.replace('-', '');
@@ -129,21 +129,22 @@ function commands(when: string, ...all: readonly Command[]): readonly string[] {
 }
 
 /**
- * A pair of links, one end in the jail and one on the bridge. The jail's addresses lie in the network of a card without
- * being on it, so the machine answers for them there, and hands on what comes.
+ * A veth pair: one end in the jail, the other on the bridge. The jail's addresses belong to the network of an interface
+ * of the host without being assigned to it, so the host answers ARP and neighbour requests for them there (proxy) and
+ * forwards the packets.
  */
 function ownNetwork(jail: Jail): JailNetwork {
   const namespace = namespaceOf(jail);
   const inside = ['ip', '-n', namespace];
-  const card = jail.jail_iface;
+  const nic = jail.jail_iface;
   const own = addressesOf(jail);
   const bridge = bridgeAddressesOf(jail);
   const router6 = jail.jail_defaultrouter_ipv6 ?? jail.jail_bridge_ipv6;
-  const has = (family: 4 | 6) => own.some((one) => one.family === family);
-  // By way of its router alone, for nobody else in the network answers on the bridge.
-  const aside = router6 === null ? [] : ['noprefixroute'];
+  const has = (family: 4 | 6) => own.some((address) => address.family === family);
+  // No route for the prefix: other hosts of the network do not answer on the bridge, so everything goes to the router.
+  const addressFlags = router6 === null ? [] : ['noprefixroute'];
   const before: readonly Command[] = [
-    // Left over where the machine's own end came without warning.
+    // A namespace can be left over after a crash of the host.
     ['-ip', 'netns', 'delete', namespace],
     ['ip', 'netns', 'add', namespace],
     [
@@ -180,7 +181,7 @@ function ownNetwork(jail: Jail): JailNetwork {
       `${address}/${bits}`,
       'dev',
       'eth0',
-      ...(family === 6 ? ['nodad', ...aside] : []),
+      ...(family === 6 ? ['nodad', ...addressFlags] : []),
     ]),
     ...(has(4)
       ? [
@@ -195,7 +196,7 @@ function ownNetwork(jail: Jail): JailNetwork {
           ],
         ]
       : []),
-    ...(has(6) ? ipv6Ways(inside, card, router6, jail.jail_bridge_ipv6) : []),
+    ...(has(6) ? ipv6Routes(inside, nic, router6, jail.jail_bridge_ipv6) : []),
     ...own.map(({ address, family }) => [
       'ip',
       'route',
@@ -204,13 +205,13 @@ function ownNetwork(jail: Jail): JailNetwork {
       'dev',
       jailBridge,
     ]),
-    ...(card === '' ? [] : own.map(({ address }) => ['ip', 'neighbour', 'replace', 'proxy', address, 'dev', card])),
-    ...(card !== '' && has(4) ? [['sysctl', '--quiet', '--write', `net.ipv4.neigh.${card}.proxy_delay=0`]] : []),
+    ...(nic === '' ? [] : own.map(({ address }) => ['ip', 'neighbour', 'replace', 'proxy', address, 'dev', nic])),
+    ...(nic !== '' && has(4) ? [['sysctl', '--quiet', '--write', `net.ipv4.neigh.${nic}.proxy_delay=0`]] : []),
     ...(jail.jail_nat ? translation(namespace, own) : []),
   ];
   const after: readonly Command[] = [
     ...(jail.jail_nat ? [['-nft', 'delete', 'table', 'inet', tableOf(namespace)]] : []),
-    ...(card === '' ? [] : own.map(({ address }) => ['-ip', 'neighbour', 'delete', 'proxy', address, 'dev', card])),
+    ...(nic === '' ? [] : own.map(({ address }) => ['-ip', 'neighbour', 'delete', 'proxy', address, 'dev', nic])),
     ...own.map(({ address, family }) => [
       '-ip',
       'route',
@@ -228,14 +229,17 @@ function via(router: string | null): readonly string[] {
   return router === null ? [] : ['via', router, 'onlink'];
 }
 
-/** IPv6 has no answering for everything: the machine answers for the router on the bridge and for the jail on the card. */
-function ipv6Ways(inside: Command, card: string, router: string | null, bridge: string | null): readonly Command[] {
+/**
+ * IPv6 has no proxy for a whole network: the host answers neighbour requests for the router on the bridge, and for the
+ * jail's addresses on the interface.
+ */
+function ipv6Routes(inside: Command, nic: string, router: string | null, bridge: string | null): readonly Command[] {
   return [
     ['sysctl', '--quiet', '--write', 'net.ipv6.conf.all.forwarding=1', `net.ipv6.conf.${jailBridge}.proxy_ndp=1`],
-    // A machine that hands on packets would no longer hear what routers say to it.
-    ...(card === ''
+    // With forwarding on, the kernel ignores router advertisements unless accept_ra is 2.
+    ...(nic === ''
       ? []
-      : [['sysctl', '--quiet', '--write', `net.ipv6.conf.${card}.proxy_ndp=1`, `net.ipv6.conf.${card}.accept_ra=2`]]),
+      : [['sysctl', '--quiet', '--write', `net.ipv6.conf.${nic}.proxy_ndp=1`, `net.ipv6.conf.${nic}.accept_ra=2`]]),
     ...(router === null || router === bridge
       ? []
       : [['ip', 'neighbour', 'replace', 'proxy', router, 'dev', jailBridge]]),
@@ -243,7 +247,7 @@ function ipv6Ways(inside: Command, card: string, router: string | null, bridge: 
   ];
 }
 
-/** A table of the jail's own, so that it goes with it. */
+/** Each jail has its own nftables table, which is deleted with the jail. */
 function translation(namespace: string, own: readonly JailAddress[]): readonly Command[] {
   const table = tableOf(namespace);
   return [
@@ -270,7 +274,7 @@ function translation(namespace: string, own: readonly JailAddress[]): readonly C
 
 const tableOf = (namespace: string) => `holdfast_${namespace}`;
 
-/** The machine's own network; the jail's addresses are on a card while it runs. */
+/** The host's network: the jail's addresses are assigned to an interface while the jail runs. */
 function sharedNetwork(jail: Jail): JailNetwork {
   const own = addressesOf(jail).map(({ address, bits }) => [`${address}/${bits}`, 'dev', jail.jail_iface]);
   return {

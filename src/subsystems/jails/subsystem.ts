@@ -14,8 +14,7 @@ const folder = '/etc/systemd/system';
 
 export const jailsSubsystem: Subsystem = {
   name: 'jails',
-  description:
-    'Each jail is a unit of the service manager, and those that start with the machine are wanted by its start.',
+  description: 'Each jail is a systemd unit; those with jail_autostart start with the machine.',
   reads: [jailSettings, jailTemplate, jail, jailMountPoint, plugin],
   uses: ['storage'],
   render(view, facts) {
@@ -26,7 +25,8 @@ export const jailsSubsystem: Subsystem = {
       view.all(jailMountPoint).filter((mount) => {
         if (mount.jail !== jail_host || !mount.mounted) return false;
         const why = absence(mount.source, facts);
-        if (why !== undefined) omissions.push(`The jail ${jail_host} starts without ${mount.destination}: ${why}`);
+        if (why !== undefined)
+          omissions.push(`jail ${jail_host}: starts without its mount ${mount.destination}, because ${why}`);
         return why === undefined;
       });
     const pluginsOf = ({ id }: Jail) => view.all(plugin).filter(({ plugin_jail_id }) => plugin_jail_id === id);
@@ -56,7 +56,7 @@ export const jailsSubsystem: Subsystem = {
           ),
         ),
         file('holdfast-jails.service', jails.some(({ jail_vnet }) => jail_vnet) ? bridgeUnit : undefined),
-        // Pulled in by the start without being started now, as enabling a unit would need a link.
+        // A drop-in with Wants= instead of `systemctl enable`, which would need a symbolic link. It starts no jail now.
         file(
           'multi-user.target.d/holdfast-jails.conf',
           starting.length === 0 ? undefined : lines('# Written by Holdfast.', '[Unit]', `Wants=${starting.join(' ')}`),

@@ -6,7 +6,10 @@ import { lines, words } from '../../lib/text.ts';
 export type Realm = Omit<RecordOf<typeof kerberosRealm.fields>, 'id'>;
 type Settings = RecordOf<typeof kerberosSettings.fields>;
 
-/** `/etc/krb5.conf`, read by every program when it first needs it. Names of servers are looked up in DNS where a realm has none. */
+/**
+ * `/etc/krb5.conf`. A program reads it when it first uses Kerberos. Servers are looked up in DNS for realms that list
+ * none.
+ */
 export function krb5Conf(realms: readonly Realm[], settings: Settings): string {
   const [first] = realms;
   return lines(

@@ -7,12 +7,15 @@ import { kerberosSettings } from '../../areas/directoryservice/kerberossettings.
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { krb5Conf, type Realm } from './krb5-conf.ts';
 
-/** The keytabs by their names, for programs that are told of one. The machine's own in a domain is Samba's, at /etc/krb5.keytab. */
+/**
+ * The keytabs of the configuration, by name, for programs that are configured with a keytab path. In a domain, Samba
+ * writes the machine's own keytab to /etc/krb5.keytab.
+ */
 const keytabsFolder = '/etc/holdfast/keytabs/';
 
 export const kerberosSubsystem: Subsystem = {
   name: 'kerberos',
-  description: 'The realms of Kerberos that programs know.',
+  description: 'Kerberos realms and keytabs.',
   reads: [kerberosRealm, kerberosKeytab, kerberosSettings, domainSettings],
   local: [{ path: '/etc/krb5.conf', isDefault: isPackagedKrb5 }],
   render(view) {
@@ -36,13 +39,16 @@ export const kerberosSubsystem: Subsystem = {
   },
 };
 
-/** Debian's own file lists the realms of some universities, and has a default realm only when the installation was told one. */
+/**
+ * Whether the file is Debian's own. That one lists the realms of some universities, and has a default realm only if
+ * debconf was given one.
+ */
 export function isPackagedKrb5(content: string): boolean {
   const realm = /^\s*default_realm\s*=\s*(\S+)/m.exec(content)?.[1];
   return content.includes('ATHENA.MIT.EDU = {') && (realm === undefined || realm === 'ATHENA.MIT.EDU');
 }
 
-/** The realm of the domain comes first, whoever else is known: names without a realm are the domain's. */
+/** The realm of the domain comes first, because the first realm is the default for names without a realm. */
 function realmsFor(domain: DomainSettings, realms: readonly (Realm & { readonly id: number })[]): readonly Realm[] {
   if (!domain.ad_enable) return realms;
   const name = domain.ad_domainname.toUpperCase();

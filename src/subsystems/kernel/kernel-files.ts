@@ -7,9 +7,9 @@ type Tunable = RecordOf<typeof tunable.fields>;
 type Advanced = RecordOf<typeof advancedSettings.fields>;
 
 const enabled = (tunables: readonly Tunable[], type: Tunable['tun_type']) =>
-  tunables.filter((one) => one.tun_enabled && one.tun_type === type);
+  tunables.filter((record) => record.tun_enabled && record.tun_type === type);
 
-/** `/etc/sysctl.d/90-holdfast.conf`: what the running kernel was told already, for the next start. */
+/** `/etc/sysctl.d/90-holdfast.conf`: sets at the next boot what a change has already set in the running kernel. */
 export function sysctlConf(tunables: readonly Tunable[]): string {
   return lines(
     '# Written by Holdfast.',
@@ -17,7 +17,7 @@ export function sysctlConf(tunables: readonly Tunable[]): string {
   );
 }
 
-/** `/etc/modprobe.d/holdfast.conf`: options of modules, read when a module is loaded. */
+/** `/etc/modprobe.d/holdfast.conf`: module options, read when a module is loaded. */
 export function modprobeConf(tunables: readonly Tunable[]): string {
   return lines(
     '# Written by Holdfast.',
@@ -30,10 +30,10 @@ export function modprobeConf(tunables: readonly Tunable[]): string {
 
 const ports = { '0x3f8': 'ttyS0', '0x2f8': 'ttyS1' } as const;
 
-/** `/etc/default/grub.d/holdfast.cfg`, read by a shell: words for the kernel besides those that are there. */
+/** `/etc/default/grub.d/holdfast.cfg`, read by a shell: appends arguments to the kernel's command line. */
 export function grubCfg(tunables: readonly Tunable[], advanced: Advanced): string {
-  const words = [
-    // The last console named is the one of the start's own messages. systemd opens a login on each.
+  const kernelArguments = [
+    // The last console gets the boot messages. systemd starts a login on each.
     ...(advanced.adv_serialconsole
       ? ['console=tty0', `console=${ports[advanced.adv_serialport]},${advanced.adv_serialspeed}n8`]
       : []),
@@ -42,13 +42,15 @@ export function grubCfg(tunables: readonly Tunable[], advanced: Advanced): strin
   ];
   return lines(
     '# Written by Holdfast.',
-    words.length === 0 ? undefined : `GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX "'${words.join(' ')}'`,
+    kernelArguments.length === 0
+      ? undefined
+      : `GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX "'${kernelArguments.join(' ')}'`,
   );
 }
 
 export const autotuneFile = '/etc/sysctl.d/89-holdfast-autotune.conf';
 
-/** Buffers for ten gigabits a second over a tenth of a second's way. */
+/** Buffers for 10 Gbit/s at a round-trip time of 100 ms. */
 export const autotuneConf = lines(
   '# Written by Holdfast.',
   'net.core.rmem_max = 134217728',
@@ -58,7 +60,7 @@ export const autotuneConf = lines(
   'net.core.netdev_max_backlog = 30000',
 );
 
-/** Lets the running kernel have them; the file alone is read at the next start. */
+/** Applies the file to the running kernel; without the unit it takes effect at the next boot. */
 export const autotuneService = lines(
   '[Unit]',
   'Description=Larger buffers of the network',

@@ -3,7 +3,10 @@ import { tunable } from '../../areas/system/tunable.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { autotuneConf, autotuneFile, autotuneService, grubCfg, modprobeConf, sysctlConf } from './kernel-files.ts';
 
-/** What the kernel is told at its start. What the running kernel is told is a step of the change (`areas/system/tunable.ts`). */
+/**
+ * Settings that the kernel reads at boot. A step of the change applies them to the running kernel
+ * (`areas/system/tunable.ts`).
+ */
 export const kernelSubsystem: Subsystem = {
   name: 'kernel',
   description: 'Parameters, modules and command line of the kernel.',
@@ -24,17 +27,17 @@ const autotune = 'holdfast-autotune';
 
 export const autotuneSubsystem: Subsystem = {
   name: 'autotune',
-  description: 'Larger buffers of the network, when they are wanted.',
+  description: 'Larger network buffers, if adv_autotune is set.',
   reads: [advancedSettings],
   services: [autotune],
   render(view) {
-    const { adv_autotune: wanted } = view.only(advancedSettings);
+    const { adv_autotune: enabled } = view.only(advancedSettings);
     return {
       files: [
-        { path: autotuneFile, content: wanted ? autotuneConf : undefined },
+        { path: autotuneFile, content: enabled ? autotuneConf : undefined },
         { path: `/etc/systemd/system/${autotune}.service`, content: autotuneService, forServiceManager: true },
       ],
-      services: [{ name: autotune, running: wanted, onChange: 'restart' }],
+      services: [{ name: autotune, running: enabled, onChange: 'restart' }],
     };
   },
 };

@@ -6,7 +6,7 @@ import { lines } from '../../lib/text.ts';
 const service = 'holdfast-syslog';
 const configuration = '/etc/holdfast/syslog.conf';
 
-/** A sender of its own, so that the machine's own logging, whatever it is, stays as it is. */
+/** A separate rsyslogd instance, so that the machine's own logging stays unchanged. */
 const unitFile = lines(
   '[Unit]',
   'Description=Sends the log of this appliance to a log server',
@@ -19,7 +19,7 @@ const unitFile = lines(
   'WantedBy=multi-user.target',
 );
 
-/** What rsyslogd reads: the journal, from its start on, to one place. */
+/** Configuration of rsyslogd: forwards new journal entries to one server. */
 export function syslogConf({
   stg_syslogserver,
   stg_sysloglevel,
@@ -36,7 +36,7 @@ export function syslogConf({
 
 export const logsSubsystem: Subsystem = {
   name: 'logs',
-  description: 'Sends the log to a log server, when there is one.',
+  description: 'Sends the log to the configured syslog server.',
   reads: [systemSettings],
   services: [service],
   render(view) {
@@ -56,10 +56,10 @@ const rsyslogd: Checker = {
   objection: ({ status, stdout, stderr }) =>
     status === 0
       ? undefined
-      : `The log sender refuses its configuration: ${(stderr.trim() || stdout.trim()).split('\n').slice(-2).join(' ')}`,
+      : `rsyslogd rejects its configuration: ${(stderr.trim() || stdout.trim()).split('\n').slice(-2).join(' ')}`,
 };
 
-/** `/etc/default/keyboard`, read by a shell at every start; setupcon gives it to the console. */
+/** `/etc/default/keyboard`, read by a shell at every boot; setupcon applies it to the console. */
 export function keyboardDefaults(layout: string): string {
   const [name = 'us', ...variant] = layout === '' ? [] : layout.split('.');
   return lines(
@@ -72,7 +72,10 @@ export function keyboardDefaults(layout: string): string {
   );
 }
 
-/** Debian's installer writes the layout that it was told; the settings of a fresh system are the American one. */
+/**
+ * Whether the layout is the US one, which is also the default of the settings. Debian's installer writes the chosen
+ * one.
+ */
 export function isAmerican(keyboard: string): boolean {
   const value = (name: string) => new RegExp(`^${name}="?(.*?)"?$`, 'm').exec(keyboard)?.[1] ?? '';
   return value('XKBLAYOUT') === 'us' && value('XKBVARIANT') === '' && value('XKBOPTIONS') === '';
@@ -80,7 +83,7 @@ export function isAmerican(keyboard: string): boolean {
 
 export const keyboardSubsystem: Subsystem = {
   name: 'keyboard',
-  description: 'Layout of the keyboard at the console.',
+  description: 'Keyboard layout of the console.',
   reads: [systemSettings],
   local: [{ path: '/etc/default/keyboard', isDefault: isAmerican }],
   render: (view) => ({

@@ -4,7 +4,7 @@ import { lines, words } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof networkSettings.fields>;
 
-/** The table of hosts: what every machine has, its own names, and the lines of the configuration. */
+/** `/etc/hosts`: the common entries, the machine's own names, and the lines of the configuration. */
 export function hostsFile({ gc_hostname, gc_domain, gc_hosts }: Settings): string {
   const [first = gc_hostname] = gc_hostname.split('.');
   const own = first === gc_hostname ? `${gc_hostname}.${gc_domain} ${gc_hostname}` : `${gc_hostname} ${first}`;
@@ -19,10 +19,10 @@ export function hostsFile({ gc_hostname, gc_domain, gc_hosts }: Settings): strin
   );
 }
 
-/** systemd-resolved: with name servers of the configuration those are asked about everything, and not what DHCP names. */
+/** Configuration of systemd-resolved. Configured name servers answer all queries; those from DHCP are then not used. */
 export function resolvedConf(settings: Settings): string {
   const servers = nameServers(settings);
-  const domains = [...searched(settings), ...(servers.length === 0 ? [] : ['~.'])];
+  const domains = [...searchDomains(settings), ...(servers.length === 0 ? [] : ['~.'])];
   return lines(
     '# Written by Holdfast.',
     '[Resolve]',
@@ -31,13 +31,13 @@ export function resolvedConf(settings: Settings): string {
   );
 }
 
-/** What programs read that ask by themselves: systemd-resolved on this machine. */
+/** `/etc/resolv.conf`, for programs that query DNS themselves: they query systemd-resolved. */
 export function resolvConf(settings: Settings): string {
   return lines(
     '# Written by Holdfast: systemd-resolved asks the name servers.',
     'nameserver 127.0.0.53',
     'options edns0 trust-ad',
-    `search ${searched(settings).join(' ')}`,
+    `search ${searchDomains(settings).join(' ')}`,
   );
 }
 
@@ -45,6 +45,6 @@ export function nameServers({ gc_nameserver1, gc_nameserver2, gc_nameserver3 }: 
   return [gc_nameserver1, gc_nameserver2, gc_nameserver3].filter((server) => server !== '');
 }
 
-function searched({ gc_domain, gc_domains }: Settings): readonly string[] {
+function searchDomains({ gc_domain, gc_domains }: Settings): readonly string[] {
   return [...new Set([gc_domain, ...words(gc_domains)])];
 }

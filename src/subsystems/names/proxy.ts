@@ -1,14 +1,16 @@
 import { lines } from '../../lib/text.ts';
 
-/** The names under which programs look for a proxy. Some know the small ones only, some the capital ones. */
+/**
+ * Environment variables for the proxy. Some programs read only the lower-case names, others only the upper-case ones.
+ */
 const names = ['http_proxy', 'https_proxy', 'ftp_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY'];
 
-/** `http://host:port/`, however it was written. */
+/** The proxy as `http://host:port/`; the setting may omit the scheme and the slash. */
 export function proxyUrl(proxy: string): string {
   return `${/^https?:\/\//.test(proxy) ? proxy : `http://${proxy}`}`.replace(/\/?$/, '/');
 }
 
-/** For who logs in. */
+/** For login shells. */
 export function proxyProfile(proxy: string): string {
   return lines(
     '# Written by Holdfast.',
@@ -17,7 +19,7 @@ export function proxyProfile(proxy: string): string {
   );
 }
 
-/** For the services, from their next start on. */
+/** For systemd services, from their next start on. */
 export function proxyEnvironment(proxy: string): string {
   return lines(
     '# Written by Holdfast.',

@@ -6,17 +6,17 @@ import { proxyApt, proxyEnvironment, proxyProfile } from './proxy.ts';
 
 export const namesSubsystem: Subsystem = {
   name: 'names',
-  description: "The machine's own name, the names it knows, whom it asks for others, and its way to the web.",
+  description: 'Host name, hosts table, name servers and HTTP proxy of the machine.',
   reads: [networkSettings],
   services: ['systemd-resolved'],
-  // The settings of a fresh system are what these files say.
+  // The first start takes the initial settings from these files.
   local: ['/etc/hostname', '/etc/hosts', '/etc/resolv.conf'].map((path) => ({ path, isDefault: () => true })),
   uses: ['services'],
   after: ['network'],
   render(view, { services }) {
     const settings = view.only(networkSettings);
     const { gc_hostname: hostname, gc_httpproxy: proxy } = settings;
-    // A machine without systemd-resolved keeps its own way to resolve names, until name servers are configured.
+    // Without systemd-resolved, resolv.conf stays unchanged until name servers are configured.
     const resolves = nameServers(settings).length > 0 || services.get('systemd-resolved')?.installed === true;
     const ifProxy = (content: (proxy: string) => string) => (proxy === '' ? undefined : content(proxy));
     return {

@@ -19,13 +19,13 @@ import {
 } from '../../lib/ip.ts';
 import { type LinkPlan, planLinks } from './links.ts';
 
-/** The address that a caller reached, the links that carry it, and the route by which the answers go. */
+/** The local address of a client's connection, the links that carry it, and the route of the answers. */
 export const networkAccess: Access = {
   name: 'network',
   reads: [networkSettings, networkInterface, vlan, lagg, laggMember, staticRoute],
   of(view, facts, { local, remote }) {
     const plans = new Map(planLinks(view).links.map((plan) => [plan.name, plan]));
-    // An address that holds on one link alone names that link, and needs no route.
+    // A link-local address with a zone names its link and needs no route.
     const zone = /%(.+)$/.exec(local)?.[1];
     if (zone !== undefined) return JSON.stringify(ofLink(zone, plans, true));
     const [here, there] = [parseIp(local), parseIp(remote)];
@@ -36,34 +36,34 @@ export const networkAccess: Access = {
 
 type Plans = ReadonlyMap<string, LinkPlan>;
 
-/** Which link has the address, by which right, and how that link comes about. */
+/** The link that has the address, whether the address is fixed or assigned, and how the link is built. */
 function endOf(here: Ip, plans: Plans, { network }: Facts): unknown {
   const has = (address: Network) => isSameIp(address, here);
   const fixed = [...plans.values()].find(({ addresses }) => addresses.some(has));
   if (fixed !== undefined) return [fixed.addresses.filter(has).map(showNetwork), linkOf(fixed, plans)];
   const name = network.links.find(({ addresses }) =>
-    addresses.map(parseNetwork).some((one) => one !== undefined && has(one)),
+    addresses.map(parseNetwork).some((address) => address !== undefined && has(address)),
   )?.name;
   return name === undefined
     ? null
     : ofLink(name, plans, here.family === 4 ? plans.get(name)?.dhcp : plans.get(name)?.ipv6auto);
 }
 
-/** A link whose address is not fixed, and what gives it one. A link without a record is left as it is, whatever else changes. */
+/** A link with an assigned address, and what assigns it. Holdfast does not change a link without a record. */
 function ofLink(name: string, plans: Plans, source: boolean | undefined): unknown {
   const plan = plans.get(name);
   return plan === undefined ? name : [source, linkOf(plan, plans)];
 }
 
-/** What a link is made of, down to the cables. */
+/** A link with the links below it: the parent of a VLAN, the members of an aggregate. */
 function linkOf({ name, device, options, member }: LinkPlan, plans: Plans): unknown {
   const below = [...plans.values()].filter(
-    (one) => one.vlans.includes(name) || (one.member?.carries && one.member.of === name),
+    ({ vlans, member: lower }) => vlans.includes(name) || (lower?.carries && lower.of === name),
   );
-  return [name, device, options, member ?? null, below.map((one) => linkOf(one, plans))];
+  return [name, device, options, member ?? null, below.map((plan) => linkOf(plan, plans))];
 }
 
-/** The narrowest network that holds the address, and the link and the gateway that it is reached by. */
+/** The most specific route to the address: its network, link and gateway. */
 function routeTo(there: Ip, plans: Plans, { network }: Facts): unknown {
   const everything = (family: 4 | 6): Network => ({ family, bits: 0, value: 0n });
   const planned = [...plans.values()].flatMap(({ name, addresses, routes }) => [
@@ -76,7 +76,9 @@ function routeTo(there: Ip, plans: Plans, { network }: Facts): unknown {
   const others = network.links
     .filter(({ name }) => !plans.has(name))
     .flatMap(({ name, addresses }) =>
-      addresses.map(parseNetwork).flatMap((one) => (one === undefined ? [] : [{ to: networkOf(one), by: name }])),
+      addresses
+        .map(parseNetwork)
+        .flatMap((address) => (address === undefined ? [] : [{ to: networkOf(address), by: name }])),
     );
   const best = [...planned, ...others].filter(({ to }) => contains(to, there)).sort((a, b) => b.to.bits - a.to.bits)[0];
   return best === undefined ? null : [showIp(best.to), best.to.bits, best.by];

@@ -7,11 +7,11 @@ import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import { isLinkLocal, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
-import { Towards } from './towards.ts';
+import { LinkLookup } from './link-lookup.ts';
 
 export type Protocol = RecordOf<typeof lagg.fields>['lagg_protocol'];
 
-/** One link with all that the records say of it, whichever record says it. */
+/** One link with everything that is configured for it, merged from several records. */
 export interface LinkPlan {
   readonly name: string;
   readonly device:
@@ -22,30 +22,33 @@ export interface LinkPlan {
   readonly addresses: readonly Network[];
   readonly dhcp: boolean;
   readonly ipv6auto: boolean;
-  /** VLANs whose frames go through it. */
+  /** VLANs on this link. */
   readonly vlans: readonly string[];
-  /** The aggregate it is a member of, whether it carries traffic for it, and whether it alone does while it can. */
+  /** The aggregate that the link is a member of, whether it carries traffic, and whether it is the preferred member. */
   readonly member: { readonly of: string; readonly carries: boolean; readonly preferred: boolean } | undefined;
   readonly routes: readonly Route[];
 }
 
 export interface Route {
-  /** Undefined for everything that no other route names. */
+  /** Undefined for the default route. */
   readonly destination: Network | undefined;
   readonly gateway: string;
-  /** Whether a fixed address reaches the gateway: otherwise the route waits for a lease or a router. */
+  /**
+   * Whether the gateway is in the network of a fixed address. Otherwise the route waits for DHCP or a router
+   * advertisement.
+   */
   readonly within: boolean;
 }
 
 export interface NetworkPlan {
   readonly links: readonly LinkPlan[];
-  /** What no link could be found for. */
+  /** Records that cannot be applied, with the reason. */
   readonly omissions: readonly string[];
 }
 
 type Building = { -readonly [K in keyof LinkPlan]: LinkPlan[K] } & { vlans: string[]; routes: Route[] };
 
-/** Puts together what the records of the area say of each link, and finds the link of each route. */
+/** Merges the records of each link, and finds the link of each route. */
 export function planLinks(view: View): NetworkPlan {
   const links = new Map<string, Building>();
   const omissions: string[] = [];
@@ -69,23 +72,23 @@ export function planLinks(view: View): NetworkPlan {
   };
 
   for (const { id, lagg_interface, lagg_protocol } of view.all(lagg)) {
-    // By group, and in it by their order.
-    const members = view.all(laggMember).filter((one) => one.lagg_interfacegroup === id);
+    // The collection is sorted by aggregate, then by lagg_ordernum.
+    const members = view.all(laggMember).filter((member) => member.lagg_interfacegroup === id);
     const aggregate = link(lagg_interface);
     aggregate.device = { kind: 'bond', protocol: lagg_protocol };
-    const options = members.map((one) => optionsOf(one.lagg_deviceoptions));
-    for (const [place, { lagg_physnic }] of members.entries()) {
+    const options = members.map((member) => optionsOf(member.lagg_deviceoptions));
+    for (const [index, { lagg_physnic }] of members.entries()) {
       const member = link(lagg_physnic);
       member.member = {
         of: lagg_interface,
         carries: lagg_protocol !== 'none',
-        preferred: lagg_protocol === 'failover' && place === 0,
+        preferred: lagg_protocol === 'failover' && index === 0,
       };
-      // The MTU is the aggregate's.
-      const { mtu: _, ...own } = options[place] ?? {};
+      // The MTU applies to the aggregate.
+      const { mtu: _, ...own } = options[index] ?? {};
       member.options = own;
     }
-    const mtu = options.find((one) => one.mtu !== undefined)?.mtu;
+    const mtu = options.find((option) => option.mtu !== undefined)?.mtu;
     if (mtu !== undefined) aggregate.options = { mtu };
   }
   for (const record of view.all(networkInterface)) {
@@ -111,43 +114,45 @@ export function planLinks(view: View): NetworkPlan {
     parent.vlans.push(vlan_vint);
     link(vlan_vint).device = { kind: 'vlan', tag: vlan_tag, priority: vlan_pcp };
   }
-  placeRoutes(view, links, omissions);
+  assignRoutes(view, links, omissions);
   return { links: [...links.values()], omissions };
 }
 
-function placeRoutes(view: View, links: ReadonlyMap<string, Building>, omissions: string[]): void {
-  const towards = new Towards();
-  for (const { name, addresses } of links.values()) for (const address of addresses) towards.add(address, name);
+function assignRoutes(view: View, links: ReadonlyMap<string, Building>, omissions: string[]): void {
+  const linkLookup = new LinkLookup();
+  for (const { name, addresses } of links.values()) for (const address of addresses) linkLookup.add(address, name);
   const all = [...links.values()];
-  // What a server or a router tells later is not known here: a gateway that no fixed network holds is looked for there.
+  // Networks from DHCP or router advertisements are not known here. A gateway outside of all fixed networks is assumed
+  // there.
   const leased = all.find(({ dhcp }) => dhcp);
   const announced =
     all.find(({ ipv6auto }) => ipv6auto) ?? all.find(({ addresses }) => addresses.some(({ family }) => family === 6));
-  // The kernel has one way to a network: the first is taken.
+  // The kernel uses one route to a network: the first one wins.
   const taken = new Set<string>();
-  const place = (what: string, gateway: string, destination: Network | undefined): void => {
+  const assign = (title: string, gateway: string, destination: Network | undefined): void => {
     const [address = '', zone] = gateway.split('%');
     const ip = parseIp(address);
     if (ip === undefined) return;
     const fallback = ip.family === 4 ? leased : isLinkLocal(ip) || announced?.ipv6auto ? announced : undefined;
-    const near = towards.find(ip);
-    const through = links.get(zone ?? near ?? fallback?.name ?? '');
+    const connected = linkLookup.find(ip);
+    const through = links.get(zone ?? connected ?? fallback?.name ?? '');
     const to = destination === undefined ? `everything/${ip.family}` : showNetwork(destination);
-    if (through === undefined) omissions.push(`${what}: no interface that has a record reaches ${gateway}`);
+    if (through === undefined)
+      omissions.push(`${title}: no configured interface has an address in the network of ${gateway}`);
     else if (taken.has(to))
-      omissions.push(`${what}: another route leads to the same network, and ${gateway} is not used`);
+      omissions.push(`${title}: another route to the same network exists, so the gateway ${gateway} is not used`);
     else {
       taken.add(to);
-      through.routes.push({ destination, gateway: showIp(ip), within: zone === undefined && near !== undefined });
+      through.routes.push({ destination, gateway: showIp(ip), within: zone === undefined && connected !== undefined });
     }
   };
   const { gc_ipv4gateway, gc_ipv6gateway } = view.only(networkSettings);
-  if (gc_ipv4gateway !== '') place('IPv4 gateway', gc_ipv4gateway, undefined);
-  if (gc_ipv6gateway !== '') place('IPv6 gateway', gc_ipv6gateway, undefined);
+  if (gc_ipv4gateway !== '') assign('IPv4 gateway', gc_ipv4gateway, undefined);
+  if (gc_ipv6gateway !== '') assign('IPv6 gateway', gc_ipv6gateway, undefined);
   for (const { sr_destination, sr_gateway } of view.all(staticRoute)) {
     const destination = parseNetwork(sr_destination);
     if (destination === undefined) continue;
     const network = networkOf(destination);
-    place(`static route to ${showNetwork(network)}`, sr_gateway, network.bits === 0 ? undefined : network);
+    assign(`static route to ${showNetwork(network)}`, sr_gateway, network.bits === 0 ? undefined : network);
   }
 }

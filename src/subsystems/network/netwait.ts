@@ -1,12 +1,12 @@
 import { unitWord } from '../../lib/systemd.ts';
 import { lines } from '../../lib/text.ts';
 
-/** Seconds after which the services start although nobody answered. */
-const patience = 60;
+/** Seconds after which the services start even if no address has answered. */
+const waitSeconds = 60;
 
-const script = `end=$(($(date +%s) + ${patience})); while [ $(date +%s) -lt $end ]; do for ip; do ping -c 1 -W 1 "$ip" >/dev/null 2>&1 && exit 0; done; sleep 1; done; echo "none of $* answered in ${patience} s"`;
+const script = `end=$(($(date +%s) + ${waitSeconds})); while [ $(date +%s) -lt $end ]; do for ip; do ping -c 1 -W 1 "$ip" >/dev/null 2>&1 && exit 0; done; sleep 1; done; echo "none of $* answered in ${waitSeconds} s"`;
 
-/** A part of the machine's start that ends when one of the addresses answers. SSH does not wait for it. */
+/** A unit that delays the services at boot until one of the addresses answers a ping. SSH does not wait for it. */
 export function netwaitUnit(addresses: readonly string[], services: readonly string[]): string {
   return lines(
     '# Written by Holdfast.',
@@ -19,17 +19,17 @@ export function netwaitUnit(addresses: readonly string[], services: readonly str
     '[Service]',
     'Type=oneshot',
     'RemainAfterExit=yes',
-    `TimeoutStartSec=${patience + 30}`,
+    `TimeoutStartSec=${waitSeconds + 30}`,
     `ExecStart=/bin/sh -c ${[script, 'netwait', ...addresses].map(unitWord).join(' ')}`,
   );
 }
 
-/** Has it pulled in by a start, without running it now as enabling it by the service manager would. */
+/** Pulls the unit in at boot. `systemctl enable --now` would also run it now. */
 export const netwaitDropIn: string = lines('# Written by Holdfast.', '[Unit]', 'Wants=holdfast-netwait.service');
 
 /**
- * systemd's own waiting: for any one link and half a minute, not for all and two minutes. A machine whose links
- * networkd does not configure would wait for nothing.
+ * Changes systemd's own wait for the network: for any one link and 30 seconds, instead of all links and two minutes. On
+ * a machine without links that networkd configures, the unit is skipped, because it would wait in vain.
  */
 export const waitOnlineDropIn: string = lines(
   '# Written by Holdfast.',

@@ -2,15 +2,15 @@ import { showNetwork } from '../../lib/ip.ts';
 import { lines } from '../../lib/text.ts';
 import type { LinkPlan, Protocol } from './links.ts';
 
-/** What every file of ours begins with. It sorts before what installers and cloud images write, so that ours counts. */
-export const beginning = '/etc/systemd/network/05-holdfast-';
+/** The prefix of Holdfast's files. It sorts before the files of installers and cloud images, so that Holdfast's win. */
+export const filePrefix = '/etc/systemd/network/05-holdfast-';
 
-export const networkPath = (name: string) => `${beginning}${name}.network`;
-export const netdevPath = (name: string) => `${beginning}${name}.netdev`;
+export const networkPath = (name: string) => `${filePrefix}${name}.network`;
+export const netdevPath = (name: string) => `${filePrefix}${name}.netdev`;
 
-/** How a link is configured. Whoever wrote a name or an address was held to letters, digits and a few signs. */
+/** The .network file of a link. Values need no escaping: their fields allow letters, digits and a few signs only. */
 export function networkFile({ name, options, addresses, dhcp, ipv6auto, vlans, member, routes }: LinkPlan): string {
-  // A fixed address is there with or without a cable; a lease ends with the cable.
+  // A fixed address is configured even without a carrier.
   const fixed = !dhcp && !ipv6auto && member === undefined;
   return lines(
     '# Written by Holdfast.',
@@ -32,7 +32,7 @@ export function networkFile({ name, options, addresses, dhcp, ipv6auto, vlans, m
     fixed ? 'ConfigureWithoutCarrier=yes' : undefined,
     member?.carries ? `Bond=${member.of}` : undefined,
     member?.preferred ? 'PrimarySlave=yes' : undefined,
-    vlans.map((one) => `VLAN=${one}`),
+    vlans.map((vlan) => `VLAN=${vlan}`),
     dhcp ? ['', '[DHCPv4]', 'UseHostname=no', 'SendRelease=no'] : [],
     addresses.flatMap((address) => ['', '[Address]', `Address=${showNetwork(address)}`]),
     routes.flatMap(({ destination, gateway }) => [
@@ -44,7 +44,7 @@ export function networkFile({ name, options, addresses, dhcp, ipv6auto, vlans, m
   );
 }
 
-/** What makes a device; undefined for what is plugged in. */
+/** The .netdev file of a virtual device; undefined for a physical interface. */
 export function netdevFile({ name, device }: LinkPlan): string | undefined {
   if (device.kind === 'plugged') return undefined;
   const head = ['# Written by Holdfast.', '[NetDev]', `Name=${name}`, `Kind=${device.kind}`, ''];
@@ -60,14 +60,14 @@ export function netdevFile({ name, device }: LinkPlan): string | undefined {
   );
 }
 
-/** The bonding mode of each protocol. Where flows are told apart, it is by hardware and IP addresses, as lagg does. */
+/** The bonding mode of each protocol. Flows are hashed by hardware and IP addresses, as lagg does. */
 const modes: Readonly<Record<Protocol, readonly string[]>> = {
   failover: ['Mode=active-backup', 'PrimaryReselectPolicy=always'],
   fec: ['Mode=balance-xor', 'TransmitHashPolicy=layer2+3'],
   lacp: ['Mode=802.3ad', 'TransmitHashPolicy=layer2+3'],
   loadbalance: ['Mode=balance-xor', 'TransmitHashPolicy=layer2+3'],
   roundrobin: ['Mode=balance-rr'],
-  // Up without any members, so that nothing is carried.
+  // Up without members, so it carries no traffic.
   none: ['Mode=active-backup'],
 };
 

@@ -10,7 +10,7 @@ import { type Network, showNetwork } from '../../lib/ip.ts';
 import { words } from '../../lib/text.ts';
 import { type LinkPlan, planLinks } from './links.ts';
 import { netwaitDropIn, netwaitUnit, waitOnlineDropIn } from './netwait.ts';
-import { beginning, netdevFile, netdevPath, networkFile, networkPath } from './networkd-files.ts';
+import { filePrefix, netdevFile, netdevPath, networkFile, networkPath } from './networkd-files.ts';
 
 const services = switchNames.filter((name) => name !== 'ssh').flatMap((name) => daemonsOf[name]);
 
@@ -25,14 +25,14 @@ export const networkSubsystem: Subsystem = {
     const present = presentLinks(links, new Set(facts.network.links.map(({ name }) => name)));
     const settings = view.only(networkSettings);
     const gateways = [settings.gc_ipv4gateway, settings.gc_ipv6gateway].filter((gateway) => gateway !== '');
-    const awaited = settings.gc_netwait_ip === '' ? gateways : words(settings.gc_netwait_ip);
-    const waits = settings.gc_netwait_enabled && awaited.length > 0;
+    const waitFor = settings.gc_netwait_ip === '' ? gateways : words(settings.gc_netwait_ip);
+    const waits = settings.gc_netwait_enabled && waitFor.length > 0;
     return {
       files: [
         ...links.flatMap(filesOf),
         {
           path: '/etc/systemd/system/holdfast-netwait.service',
-          content: waits ? netwaitUnit(awaited, services) : undefined,
+          content: waits ? netwaitUnit(waitFor, services) : undefined,
           forServiceManager: true,
         },
         {
@@ -46,15 +46,15 @@ export const networkSubsystem: Subsystem = {
           forServiceManager: true,
         },
       ],
-      owns: [beginning],
-      // It runs without records too, and leaves alone what it has no file for.
+      owns: [filePrefix],
+      // networkd runs without records too; it does not touch links that have no file.
       services: [{ name: 'systemd-networkd', running: true, onChange: 'nothing' }],
       links: links.filter(({ name }) => present.has(name)).map(goalOf),
       omissions: [
         ...omissions,
         ...links
           .filter(({ name }) => !present.has(name))
-          .map(({ name }) => `${name}: this machine has no such interface now`),
+          .map(({ name }) => `${name}: this machine has no such interface`),
       ],
     };
   },
@@ -72,14 +72,14 @@ function goalOf({ name, device, options, addresses, vlans, member, routes }: Lin
   const isUp = options.up !== false;
   return {
     name,
-    // A device that is made anew is taken up by those that are joined to it.
+    // When a device is recreated, the links that are attached to it have to be configured again.
     files: [
       networkPath(name),
       ...[...(device.kind === 'plugged' ? [] : [name]), ...vlans, ...(member === undefined ? [] : [member.of])].map(
         netdevPath,
       ),
     ],
-    // One that is down has them when it is up again.
+    // A link that is down gets its addresses and routes when it is up again.
     master: member?.carries ? member.of : undefined,
     addresses: isUp ? addresses.map(showNetwork) : [],
     routes: isUp
@@ -96,13 +96,13 @@ function destinationText(destination: Network | undefined, gateway: string): str
   return gateway.includes(':') ? '::/0' : '0.0.0.0/0';
 }
 
-/** The names of the links that can be there: plugged in, aggregates, and VLANs of those. */
+/** The names of the links that can exist now: present interfaces, aggregates, and the VLANs on those. */
 function presentLinks(links: readonly LinkPlan[], there: ReadonlySet<string>): ReadonlySet<string> {
   const present = new Set(
     links
       .filter(({ name, device }) => device.kind === 'bond' || (device.kind === 'plugged' && there.has(name)))
       .map(({ name }) => name),
   );
-  for (const { name, vlans } of links) if (present.has(name)) for (const one of vlans) present.add(one);
+  for (const { name, vlans } of links) if (present.has(name)) for (const vlan of vlans) present.add(vlan);
   return present;
 }

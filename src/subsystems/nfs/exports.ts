@@ -6,24 +6,26 @@ import { words } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof nfsSettings.fields>;
 
-/** The rules by which a share's clients come in, whichever server serves it. */
+/** The access rules of a share, for the kernel's server and for NFS-Ganesha. */
 export interface Export {
   readonly paths: readonly string[];
-  /** Names, addresses and networks; everybody when empty. */
+  /** Host names, addresses and networks; all clients if empty. */
   readonly clients: readonly string[];
   readonly readOnly: boolean;
   readonly security: readonly string[];
   /** Whether clients may come from ports above 1023. */
   readonly anyPort: boolean;
-  /** Who works as somebody else, and as whom. `nobody` of the machine has no numbers here. */
+  /**
+   * Which client users are mapped to another account, and to which. The ids are undefined for the default, `nobody`.
+   */
   readonly mapped:
     | { readonly who: 'none' }
     | { readonly who: 'root' | 'all'; readonly uid: number | undefined; readonly gid: number | undefined };
 }
 
 export function exportOf(share: NfsShare, settings: Settings, { accounts }: Pick<Facts, 'accounts'>): Export {
-  const user = (name: string) => accounts.users.find((one) => one.name === name);
-  const group = (name: string) => accounts.groups.find((one) => one.name === name)?.gid;
+  const user = (name: string) => accounts.users.find((account) => account.name === name);
+  const group = (name: string) => accounts.groups.find((account) => account.name === name)?.gid;
   const all = share.nfs_mapall_user !== '';
   const name = all ? share.nfs_mapall_user : share.nfs_maproot_user;
   const groupName = all ? share.nfs_mapall_group : share.nfs_maproot_group;
@@ -45,7 +47,7 @@ export function exportOf(share: NfsShare, settings: Settings, { accounts }: Pick
   };
 }
 
-/** A share's lines in the kernel server's table of exports, exports(5): one a path. */
+/** The lines of a share for exports(5), one for each path. */
 export function exportLines({ paths, clients, readOnly, security, anyPort, mapped }: Export): string {
   const options = [
     readOnly ? 'ro' : 'rw',
@@ -69,7 +71,7 @@ function number(name: string, value: number | undefined): readonly string[] {
   return value === undefined ? [] : [`${name}=${value}`];
 }
 
-/** What is not plain is written as the octal numbers of its bytes. */
+/** Escapes special characters as octal bytes. */
 function escaped(path: string): string {
   return path.replace(/[^A-Za-z0-9/_.-]/gu, (character) =>
     [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),

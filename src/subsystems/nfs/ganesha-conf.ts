@@ -7,20 +7,20 @@ type Settings = RecordOf<typeof nfsSettings.fields>;
 
 export const ganeshaFile = '/etc/ganesha/ganesha.conf';
 
-/** The part of ganesha.conf that does not depend on the shares. The server reads it at its start alone. */
+/** The part of ganesha.conf that does not depend on the shares. The server reads it only when it starts. */
 export function ganeshaSettings(settings: Settings, usesKerberos: boolean): string {
   return lines(
     '# Written by Holdfast.',
     'NFS_CORE_PARAM {',
     `  Protocols = ${protocols(settings)};`,
-    // The workers; a few threads more wait for requests.
+    // The worker threads, and a few more that wait for requests.
     `  RPC_Ioq_ThrdMax = ${settings.nfs_srv_servers + 8};`,
     `  Enable_UDP = ${settings.nfs_srv_udp};`,
     '  Enable_RQUOTA = false;',
     settings.nfs_srv_bindip.length === 0 ? undefined : `  Bind_addr = ${settings.nfs_srv_bindip[0]};`,
     settings.nfs_srv_mountd_port === null ? undefined : `  MNT_Port = ${settings.nfs_srv_mountd_port};`,
     settings.nfs_srv_rpclockd_port === null ? undefined : `  NLM_Port = ${settings.nfs_srv_rpclockd_port};`,
-    // It works without that privilege, and would not start.
+    // Ganesha works without this privilege, but by default does not start without it.
     '  allow_set_io_flusher_fail = true;',
     '}',
     'NFSV4 {',
@@ -33,7 +33,7 @@ export function ganeshaSettings(settings: Settings, usesKerberos: boolean): stri
   );
 }
 
-/** A path's block, with the rules of every share that has the path. */
+/** The EXPORT block of a path, with the rules of every share that has the path. */
 export function ganeshaExport(number: number, path: string, shares: readonly Export[], settings: Settings): string {
   return lines(
     'EXPORT {',
@@ -42,7 +42,7 @@ export function ganeshaExport(number: number, path: string, shares: readonly Exp
     `  Pseudo = "${path}";`,
     `  Protocols = ${protocols(settings)};`,
     `  Transports = ${settings.nfs_srv_udp ? 'TCP, UDP' : 'TCP'};`,
-    // Whoever is in no block below has nothing here.
+    // Clients that match no CLIENT block have no access.
     '  Access_Type = None;',
     '  FSAL {',
     '    Name = VFS;',
@@ -75,18 +75,18 @@ function protocols({ nfs_srv_v4 }: Settings): string {
   return nfs_srv_v4 ? '3, 4' : '3';
 }
 
-/** Numbers for the exports, which have room for 16 bits. */
+/** An Export_Id has 16 bits. */
 const numbers = 65_535;
 
 export interface Numbering {
   readonly numberOf: ReadonlyMap<string, number>;
-  /** Paths that have not the number of their own, because another has it. */
+  /** Paths whose own number another path has, so that they have a different one. */
   readonly displaced: readonly string[];
 }
 
 /**
- * Gives each path its number. The running server takes another path for a number that it knows for a mistake, so the
- * number follows from the path alone; only those that meet another's depend on what else there is.
+ * Gives each path its Export_Id. On a reload the running server rejects a known number with a different path, so the
+ * number is a hash of the path. Only the number of a path whose hash collides depends on the other paths.
  */
 export function numbered(paths: readonly string[]): Numbering {
   const taken = new Map<number, string>();

@@ -4,7 +4,7 @@ import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof nfsSettings.fields>;
 
-/** `/etc/nfs.conf.d/…`: what the kernel's server and its helpers read when they start. */
+/** `/etc/nfs.conf.d/…`: the kernel's server and its helpers read it when they start. */
 export function nfsConf(settings: Settings): string {
   return lines(
     '# Written by Holdfast.',
@@ -28,8 +28,8 @@ export function nfsConf(settings: Settings): string {
 }
 
 /**
- * What the server's start needs besides: the lock manager takes its ports from the kernel's settings alone, and whether
- * owners are told by numbers is one of the kernel's too. Where a kernel has no such setting the start goes on.
+ * Sets kernel parameters before the server starts: the ports of the lock manager, and whether owners are sent as
+ * numeric ids. The server starts even if the kernel does not have such a parameter.
  */
 export function nfsServerDropIn(settings: Settings): string {
   const lock = settings.nfs_srv_rpclockd_port ?? 0;

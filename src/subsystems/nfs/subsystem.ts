@@ -6,25 +6,25 @@ import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { Desired, DesiredFile, DesiredService, Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/upkeep/facts.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
-import { renderedOnce } from '../groups.ts';
-import { saysNothing } from '../local.ts';
+import { cachedRendering } from '../groups.ts';
+import { hasOnlyComments } from '../local.ts';
 import { absence, volumesOf } from '../volumes.ts';
 import { type Export, exportLines, exportOf } from './exports.ts';
 import { ganeshaExport, ganeshaFile, ganeshaSettings, numbered } from './ganesha-conf.ts';
 import { nfsConf, nfsKernelFile, nfsKernelSettings, nfsServerDropIn } from './nfs-conf.ts';
 
-const exportsBeginning = '/etc/exports.d/holdfast-';
+const exportsPrefix = '/etc/exports.d/holdfast-';
 
 export const nfsSubsystem: Subsystem = {
   name: 'nfs',
-  description: 'The NFS server of the kernel serves the NFS shares; where there is none, NFS-Ganesha does.',
+  description: 'The NFS server of the kernel serves the NFS shares; NFS-Ganesha does if the kernel has none.',
   reads: [nfsShare, nfsSettings, serviceSwitch],
   services: ['nfs-server', 'nfs-ganesha'],
   local: [
-    { path: '/etc/exports', isDefault: saysNothing },
-    { path: '/etc/exports.d/*', isDefault: saysNothing },
+    { path: '/etc/exports', isDefault: hasOnlyComments },
+    { path: '/etc/exports.d/*', isDefault: hasOnlyComments },
     { path: '/etc/nfs.conf' },
-    { path: '/etc/nfs.conf.d/*', isDefault: saysNothing },
+    { path: '/etc/nfs.conf.d/*', isDefault: hasOnlyComments },
   ],
   uses: ['accounts', 'services', 'storage'],
   after: ['accounts'],
@@ -35,14 +35,14 @@ export const nfsSubsystem: Subsystem = {
 
 type Settings = RecordOf<typeof nfsSettings.fields>;
 
-/** What the daemons that both servers have beside them read. */
+/** The configuration of the helper daemons, which both servers use. */
 const helpersFile = (settings: Settings): DesiredFile => ({
   path: '/etc/nfs.conf.d/holdfast.conf',
   content: nfsConf(settings),
 });
 
-/** The other server, which would take the port. */
-const resting = (name: string): DesiredService => ({ name, running: false, onChange: 'nothing' });
+/** The server that is not used: it must be stopped, because it would take the port. */
+const stopped = (name: string): DesiredService => ({ name, running: false, onChange: 'nothing' });
 
 function byKernel(view: View, facts: Facts): Desired {
   const settings = view.only(nfsSettings);
@@ -55,7 +55,7 @@ function byKernel(view: View, facts: Facts): Desired {
     volumesOf(facts.storage),
   ]);
   const exports = groups.map(
-    ([number, { content }]): DesiredFile => ({ path: `${exportsBeginning}${number}.exports`, content }),
+    ([number, { content }]): DesiredFile => ({ path: `${exportsPrefix}${number}.exports`, content }),
   );
   return {
     files: [
@@ -64,10 +64,10 @@ function byKernel(view: View, facts: Facts): Desired {
       { path: '/etc/systemd/system/nfs-server.service.d/holdfast.conf', content: dropIn, forServiceManager: true },
       ...exports,
     ],
-    owns: [exportsBeginning],
+    owns: [exportsPrefix],
     services: [
-      resting('nfs-ganesha'),
-      // A reload is `exportfs -r`: clients that are at work stay.
+      stopped('nfs-ganesha'),
+      // A reload runs `exportfs -r`: clients stay connected.
       {
         name: 'nfs-server',
         running: isOn(view, 'nfs'),
@@ -79,8 +79,8 @@ function byKernel(view: View, facts: Facts): Desired {
   };
 }
 
-/** The lines of a group of shares, unless none of them can be served. */
-const groupsOf = renderedOnce((shares: readonly NfsShare[], { settings, facts }: Context) => {
+/** The lines of a group of shares; undefined if none of them can be served. */
+const groupsOf = cachedRendering((shares: readonly NfsShare[], { settings, facts }: Context) => {
   const served = shares.filter((share) => reason(share, facts) === undefined);
   return {
     content:
@@ -98,23 +98,23 @@ function byGanesha(view: View, facts: Facts): Desired {
   const settings = view.only(nfsSettings);
   const helpers = helpersFile(settings);
   const shares = view.all(nfsShare).toSorted((a, b) => a.id - b.id);
-  const why = (share: NfsShare) => reason(share, facts) ?? unsayable(share);
+  const why = (share: NfsShare) => reason(share, facts) ?? ganeshaReason(share);
   const byPath = new Map<string, Export[]>();
-  for (const share of shares.filter((one) => why(one) === undefined)) {
+  for (const share of shares.filter((candidate) => why(candidate) === undefined)) {
     const rules = exportOf(share, settings, facts);
     for (const path of rules.paths) byPath.set(path, [...(byPath.get(path) ?? []), rules]);
   }
   const { numberOf, displaced } = numbered([...byPath.keys()]);
   const head = ganeshaSettings(
     settings,
-    [...byPath.values()].flat().some(({ security }) => security.some((way) => way !== 'sys')),
+    [...byPath.values()].flat().some(({ security }) => security.some((flavor) => flavor !== 'sys')),
   );
   const exports = [...byPath].map(([path, rules]) => ganeshaExport(numberOf.get(path) ?? 0, path, rules, settings));
   return {
     files: [helpers, { path: ganeshaFile, content: head + exports.join('') }],
-    owns: [exportsBeginning],
+    owns: [exportsPrefix],
     services: [
-      resting('nfs-server'),
+      stopped('nfs-server'),
       {
         name: 'nfs-ganesha',
         running: isOn(view, 'nfs'),
@@ -122,23 +122,25 @@ function byGanesha(view: View, facts: Facts): Desired {
         readAtStart: [helpers.content, head, ...displaced].join('\n'),
       },
     ],
-    omissions: [...unheard(settings), ...shares.flatMap((share) => why(share) ?? [])],
+    omissions: [...unusedAddresses(settings), ...shares.flatMap((share) => why(share) ?? [])],
   };
 }
 
-/** Addresses that were set for the kernel's server, which listens on several. */
-function unheard({ nfs_srv_bindip: [first, ...others] }: Settings): readonly string[] {
-  return others.length === 0 ? [] : [`NFS on ${sentenceList(others)}: NFS-Ganesha listens on one address, ${first}`];
+/** Addresses that cannot be used: they were set for the kernel's server, which listens on several. */
+function unusedAddresses({ nfs_srv_bindip: [first, ...others] }: Settings): readonly string[] {
+  return others.length === 0
+    ? []
+    : [`NFS on ${sentenceList(others)}: NFS-Ganesha listens on one address only, and ${first} is used`];
 }
 
-/** Why a share cannot be served now. */
+/** The reason why a share cannot be served now, or undefined. */
 function reason({ nfs_paths }: NfsShare, facts: Facts): string | undefined {
-  const away = nfs_paths.map((path) => absence(path, facts)).find((why) => why !== undefined);
-  return away === undefined ? undefined : `NFS share of ${quote(nfs_paths[0] ?? '')}: ${away}`;
+  const unavailable = nfs_paths.map((path) => absence(path, facts)).find((why) => why !== undefined);
+  return unavailable === undefined ? undefined : `NFS share of ${quote(nfs_paths[0] ?? '')}: ${unavailable}`;
 }
 
-/** Why Ganesha cannot serve a share that the kernel's server took. */
-function unsayable({ nfs_paths }: NfsShare): string | undefined {
-  const problem = nfs_paths.map(ganeshaProblem).find((one) => one !== undefined);
+/** The reason why Ganesha cannot serve a share that the kernel's server could, or undefined. */
+function ganeshaReason({ nfs_paths }: NfsShare): string | undefined {
+  const problem = nfs_paths.map(ganeshaProblem).find((sentence) => sentence !== undefined);
   return problem === undefined ? undefined : `NFS share of ${quote(nfs_paths[0] ?? '')}: ${problem}`;
 }

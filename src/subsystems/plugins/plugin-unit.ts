@@ -12,14 +12,14 @@ import { unitWord } from '../../lib/systemd.ts';
 import { lines } from '../../lib/text.ts';
 
 /**
- * A plugin as a unit of the service manager. Its commands end by themselves, and what they leave running belongs to the
- * jail: it is in the jail's control group, under its limits, and ends with it.
+ * A plugin as a systemd unit. Its commands exit, and the processes that they leave running belong to the jail: they are
+ * in the jail's control group, under its limits, and end with it.
  */
 export function pluginUnit(plugin: Plugin): string {
   const { start, stop } = readManifest(plugin.plugin_manifest);
   const home = `${jailService(plugin.plugin_jail)}.service`;
-  const command = (words: readonly string[]) =>
-    [inJail, ...[plugin.plugin_jail, plugin.plugin_path, ...words].map(unitWord)].join(' ');
+  const command = (argv: readonly string[]) =>
+    [inJail, ...[plugin.plugin_jail, plugin.plugin_path, ...argv].map(unitWord)].join(' ');
   return lines(
     '# Written by Holdfast.',
     '[Unit]',
@@ -34,15 +34,15 @@ export function pluginUnit(plugin: Plugin): string {
     `ExecStop=${command(stop)}`,
     'TimeoutStartSec=60',
     'TimeoutStopSec=30',
-    // Whatever is in the control group of the jail is the jail's for the journal, but for this.
+    // The journal attributes processes in the jail's control group to the jail; this identifier names the plugin.
     `SyslogIdentifier=${pluginService(plugin.id)}`,
-    // What systemd-nspawn keeps from a jail itself.
+    // The system calls that systemd-nspawn withholds from a jail.
     `SystemCallFilter=${withheldCalls}`,
     'SystemCallErrorNumber=EPERM',
   );
 }
 
-/** What the host has to know to ask a plugin how it is. */
+/** The file from which the host knows how to run the plugin's health check. */
 export function pluginDescription(plugin: Plugin): string {
   const { health } = readManifest(plugin.plugin_manifest);
   const description: PluginDescription = {

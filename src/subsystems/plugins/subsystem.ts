@@ -7,7 +7,7 @@ const folder = '/etc/systemd/system';
 
 export const pluginsSubsystem: Subsystem = {
   name: 'plugins',
-  description: 'Each plugin is a unit of the service manager that belongs to the one of its jail.',
+  description: 'Each plugin is a systemd unit bound to the unit of its jail.',
   reads: [plugin],
   after: ['jails'],
   render(view) {

@@ -1,7 +1,9 @@
 import { aliasOf, hostKeysOf, type ReplicationTask } from '../../areas/storage/replication.ts';
 import { lines } from '../../lib/text.ts';
 
-/** The keys by which each task knows its machine, under a name of the task's own: whatever name or port it has. */
+/**
+ * The host keys of each task's target, under an alias of the task, so that they are independent of host name and port.
+ */
 export function knownHosts(tasks: readonly Pick<ReplicationTask, 'id' | 'repl_remote_hostkey'>[]): string {
   return lines(
     '# Written by Holdfast.',

@@ -6,7 +6,7 @@ import { knownHosts } from './known-hosts.ts';
 
 export const replicationSubsystem: Subsystem = {
   name: 'replication',
-  description: 'ssh has the key of this machine and those of the machines it replicates to.',
+  description: 'The SSH key of this machine for replication, and the host keys of its targets.',
   reads: [replicationTask, replicationKey],
   render(view) {
     const tasks = view.all(replicationTask);

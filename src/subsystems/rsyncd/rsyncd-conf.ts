@@ -7,7 +7,7 @@ import { lines, words } from '../../lib/text.ts';
 type Settings = RecordOf<typeof rsyncdSettings.fields>;
 type Module = RecordOf<typeof rsyncModule.fields>;
 
-/** What stands before all modules. */
+/** The global part, before the modules. */
 export function globalLines(settings: Settings): string {
   return lines(
     '# Written by Holdfast.',
@@ -20,16 +20,16 @@ export function moduleLines(module: Module): string {
   return lines(
     '',
     `[${module.rsyncmod_name}]`,
-    module.rsyncmod_comment === '' ? undefined : `comment = ${free(module.rsyncmod_comment)}`,
+    module.rsyncmod_comment === '' ? undefined : `comment = ${freeText(module.rsyncmod_comment)}`,
     `path = ${module.rsyncmod_path.endsWith('\\') ? `${module.rsyncmod_path}/.` : module.rsyncmod_path}`,
     `read only = ${module.rsyncmod_mode === 'ro' ? 'yes' : 'no'}`,
     `write only = ${module.rsyncmod_mode === 'wo' ? 'yes' : 'no'}`,
-    // Each module counts for itself: the count of a shared file would be that of all.
+    // rsync counts connections by lock file, so each module has its own.
     module.rsyncmod_maxconn === 0
       ? undefined
       : [`max connections = ${module.rsyncmod_maxconn}`, `lock file = /run/holdfast-rsyncd-${module.id}.lock`],
     `uid = ${module.rsyncmod_user}`,
-    // A star is the account's own groups.
+    // `*` means all groups of the account.
     `gid = ${module.rsyncmod_group === '' ? '*' : module.rsyncmod_group}`,
     hosts('hosts allow', module.rsyncmod_hostsallow),
     hosts('hosts deny', module.rsyncmod_hostsdeny),
@@ -41,8 +41,8 @@ function hosts(parameter: string, list: string): string | undefined {
   return list === '' ? undefined : `${parameter} = ${words(list).join(' ')}`;
 }
 
-/** Text for people, in which the daemon sees neither a variable nor the beginning of another line. */
-function free(text: string): string {
+/** Free text, in which the daemon must not see a variable or a line continuation. */
+function freeText(text: string): string {
   const plain = withoutMacros(text);
   return plain.endsWith('\\') ? plain + wordJoiner : plain;
 }

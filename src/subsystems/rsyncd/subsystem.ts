@@ -19,7 +19,7 @@ export const rsyncdSubsystem: Subsystem = {
     const served = modules.filter(({ why }) => why === undefined).map(({ module }) => moduleLines(module));
     return {
       files: [{ path: '/etc/rsyncd.conf', content: [global, ...served].join('') }],
-      // It reads the file at every connection, except for what it needs to listen.
+      // rsync reads the file for every connection; only the global part needs a restart.
       services: [{ name: 'rsync', running: isOn(view, 'rsync'), onChange: 'nothing', readAtStart: global }],
       omissions: modules.flatMap(({ module, why }) =>
         why === undefined ? [] : [`rsync module ${quote(module.rsyncmod_name)}: ${why}`],

@@ -4,14 +4,14 @@ import { lines } from '../../lib/text.ts';
 import { authorityFile } from '../directory/nslcd-conf.ts';
 import type { Options } from './smb-conf.ts';
 
-/** Passwords of accounts from an LDAP directory that has Samba's schema. */
+/** Options with which Samba reads passwords from an LDAP directory with Samba's schema. */
 export function directoryOptions(
   settings: LdapSettings,
   { uri, startTls, account, base, seconds }: LdapServer,
 ): Options {
   return [
     ['passdb backend', `ldapsam:${uri}`],
-    // Unset, it would be StartTLS.
+    // The default of Samba is StartTLS.
     ['ldap ssl', startTls ? 'start tls' : 'off'],
     ['ldap suffix', base],
     ['ldap user suffix', settings.ldap_usersuffix],
@@ -24,8 +24,8 @@ export function directoryOptions(
 }
 
 /**
- * The word by which Samba asks the directory lies in a database of Samba's own. The service puts it there while it is
- * wanted, from this file, and takes it out again.
+ * Samba reads the password of its LDAP account from its secrets database. This service copies it there from a file when
+ * it starts, and removes it when it stops.
  */
 export const directoryPasswordFile = '/etc/holdfast/samba-directory-password';
 export const directoryPasswordName = 'holdfast-samba-directory';
@@ -46,12 +46,12 @@ export const directoryPasswordUnit: string = lines(
   'WantedBy=multi-user.target',
 );
 
-/** Two lines: the account, and its password. */
+/** Two lines: the bind DN and its password. */
 export function passwordOf({ account }: LdapServer): string | undefined {
   return account === undefined ? undefined : lines(account.name, account.password);
 }
 
-/** smbd asks by the LDAP library, whose authorities are named in the environment. */
+/** smbd uses the LDAP library, which reads its certificate authorities from the environment. */
 export const smbdDropIn: string = lines(
   '# Written by Holdfast.',
   '[Service]',

@@ -4,10 +4,10 @@ import type { View } from '../../engine/declare/resource.ts';
 import { lines } from '../../lib/text.ts';
 import { idmapOptions } from './idmap-conf.ts';
 
-/** The authority that the domain controllers' certificates must be signed by. */
+/** The certificate authority that must have signed the domain controllers' certificates. */
 export const domainAuthorityFile = '/etc/holdfast/domain-authority.pem';
 
-/** Samba remembers for a week which number an account has, also when another map gives another one. */
+/** Samba caches the ids of accounts for a week, even if the idmap changes, so the cache is flushed at each start. */
 export const winbindDropIn: string = lines(
   '# Written by Holdfast.',
   '[Service]',
@@ -16,7 +16,7 @@ export const winbindDropIn: string = lines(
 
 type Option = readonly [name: string, value: string | number | boolean | undefined];
 
-/** What makes Samba a member of the domain: parameters of the global section. */
+/** The global parameters of a domain member. */
 export function memberOptions(settings: DomainSettings, view: View): readonly Option[] {
   const workgroup = workgroupOf(settings);
   const controllers = controllersOf(settings);
@@ -25,7 +25,7 @@ export function memberOptions(settings: DomainSettings, view: View): readonly Op
     ['security', 'ads'],
     ['realm', settings.ad_domainname.toUpperCase()],
     ['workgroup', workgroup],
-    // The others are asked when the one that was chosen does not answer.
+    // `*` falls back to the other domain controllers when the configured ones do not answer.
     ['password server', controllers.length === 0 ? undefined : [...controllers, '*'].join(' ')],
     ['kerberos method', 'secrets and keytab'],
     ['client ldap sasl wrapping', protectionOf(settings)],
@@ -34,7 +34,7 @@ export function memberOptions(settings: DomainSettings, view: View): readonly Op
       : ([
           ['tls cafile', domainAuthorityFile],
           ['tls trust system cas', false],
-          // Its own word for strict wants a list of revoked certificates as well, and asks nobody without.
+          // `as_strict_as_possible` also requires a revocation list, and connects to no server without one.
           ['tls verify peer', 'ca_and_name'],
         ] as const)),
     ['ldap timeout', settings.ad_timeout],

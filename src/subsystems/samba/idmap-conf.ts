@@ -17,13 +17,13 @@ import type { Collection, RecordOf, View } from '../../engine/declare/resource.t
 type Option = readonly [name: string, value: string | number | boolean];
 
 interface Options {
-  /** Behind `idmap config DOMAIN :`. */
+  /** Parameters with the prefix `idmap config DOMAIN :`. */
   readonly own: readonly Option[];
-  /** Parameters that Samba has for all of them. */
+  /** Global parameters. */
   readonly shared?: readonly Option[];
 }
 
-/** `of` reads the map that is used, and `options` what it says besides its range. */
+/** `of` is the collection of the idmap; `options` returns its parameters except the range. */
 function from<F extends Fields>(
   of: Collection<F>,
   options: (record: RecordOf<F>) => Options,
@@ -36,7 +36,7 @@ function from<F extends Fields>(
 
 const tls = { off: 'off', on: 'off', start_tls: 'start tls' } as const;
 
-/** With `on` the connection is encrypted from its beginning, which is for the address to say. */
+/** `on` means TLS from the start of the connection, which the URL scheme `ldaps` selects. */
 const address = (url: string, ssl: keyof typeof tls) => (ssl === 'on' ? url.replace(/^ldap:/, 'ldaps:') : url);
 
 const optionsOf: Readonly<Partial<Record<IdmapKind, (view: View, service: number) => Options>>> = {
@@ -69,7 +69,7 @@ const optionsOf: Readonly<Partial<Record<IdmapKind, (view: View, service: number
       ['bind_path_user', map.idmap_rfc2307_bind_path_user],
       ['bind_path_group', map.idmap_rfc2307_bind_path_group],
       ['user_cn', map.idmap_rfc2307_user_cn],
-      // Samba calls it so since it is the realm of more than cn.
+      // The current name of Samba's former parameter `cn_realm`.
       ['realm', map.idmap_rfc2307_cn_realm ? map.idmap_rfc2307_ldap_realm : ''],
       ['ldap_domain', map.idmap_rfc2307_ldap_domain],
       ['ldap_url', address(map.idmap_rfc2307_ldap_url, map.idmap_rfc2307_ssl)],
@@ -81,7 +81,7 @@ const optionsOf: Readonly<Partial<Record<IdmapKind, (view: View, service: number
   tdb2: from(idmapTdb2, (map) => ({ own: [['script', map.idmap_tdb2_script]] })),
 };
 
-/** How accounts of the domain, and those of everybody else, get their numbers. */
+/** The idmaps of the domain, and of all other domains (`*`). */
 export function idmapOptions(view: View, kind: IdmapKind, workgroup: string): readonly Option[] {
   const maps = usedMaps(view, kind);
   if (maps === undefined) return [];

@@ -4,9 +4,9 @@ import type { RecordOf } from '../../engine/declare/resource.ts';
 type Share = RecordOf<typeof cifsShare.fields>;
 
 /**
- * Modules of the BSD builds. A share that names one which Samba cannot load cannot be connected to, so each is
- * replaced by what does its work here, or left out: free space is right without a module, and the others have gone
- * from Samba.
+ * Modules of the BSD builds of Samba. Clients cannot connect to a share with a module that Samba cannot load, so each
+ * is replaced by its Linux equivalent or left out: free space is right without a module, and Samba has removed the
+ * others.
  */
 const onLinux: Readonly<Record<string, readonly string[]>> = {
   cacheprime: [],
@@ -16,10 +16,13 @@ const onLinux: Readonly<Record<string, readonly string[]>> = {
   zfsacl: ['acl_xattr'],
 };
 
-/** fruit finds its streams only when these stand together in this order. */
+/** fruit finds its streams only if these modules follow each other in this order. */
 const forMacs: readonly string[] = ['catia', 'fruit', 'streams_xattr'];
 
-/** The modules of a share, outermost first: what a client deletes or looks back at is caught before it is translated. */
+/**
+ * The modules of a share, outermost first. recycle and shadow_copy2 come first: they must see file names before other
+ * modules translate them.
+ */
 export function modulesOf(share: Share): readonly string[] {
   const chosen = share.cifs_vfsobjects.flatMap((module) => onLinux[module] ?? [module]);
   const macs = share.cifs_timemachine

@@ -1,7 +1,9 @@
 import type { DomainSettings } from '../../areas/directoryservice/domain-fields.ts';
 import { lines } from '../../lib/text.ts';
 
-/** The service that looks after the connection to the domain. It is the service manager's, and goes on while Holdfast is updated. */
+/**
+ * The service that monitors the connection to the domain. As a systemd service it also runs while Holdfast is updated.
+ */
 export const monitorName = 'holdfast-domain-monitor';
 
 export function monitorUnit({ ad_monitor_frequency: seconds, ad_recover_retry: tries }: DomainSettings): string {

@@ -1,8 +1,8 @@
 export const smbConfFile = '/etc/samba/smb.conf';
 
-/** One of the files that smb.conf includes, each with some of the shares. */
-export const sharesFile = (group: number) => `${sharesBeginning}${group}.conf`;
-export const sharesBeginning = '/etc/samba/holdfast/shares-';
+/** The path of a file with a group of shares, which smb.conf includes. */
+export const sharesFile = (group: number) => `${sharesPrefix}${group}.conf`;
+export const sharesPrefix = '/etc/samba/holdfast/shares-';
 
-/** Samba's own password file, which the accounts unit renders. */
+/** Samba's password file, which the subsystem `accounts` renders. */
 export const smbPasswordFile = '/etc/samba/smbpasswd';

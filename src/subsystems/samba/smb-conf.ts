@@ -12,8 +12,8 @@ type Share = RecordOf<typeof cifsShare.fields>;
 // Values -------------------------------------------------------------------------------------------------------------
 
 /**
- * A text as people shall read it. smb.conf has no escapes, so an invisible character stands where Samba would find a
- * macro, drop quotes around the whole, or take a backslash at the end for a continuation.
+ * Free text. smb.conf has no escapes, so an invisible character is inserted where Samba would expand a macro, remove
+ * quotes around the whole value, or take a backslash at the end for a line continuation.
  */
 function plain(text: string): string {
   return withoutMacros(text)
@@ -21,31 +21,31 @@ function plain(text: string): string {
     .replace(/["\\]$/, `$&${wordJoiner}`);
 }
 
-/** A path. A quote or a backslash must not come last, where Samba would drop it. */
+/** A path. `/.` is appended after a quote or a backslash at the end, which Samba would drop. */
 function pathValue(path: string): string {
   return /["\\]$/.test(path) ? `${path}/.` : path;
 }
 
-/** A line of a section; none for a value that is unset. */
+/** A line of a section, or undefined if the value is unset. */
 function set(name: string, value: string | number | boolean | undefined): string | undefined {
   if (value === undefined || value === '') return undefined;
   return `  ${name} = ${typeof value === 'boolean' ? (value ? 'yes' : 'no') : value}`;
 }
 
-/** Lines as a person wrote them. Their field has refused what would reach beyond the section. */
+/** Auxiliary parameters, verbatim. Their field has refused lines that would end the section. */
 const asWritten = (text: string): string | undefined => (text === '' ? undefined : text);
 
 // [global] -----------------------------------------------------------------------------------------------------------
 
-/** Parameters by their names, as those of a member of a domain. */
+/** Parameters with their names. */
 export type Options = readonly (readonly [name: string, value: string | number | boolean | undefined])[];
 
-/** Its own file, where nothing else is said. */
+/** The default: Samba's own password file. */
 const ownPasswords: Options = [['passdb backend', `smbpasswd:${smbPasswordFile}`]];
 
 /**
- * `member` is what makes Samba a member of a domain; without it, it is a server by itself. `verbose` tells of the domain
- * in the log. `passwords` is where it finds those of accounts.
+ * `member` has the parameters of a domain member; without them Samba is a standalone server. `passwords` selects the
+ * password backend. `verbose` logs more about the domain.
  */
 export function globalSection(
   settings: Settings,
@@ -71,7 +71,7 @@ export function globalSection(
     set('map to guest', 'Bad User'),
     set('guest account', settings.cifs_srv_guest),
     set('admin users', settings.cifs_srv_admin_group === '' ? undefined : `+${settings.cifs_srv_admin_group}`),
-    // Samba warns of this one and of domain logons wherever they stand, even when they say no.
+    // Left out when false: Samba warns about this one and `domain logons` even if they are set to no.
     set('null passwords', settings.cifs_srv_nullpw || undefined),
     settings.cifs_srv_domain_logons ? domainLines : [],
     set('local master', settings.cifs_srv_localmaster),
@@ -80,7 +80,7 @@ export function globalSection(
     set('hostname lookups', settings.cifs_srv_hostlookup),
     set('unix extensions', settings.cifs_srv_unixext),
     set('acl allow execute always', settings.cifs_srv_allow_execute_always),
-    // Unset, what clients make gets the permissions that the folder of a share is made with.
+    // By default, new files and folders get the permissions with which a share's folder is created.
     set('create mask', settings.cifs_srv_filemask || '0664'),
     set('directory mask', settings.cifs_srv_dirmask || '0775'),
     set('aio read size', settings.cifs_srv_aio_enable ? settings.cifs_srv_aio_rs : 0),
@@ -102,26 +102,29 @@ export function globalSection(
 
 export const optionLines = (options: Options) => options.map(([name, value]) => set(name, value));
 
-/** A domain's controller maps accounts of other domains, and must be told to which numbers. */
+/** A domain controller maps accounts of other domains and requires an id range for them. */
 const domainLines = [
   set('domain logons', true),
   set('idmap config * : backend', 'tdb'),
   set('idmap config * : range', '90000001-100000000'),
 ];
 
-/** The loopback address stays, for the machine's own tools. */
+/** Always includes the loopback address, for the machine's own tools. */
 function listenOn({ cifs_srv_bindip: addresses }: Settings): string | undefined {
   return addresses.length === 0 ? undefined : ['127.0.0.1', ...addresses].join(' ');
 }
 
-/** Samba reads a family's name as its newest member, which as the lowest would shut the others out. */
+/**
+ * Samba takes the name of a protocol family (SMB2, SMB3) for its newest version. As the minimum that would exclude the
+ * older versions of the family, so the oldest is written.
+ */
 function lowestProtocol({ cifs_srv_min_protocol: lowest, cifs_srv_enable_smb1: smb1 }: Settings): string | undefined {
   if (smb1 && (lowest === '' || lowest.startsWith('SMB'))) return 'NT1';
   if (lowest === 'SMB2') return 'SMB2_02';
   return lowest === 'SMB3' ? 'SMB3_00' : lowest;
 }
 
-/** What smbd and nmbd only read when they start. */
+/** Parameters that smbd and nmbd read only when they start. */
 export function readAtStart(settings: Settings, member: Options = []): string {
   return lines(
     optionLines(member),
@@ -136,7 +139,7 @@ export function readAtStart(settings: Settings, member: Options = []): string {
   );
 }
 
-/** What nmbd alone only reads when it starts: how it announces itself. */
+/** Further parameters that nmbd reads only when it starts: its announcement. */
 export function announcedAtStart(settings: Settings): string {
   return lines(
     set('server string', plain(settings.cifs_srv_description)),
@@ -147,7 +150,7 @@ export function announcedAtStart(settings: Settings): string {
 
 // Shares -------------------------------------------------------------------------------------------------------------
 
-/** `versions` is how the names of the snapshots tell their time that clients see as previous versions. */
+/** `versions` is the time format in the names of the snapshots that clients see as previous versions. */
 export function shareSection(share: Share, versions?: string): string {
   const modules = modulesOf(share);
   return lines(
@@ -173,8 +176,8 @@ export function shareSection(share: Share, versions?: string): string {
 }
 
 /**
- * Every account finds its own folder, whatever home share it asks for. Samba escapes what is special to a shell unless
- * it stands in single quotes, so the script does, and is given the path as an argument.
+ * Every account gets its own folder, whichever home share it connects to. Samba escapes shell characters in a command
+ * except inside single quotes, so the script is quoted and gets the path as an argument.
  */
 function homeLines(path: string): readonly (string | undefined)[] {
   const script = 'test -d "$1" || install -d -m 0700 -o "$2" -g "$3" "$1"';
@@ -186,7 +189,7 @@ function homeLines(path: string): readonly (string | undefined)[] {
   ];
 }
 
-/** The folder is made by whoever deletes first, so it must be open to all who come after. */
+/** The first user who deletes a file creates the folder, so it must be writable for all others. */
 const recycleLines = [
   set('recycle:repository', '.recycle'),
   set('recycle:keeptree', true),
@@ -196,10 +199,10 @@ const recycleLines = [
   set('recycle:subdir_mode', '0777'),
 ];
 
-/** Where ZFS shows snapshots, whose names tell local time. */
+/** ZFS shows snapshots in .zfs/snapshot. Their names contain local time. */
 const shadowLines = [set('shadow:snapdir', '.zfs/snapshot'), set('shadow:localtime', true), set('shadow:sort', 'desc')];
 
-/** Time Machine relies on handles that outlive a connection, which need locks that only Samba knows of. */
+/** Time Machine requires durable handles, which Samba grants only if it keeps all locks to itself. */
 const timeMachineLines = [
   set('fruit:time machine', true),
   set('fruit:metadata', 'stream'),

@@ -24,13 +24,13 @@ import {
 } from './directory-passwords.ts';
 import { domainAuthorityFile, memberOptions, winbindDropIn } from './domain-conf.ts';
 import { monitorName, monitorUnit } from './monitor.ts';
-import { sharesBeginning, sharesFile, smbConfFile } from './paths.ts';
+import { sharesFile, sharesPrefix, smbConfFile } from './paths.ts';
 import { announcedAtStart, globalSection, optionLines, readAtStart, shareSection } from './smb-conf.ts';
 import { testparm } from './testparm.ts';
 
 export const sambaSubsystem: Subsystem = {
   name: 'samba',
-  description: 'Samba serves the CIFS shares, as a member of a domain where there is one.',
+  description: 'Samba serves the CIFS shares, as a domain member if the machine has joined a domain.',
   reads: [
     cifsShare,
     cifsSettings,
@@ -42,14 +42,14 @@ export const sambaSubsystem: Subsystem = {
     ...Object.values(idmapCollections),
   ],
   services: ['winbind', directoryPasswordName, 'smbd', 'nmbd', monitorName],
-  // Debian's own smb.conf serves homes: with accounts it is a server that somebody uses.
+  // Debian's smb.conf shares home folders, so a Samba with accounts counts as in use.
   local: [
     { path: '/var/lib/samba/private/passdb.tdb', isDefault: hasNoAccounts },
     { path: '/etc/systemd/system/smbd.service.d/*' },
     { path: '/etc/systemd/system/nmbd.service.d/*' },
   ],
   uses: ['storage', 'membership'],
-  // The authority of the directory is a file of that unit.
+  // smbd reads the certificate authority that the subsystem `directory` writes.
   after: ['accounts', 'directory', 'kerberos'],
   render(view, { storage, membership }) {
     const settings = view.only(cifsSettings);
@@ -97,10 +97,10 @@ export const sambaSubsystem: Subsystem = {
         ...groups.map(({ path, content }) => ({ path, content })),
         { path: smbConfFile, content: [head, ...groups.map(({ path }) => `include = ${path}\n`)].join('') },
       ],
-      owns: [sharesBeginning],
+      owns: [sharesPrefix],
       checks: [{ path: smbConfFile, head, parts: groups.map(({ sections }) => sections), verify: testparm }],
       services: [
-        // Of accounts, smbd asks winbind.
+        // winbind comes first, because smbd looks up accounts there.
         { name: 'winbind', running: joined, onChange: 'reload', readAtStart: [atStart, authority ?? ''].join('\n') },
         {
           name: directoryPasswordName,
@@ -119,7 +119,7 @@ export const sambaSubsystem: Subsystem = {
       ],
       omissions:
         domain.ad_enable && !joined
-          ? [...omissions, `Active Directory: the machine is no member of the domain ${domain.ad_domainname}`]
+          ? [...omissions, `Active Directory: the machine is not a member of the domain ${domain.ad_domainname}`]
           : omissions,
     };
   },
@@ -127,7 +127,7 @@ export const sambaSubsystem: Subsystem = {
 
 type Share = RecordOf<typeof cifsShare.fields>;
 
-/** What becomes of a group of shares: a file, unless none of them can be served, and why some cannot. */
+/** A rendered group of shares. Without a share that can be served, `sections` is empty and the file is not written. */
 interface Group {
   readonly path: string;
   readonly sections: readonly string[];
@@ -140,7 +140,7 @@ interface Shares {
   readonly omissions: readonly string[];
 }
 
-/** How the names of a periodic task's snapshots tell their time, by the number of the task. */
+/** The time format in the snapshot names of each periodic snapshot task, by the id of the task. */
 type Formats = ReadonlyMap<number, string>;
 
 export function sharesIn(
@@ -148,21 +148,26 @@ export function sharesIn(
   storage: Storage,
   formats: Formats = new Map(),
 ): Shares {
-  const groups = [...shares].sort(([a], [b]) => a - b).map(([number, of]) => groupOf(number, of, storage, formats));
+  const groups = [...shares]
+    .sort(([a], [b]) => a - b)
+    .map(([number, group]) => groupOf(number, group, storage, formats));
   return {
     groups: groups.filter(({ sections }) => sections.length > 0),
     omissions: groups.flatMap(({ omissions }) => omissions),
   };
 }
 
-/** Each group as it was rendered last, and the volumes and snapshot tasks of that time: thousands of shares are rendered when they change. */
-const rendered = new WeakMap<readonly Share[], { readonly world: string; readonly group: Group }>();
+/**
+ * Caches each rendered group with the volumes and snapshot tasks that it was rendered for, as there can be thousands of
+ * shares.
+ */
+const rendered = new WeakMap<readonly Share[], { readonly dependencies: string; readonly group: Group }>();
 
 function groupOf(number: number, shares: readonly Share[], storage: Storage, formats: Formats): Group {
   const volumes = [...storage.pools.keys()].map((pool) => `${pool}${isMounted(pool, storage) ? '' : '-'}`).join();
-  const world = [volumes, ...formats].join('\n');
-  const before = rendered.get(shares);
-  if (before?.world === world) return before.group;
+  const dependencies = [volumes, ...formats].join('\n');
+  const cached = rendered.get(shares);
+  if (cached?.dependencies === dependencies) return cached.group;
   const omissions = new Map(shares.map((share) => [share, omission(share, storage)]));
   const sections = shares
     .filter((share) => omissions.get(share) === undefined)
@@ -171,32 +176,32 @@ function groupOf(number: number, shares: readonly Share[], storage: Storage, for
     path: sharesFile(number),
     sections,
     content: sections.join(''),
-    omissions: [...omissions.values()].filter((one) => one !== undefined),
+    omissions: [...omissions.values()].filter((reason) => reason !== undefined),
   };
-  rendered.set(shares, { world, group });
+  rendered.set(shares, { dependencies, group });
   return group;
 }
 
-/** Why a share cannot be served now. */
+/** The reason why a share cannot be served now, or undefined. */
 function omission({ cifs_name, cifs_path }: Share, storage: Storage): string | undefined {
-  const unsayable = unsayableInPath(cifs_path);
-  if (unsayable !== undefined)
-    return `CIFS share ${quote(cifs_name)}: Samba would read ${quote(unsayable)} in its path as something else`;
+  const refusedText = unsayableInPath(cifs_path);
+  if (refusedText !== undefined)
+    return `CIFS share ${quote(cifs_name)}: its path contains ${quote(refusedText)}, which Samba does not take literally`;
   const [volume = ''] = cifs_path.slice(volumesFolder.length + 1).split('/');
   if (isMounted(volume, storage)) return undefined;
-  return `CIFS share ${quote(cifs_name)}: the volume ${volume} is not ${storage.pools.has(volume) ? 'mounted' : 'there'}`;
+  return `CIFS share ${quote(cifs_name)}: the volume ${volume} is ${storage.pools.has(volume) ? 'not mounted' : 'missing'}`;
 }
 
 function isMounted(pool: string, { pools, datasets }: Storage): boolean {
   return pools.has(pool) && datasets.get(pool)?.mountpoint !== undefined;
 }
 
-/** One share's section depends on its record and its snapshot task alone, so it is written once, however often its neighbours change. */
+/** Caches the section of each share, which depends only on its record and its snapshot task. */
 const sections = new WeakMap<Share, { readonly format: string | undefined; readonly section: string }>();
 
 function sectionOf(share: Share, format: string | undefined): string {
-  const before = sections.get(share);
-  if (before !== undefined && before.format === format) return before.section;
+  const cached = sections.get(share);
+  if (cached !== undefined && cached.format === format) return cached.section;
   const section = shareSection(share, format);
   sections.set(share, { format, section });
   return section;

@@ -6,15 +6,18 @@ import { lines } from '../../lib/text.ts';
 type Script = RecordOf<typeof startScript.fields>;
 export type Moment = Script['ini_when'];
 
-/** Seconds that one script may take. Whatever still runs then is ended, and the next one begins. */
+/** Seconds that one script may take. Then it is killed, and the next one starts. */
 export const timeLimit: Readonly<Record<Moment, number>> = { preinit: 120, postinit: 600, shutdown: 120 };
 
 export const unitName = (moment: Moment): string => `holdfast-${moment}`;
 
-/** The mounted pools, without which neither a script of a volume nor what it works on is there. zfs.target would be a circle: it comes after the NFS server. */
+/**
+ * Scripts need the mounted pools: a script may be a file on a volume, and may use its data. zfs.target would make a
+ * cycle, because it comes after the NFS server.
+ */
 const mounts = 'local-fs.target zfs-mount.service';
 
-/** Runs before the services, though not before SSH, by which somebody can look after a script that hangs. */
+/** Runs before the services except SSH, so that an administrator can log in while a script hangs. */
 export function preinitUnit(scripts: readonly Script[], services: readonly string[]): string {
   return lines(
     '# Written by Holdfast.',
@@ -31,7 +34,7 @@ export function preinitUnit(scripts: readonly Script[], services: readonly strin
   );
 }
 
-/** Runs when everything that starts with the machine has started. */
+/** Runs when all services that start at boot have started. */
 export function postinitUnit(scripts: readonly Script[]): string {
   return lines(
     '# Written by Holdfast.',
@@ -48,8 +51,9 @@ export function postinitUnit(scripts: readonly Script[]): string {
 }
 
 /**
- * Does nothing until it is stopped, which is before anything that it started after. Holdfast itself is not among that:
- * it starts this unit while it starts, and would wait for itself.
+ * Does nothing until it is stopped. systemd stops it before the services that it starts after, so the scripts run while
+ * these still run. holdfast.service is not among them: Holdfast starts this unit during its own start and would wait
+ * for itself.
  */
 export function shutdownUnit(scripts: readonly Script[], services: readonly string[]): string {
   return lines(
@@ -63,7 +67,7 @@ export function shutdownUnit(scripts: readonly Script[], services: readonly stri
     'RemainAfterExit=yes',
     'ExecStart=/bin/true',
     scripts.map((script) => `ExecStop=${commandOf(script)}`),
-    // For each script, and for what it leaves behind.
+    // The time limit of one script, and time to kill what it leaves behind.
     `TimeoutStopSec=${timeLimit.shutdown + 30}`,
     '',
     '[Install]',
@@ -71,7 +75,7 @@ export function shutdownUnit(scripts: readonly Script[], services: readonly stri
   );
 }
 
-/** Has the scripts of a start pulled in by it, without starting them now as enabling them by the service manager would. */
+/** Pulls the units in at boot. `systemctl enable --now` would also run the scripts now. */
 export const startDropIn: string = lines(
   '# Written by Holdfast.',
   '[Unit]',
@@ -79,8 +83,8 @@ export const startDropIn: string = lines(
 );
 
 /**
- * The dash lets the next one run, and the machine start, however this one ends. What it says is in the journal under
- * its own name: `journalctl -t holdfast-preinit-3`.
+ * With the dash, systemd ignores a failure, so that the next script runs and the machine boots. The output is in the
+ * journal under an identifier of the script: `journalctl -t holdfast-preinit-3`.
  */
 function commandOf({ id, ini_when: moment, ini_type, ini_command, ini_script }: Script): string {
   const program = ini_type === 'command' ? ['/bin/sh', '-c', unitWord(ini_command)] : [unitWord(ini_script ?? '')];

@@ -3,12 +3,12 @@ import { startScript } from '../../areas/tasks/initshutdown.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { type Moment, postinitUnit, preinitUnit, shutdownUnit, startDropIn, unitName } from './script-units.ts';
 
-/** What the scripts of a start run before, and those of an end too. */
+/** The services that start after the `preinit` scripts and stop after the `shutdown` scripts. */
 const services = switchNames.filter((name) => name !== 'ssh').flatMap((name) => daemonsOf[name]);
 
 export const scriptsSubsystem: Subsystem = {
   name: 'scripts',
-  description: 'What the machine runs when it starts and when it ends.',
+  description: 'Commands and scripts that run when the machine starts and shuts down.',
   reads: [startScript],
   services: [unitName('shutdown')],
   render(view) {
@@ -21,14 +21,14 @@ export const scriptsSubsystem: Subsystem = {
       forServiceManager: true,
     });
     return {
-      // For root alone: a command may hold a password.
+      // Only root may read these, because a command may contain a password.
       files: [
         file(`${unitName('preinit')}.service`, preinitUnit(at('preinit'), services)),
         file(`${unitName('postinit')}.service`, postinitUnit(at('postinit'))),
         file(`${unitName('shutdown')}.service`, shutdownUnit(at('shutdown'), services)),
         file('multi-user.target.d/holdfast.conf', startDropIn),
       ],
-      // It runs without scripts too: to stop it, or to start it anew, would run those it has.
+      // The unit runs even without scripts, and a change does not restart it: stopping it would run the scripts.
       services: [{ name: unitName('shutdown'), running: true, onChange: 'nothing' }],
     };
   },

@@ -2,8 +2,8 @@ import { daemonsOf, type SwitchName, switchNames } from '../../areas/services/da
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 
-/** Switches whose programs have a unit of their own. */
-const servedElsewhere: readonly SwitchName[] = [
+/** Switches whose daemons have a subsystem of their own. */
+const withSubsystem: readonly SwitchName[] = [
   'afp',
   'cifs',
   'domaincontroller',
@@ -20,16 +20,16 @@ const servedElsewhere: readonly SwitchName[] = [
   'ups',
   'webdav',
 ];
-const served = switchNames.filter((service) => !servedElsewhere.includes(service));
+const generic = switchNames.filter((service) => !withSubsystem.includes(service));
 
 export const switchSubsystem: Subsystem = {
   name: 'services',
-  description: 'Starts and stops the programs of the services that need nothing from Holdfast but that.',
+  description: 'Starts and stops the daemons of services that have no subsystem of their own.',
   reads: [serviceSwitch],
-  services: served.flatMap((service) => daemonsOf[service]),
+  services: generic.flatMap((service) => daemonsOf[service]),
   render(view) {
     return {
-      services: served.flatMap((service) =>
+      services: generic.flatMap((service) =>
         daemonsOf[service].map((name) => ({ name, running: isOn(view, service), onChange: 'nothing' as const })),
       ),
     };

@@ -7,19 +7,19 @@ import { lines, words } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof smartSettings.fields>;
 
-/** `/etc/smartd.conf`: every disk is watched that is not left out on purpose, each with all its tests in one expression. */
+/** `/etc/smartd.conf`: a line for each disk with `disk_togglesmart`, with all tests of the disk in one expression. */
 export function smartdConf(
   settings: Settings,
   disks: readonly (readonly [Disk, DiskSettings])[],
   tests: readonly TimedTest[],
 ): string {
-  const common = commonWords(settings);
+  const common = commonDirectives(settings);
   return lines(
     '# Written by Holdfast.',
     disks.map(([disk, { disk_togglesmart, disk_smartoptions }]) => {
       if (!disk_togglesmart) return undefined;
       const expression = expressionFor(identifierOf(disk), tests);
-      // A disk without SMART, or one that is gone when smartd starts, must not end it; it says so in its log.
+      // `-d removable`: a disk without SMART, or one that is missing, must not stop smartd; smartd logs it.
       return [
         `/dev/${disk.name} -a -d removable`,
         ...common,
@@ -30,11 +30,11 @@ export function smartdConf(
   );
 }
 
-/** Hands what smartd found to the daemon. */
+/** Reports the findings of smartd to the daemon. */
 const reportProgram = '/usr/lib/holdfast/disk-report';
 
-/** What holds for every disk. */
-function commonWords({
+/** Directives for every disk. */
+function commonDirectives({
   smart_powermode,
   smart_difference,
   smart_informational,
@@ -44,15 +44,15 @@ function commonWords({
   return [
     ...(smart_powermode === 'never' ? [] : [`-n ${smart_powermode},q`]),
     ...(watched.some((degrees) => degrees > 0) ? [`-W ${watched.join(',')}`] : []),
-    // Who gets a mail is the daemon's affair, which has the mail server's settings.
+    // smartd sends no mail itself: the daemon does, because it has the settings of the mail server.
     `-m <nomailer> -M exec ${reportProgram}`,
   ];
 }
 
-/** `/etc/default/smartmontools`. smartd goes on when there is no disk it could watch: one may come. */
+/** `/etc/default/smartmontools`. smartd keeps running without disks, because one may be added. */
 export function smartdDefaults({ smart_interval }: Settings): string {
   return lines('# Written by Holdfast.', `smartd_opts="--quit=never --interval=${smart_interval * 60}"`);
 }
 
-/** Debian's unit starts on hardware only; a virtual machine may well have been given real disks. */
+/** Debian's unit does not start in virtual machines, but these can have physical disks passed through. */
 export const smartdUnit: string = lines('# Written by Holdfast.', '[Unit]', 'ConditionVirtualization=');

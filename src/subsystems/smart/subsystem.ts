@@ -8,7 +8,7 @@ import { smartdConf, smartdDefaults, smartdUnit } from './smartd-conf.ts';
 
 export const smartSubsystem: Subsystem = {
   name: 'smart',
-  description: 'smartd watches the disks and starts their tests.',
+  description: 'smartd monitors the disks and starts their self-tests.',
   reads: [smartTest, diskRecord, smartSettings, serviceSwitch],
   services: ['smartmontools'],
   uses: ['disks'],
@@ -19,7 +19,7 @@ export const smartSubsystem: Subsystem = {
     const tests = view.all(smartTest);
     const known = new Set(disks.map(identifierOf));
     return {
-      // There is no checker: smartd's own opens every disk to answer, and wakes those that sleep.
+      // No checker: `smartd -q onecheck` opens every disk and wakes those in standby.
       files: [
         {
           path: '/etc/smartd.conf',
@@ -39,8 +39,8 @@ export const smartSubsystem: Subsystem = {
       services: [{ name: 'smartmontools', running, onChange: 'reload', readAtStart: defaults }],
       omissions: tests.flatMap(({ id, smarttest_disks }) =>
         smarttest_disks
-          .filter((one) => !known.has(one))
-          .map((one) => `SMART test ${id}: no disk of this machine is ${quote(one)}`),
+          .filter((identifier) => !known.has(identifier))
+          .map((identifier) => `SMART test ${id}: the disk ${quote(identifier)} is missing`),
       ),
     };
   },

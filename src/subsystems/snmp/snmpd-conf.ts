@@ -4,7 +4,7 @@ import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof snmpSettings.fields>;
 
-/** The part of the tree of numbers in which this appliance tells of its pools, and the program that answers there. */
+/** The OID below which pools are published, and the program that answers requests there. */
 export const privateTree = '.1.3.6.1.4.1.50536.1';
 const privateProgram = '/usr/lib/holdfast/snmp-pools';
 
@@ -12,10 +12,10 @@ export function snmpdConf(settings: Settings): string {
   return lines(
     '# Written by Holdfast.',
     'agentaddress udp:161',
-    // The rest of these lines is the text, quotes included.
+    // These values extend to the end of the line, so quotes need no escaping.
     settings.snmp_location === '' ? undefined : `syslocation ${settings.snmp_location}`,
     settings.snmp_contact === '' ? undefined : `syscontact ${settings.snmp_contact}`,
-    // Repeaters, the Internet, applications: what monitors expect of a host.
+    // The layers datalink, internet, end-to-end and applications (RFC 1213), as usual for a host.
     'sysservices 76',
     settings.snmp_community === '' ? undefined : `rocommunity ${quoted(settings.snmp_community)}`,
     settings.snmp_v3 ? accountLines(settings) : undefined,
@@ -41,8 +41,8 @@ function accountLines(settings: Settings): readonly string[] {
 }
 
 /**
- * snmpd keeps the keys of every account that it ever made in a file of its own, which would win over another password;
- * so they are taken out of it at every start.
+ * snmpd stores the keys of every account that it created in a file of its own, and prefers them to a changed password.
+ * So they are removed from that file at every start.
  */
 export function snmpdUnit(settings: Settings): string {
   return lines(
@@ -54,7 +54,7 @@ export function snmpdUnit(settings: Settings): string {
   );
 }
 
-/** A word of the file, whatever is in it. */
+/** A quoted string with its special characters escaped. */
 function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }

@@ -1,21 +1,22 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { snmpSettings } from '../../areas/services/snmp.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
-import { saysNothing } from '../local.ts';
+import { hasOnlyComments } from '../local.ts';
 import { snmpdConf, snmpdUnit } from './snmpd-conf.ts';
 
 export const snmpSubsystem: Subsystem = {
   name: 'snmp',
-  description: 'snmpd answers the questions of monitors.',
+  description: 'snmpd answers SNMP requests.',
   reads: [snmpSettings, serviceSwitch],
   services: ['snmpd'],
-  local: [{ path: '/etc/snmp/snmpd.conf.d/*', isDefault: saysNothing }],
+  local: [{ path: '/etc/snmp/snmpd.conf.d/*', isDefault: hasOnlyComments }],
   render(view) {
     const settings = view.only(snmpSettings);
     const running = isOn(view, 'snmp');
     return {
       files: [
-        // For root alone: it holds passwords. snmpd has given up root when it would read it again, so it starts anew.
+        // Only root may read the file, because it contains passwords. snmpd drops root, so it cannot reload and is
+        // restarted.
         { path: '/etc/snmp/snmpd.conf', mode: 0o600, content: snmpdConf(settings) },
         {
           path: '/etc/systemd/system/snmpd.service.d/holdfast.conf',

@@ -5,13 +5,13 @@ import { lines } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof sshSettings.fields>;
 
-/** Apart from the machine's own files, which stay what they are. */
+/** Separate from the machine's own files, which stay unchanged. */
 const folder = '/etc/ssh/holdfast';
 
 export const configFile = `${folder}/sshd_config`;
 export const givenKeyFile = `${folder}/ssh_host_given_key`;
 
-/** `addresses` are those that it listens on; all when undefined. */
+/** `addresses` are the ListenAddress lines; undefined means all addresses. */
 export function sshdConfig(settings: Settings, addresses: readonly string[] | undefined): string {
   const passwords = yesNo(settings.ssh_passwordauth);
   return lines(
@@ -26,7 +26,7 @@ export function sshdConfig(settings: Settings, addresses: readonly string[] | un
     'UsePAM yes',
     `PermitRootLogin ${settings.ssh_rootlogin ? 'yes' : 'prohibit-password'}`,
     `PasswordAuthentication ${passwords}`,
-    // The same passwords, asked for by PAM.
+    // The same passwords, by way of PAM.
     `KbdInteractiveAuthentication ${passwords}`,
     `GSSAPIAuthentication ${yesNo(settings.ssh_kerberosauth)}`,
     `AllowTcpForwarding ${yesNo(settings.ssh_tcpfwd)}`,
@@ -42,7 +42,7 @@ export function sshdConfig(settings: Settings, addresses: readonly string[] | un
   );
 }
 
-/** The server's own keys, with what belongs to each. */
+/** The host keys, each with its certificate. */
 export function keyFiles(settings: Settings): readonly DesiredFile[] {
   return keysOf(settings).flatMap(({ path, key, cert }) => [
     { path, content: decoded(key), mode: 0o600 },
@@ -50,7 +50,7 @@ export function keyFiles(settings: Settings): readonly DesiredFile[] {
   ]);
 }
 
-/** Has the server read this file and not the machine's own, which an administrator may have changed for reasons of his own. */
+/** Makes sshd read Holdfast's file instead of /etc/ssh/sshd_config, which an administrator may have changed. */
 export const dropIn: string = lines(
   '# Written by Holdfast.',
   '[Service]',

@@ -1,15 +1,15 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { sshSettings } from '../../areas/services/ssh.ts';
 import type { Checker, DesiredFile, Subsystem } from '../../engine/declare/subsystem.ts';
-import { saysNothing } from '../local.ts';
+import { hasOnlyComments } from '../local.ts';
 import { configFile, dropIn, givenKeyFile, keyFiles, sshdConfig } from './sshd-config.ts';
 
 export const sshSubsystem: Subsystem = {
   name: 'ssh',
-  description: 'sshd lets people in.',
+  description: 'sshd accepts SSH logins.',
   reads: [sshSettings, serviceSwitch],
   services: ['ssh'],
-  local: [{ path: '/etc/ssh/sshd_config' }, { path: '/etc/ssh/sshd_config.d/*', isDefault: saysNothing }],
+  local: [{ path: '/etc/ssh/sshd_config' }, { path: '/etc/ssh/sshd_config.d/*', isDefault: hasOnlyComments }],
   uses: ['network'],
   after: ['accounts'],
   render(view, { network }) {
@@ -21,8 +21,8 @@ export const sshSubsystem: Subsystem = {
         : network.links
             .filter(({ name }) => interfaces.includes(name))
             .flatMap((link) => link.addresses.map(withoutBits));
-    // Without an address it would listen on all of them.
-    const isNowhere = addresses?.length === 0 && !settings.ssh_untouched;
+    // Without an address, sshd would listen on all addresses, so it is stopped.
+    const hasNoAddress = addresses?.length === 0 && !settings.ssh_untouched;
     const files: readonly DesiredFile[] = [
       {
         path: givenKeyFile,
@@ -38,9 +38,9 @@ export const sshSubsystem: Subsystem = {
       files: settings.ssh_untouched
         ? files.map(({ path, forServiceManager = false }) => ({ path, forServiceManager, content: undefined }))
         : files,
-      // A restart ends no session, and tells when the server cannot listen.
-      services: [{ name: 'ssh', running: isOn(view, 'ssh') && !isNowhere, onChange: 'restart' }],
-      omissions: isNowhere ? [`SSH: none of the interfaces ${interfaces.join(', ')} has an address`] : [],
+      // A restart ends no session and, unlike a reload, fails if sshd cannot listen.
+      services: [{ name: 'ssh', running: isOn(view, 'ssh') && !hasNoAddress, onChange: 'restart' }],
+      omissions: hasNoAddress ? [`SSH: no interface of ssh_bindiface (${interfaces.join(', ')}) has an address`] : [],
     };
   },
 };
@@ -49,15 +49,15 @@ function withoutBits(address: string): string {
   return address.replace(/\/\d+$/, '');
 }
 
-/** It looks at no key: those that are written together with the file are not there yet. */
+/** `-G` does not open the host keys, which are written together with the file and may not exist yet. */
 const sshd: Checker = {
   argv: (staged) => ['/usr/sbin/sshd', '-G', '-f', staged],
   objection({ status, stderr }) {
     if (status === 0) return undefined;
-    const said = stderr
+    const messages = stderr
       .split(/\r?\n/)
       .filter((line) => line !== '' && !/terminating, \d+ bad configuration/.test(line));
-    return `The SSH server refuses its configuration: ${said.slice(0, 3).join(' ') || `sshd ended with ${status}.`}`;
+    return `The SSH server rejects its configuration: ${messages.slice(0, 3).join(' ') || `sshd exited with status ${status}.`}`;
   },
 };
 

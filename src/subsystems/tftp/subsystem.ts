@@ -7,7 +7,7 @@ import { tftpdUnit } from './tftpd-unit.ts';
 
 export const tftpSubsystem: Subsystem = {
   name: 'tftp',
-  description: 'The TFTP server serves its folder.',
+  description: 'tftpd-hpa serves a folder over TFTP.',
   reads: [tftpSettings, serviceSwitch],
   services: ['tftpd-hpa'],
   local: [{ path: '/etc/default/tftpd-hpa', isDefault: isPackagedTftp }],
@@ -18,7 +18,7 @@ export const tftpSubsystem: Subsystem = {
     const running = isOn(view, 'tftp');
     const why = settings.tftp_directory === '' ? undefined : absence(settings.tftp_directory, facts);
     return {
-      // Only while it is on, like every drop-in: the service manager takes its time to read its files anew.
+      // The drop-in exists only while the service is on, because each change of it makes systemd reload all units.
       files: [
         {
           path: '/etc/systemd/system/tftpd-hpa.service.d/holdfast.conf',
@@ -26,7 +26,7 @@ export const tftpSubsystem: Subsystem = {
           forServiceManager: true,
         },
       ],
-      // It ends when its folder is not there, so it rests until the volume is back.
+      // tftpd exits if its folder is missing, so the service is stopped until the volume is mounted.
       services: [{ name: 'tftpd-hpa', running: running && why === undefined, onChange: 'restart' }],
       omissions: why === undefined ? [] : [`TFTP: ${why}`],
     };

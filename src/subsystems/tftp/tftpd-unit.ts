@@ -5,12 +5,12 @@ import { lines, words } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof tftpSettings.fields>;
 
-/** Debian's own folder for it, which is empty. */
+/** The empty folder of Debian's package. */
 const emptyFolder = '/srv/tftp';
 
 /**
- * The server has no file of settings, only arguments. They stand in a drop-in of its unit, where every word stays one;
- * `/etc/default/tftpd-hpa` would be split at blanks.
+ * tftpd-hpa has no configuration file, only arguments. They are in a drop-in of its systemd unit, where arguments can
+ * be quoted; systemd would split those in `/etc/default/tftpd-hpa` at blanks.
  */
 export function tftpdUnit(settings: Settings): string {
   const address = settings.tftp_host.includes(':') ? `[${settings.tftp_host}]` : settings.tftp_host;
@@ -20,10 +20,11 @@ export function tftpdUnit(settings: Settings): string {
     '--user',
     unitWord(settings.tftp_username),
     '--address',
-    // Without an address it listens on all of both kinds.
+    // Without a host, tftpd listens on all IPv4 and IPv6 addresses.
     unitWord(`${settings.tftp_host === '::' || settings.tftp_host === '' ? '' : address}:${settings.tftp_port}`),
     '--secure',
-    // The account's own rights decide. Otherwise a new file would have to be writable for all.
+    // File permissions of the account decide. Otherwise clients could only write to files that are writable for
+    // everyone.
     '--permissive',
     '--umask',
     settings.tftp_umask || '022',

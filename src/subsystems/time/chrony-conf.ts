@@ -4,7 +4,7 @@ import { lines } from '../../lib/text.ts';
 
 type Server = RecordOf<typeof ntpServer.fields>;
 
-/** `/etc/chrony/chrony.conf`: the sources of the configuration and no others, the rest as Debian has it. */
+/** `/etc/chrony/chrony.conf`: the configured servers only; the other lines are Debian's. */
 export function chronyConf(servers: readonly Server[]): string {
   return lines(
     '# Written by Holdfast.',

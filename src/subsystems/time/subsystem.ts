@@ -1,20 +1,20 @@
 import { ntpServer } from '../../areas/system/ntpserver.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
-import { saysNothing } from '../local.ts';
+import { hasOnlyComments } from '../local.ts';
 import { chronyConf } from './chrony-conf.ts';
 
 export const timeSubsystem: Subsystem = {
   name: 'time',
-  description: 'chrony keeps the clock right by the servers of the configuration.',
+  description: 'chrony synchronizes the clock with the configured NTP servers.',
   reads: [ntpServer],
   services: ['chrony'],
   local: [
-    { path: '/etc/chrony/conf.d/*', isDefault: saysNothing },
-    { path: '/etc/chrony/sources.d/*', isDefault: saysNothing },
+    { path: '/etc/chrony/conf.d/*', isDefault: hasOnlyComments },
+    { path: '/etc/chrony/sources.d/*', isDefault: hasOnlyComments },
   ],
   render: (view) => ({
     files: [{ path: '/etc/chrony/chrony.conf', content: chronyConf(view.all(ntpServer)), verify: chronyd }],
-    // A hangup would end it.
+    // chronyd cannot reload: SIGHUP terminates it.
     services: [{ name: 'chrony', running: true, onChange: 'restart' }],
   }),
 };
@@ -24,5 +24,5 @@ const chronyd: Checker = {
   objection: ({ status, stdout, stderr }) =>
     status === 0
       ? undefined
-      : `The time service refuses its configuration: ${(stderr.trim() || stdout.trim()).split('\n').at(-1)}`,
+      : `chrony rejects its configuration: ${(stderr.trim() || stdout.trim()).split('\n').at(-1)}`,
 };

@@ -15,7 +15,7 @@ export function isServer(settings: Settings): boolean {
   return settings.ups_mode === 'master' && settings.ups_driver !== '';
 }
 
-/** Debian's programs look here before they work at all. */
+/** Debian's NUT services start only if MODE is set here. */
 export function nutConf(settings: Settings): string {
   return lines(header, `MODE=${isServer(settings) ? 'netserver' : 'netclient'}`);
 }
@@ -62,7 +62,7 @@ export function upsmonConf(settings: Settings): string {
   return lines(
     header,
     watches ? `MONITOR ${system} 1 ${account} ${isSlave ? 'secondary' : 'primary'}` : undefined,
-    // With nothing to watch it would end, and there would be nothing whose state the switch could tell.
+    // Without a UPS, upsmon exits unless MINSUPPLIES is 0. It keeps running, so that the state of the service shows.
     `MINSUPPLIES ${watches ? 1 : 0}`,
     `SHUTDOWNCMD ${quoted(shutdownCommand(settings.ups_shutdowncmd))}`,
     settings.ups_powerdown ? 'POWERDOWNFLAG "/etc/killpower"' : undefined,
@@ -72,7 +72,7 @@ export function upsmonConf(settings: Settings): string {
   );
 }
 
-/** What is done at which event, through timers that another event can end. */
+/** The command for each event, and timers that another event cancels. */
 export function upsschedConf(settings: Settings): string {
   return lines(
     header,
@@ -86,15 +86,18 @@ export function upsschedConf(settings: Settings): string {
   );
 }
 
-/** The option -p that clients know from a BSD is -P here. */
+/** The option `-p` of the BSD command is `-P` on Linux. */
 function shutdownCommand(command: string): string {
   return command.replace(/^((?:\/\w+)*\/)?shutdown -p(?=\s|$)/, '$1shutdown -P');
 }
 
-/** Debian has the driver started by units that another program makes from ups.conf, whenever it sees it change. */
+/**
+ * Disables nut-driver-enumerator, with which Debian generates driver units from ups.conf whenever that changes.
+ * Holdfast has its own driver unit.
+ */
 export const enumeratorUnit: string = lines(header, '[Unit]', `ConditionPathExists=!${folder}/ups.conf`);
 
-const handOver = [
+const giveToNut = [
   `ExecStartPre=/usr/bin/chgrp nut ${['ups.conf', 'upsd.conf', 'upsd.users'].map((file) => `${folder}/${file}`).join(' ')}`,
 ];
 
@@ -108,7 +111,7 @@ export const driverUnit: string = lines(
   '[Service]',
   'Type=forking',
   'ExecStartPre=-/usr/bin/systemd-tmpfiles --create /usr/lib/tmpfiles.d/nut-common-tmpfiles.conf',
-  handOver,
+  giveToNut,
   'ExecStart=/usr/sbin/upsdrvctl start',
   'ExecStop=/usr/sbin/upsdrvctl stop',
   'Restart=on-failure',
@@ -118,17 +121,17 @@ export const driverUnit: string = lines(
   'WantedBy=multi-user.target',
 );
 
-/** The server has given up root when it reads its files. */
-export const serverUnit: string = lines(header, '[Service]', handOver);
+/** upsd drops root before it reads its files, so its group has to be able to read them. */
+export const serverUnit: string = lines(header, '[Service]', giveToNut);
 
-/** Lets upsmon's account, and no other, tell the daemon what happens. */
+/** Lets only upsmon's account report events to the daemon. */
 export const monitorUnit: string = lines(
   header,
   '[Service]',
   'ExecStartPre=+/usr/bin/install -d -m 0710 -o root -g nut /run/holdfast-notices',
 );
 
-/** A word of the files, whatever is in it. */
+/** A quoted string with its special characters escaped. */
 function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }

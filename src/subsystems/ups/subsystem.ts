@@ -20,13 +20,13 @@ const driver = 'holdfast-ups-driver';
 
 export const upsSubsystem: Subsystem = {
   name: 'ups',
-  description: 'Network UPS Tools watch the power supply, and shut the machine down before it ends.',
+  description: 'Network UPS Tools monitor the UPS and shut the machine down before its battery is empty.',
   reads: [upsSettings, serviceSwitch],
   services: [driver, 'nut-server', 'nut-monitor'],
   render(view) {
     const settings = view.only(upsSettings);
-    const isOnNow = isOn(view, 'ups');
-    const serves = isOnNow && isServer(settings);
+    const enabled = isOn(view, 'ups');
+    const serves = enabled && isServer(settings);
     const systemd = (path: string, content: string | undefined) => ({
       path: `/etc/systemd/system/${path}`,
       content,
@@ -35,9 +35,9 @@ export const upsSubsystem: Subsystem = {
     return {
       files: [
         systemd(`${driver}.service`, driverUnit),
-        systemd('nut-server.service.d/holdfast.conf', isOnNow ? serverUnit : undefined),
-        systemd('nut-driver-enumerator.service.d/holdfast.conf', isOnNow ? enumeratorUnit : undefined),
-        systemd('nut-monitor.service.d/holdfast.conf', isOnNow ? monitorUnit : undefined),
+        systemd('nut-server.service.d/holdfast.conf', enabled ? serverUnit : undefined),
+        systemd('nut-driver-enumerator.service.d/holdfast.conf', enabled ? enumeratorUnit : undefined),
+        systemd('nut-monitor.service.d/holdfast.conf', enabled ? monitorUnit : undefined),
         { path: `${folder}/nut.conf`, content: nutConf(settings) },
         { path: `${folder}/ups.conf`, mode: 0o640, content: upsConf(settings) },
         { path: `${folder}/upsd.conf`, mode: 0o640, content: upsdConf(settings) },
@@ -48,11 +48,11 @@ export const upsSubsystem: Subsystem = {
       services: [
         { name: driver, running: serves, onChange: 'restart' },
         { name: 'nut-server', running: serves, onChange: 'restart' },
-        { name: 'nut-monitor', running: isOnNow, onChange: 'restart' },
+        { name: 'nut-monitor', running: enabled, onChange: 'restart' },
       ],
       omissions:
-        isOnNow && !serves && settings.ups_mode === 'master'
-          ? ['UPS: no driver is set, so there is nothing to watch']
+        enabled && !serves && settings.ups_mode === 'master'
+          ? ['UPS: ups_driver is empty, so no UPS is monitored']
           : [],
     };
   },

@@ -3,22 +3,22 @@ import type { WebdavSettings } from '../../areas/services/webdav.ts';
 import { type WebdavShare, webdavAccount } from '../../areas/sharing/webdav.ts';
 import { lines } from '../../lib/text.ts';
 
-/** The instance's name for the service manager, and that of its folders below /run and /var/lib. */
+/** The name of the systemd service, and of its folders below /run and /var/lib. */
 export const webdavService = 'holdfast-webdav';
 
 const folder = '/etc/holdfast';
 export const httpdFile = `${folder}/webdav.conf`;
-/** What the server is shown as credentials only, for the account that it works as may not read these files. */
+/** Files that systemd passes to the server as credentials, because the server's account may not read them. */
 export const secretFiles = {
   users: `${folder}/webdav-users`,
   certificate: `${folder}/webdav-certificate.pem`,
   key: `${folder}/webdav-key.pem`,
 } as const;
 
-/** The word with which the checker is told that what comes with the server's start may not be there yet. */
-export const stagedWord = 'HOLDFAST_STAGED';
+/** Defined only for the check, when files that exist only while the server runs may be missing. */
+export const stagedDefine = 'HOLDFAST_STAGED';
 
-/** What clients are shown when they are asked for a password; a part of what the users' file holds. */
+/** The authentication realm. It is part of the digest in the users' file. */
 const realm = 'webdav';
 
 const modules = [
@@ -48,8 +48,8 @@ export function serverPart(settings: WebdavSettings): string {
   return lines(
     '# Written by Holdfast.',
     `ServerRoot ${folder}`,
-    // The folder is there while the server runs.
-    [`<IfDefine !${stagedWord}>`, `  DefaultRuntimeDir /run/${webdavService}`, '</IfDefine>'],
+    // The folder exists only while the server runs.
+    [`<IfDefine !${stagedDefine}>`, `  DefaultRuntimeDir /run/${webdavService}`, '</IfDefine>'],
     `PidFile /run/${webdavService}/httpd.pid`,
     'ServerName localhost',
     'ServerTokens Prod',
@@ -65,7 +65,7 @@ export function serverPart(settings: WebdavSettings): string {
     protocol === 'https' ? undefined : `Listen ${port}`,
     byTls ? tlsLines(tlsPort) : undefined,
     '',
-    // Links are not followed: they would lead out of the share.
+    // Symbolic links are not followed, because they can lead out of the share.
     '<Directory "/">',
     '  AllowOverride None',
     '  Options Indexes',
@@ -81,12 +81,12 @@ function authenticationLines(login: 'basic' | 'digest'): readonly string[] {
   const usersFile = `/run/credentials/${webdavService}.service/users`;
   return [
     `  AuthName "${realm}"`,
-    // The file has what the digest needs; a password that comes as it is can be compared with it too.
+    // The file has htdigest entries, which also serve for Basic authentication.
     ...(login === 'basic'
       ? ['  AuthType Basic', '  AuthBasicProvider file', '  AuthBasicUseDigestAlgorithm MD5']
       : ['  AuthType Digest', '  AuthDigestProvider file']),
     `  AuthUserFile ${usersFile}`,
-    // Who is known and may not write is told so, instead of being asked for another password.
+    // Answer 403 instead of 401 to an authenticated user without write access.
     '  AuthzSendForbiddenOnFailure On',
   ];
 }
@@ -99,7 +99,7 @@ function tlsLines(port: number): readonly string[] {
     `<VirtualHost *:${port}>`,
     '  SSLEngine on',
     '  SSLProtocol -all +TLSv1.2 +TLSv1.3',
-    `  <IfDefine !${stagedWord}>`,
+    `  <IfDefine !${stagedDefine}>`,
     `    SSLCertificateFile ${shown}/certificate`,
     `    SSLCertificateKeyFile ${shown}/key`,
     '  </IfDefine>',
@@ -107,7 +107,7 @@ function tlsLines(port: number): readonly string[] {
   ];
 }
 
-/** A share's lines; `address` is the first part of its path for clients. */
+/** The lines of a share; `address` is the first segment of its URL path. */
 export function sharePart(
   { webdav_path, webdav_ro }: WebdavShare,
   address: string,
@@ -126,14 +126,14 @@ export function sharePart(
   );
 }
 
-/** The one user, in the form of `htdigest`: the digest of the name, the realm and the password. */
+/** The single user in htdigest format, with the digest of the name, the realm and the password. */
 export function usersFile({ webdav_password: password }: WebdavSettings): string {
   return lines(
     `${webdavAccount}:${realm}:${createHash('md5').update(`${webdavAccount}:${realm}:${password}`).digest('hex')}`,
   );
 }
 
-/** The service manager's file: everything is done by the account, the ports below 1024 included. */
+/** The systemd unit. Apache runs entirely under the account; a capability allows ports below 1024. */
 export function webdavServiceFile({ webdav_protocol: protocol }: WebdavSettings): string {
   const shown = Object.entries(secretFiles).filter(([name]) => name === 'users' || protocol !== 'http');
   const command = (what: string) => `/usr/sbin/apache2 -f ${httpdFile} -k ${what}`;
@@ -155,7 +155,7 @@ export function webdavServiceFile({ webdav_protocol: protocol }: WebdavSettings)
     'CapabilityBoundingSet=CAP_NET_BIND_SERVICE',
     'NoNewPrivileges=yes',
     `ExecStart=${command('start')}`,
-    // Whoever is sent something gets it to its end.
+    // A graceful reload lets transfers finish.
     `ExecReload=${command('graceful')}`,
     'KillMode=mixed',
     '',
@@ -164,7 +164,7 @@ export function webdavServiceFile({ webdav_protocol: protocol }: WebdavSettings)
   );
 }
 
-/** A word of the file, whatever is in it. */
+/** A quoted string with its special characters escaped. */
 function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }

@@ -12,7 +12,7 @@ import {
   secretFiles,
   serverPart,
   sharePart,
-  stagedWord,
+  stagedDefine,
   usersFile,
   webdavService,
   webdavServiceFile,
@@ -20,7 +20,7 @@ import {
 
 export const webdavSubsystem: Subsystem = {
   name: 'webdav',
-  description: 'An Apache of its own serves the WebDAV shares.',
+  description: 'A separate Apache instance serves the WebDAV shares.',
   reads: [webdavShare, webdavSettings, serviceSwitch, certificate, certificateAuthority],
   services: [webdavService],
   uses: ['storage'],
@@ -48,7 +48,7 @@ export const webdavSubsystem: Subsystem = {
         },
         { path: `/etc/systemd/system/${webdavService}.service`, content: service, forServiceManager: true },
       ],
-      // It takes ports and credentials at its start alone.
+      // Apache reads ports and credentials only when it starts.
       services: [
         {
           name: webdavService,
@@ -63,8 +63,8 @@ export const webdavSubsystem: Subsystem = {
 };
 
 /**
- * The first part of each share's path for clients: its name, and, for those that came after another of that name, its
- * number behind a hyphen, which no name has.
+ * The first segment of each share's URL path: the name of the share. Of several shares with one name, the later ones
+ * get `NAME-ID`; a name cannot contain a hyphen.
  */
 function addressesOf(shares: readonly WebdavShare[]): ReadonlyMap<WebdavShare, string> {
   const taken = new Set<string>();
@@ -78,36 +78,36 @@ function addressesOf(shares: readonly WebdavShare[]): ReadonlyMap<WebdavShare, s
   );
 }
 
-/** Why a share cannot be served now. */
+/** The reason why a share cannot be served now, or undefined. */
 function reason({ webdav_name, webdav_path }: WebdavShare, facts: Facts): string | undefined {
   const away = absence(webdav_path, facts);
   return away === undefined ? undefined : `WebDAV share ${quote(webdav_name)}: ${away}`;
 }
 
-/** One share's part depends on little, so it is written once, however often its neighbours change. */
+/** Caches the lines of each share, which depend only on its record, its address and the kind of login. */
 const parts = new WeakMap<
   WebdavShare,
   { readonly address: string; readonly login: WebdavSettings['webdav_htauth']; readonly text: string }
 >();
 
 function partOf(share: WebdavShare, address: string, login: WebdavSettings['webdav_htauth']): string {
-  const known = parts.get(share);
-  if (known?.address === address && known.login === login) return known.text;
+  const cached = parts.get(share);
+  if (cached?.address === address && cached.login === login) return cached.text;
   const text = sharePart(share, address, login);
   parts.set(share, { address, login, text });
   return text;
 }
 
 const apache: Checker = {
-  argv: (staged) => ['/usr/sbin/apache2', '-t', '-D', stagedWord, '-f', staged],
+  argv: (staged) => ['/usr/sbin/apache2', '-t', '-D', stagedDefine, '-f', staged],
   objection({ status, stderr }) {
     if (status === 0) return undefined;
-    const said = stderr.split('\n').map((line) => line.replace(/^(?:\[[^\]]*\] )*(?:AH\d+: )?/, '').trim());
-    return `The WebDAV server refuses its configuration: ${
-      said
+    const messages = stderr.split('\n').map((line) => line.replace(/^(?:\[[^\]]*\] )*(?:AH\d+: )?/, '').trim());
+    return `The WebDAV server rejects its configuration: ${
+      messages
         .filter((line) => line !== '')
         .slice(0, 2)
-        .join(' ') || `apache2 ended with ${status}.`
+        .join(' ') || `apache2 exited with status ${status}.`
     }`;
   },
 };

@@ -124,7 +124,7 @@ test('what lies on a volume that is away is left out and reported', () => {
   const desired = afpSubsystem.render(draft, machine);
   assert.equal(fileOf(desired, conf), head);
   assert.deepEqual(desired.omissions, [
-    "AFP's database of file numbers: the volume locked is not mounted",
+    'AFP CNID database: the volume locked is not mounted',
     'AFP share "a": the volume locked is not mounted',
   ]);
 });

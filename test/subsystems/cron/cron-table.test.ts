@@ -55,7 +55,7 @@ test('a job of an account that is gone is left out and reported', () => {
   draft.create(cronJob, { cron_user: 'mary', cron_command: 'true' });
   const desired = cronSubsystem.render(draft, { ...machine, accounts: { ...machine.accounts, users: [] } });
   assert.equal(fileOf(desired, table), cronTable([]));
-  assert.deepEqual(desired.omissions, ['cron job 1: no user is called "mary"']);
+  assert.deepEqual(desired.omissions, ['cron job 1: the user "mary" does not exist']);
 });
 
 test('backslashes and percent signs reach the shell as they stand', () => {

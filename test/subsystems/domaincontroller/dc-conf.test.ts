@@ -17,7 +17,7 @@ test('without a realm there is no domain, and nothing runs', () => {
   switchOn(draft, 'domaincontroller');
   const desired = domainControllerSubsystem.render(draft, machine);
   assert.equal(desired.services?.[0]?.running, false);
-  assert.deepEqual(desired.omissions, ['domain controller: no realm is set, so there is no domain']);
+  assert.deepEqual(desired.omissions, ['domain controller: dc_realm is empty, so no domain is served']);
 });
 
 test('what the making of a domain left is read first, and what may change behind it', () => {

@@ -14,7 +14,7 @@ test('without a domain there is nothing to tell, and nothing runs', () => {
   const desired = dynamicDnsSubsystem.render(draft, machine);
   assert.equal(fileOf(desired, conf), lines('# Written by Holdfast.', 'period = 300', 'allow-ipv6 = true'));
   assert.equal(desired.services?.[0]?.running, false);
-  assert.deepEqual(desired.omissions, ['dynamic DNS: no domain is set whose address could be told']);
+  assert.deepEqual(desired.omissions, ['dynamic DNS: ddns_domain is empty, so no address is updated']);
 });
 
 test('a provider of the list is told of every domain', () => {

@@ -202,9 +202,7 @@ test('a folder for anonymous clients on a volume that is not mounted is left out
   draft.update(ftpSettings, 1, { ftp_onlyanonymous: true, ftp_anonpath: '/mnt/locked/pub' });
   const desired = ftpSubsystem.render(draft, machine);
   assert.doesNotMatch(fileOf(desired, conf) ?? '', /<Anonymous/);
-  assert.deepEqual(desired.omissions, [
-    'FTP for anonymous clients: the volume of "/mnt/locked/pub" is not there or not mounted',
-  ]);
+  assert.deepEqual(desired.omissions, ['anonymous FTP: the volume of "/mnt/locked/pub" is missing or not mounted']);
 });
 
 test('TLS has its policy, its options and the certificate by the kind of its key', () => {
@@ -278,7 +276,7 @@ test('what proftpd objects to is said in its own words', () => {
     "2026-11-21 05:49:00,362 nas proftpd[2578] localhost: mod_tls/2.9.2: Server x: cannot enforce both 'TLSRequired auth' and 'TLSOptions AllowPerUser' at the same time\n";
   assert.equal(
     checker?.objection({ status: 1, stdout: '', stderr: fatal }),
-    "The FTP server refuses its configuration: unknown configuration directive 'Nosuch' on line 8 of '/x'",
+    "The FTP server rejects its configuration: unknown configuration directive 'Nosuch' on line 8 of '/x'",
   );
   assert.match(checker?.objection({ status: 0, stdout: '', stderr: conflict }) ?? '', /cannot enforce both/);
   assert.equal(

@@ -160,6 +160,8 @@ test('a mount whose volume is missing is left out, and said', () => {
   draft.plant(jailMountPoint, { jail: 'web', source: '/mnt/locked/media', destination: '/mnt/media' });
   const desired = jailsSubsystem.render(draft, machine);
   assert.doesNotMatch(fileOf(desired, `${folder}/holdfast-jail-web.service`) ?? '', /--bind/);
-  assert.deepEqual(desired.omissions, ['The jail web starts without /mnt/media: the volume locked is not mounted']);
+  assert.deepEqual(desired.omissions, [
+    'jail web: starts without its mount /mnt/media, because the volume locked is not mounted',
+  ]);
   assert.equal(fileOf(desired, `${folder}/multi-user.target.d/holdfast-jails.conf`), undefined);
 });

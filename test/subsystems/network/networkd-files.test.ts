@@ -170,8 +170,8 @@ test('what no interface reaches, and an interface that is not there, are left ou
   draft.create(networkInterface, { int_name: 'gone' }, { int_interface: 'em7' });
   const { omissions, links } = networkSubsystem.render(draft, facts);
   assert.deepEqual(omissions, [
-    'static route to 10.0.0.0/8: no interface that has a record reaches 192.0.2.253',
-    'em7: this machine has no such interface now',
+    'static route to 10.0.0.0/8: no configured interface has an address in the network of 192.0.2.253',
+    'em7: this machine has no such interface',
   ]);
   assert.deepEqual(links, []);
 });
@@ -190,8 +190,8 @@ test('of two ways to one network the first is taken, and the other told of', () 
   draft.create(staticRoute, { sr_destination: '10.9.9.9/8', sr_gateway: '192.0.2.251' });
   const { omissions, links } = networkSubsystem.render(draft, facts);
   assert.deepEqual(omissions, [
-    'static route to 0.0.0.0/0: another route leads to the same network, and 192.0.2.253 is not used',
-    'static route to 10.0.0.0/8: another route leads to the same network, and 192.0.2.251 is not used',
+    'static route to 0.0.0.0/0: another route to the same network exists, so the gateway 192.0.2.253 is not used',
+    'static route to 10.0.0.0/8: another route to the same network exists, so the gateway 192.0.2.251 is not used',
   ]);
   assert.deepEqual(links?.[0]?.routes, [
     { destination: '0.0.0.0/0', gateway: '192.0.2.254' },

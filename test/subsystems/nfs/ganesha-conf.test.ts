@@ -182,7 +182,9 @@ test('what Ganesha cannot do is refused in words, and what the kernel was told b
   assert.deepEqual(byKernel.issues.toIssues(), {});
   const { omissions = [], ...desired } = nfsSubsystem.render(byKernel, ganeshaOnly);
   assert.doesNotMatch(fileOf(desired, file) ?? '', /EXPORT/);
-  assert.deepEqual(omissions.slice(0, 1), ['NFS on 192.0.2.8: NFS-Ganesha listens on one address, 192.0.2.7']);
+  assert.deepEqual(omissions.slice(0, 1), [
+    'NFS on 192.0.2.8: NFS-Ganesha listens on one address only, and 192.0.2.7 is used',
+  ]);
   assert.match(omissions[1] ?? '', /^NFS share of "\/mnt\/tank\/a\\"b": NFS-Ganesha/);
   assert.deepEqual(omissions.slice(2), ['NFS share of "/mnt/locked/a": the volume locked is not mounted']);
 });

@@ -328,11 +328,11 @@ test('shares that cannot be served now are left out and reported', () => {
   assert.deepEqual(sections(desired), ['[global]', '[a]']);
   assert.deepEqual(desired.omissions, [
     'CIFS share "b": the volume locked is not mounted',
-    'CIFS share "c": Samba would read "%U" in its path as something else',
-    'CIFS share "d": Samba would read "  " in its path as something else',
+    'CIFS share "c": its path contains "%U", which Samba does not take literally',
+    'CIFS share "d": its path contains "  ", which Samba does not take literally',
   ]);
   assert.deepEqual(sections(bare), ['[global]']);
-  assert.equal(bare.omissions?.[0], 'CIFS share "a": the volume tank is not there');
+  assert.equal(bare.omissions?.[0], 'CIFS share "a": the volume tank is missing');
 });
 
 test('what the daemons only read at their start makes them start again, and nothing else does', () => {
@@ -390,24 +390,24 @@ test('what testparm objects to is said in its own words, also when it ends well'
   assert.equal(objection(0, fine), undefined);
   assert.equal(
     objection(0, `Unknown parameter encountered: "nosuch"\nIgnoring unknown parameter "nosuch"\n${fine}`),
-    'Samba refuses its configuration: Unknown parameter encountered: "nosuch"',
+    'Samba rejects its configuration: Unknown parameter encountered: "nosuch"',
   );
   assert.equal(
     objection(0, `Global parameter workgroup found in service section!\n${fine}`),
-    'Samba refuses its configuration: Global parameter workgroup found in service section!',
+    'Samba rejects its configuration: Global parameter workgroup found in service section!',
   );
   assert.equal(
     objection(
       1,
       'Load smb config files from /x\nset_variable_helper(maybe): value is not boolean!\nError loading services.\n',
     ),
-    'Samba refuses its configuration: set_variable_helper(maybe): value is not boolean!',
+    'Samba rejects its configuration: set_variable_helper(maybe): value is not boolean!',
   );
   assert.equal(
     objection(1, 'Load smb config files from /x\nBadly formed line\nError loading services.\n'),
-    'Samba refuses its configuration: Badly formed line',
+    'Samba rejects its configuration: Badly formed line',
   );
-  assert.equal(objection(2, ''), 'Samba refuses its configuration: testparm ended with 2.');
+  assert.equal(objection(2, ''), 'Samba rejects its configuration: testparm exited with status 2.');
 });
 
 test('shares lie in files of some dozens, by their ids, which smb.conf includes', () => {

@@ -110,7 +110,7 @@ test('a disk that is gone is reported and does not stop the others', () => {
     fileOf(desired, '/etc/smartd.conf'),
     lines('# Written by Holdfast.', `/dev/sdx ${always} -s (S/../.././..)`),
   );
-  assert.deepEqual(desired.omissions, ['SMART test 1: no disk of this machine is "{serial}A"']);
+  assert.deepEqual(desired.omissions, ['SMART test 1: the disk "{serial}A" is missing']);
 });
 
 test('a disk is in one schedule of each type', () => {

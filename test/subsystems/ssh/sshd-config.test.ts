@@ -115,7 +115,7 @@ test('it listens on the addresses of its interfaces, and nowhere while they have
   draft.update(sshSettings, 1, { ssh_bindiface: ['eth1'] });
   const desired = sshSubsystem.render(draft, facts);
   assert.equal(desired.services?.[0]?.running, false);
-  assert.deepEqual(desired.omissions, ['SSH: none of the interfaces eth1 has an address']);
+  assert.deepEqual(desired.omissions, ['SSH: no interface of ssh_bindiface (eth1) has an address']);
   draft.update(sshSettings, 1, { ssh_bindiface: ['none'] });
   assert.deepEqual(draft.issues.toIssues(), { ssh_bindiface: ['No interface is called "none".'] });
 });

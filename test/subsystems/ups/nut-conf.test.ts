@@ -30,9 +30,7 @@ test('on a fresh system the monitor runs with nothing to watch', () => {
     ),
   );
   assert.deepEqual(running(draft), ['nut-monitor']);
-  assert.deepEqual(upsSubsystem.render(draft, machine).omissions, [
-    'UPS: no driver is set, so there is nothing to watch',
-  ]);
+  assert.deepEqual(upsSubsystem.render(draft, machine).omissions, ['UPS: ups_driver is empty, so no UPS is monitored']);
 });
 
 test('a master drives the UPS, serves what it tells, and watches it', () => {

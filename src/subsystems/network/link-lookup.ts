@@ -1,8 +1,8 @@
 import { contains, type Ip, type Network, networkOf } from '../../lib/ip.ts';
 
-/** Finds the link in whose network an address lies, among thousands of networks without looking at each. */
-export class Towards {
-  /** By family and length, and in that by the network's number. */
+/** Finds the link whose network contains an address (longest prefix first), without a scan of thousands of networks. */
+export class LinkLookup {
+  /** By address family and prefix length, then by network address. */
   readonly #links = new Map<string, Map<bigint, string>>();
   readonly #lengths: { readonly family: 4 | 6; readonly bits: number }[] = [];
 
@@ -13,7 +13,7 @@ export class Towards {
       links = new Map();
       this.#links.set(key, links);
       this.#lengths.push({ family: network.family, bits: network.bits });
-      // The narrowest network wins, as it does for the kernel.
+      // The longest prefix wins, as in the kernel.
       this.#lengths.sort((a, b) => b.bits - a.bits);
     }
     const { value } = networkOf(network);
