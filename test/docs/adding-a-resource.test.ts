@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-test('the blocks of docs/adding-a-resource.md are the files that they name', () => {
+test('the code blocks of docs/adding-a-resource.md equal the files that they name', () => {
   const page = readFileSync(join(root, 'docs/adding-a-resource.md'), 'utf8');
   const blocks = [...page.matchAll(/```ts file=(\S+)\n(.*?)```/gs)].map(([, file = '', code = '']) => ({ file, code }));
   assert.equal(blocks.length, 4);

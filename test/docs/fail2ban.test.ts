@@ -18,7 +18,7 @@ function failRegex(): RegExp {
 
 const inJournal = (line: string) => `nas holdfast[812]: ${line}`;
 
-test("fail2ban's filter reads the address in the line of a refused login, and no account can put another there", async () => {
+test('the fail2ban filter reads the address of a refused login, and an account name cannot forge it', async () => {
   await using folder = await stateFolder();
   const daemon = await startDaemon(folder.path);
   // A name ends at the first colon.
@@ -34,7 +34,7 @@ test("fail2ban's filter reads the address in the line of a refused login, and no
   await daemon.end('SIGTERM');
 });
 
-test("fail2ban's filter reads addresses of IPv6", () => {
+test('the fail2ban filter reads IPv6 addresses', () => {
   const line =
     '{"level":40,"time":"2026-01-01T00:00:00.000Z","address":"2001:db8::7","account":"root","reason":"too many attempts","refused":12,"msg":"login refused"}';
   assert.equal(failRegex().exec(inJournal(line))?.groups?.['address'], '2001:db8::7');

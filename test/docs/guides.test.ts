@@ -6,7 +6,7 @@ import { blocksOf, follow, isAnswer, Shell } from '../support/guide.ts';
 
 const guides = new URL('../../docs/guides/', import.meta.url);
 
-test('every guide is on the contents page, is run on the test machine, and has blocks that the test can read', async () => {
+test('every guide is listed in the README, runs on the test machine, and has blocks that the test can parse', async () => {
   const contents = await readFile(new URL('README.md', guides), 'utf8');
   const machineTest = await readFile(new URL('../lab/guides.test.ts', import.meta.url), 'utf8');
   const pages = (await readdir(guides)).filter((name) => name !== 'README.md');
@@ -18,7 +18,7 @@ test('every guide is on the contents page, is run on the test machine, and has b
   }
 });
 
-test('links between pages lead somewhere', async () => {
+test('links between pages have existing targets', async () => {
   for (const page of await readdir(guides)) {
     const text = await readFile(new URL(page, guides), 'utf8');
     for (const [, link = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)/g))
@@ -26,7 +26,7 @@ test('links between pages lead somewhere', async () => {
   }
 });
 
-test('an answer is the one that is shown, but for what a placeholder stands for', () => {
+test('an answer equals the one shown, except for placeholders', () => {
   for (const [shown, printed] of [
     ['', ''],
     ['{"id":1}', '{"id":1}\n'],

@@ -77,7 +77,7 @@ const cases: readonly (readonly [string, (content: string) => boolean, readonly 
 ];
 
 for (const [title, recognises, shipped, local] of cases) {
-  test(`${title} is no person's work, and what a person changed is`, () => {
+  test(`${title} counts as a default, and a changed one does not`, () => {
     for (const content of shipped) assert.equal(recognises(content), true, content);
     for (const content of local) assert.equal(recognises(content), false, content);
   });

@@ -24,7 +24,7 @@ function rendered(...shares: readonly SentOf<typeof afpShare.fields>[]) {
   return afpSubsystem.render(draft, machine);
 }
 
-test('a share that says nothing but its path', () => {
+test('a share with only a path', () => {
   assert.equal(
     fileOf(rendered({ afp_path: '/mnt/tank/Media' }), conf),
     `${head}
@@ -38,7 +38,7 @@ test('a share that says nothing but its path', () => {
   );
 });
 
-test('a share that says everything', () => {
+test('a share with every field', () => {
   const desired = rendered({
     afp_path: '/mnt/tank/b',
     afp_name: 'Backups of all',
@@ -80,14 +80,14 @@ veto files = .secret/
   assert.equal(desired.files?.[0]?.mode, 0o600);
 });
 
-test('the home share is the section of homes, with its path as an expression', () => {
+test('the home share is the section [Homes], with its path as a regular expression', () => {
   assert.match(
     fileOf(rendered({ afp_path: '/mnt/tank/people.d', afp_home: true }), conf) ?? '',
     /\n\[Homes\]\n {2}basedir regex = \/mnt\/tank\/people\[\.\]d\n {2}file perm/,
   );
 });
 
-test('the settings are the global section, and what changes there is a restart', () => {
+test('the settings are the global section, and a change of them restarts the service', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'afp');
   draft.update(afpSettings, 1, {
@@ -117,7 +117,7 @@ zeroconf = no
   assert.deepEqual(desired.services, [{ name: 'netatalk', running: true, onChange: 'reload', readAtStart: expected }]);
 });
 
-test('what lies on a volume that is away is left out and reported', () => {
+test('shares and the database on an unmounted volume are omitted and reported', () => {
   const draft = freshConfiguration();
   draft.create(afpShare, { afp_path: '/mnt/locked/a' });
   draft.update(afpSettings, 1, { afp_srv_dbpath: '/mnt/locked/b' });

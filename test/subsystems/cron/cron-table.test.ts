@@ -44,13 +44,13 @@ test('each enabled job is one line of the table', () => {
   assert.deepEqual(desired.services, [{ name: 'cron', running: true, onChange: 'nothing' }]);
 });
 
-test('without jobs the table is empty and the daemon is left alone', () => {
+test('without jobs the table is empty and the daemon is not managed', () => {
   const desired = cronSubsystem.render(freshConfiguration(), machine);
   assert.equal(fileOf(desired, table), cronTable([]));
   assert.deepEqual(desired.services, []);
 });
 
-test('a job of an account that is gone is left out and reported', () => {
+test('a job of a missing account is omitted and reported', () => {
   const draft = freshConfiguration();
   draft.create(cronJob, { cron_user: 'mary', cron_command: 'true' });
   const desired = cronSubsystem.render(draft, { ...machine, accounts: { ...machine.accounts, users: [] } });
@@ -58,7 +58,7 @@ test('a job of an account that is gone is left out and reported', () => {
   assert.deepEqual(desired.omissions, ['cron job 1: the user "mary" does not exist']);
 });
 
-test('backslashes and percent signs reach the shell as they stand', () => {
+test('backslashes and percent signs reach the shell unchanged', () => {
   const keep = { stdout: false, stderr: false };
   assert.equal(
     cronTableCommand(String.raw`printf '%s\n' 'a\\b' \%`, keep),
@@ -67,7 +67,7 @@ test('backslashes and percent signs reach the shell as they stand', () => {
   assert.equal(cronTableCommand('echo \\', keep), 'exec 2>&1; echo \\\\');
 });
 
-test('a field has no blanks, and a step from a number on has an end', () => {
+test('schedule fields contain no blanks, and a step from a number has an upper bound', () => {
   assert.equal(cronTableField('1, 15', 31), '1,15');
   assert.equal(cronTableField('5/10,0-30/2,*/7', 59), '5-59/10,0-30/2,*/7');
 });

@@ -42,7 +42,7 @@ const server = {
   patience: 10,
 };
 
-test('nslcd asks as an account, by StartTLS, below the suffixes', () => {
+test('nslcd binds as an account, with StartTLS, below the suffixes', () => {
   assert.equal(
     nslcdConf(ldap, server),
     `# Written by Holdfast.
@@ -67,7 +67,7 @@ pagesize 500
   );
 });
 
-test('nslcd asks as nobody, encrypted from the beginning, and reads members by distinguished name', () => {
+test('nslcd binds anonymously over LDAPS, and reads members by distinguished name', () => {
   const settings: LdapSettings = {
     ...ldap,
     ldap_schema: 'rfc2307bis',
@@ -102,7 +102,7 @@ test("the machine's own accounts come first", () => {
   assert.match(nsswitchConf([]), /^passwd: files systemd\n/m);
 });
 
-test('ypbind is told each server, and calls on the network when none is named', () => {
+test('ypbind has each server, and broadcasts if there is none', () => {
   const nis = {
     id: 1,
     nis_enable: true,
@@ -117,7 +117,7 @@ test('ypbind is told each server, and calls on the network when none is named', 
   assert.equal(ypbindDefaults({ ...nis, nis_secure_mode: true }), '# Written by Holdfast.\nYPBINDARGS=\n');
 });
 
-test('winbind knows accounts and groups, and no shadow accounts', () => {
+test('winbind is a source of accounts and groups, but not of shadow', () => {
   const lines = nsswitchConf(['ldap', 'winbind']).split('\n');
   for (const line of [
     'passwd: files systemd ldap winbind',

@@ -25,7 +25,7 @@ const settings: DiskSettings = {
   disk_smartoptions: '',
 };
 
-test('each disk is told what was decided about it, by a path that stays', () => {
+test('each disk has a section with its settings, by a stable path', () => {
   assert.equal(
     hdparmConf([
       [disk, settings],
@@ -47,7 +47,7 @@ test('each disk is told what was decided about it, by a path that stays', () => 
   );
 });
 
-test('a disk about which nothing was decided, or that could not follow, is not mentioned', () => {
+test('a disk without settings, or without support for them, has no section', () => {
   const nothing: DiskSettings = {
     ...settings,
     disk_hddstandby: 'Always On',

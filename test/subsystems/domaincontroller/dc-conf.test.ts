@@ -12,7 +12,7 @@ const domain = {
   dc_passwd: 'Secret "1"',
 } as const;
 
-test('without a realm there is no domain, and nothing runs', () => {
+test('without a realm no domain is served', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'domaincontroller');
   const desired = domainControllerSubsystem.render(draft, machine);
@@ -20,7 +20,7 @@ test('without a realm there is no domain, and nothing runs', () => {
   assert.deepEqual(desired.omissions, ['domain controller: dc_realm is empty, so no domain is served']);
 });
 
-test('what the making of a domain left is read first, and what may change behind it', () => {
+test('the provisioned smb.conf is included before the parameters that can change', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'domaincontroller');
   draft.update(domainControllerSettings, 1, { ...domain, dc_dns_backend: 'NONE', dc_forest_level: '2008_R2' });
@@ -47,7 +47,7 @@ test('what the making of a domain left is read first, and what may change behind
   assert.equal(desired.services?.[0]?.running, true);
 });
 
-test('all that a domain cannot do without is told at once', () => {
+test('all missing required settings are reported in one answer', () => {
   const draft = freshConfiguration();
   draft.update(domainControllerSettings, 1, { dc_domain: 'CORP' });
   assert.deepEqual(Object.keys(draft.issues.toIssues()), ['dc_realm', 'dc_dns_forwarder', 'dc_passwd']);

@@ -8,7 +8,7 @@ import { fileOf, freshConfiguration, machine, switchOn } from '../support/config
 const conf = '/etc/inadyn.conf';
 const account = { ddns_domain: 'nas.example.com', ddns_username: 'mary', ddns_password: 'secret' } as const;
 
-test('without a domain there is nothing to tell, and nothing runs', () => {
+test('without a domain inadyn does not run', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'dynamicdns');
   const desired = dynamicDnsSubsystem.render(draft, machine);
@@ -17,7 +17,7 @@ test('without a domain there is nothing to tell, and nothing runs', () => {
   assert.deepEqual(desired.omissions, ['dynamic DNS: ddns_domain is empty, so no address is updated']);
 });
 
-test('a provider of the list is told of every domain', () => {
+test('a listed provider gets every domain', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'dynamicdns');
   draft.update(dynamicDnsSettings, 1, {
@@ -46,7 +46,7 @@ test('a provider of the list is told of every domain', () => {
   assert.equal(desired.files?.find(({ path }) => path === conf)?.mode, 0o600);
 });
 
-test('a provider of your own has a host and a path, and so has who tells the address', () => {
+test('a custom provider and a check-IP server have a host and a path', () => {
   const draft = freshConfiguration();
   draft.update(dynamicDnsSettings, 1, {
     ...account,
@@ -78,7 +78,7 @@ test('a provider of your own has a host and a path, and so has who tells the add
   );
 });
 
-test('all that is missing is told at once', () => {
+test('all missing settings are reported in one answer', () => {
   const issuesOf = (sent: Parameters<ReturnType<typeof freshConfiguration>['update']>[2]) => {
     const draft = freshConfiguration();
     draft.update(dynamicDnsSettings, 1, sent);

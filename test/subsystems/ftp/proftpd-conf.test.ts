@@ -11,7 +11,7 @@ import { fileOf, freshConfiguration, machine, switchOn } from '../support/config
 const conf = '/etc/proftpd/proftpd.conf';
 const pem = '/etc/proftpd/holdfast.pem';
 
-test('accounts without a home folder begin at the volumes, or see nothing where the home folder would be all', () => {
+test('accounts without a home folder start at the volumes, or in an empty folder if they are confined to their home', () => {
   const draft = freshConfiguration();
   const painters = draft.create(group, { bsdgrp_group: 'painters', bsdgrp_gid: 1500 });
   const account = (name: string, uid: number, home: string, hash: string) =>
@@ -185,19 +185,19 @@ const anonymous = {
   ftp_anonuserdlbw: 20,
 };
 
-test('anonymous clients alone may log in when only they are wanted', () => {
+test('only anonymous clients may log in with ftp_onlyanonymous', () => {
   assert.deepEqual(linesBeyondFresh(anonymous), ['<Limit LOGIN>', '  DenyAll', '</Limit>', ...anonymousSection]);
 });
 
-test('accounts may log in beside anonymous clients when both are wanted', () => {
+test('accounts and anonymous clients may log in with ftp_onlyanonymous and ftp_onlylocal', () => {
   assert.deepEqual(linesBeyondFresh({ ...anonymous, ftp_onlylocal: true }), anonymousSection);
 });
 
-test('a folder for anonymous clients serves nobody until they are wanted', () => {
+test('ftp_anonpath has no effect without ftp_onlyanonymous', () => {
   assert.deepEqual(linesBeyondFresh({ ...anonymous, ftp_onlyanonymous: false }), []);
 });
 
-test('a folder for anonymous clients on a volume that is not mounted is left out and reported', () => {
+test('an anonymous folder on an unmounted volume is omitted and reported', () => {
   const draft = freshConfiguration();
   draft.update(ftpSettings, 1, { ftp_onlyanonymous: true, ftp_anonpath: '/mnt/locked/pub' });
   const desired = ftpSubsystem.render(draft, machine);
@@ -205,7 +205,7 @@ test('a folder for anonymous clients on a volume that is not mounted is left out
   assert.deepEqual(desired.omissions, ['anonymous FTP: the volume of "/mnt/locked/pub" is missing or not mounted']);
 });
 
-test('TLS has its policy, its options and the certificate by the kind of its key', () => {
+test('TLS is configured with its policy, options and a certificate directive for the key type', () => {
   assert.deepEqual(
     linesBeyondFresh({
       ftp_tls: true,
@@ -252,7 +252,7 @@ test('TLS has its policy, its options and the certificate by the kind of its key
   );
 });
 
-test('the certificate and its key lie in a file that only root reads, and only while TLS is on', () => {
+test('the certificate and key are in a file that only root can read, and only while TLS is on', () => {
   const draft = freshConfiguration();
   draft.update(ftpSettings, 1, { ftp_ssltls_certfile: rsaPair });
   assert.equal(fileOf(ftpSubsystem.render(draft, machine), pem), undefined);
@@ -268,7 +268,7 @@ test('the server runs when its service is on', () => {
   assert.equal(ftpSubsystem.render(draft, machine).services?.[0]?.running, true);
 });
 
-test('what proftpd objects to is said in its own words', () => {
+test('the error message contains the message of proftpd', () => {
   const checker = ftpSubsystem.render(freshConfiguration(), machine).files?.find(({ path }) => path === conf)?.verify;
   const fatal =
     "Checking syntax of configuration file\n2026-11-21 05:48:34,463 nas proftpd[25733]: fatal: unknown configuration directive 'Nosuch' on line 8 of '/x'\n";

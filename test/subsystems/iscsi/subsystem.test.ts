@@ -42,7 +42,7 @@ function anew(draft: LayeredDraft, facts: Facts) {
   return iscsiSubsystem.render(draft, facts);
 }
 
-test('what is made of a change is what would be made of the whole', () => {
+test('an incremental rebuild equals a full one', () => {
   const draft = served(200);
   const before = {
     ...machine.storage,
@@ -82,7 +82,7 @@ test('what is made of a change is what would be made of the whole', () => {
   }
 });
 
-test('what nothing changed in is the same value', () => {
+test('unchanged parts keep their identity', () => {
   const draft = served(200);
   const { targets: before } = iscsiSubsystem.render(draft, machine);
   made(draft, 201);
@@ -92,7 +92,7 @@ test('what nothing changed in is the same value', () => {
   assert.ok(before?.extents.every((one, index) => one === after?.extents[index]));
 });
 
-test('the daemon runs where it is the engine, while the service is on', () => {
+test('tgt runs only as the engine and while the service is on', () => {
   const running = (engine: Facts['targets']['engine'], draft: LayeredDraft) =>
     iscsiSubsystem
       .render(draft, { ...machine, targets: { engine, serving: false, firstLun: 0 } })

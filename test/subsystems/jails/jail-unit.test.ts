@@ -29,7 +29,7 @@ function configured(): LayeredDraft {
 
 const web: Partial<Jail> = { jail_host: 'web', jail_type: 'standard', jail_mac: '02:00:00:00:00:01' };
 
-test('a jail with an address in the network of a card', () => {
+test('a jail can have an address in the network of an interface', () => {
   const draft = configured();
   draft.plant(jail, {
     ...web,
@@ -109,7 +109,7 @@ function told(jailed: Partial<Jail>, beginning: string): readonly string[] {
   return subsystem.split('\n').flatMap((line) => (line.startsWith(beginning) ? [line.slice(beginning.length)] : []));
 }
 
-test('translation is a table of the jail that goes with it', () => {
+test('NAT is an nftables table of the jail that is deleted with it', () => {
   const nat = { jail_ipv4: '10.9.0.2', jail_ipv4_netmask: '24', jail_nat: true };
   assert.deepEqual(told(nat, 'ExecStartPre=/usr/sbin/nft '), [
     'add table inet holdfast_jail1',
@@ -119,7 +119,7 @@ test('translation is a table of the jail that goes with it', () => {
   assert.deepEqual(told(nat, 'ExecStopPost=-/usr/sbin/nft '), ['delete table inet holdfast_jail1']);
 });
 
-test('bridge addresses, routers and IPv6', () => {
+test('a jail can have bridge addresses, routers and IPv6', () => {
   const both = {
     jail_ipv4: '10.9.0.2',
     jail_ipv4_netmask: '24',
@@ -146,7 +146,7 @@ test('bridge addresses, routers and IPv6', () => {
     assert.ok(commands.includes(expected), `${expected} is not among\n${commands.join('\n')}`);
 });
 
-test("without a network of its own a jail's addresses are on a card while it runs", () => {
+test('without jail_vnet the addresses of a jail are on an interface while it runs', () => {
   const shared = { jail_vnet: false, jail_ipv4: '192.0.2.10', jail_ipv4_netmask: '24', jail_iface: 'em0' };
   assert.deepEqual(told(shared, 'ExecStartPre='), ['/usr/sbin/ip address replace 192.0.2.10/24 dev em0']);
   assert.deepEqual(told(shared, 'ExecStopPost='), ['-/usr/sbin/ip address delete 192.0.2.10/24 dev em0']);
@@ -154,7 +154,7 @@ test("without a network of its own a jail's addresses are on a card while it run
   assert.deepEqual(told(shared, 'Requires='), []);
 });
 
-test('a mount whose volume is missing is left out, and said', () => {
+test('a mount on an unmounted volume is omitted and reported', () => {
   const draft = configured();
   draft.plant(jail, { ...web, jail_autostart: false });
   draft.plant(jailMountPoint, { jail: 'web', source: '/mnt/locked/media', destination: '/mnt/media' });

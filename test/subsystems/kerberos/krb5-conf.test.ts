@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { krb5Conf } from '../../../src/subsystems/kerberos/krb5-conf.ts';
 
-test('realms with their servers, the first as the default', () => {
+test('krb5.conf lists the realms with their servers, and the first is the default', () => {
   const realms = [
     {
       id: 1,

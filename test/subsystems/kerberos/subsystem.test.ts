@@ -15,7 +15,7 @@ const member = {
   ad_bindpw: 'secret',
 };
 
-test("the domain's realm comes first, with the servers that are known of it", () => {
+test('the realm of the domain comes first, with its known servers', () => {
   const draft = freshConfiguration();
   const realms = () => {
     const file = fileOf(kerberosSubsystem.render(draft, machine), '/etc/krb5.conf') ?? '';
@@ -33,7 +33,7 @@ test("the domain's realm comes first, with the servers that are known of it", ()
   );
 });
 
-test('each keytab is a file of bytes for root', () => {
+test('each keytab is a binary file that only root can read', () => {
   const draft = freshConfiguration();
   draft.create(kerberosKeytab, { keytab_name: 'nfs', keytab_file: exampleKeytab('nfs').replace(/.{20}/g, '$&\r\n') });
   assert.deepEqual(draft.issues.toIssues(), {});

@@ -7,7 +7,7 @@ import { fileOf, freshConfiguration, machine, switchOn } from '../support/config
 
 const conf = '/etc/lldpd.d/holdfast.conf';
 
-test('a fresh system describes its interfaces and tells no place', () => {
+test('a fresh system describes its interfaces and sends no location', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'lldp');
   const desired = lldpSubsystem.render(draft, machine);
@@ -16,7 +16,7 @@ test('a fresh system describes its interfaces and tells no place', () => {
   assert.deepEqual(desired.services, [{ name: 'lldpd', running: true, onChange: 'restart' }]);
 });
 
-test('a place is an address, whatever quotes are in it', () => {
+test('a location is sent as an address, with either kind of quotes in it', () => {
   const draft = freshConfiguration();
   const told = (country: string, location: string) => {
     draft.update(lldpSettings, 1, { lldp_intdesc: false, lldp_country: country, lldp_location: location });
@@ -28,7 +28,7 @@ test('a place is an address, whatever quotes are in it', () => {
   assert.equal(told('', ''), '');
 });
 
-test('a text with both kinds of quotes is refused, for lldpd cannot read it', () => {
+test('a text with both kinds of quotes is refused, because lldpd cannot read it', () => {
   assert.deepEqual(lldpSettings.fields.lldp_location.read(`Mary's "cold" room`), {
     ok: false,
     wrong: 'Double and single quotes do not go together here.',

@@ -20,7 +20,7 @@ const settings = {
   gc_httpproxy: '',
 };
 
-test('the table of hosts has what every machine has, the own names, and the lines of the configuration', () => {
+test('/etc/hosts has the common entries, the own names, and the configured lines', () => {
   assert.equal(
     hostsFile(settings),
     `# Written by Holdfast.
@@ -35,7 +35,7 @@ ff02::2 ip6-allrouters
   assert.match(hostsFile({ ...settings, gc_hostname: 'nas.other.org' }), /^127\.0\.1\.1 nas\.other\.org nas$/m);
 });
 
-test('name servers of the configuration are asked about everything', () => {
+test('configured name servers answer all queries', () => {
   assert.equal(
     resolvedConf(settings),
     '# Written by Holdfast.\n[Resolve]\nDNS=192.0.2.3 2001:db8::3\nDomains=example.com a.example.com b.example.com ~.\n',
@@ -50,7 +50,7 @@ test('name servers of the configuration are asked about everything', () => {
   );
 });
 
-test('the proxy is told to those who log in, to services and to apt', () => {
+test('login shells, services and apt get the proxy', () => {
   assert.match(proxyProfile('192.0.2.9:3128'), /^export http_proxy='http:\/\/192\.0\.2\.9:3128\/' /m);
   assert.match(
     proxyEnvironment('http://proxy.example.com:3128'),

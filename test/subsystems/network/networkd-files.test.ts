@@ -95,7 +95,7 @@ Gateway=192.0.2.253
   );
 });
 
-test('an interface that asks for its addresses waits for a cable', () => {
+test('an interface with DHCP is not configured without a carrier', () => {
   const draft = fresh();
   draft.create(networkInterface, {
     int_name: 'front',
@@ -130,7 +130,7 @@ Gateway=198.51.100.1
   );
 });
 
-test('a VLAN on an aggregate: two devices, a parent that names it, and members that name their aggregate', () => {
+test('a VLAN on an aggregate has two devices, a parent that lists it, and members that name the aggregate', () => {
   const draft = fresh();
   draft.create(lagg, { lagg_protocol: 'failover', lagg_interfaces: ['em1', 'em2'] });
   draft.update(laggMember, 2, { lagg_deviceoptions: 'up mtu 9000' });
@@ -164,7 +164,7 @@ PrimarySlave=yes
   assert.doesNotMatch(rendered(draft, 'em2.network') ?? '', /PrimarySlave/);
 });
 
-test('what no interface reaches, and an interface that is not there, are left out and told', () => {
+test('a route that no interface reaches and a missing interface are omitted and reported', () => {
   const draft = fresh();
   draft.create(staticRoute, { sr_destination: '10.0.0.0/8', sr_gateway: '192.0.2.253' });
   draft.create(networkInterface, { int_name: 'gone' }, { int_interface: 'em7' });
@@ -176,7 +176,7 @@ test('what no interface reaches, and an interface that is not there, are left ou
   assert.deepEqual(links, []);
 });
 
-test('of two ways to one network the first is taken, and the other told of', () => {
+test('of two routes to one network the first is used, and the other is reported', () => {
   const draft = fresh();
   draft.create(networkInterface, {
     int_name: 'front',
@@ -199,7 +199,7 @@ test('of two ways to one network the first is taken, and the other told of', () 
   ]);
 });
 
-test('the waiting for the network asks the gateways where no addresses are named', () => {
+test('netwait pings the gateways if no addresses are set', () => {
   const draft = fresh();
   draft.create(networkInterface, {
     int_name: 'front',

@@ -24,11 +24,11 @@ function linesOf(
 
 const optionsOf = (...of: Parameters<typeof linesOf>) => /\((.*)\)/.exec(linesOf(...of) ?? '')?.[1]?.split(',') ?? [];
 
-test('without hosts and networks everybody may mount a share, and root is nobody', () => {
+test('without hosts and networks every client may mount a share, and root is mapped to nobody', () => {
   assert.equal(linesOf({}), '/mnt/tank/media *(rw,sync,no_subtree_check,sec=sys,secure,root_squash)\n');
 });
 
-test('each path has a line with all who may mount it', () => {
+test('each path has a line with all clients that may mount it', () => {
   assert.equal(
     linesOf({
       nfs_paths: ['/mnt/tank/a', '/mnt/tank/b'],
@@ -45,11 +45,11 @@ test('each path has a line with all who may mount it', () => {
   );
 });
 
-test('a path is written so that exports(5) reads it as it is', () => {
+test('a path is escaped for exports(5)', () => {
   assert.match(linesOf({ nfs_paths: ['/mnt/tank/ü#"\\x'] }) ?? '', /^\/mnt\/tank\/\\303\\274\\043\\042\\134x \*\(/);
 });
 
-test('root and everybody work as whom the share names', () => {
+test('root and all users are mapped to the accounts of the share', () => {
   assert.ok(optionsOf({ nfs_maproot_user: 'root' }).includes('no_root_squash'));
   assert.deepEqual(optionsOf({ nfs_maproot_user: 'mary' }).slice(-3), ['root_squash', 'anonuid=2', 'anongid=2']);
   assert.deepEqual(optionsOf({ nfs_maproot_user: 'mary', nfs_maproot_group: 'media' }).slice(-3), [
@@ -65,14 +65,14 @@ test('root and everybody work as whom the share names', () => {
   assert.deepEqual(optionsOf({ nfs_mapall_user: 'root' }).slice(-3), ['all_squash', 'anonuid=0', 'anongid=0']);
 });
 
-test('how a user is known follows the share, then the settings', () => {
+test('the security flavor follows the share, then the settings', () => {
   assert.ok(optionsOf({ nfs_security: ['krb5p', 'sys'] }, { nfs_srv_v4: true }).includes('sec=krb5p:sys'));
   assert.ok(optionsOf({ nfs_security: ['krb5p'] }).includes('sec=sys'), 'without version 4 it counts for nothing');
   assert.ok(optionsOf({}, { nfs_srv_v4: true, nfs_srv_v4_krb: true }).includes('sec=krb5:krb5i:krb5p'));
   assert.ok(optionsOf({}, { nfs_srv_allow_nonroot: true }).includes('insecure'));
 });
 
-test('a share whose volume is away is left out and reported', () => {
+test('a share on an unmounted volume is omitted and reported', () => {
   const draft = freshConfiguration();
   draft.create(nfsShare, { nfs_paths: ['/mnt/locked/a'] });
   const desired = nfsSubsystem.render(draft, machine);

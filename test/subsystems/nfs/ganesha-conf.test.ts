@@ -24,7 +24,7 @@ function configured() {
   return draft;
 }
 
-test('the whole file, of a share of two paths and one that shares a path with it', () => {
+test('the whole file for a share with two paths and another with one of them', () => {
   const draft = configured();
   draft.update(nfsSettings, 1, {
     nfs_srv_servers: 16,
@@ -133,7 +133,7 @@ EXPORT {
   );
 });
 
-test('who is not named may come from everywhere, as nobody when it is root, by version 3 alone', () => {
+test('without clients all hosts have access, root is mapped to nobody, and only version 3 is served', () => {
   const draft = configured();
   draft.update(nfsSettings, 1, { nfs_srv_udp: true, nfs_srv_allow_nonroot: true, nfs_srv_16: true });
   draft.create(nfsShare, { nfs_paths: ['/mnt/tank/media'] });
@@ -152,7 +152,7 @@ test('who is not named may come from everywhere, as nobody when it is root, by v
   assert.doesNotMatch(text, /Anonymous|Bind_addr|_Port/);
 });
 
-test('the kernel serves where it can', () => {
+test('the kernel serves if it can', () => {
   for (const [names, file] of [
     [['nfs-server', 'nfs-ganesha'], 'kernel'],
     [['nfs-server'], 'kernel'],
@@ -165,7 +165,7 @@ test('the kernel serves where it can', () => {
   }
 });
 
-test('what Ganesha cannot do is refused in words, and what the kernel was told before is reported', () => {
+test('unsupported settings are refused with a reason, and those stored for the kernel are reported', () => {
   const draft = configured();
   draft.update(nfsSettings, 1, { nfs_srv_bindip: ['192.0.2.7', '192.0.2.8'] });
   draft.create(nfsShare, { nfs_paths: ['/mnt/tank/a"b'] });
@@ -189,7 +189,7 @@ test('what Ganesha cannot do is refused in words, and what the kernel was told b
   assert.deepEqual(omissions.slice(2), ['NFS share of "/mnt/locked/a": the volume locked is not mounted']);
 });
 
-test('a path keeps its number whatever else there is, unless it meets that of another', () => {
+test('a path keeps its number whatever other paths there are, unless the numbers collide', () => {
   const paths = Array.from({ length: 2000 }, (_, index) => `/mnt/tank/share${index}`);
   const all = numbered(paths);
   assert.equal(new Set(all.numberOf.values()).size, paths.length);

@@ -44,7 +44,7 @@ function configured(manifest: object, enabled: boolean): LayeredDraft {
   return draft;
 }
 
-test('a plugin is a unit that is bound to its jail and runs its commands there', () => {
+test('a plugin is a systemd unit that is bound to its jail and runs its commands there', () => {
   const desired = pluginsSubsystem.render(configured({}, true), machine);
   assert.equal(
     fileOf(desired, `${folder}/holdfast-plugin-1.service`),
@@ -70,7 +70,7 @@ test('a plugin is a unit that is bound to its jail and runs its commands there',
   assert.deepEqual(desired.owns, [`${folder}/holdfast-plugin-`, '/etc/holdfast/plugins/']);
 });
 
-test('what to ask it stands beside', () => {
+test('the health check is in a file for the host', () => {
   for (const [health, asked] of [
     ['tcp', { by: 'tcp', address: '2001:db8::1', port: 8080 }],
     [{ http: '/a?b=c' }, { by: 'http', path: '/a?b=c', address: '2001:db8::1', port: 8080 }],
@@ -88,7 +88,7 @@ test('what to ask it stands beside', () => {
     );
 });
 
-test('its jail is shown its bundle, and wants it while it is enabled', () => {
+test('the jail mounts the bundle, and has Wants= for the plugin while it is enabled', () => {
   for (const enabled of [true, false]) {
     const subsystem =
       fileOf(jailsSubsystem.render(configured({}, enabled), machine), `${folder}/holdfast-jail-web.service`) ?? '';

@@ -5,7 +5,7 @@ import { knownHosts } from '../../../src/subsystems/replication/known-hosts.ts';
 const ed25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0';
 const ecdsa = 'ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTY=';
 
-test('each task knows its machine under a name of its own, whatever names the keys came with', () => {
+test('each task has an alias for its host keys, whatever names they came with', () => {
   const scanned = `# backup:22 SSH-2.0-OpenSSH_10.0\n[backup]:2222 ${ed25519}\nbackup ${ecdsa} root@backup\n`;
   assert.equal(
     knownHosts([

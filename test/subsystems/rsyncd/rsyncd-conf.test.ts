@@ -8,7 +8,7 @@ import { fileOf, freshConfiguration, machine, switchOn } from '../support/config
 
 const conf = '/etc/rsyncd.conf';
 
-test('modules follow the settings, each with all it has', () => {
+test('modules follow the global settings, with all their parameters', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'rsync');
   draft.update(rsyncdSettings, 1, {
@@ -67,7 +67,7 @@ test('modules follow the settings, each with all it has', () => {
   );
 });
 
-test('only what stands before the modules starts the daemon anew', () => {
+test('only the global part restarts the daemon', () => {
   const draft = freshConfiguration();
   const before = rsyncdSubsystem.render(draft, machine).services;
   draft.create(rsyncModule, { rsyncmod_name: 'films', rsyncmod_path: '/mnt/tank/films', rsyncmod_group: '' });
@@ -76,7 +76,7 @@ test('only what stands before the modules starts the daemon anew', () => {
   assert.notDeepEqual(rsyncdSubsystem.render(draft, machine).services, before);
 });
 
-test('a module whose volume is not mounted is left out and reported', () => {
+test('a module on an unmounted volume is omitted and reported', () => {
   const draft = freshConfiguration();
   draft.create(rsyncModule, { rsyncmod_name: 'away', rsyncmod_path: '/mnt/locked/away', rsyncmod_group: '' });
   const desired = rsyncdSubsystem.render(draft, machine);
@@ -87,7 +87,7 @@ test('a module whose volume is not mounted is left out and reported', () => {
 const problemOf = (field: { read(sent: unknown): { readonly ok: boolean; readonly wrong?: string } }, value: string) =>
   field.read(value).wrong;
 
-test('a line that the daemon would pass over or choke on is refused, and named', () => {
+test('a line that the daemon would ignore or reject is refused by name', () => {
   const { rsyncmod_auxiliary: module } = rsyncModule.fields;
   assert.equal(problemOf(module, 'Exclude=*.tmp\nlog file = /x\n; remark\nhostsallow = a'), undefined);
   assert.equal(
@@ -106,7 +106,7 @@ test('a line that the daemon would pass over or choke on is refused, and named',
   assert.equal(problemOf(rsyncdSettings.fields.rsyncd_auxiliary, 'port = 1\nlist = no'), undefined);
 });
 
-test('a name that would mean something else to the daemon is refused', () => {
+test('a name that the daemon would interpret differently is refused', () => {
   const { rsyncmod_name: name, rsyncmod_path: path } = rsyncModule.fields;
   for (const bad of ['a/b', 'a]', 'Global', '#list', 'a  b', 'a\\'])
     assert.notEqual(problemOf(name, bad), undefined, bad);

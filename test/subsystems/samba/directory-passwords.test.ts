@@ -31,7 +31,7 @@ const linesOf = (sent: SentOf<typeof ldapSettings.fields>) =>
     .map((line) => line.trim())
     .filter((line) => /^(passdb|ldap) /.test(line));
 
-test('Samba asks a directory that has its schema, and its own file otherwise', () => {
+test('Samba uses a directory with its schema, and its own password file otherwise', () => {
   assert.deepEqual(linesOf({}), [
     'passdb backend = ldapsam:ldap://ldap.example.com/',
     'ldap ssl = off',
@@ -46,7 +46,7 @@ test('Samba asks a directory that has its schema, and its own file otherwise', (
     assert.deepEqual(linesOf(change), ['passdb backend = smbpasswd:/etc/samba/smbpasswd']);
 });
 
-test('the word for the directory is in a file for root, and in no other', () => {
+test('the password for the directory is only in a file that root can read', () => {
   const { files = [], services = [] } = rendered({});
   assert.deepEqual(
     files
@@ -60,7 +60,7 @@ test('the word for the directory is in a file for root, and in no other', () => 
   assert.equal(rendered({ ldap_enable: false }).services?.[place]?.running, false);
 });
 
-test('smbd starts anew for another directory, and nmbd does not', () => {
+test('a different directory restarts smbd but not nmbd', () => {
   const [one, another] = [rendered({}), rendered({ ldap_hostname: 'ldap2.example.com' })].map(
     ({ services = [] }) => new Map(services.map((service) => [service.name, service.readAtStart])),
   );

@@ -71,7 +71,7 @@ test('a member of a domain', () => {
   ]);
 });
 
-test('every setting that Samba knows reaches it', () => {
+test('every setting that Samba supports reaches it', () => {
   const changed = linesOf(
     joined(
       {
@@ -105,7 +105,7 @@ test('every setting that Samba knows reaches it', () => {
   );
 });
 
-test('winbind runs in a domain only, and starts anew when what it is told of the domain changes', () => {
+test('winbind runs in a domain only, and restarts when the domain settings change', () => {
   const winbind = (draft: Draft) =>
     sambaSubsystem.render(draft, machine).services?.find(({ name }) => name === 'winbind');
   assert.equal(winbind(freshConfiguration())?.running, false);
@@ -122,7 +122,7 @@ test('winbind runs in a domain only, and starts anew when what it is told of the
   assert.match(file ?? '', /^ExecStart=\/usr\/lib\/holdfast\/domain-monitor 90 4$/m);
 });
 
-test('the map of the chosen kind is the newest that is for the domain, or for nobody in particular', () => {
+test('the newest idmap of the chosen kind for the domain, or for no domain, is used', () => {
   const draft = joined({ ad_idmap_backend: 'ad' });
   draft.create(idmapAd, { idmap_ad_range_low: 30_000 });
   assert.deepEqual(idmapLines(draft).slice(2), [
@@ -143,7 +143,7 @@ test('the map of the chosen kind is the newest that is for the domain, or for no
   assert.ok(idmapLines(draft).includes('idmap config CORP : schema_mode = sfu20'));
 });
 
-test('a kind that serves everybody stands alone, and another makes room', () => {
+test('an idmap kind for all domains is used alone, and others get a second one', () => {
   const tdb = joined({ ad_idmap_backend: 'tdb' });
   tdb.create(idmapTdb, { idmap_ds_type: 1, idmap_tdb_range_low: 3000, idmap_tdb_range_high: 4000 });
   assert.deepEqual(idmapLines(tdb), ['idmap config * : backend = tdb', 'idmap config * : range = 3000-4000']);
@@ -179,7 +179,7 @@ test('a kind that serves everybody stands alone, and another makes room', () => 
   assert.ok(idmapLines(nss).includes('idmap config CORP : range = 1000-60000'));
 });
 
-test('ranges that overlap are refused in words, and kinds that there are none of', () => {
+test('overlapping ranges and kinds without an idmap are refused with a reason', () => {
   const draft = freshConfiguration();
   draft.create(idmapTdb, { idmap_ds_type: 5, idmap_tdb_range_low: 80_000_000 });
   draft.update(domainSettings, 1, member);

@@ -47,7 +47,7 @@ function linesBeyondFresh(settings: Settings): readonly string[] {
     .filter((line) => !fresh.includes(line));
 }
 
-test('a fresh system serves nothing, with settings of its own', () => {
+test('a fresh system has the default settings and no shares', () => {
   const desired = sambaSubsystem.render(freshConfiguration(), machine);
   assert.equal(
     fileOf(desired, conf),
@@ -168,7 +168,7 @@ test('every setting reaches the global section', () => {
   );
 });
 
-test("the lowest protocol of a family is the family's oldest, and SMB1 goes below all", () => {
+test('a protocol family as the minimum means its oldest version, and SMB1 is below all', () => {
   assert.deepEqual(linesBeyondFresh({ cifs_srv_min_protocol: 'SMB2' }), ['  server min protocol = SMB2_02']);
   assert.deepEqual(linesBeyondFresh({ cifs_srv_min_protocol: 'SMB3' }), ['  server min protocol = SMB3_00']);
   assert.deepEqual(linesBeyondFresh({ cifs_srv_enable_smb1: true }), ['  server min protocol = NT1']);
@@ -227,7 +227,7 @@ test('every field of a share reaches its section', () => {
   );
 });
 
-test('deleted files move to a folder that all who may delete can use', () => {
+test('deleted files move to a folder that all users can write to', () => {
   assert.deepEqual(linesBeyondPlain({ cifs_recyclebin: true }), [
     '  vfs objects = recycle streams_xattr aio_pthread',
     '  recycle:repository = .recycle',
@@ -239,7 +239,7 @@ test('deleted files move to a folder that all who may delete can use', () => {
   ]);
 });
 
-test('Time Machine has its modules together and in order, whatever was chosen', () => {
+test('Time Machine has its modules together and in order, whichever modules are set', () => {
   assert.deepEqual(
     linesBeyondPlain({ cifs_timemachine: true, cifs_vfsobjects: ['streams_xattr', 'zfsacl', 'fruit'] }),
     [
@@ -257,7 +257,7 @@ test('Time Machine has its modules together and in order, whatever was chosen', 
   ]);
 });
 
-test("modules of the BSD builds are replaced or left out, and shadow copies look into ZFS's own folder", () => {
+test('modules of the BSD builds are replaced or omitted, and shadow copies use .zfs/snapshot', () => {
   assert.deepEqual(linesBeyondPlain({ cifs_vfsobjects: ['zfs_space', 'zfsacl', 'acl_xattr'] }), [
     '  vfs objects = acl_xattr',
   ]);
@@ -270,7 +270,7 @@ test("modules of the BSD builds are replaced or left out, and shadow copies look
   ]);
 });
 
-test('previous versions are told by the names that the snapshot task gives, and written anew when it gives others', () => {
+test('previous versions use the snapshot names of the task, and change with them', () => {
   const draft = freshConfiguration();
   const { id } = draft.create(snapshotTask, { task_filesystem: 'tank', task_ret_count: 3, task_ret_unit: 'month' });
   draft.create(cifsShare, { cifs_name: 'a', cifs_path: '/mnt/tank/a', cifs_storage_task: id });
@@ -282,7 +282,7 @@ test('previous versions are told by the names that the snapshot task gives, and 
   assert.match(read(sambaSubsystem.render(draft, machine)), /shadow:format = auto-%Y%m%d\.%H%M-3d$/m);
 });
 
-test('a home share is a folder for each account, made when it first comes', () => {
+test('a home share is a folder for each account, created at its first connection', () => {
   assert.deepEqual(
     sectionOf({ cifs_path: "/mnt/tank/mary's", cifs_name: 'people', cifs_home: true }).split('\n').slice(0, 6),
     [
@@ -296,7 +296,7 @@ test('a home share is a folder for each account, made when it first comes', () =
   );
 });
 
-test('a text means what it says: no macro, no continuation, no lost quotes', () => {
+test('free text has no macros, no continuation and keeps its quotes', () => {
   const commentOf = (cifs_comment: string) => linesBeyondPlain({ cifs_comment })[0];
   assert.equal(commentOf('50%discount, 100% and %$(HOME)'), '  comment = 50%\u2060discount, 100% and %\u2060$(HOME)');
   assert.equal(commentOf('ends in \\'), '  comment = ends in \\\u2060');
@@ -308,7 +308,7 @@ test('a path that ends in a quote or a backslash is the folder of that name', ()
   assert.match(sectionOf({ cifs_path: '/mnt/tank/a\\', cifs_name: 'a' }), /^ {2}path = \/mnt\/tank\/a\\\/\.$/m);
 });
 
-test('shares that cannot be served now are left out and reported', () => {
+test('shares that cannot be served now are omitted and reported', () => {
   const draft = freshConfiguration();
   for (const [cifs_name, cifs_path] of [
     ['a', '/mnt/tank/a'],
@@ -335,7 +335,7 @@ test('shares that cannot be served now are left out and reported', () => {
   assert.equal(bare.omissions?.[0], 'CIFS share "a": the volume tank is missing');
 });
 
-test('what the daemons only read at their start makes them start again, and nothing else does', () => {
+test('only parameters that the daemons read at their start restart them', () => {
   const atStart = (settings: Settings) => {
     const draft = freshConfiguration();
     draft.update(cifsSettings, 1, settings);
@@ -382,7 +382,7 @@ test('both daemons run when the service is on', () => {
   );
 });
 
-test('what testparm objects to is said in its own words, also when it ends well', () => {
+test('the error message contains the message of testparm, even if it exits with 0', () => {
   const checker = sambaSubsystem.render(freshConfiguration(), machine).checks?.[0]?.verify;
   const objection = (status: number, stderr: string) => checker?.objection({ status, stdout: '', stderr });
   const fine =
@@ -410,7 +410,7 @@ test('what testparm objects to is said in its own words, also when it ends well'
   assert.equal(objection(2, ''), 'Samba rejects its configuration: testparm exited with status 2.');
 });
 
-test('shares lie in files of some dozens, by their ids, which smb.conf includes', () => {
+test('shares are in files of up to 64, by their ids, which smb.conf includes', () => {
   const draft = freshConfiguration();
   for (let id = 1; id <= 130; id += 1) draft.create(cifsShare, { cifs_name: `s${id}`, cifs_path: `/mnt/tank/s${id}` });
   const desired = sambaSubsystem.render(draft, machine);
@@ -426,7 +426,7 @@ test('shares lie in files of some dozens, by their ids, which smb.conf includes'
   assert.equal(desired.files?.at(-1)?.path, conf);
 });
 
-test('a share that was written once is not looked at again, nor a file that stays', () => {
+test('unchanged shares and files are not rendered again', () => {
   const draft = freshConfiguration();
   const looks: string[] = [];
   const watched = ['a', 'b'].map((name) => {

@@ -8,7 +8,7 @@ import { fileOf, freshConfiguration, machine } from '../support/configuration.ts
 
 const folder = '/etc/systemd/system';
 
-test('each moment has a unit, with its enabled scripts in the order of their ids', () => {
+test('each moment has a systemd unit, with its enabled scripts in the order of their ids', () => {
   const draft = freshConfiguration();
   draft.create(startScript, { ini_command: `echo "50%" >/tmp/$HOSTNAME`, ini_when: 'postinit' });
   draft.create(startScript, { ini_type: 'script', ini_script: '/mnt/tank/bin/warm up.sh', ini_when: 'postinit' });
@@ -39,7 +39,7 @@ test('each moment has a unit, with its enabled scripts in the order of their ids
   assert.deepEqual(desired.services, [{ name: 'holdfast-shutdown', running: true, onChange: 'nothing' }]);
 });
 
-test('scripts of the start run after the pools are mounted and before the services, though not before SSH', () => {
+test('preinit scripts run after the pools are mounted and before the services except SSH', () => {
   const desired = scriptsSubsystem.render(freshConfiguration(), machine);
   const subsystem = fileOf(desired, `${folder}/holdfast-preinit.service`) ?? '';
   assert.match(subsystem, /^After=local-fs\.target zfs-mount\.service network\.target$/m);
@@ -49,7 +49,7 @@ test('scripts of the start run after the pools are mounted and before the servic
   assert.equal(preinitUnit([], ['smbd']).includes('Before=holdfast.service smbd.service\n'), true);
 });
 
-test('scripts of the end are what stopping the unit does, before the services that it started after', () => {
+test('shutdown scripts run when the unit stops, before the services stop', () => {
   const draft = freshConfiguration();
   draft.create(startScript, { ini_command: 'sync', ini_when: 'shutdown' });
   assert.equal(
@@ -73,7 +73,7 @@ test('scripts of the end are what stopping the unit does, before the services th
   );
 });
 
-test('a command wants its command, a script its path, and each drops what the other has', () => {
+test('ini_type command requires ini_command, script requires ini_script, and each clears the field of the other', () => {
   const draft = freshConfiguration();
   draft.create(startScript, { ini_when: 'preinit' });
   assert.deepEqual(draft.issues.toIssues(), { ini_command: ['A command is wanted.'] });

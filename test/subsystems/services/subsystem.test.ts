@@ -6,7 +6,7 @@ import { freshConfiguration, machine, switchOn } from '../support/configuration.
 
 const programs: readonly string[] = switchSubsystem.services ?? [];
 
-test('a switch runs the programs behind it, and those alone', () => {
+test('a switch runs its daemons and no others', () => {
   for (const service of switchNames.filter((name) => daemonsOf[name].some((program) => programs.includes(program)))) {
     const draft = freshConfiguration();
     switchOn(draft, service);
@@ -18,7 +18,7 @@ test('a switch runs the programs behind it, and those alone', () => {
   }
 });
 
-test('programs that a unit of their own serves are left to it', () => {
+test('services with a subsystem of their own are not switched here', () => {
   const names = switchSubsystem.render(freshConfiguration(), machine).services?.map(({ name }) => name);
   for (const name of [
     ...daemonsOf.afp,

@@ -27,7 +27,7 @@ const disk = (name: string, serial: string): Disk => ({
 const always = '-a -d removable -m <nomailer> -M exec /usr/lib/holdfast/disk-report';
 const facts = { ...machine, disks: [disk('sda', 'A'), disk('sdb', 'B'), disk('sdc', '')] };
 
-test('every disk is watched, with all its tests in one expression', () => {
+test('every disk is monitored, with all its tests in one expression', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'smartd');
   draft.create(smartTest, {
@@ -66,7 +66,7 @@ test('every disk is watched, with all its tests in one expression', () => {
   );
 });
 
-test('a disk that nobody wants watched is not, and further words stand in the line of a disk', () => {
+test('a disk without disk_togglesmart is not monitored, and disk_smartoptions are in the line of the disk', () => {
   const draft = freshConfiguration();
   draft.create(diskRecord, { disk_togglesmart: false }, { disk_identifier: '{serial}A' });
   draft.create(diskRecord, { disk_smartoptions: '-d sat' }, { disk_identifier: '{serial}B' });
@@ -76,7 +76,7 @@ test('a disk that nobody wants watched is not, and further words stand in the li
   );
 });
 
-test('what is set for all disks stands in the line of each', () => {
+test('settings for all disks are in the line of each', () => {
   const draft = freshConfiguration();
   draft.update(smartSettings, 1, {
     smart_interval: 5,
@@ -102,7 +102,7 @@ test('what is set for all disks stands in the line of each', () => {
   );
 });
 
-test('a disk that is gone is reported and does not stop the others', () => {
+test('a missing disk is reported and does not affect the others', () => {
   const draft = freshConfiguration();
   draft.create(smartTest, { smarttest_disks: ['{serial}A', '{serial}B'], smarttest_type: 'S' });
   const desired = smartSubsystem.render(draft, { ...facts, disks: [disk('sdx', 'B')] });
@@ -124,7 +124,7 @@ test('a disk is in one schedule of each type', () => {
   );
 });
 
-test('tests that smartd could not read in one line are refused, and the longest one is read', () => {
+test('tests that exceed the line length of smartd are refused, and the longest allowed line is read', () => {
   const draft = freshConfiguration();
   const odd = {
     smarttest_hour: '1-23/2',
@@ -140,7 +140,7 @@ test('tests that smartd could not read in one line are refused, and the longest 
   assert.match(draft.issues.toIssues()['__all__']?.join(' ') ?? '', /more than smartd reads in a line/);
 });
 
-test("smartd's expression names the hours that the schedule does", () => {
+test('the smartd expression has the hours of the schedule', () => {
   const part = (from: number, to: number) =>
     fc.oneof(
       fc.constant('*'),

@@ -7,7 +7,7 @@ import { fileOf, freshConfiguration, machine, switchOn } from '../support/config
 
 const conf = '/etc/snmp/snmpd.conf';
 
-test('a fresh system is read by everybody who says public, and tells of its pools', () => {
+test('a fresh system answers the community public and publishes its pools', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'snmp');
   const desired = snmpSubsystem.render(draft, machine);
@@ -68,7 +68,7 @@ test('every setting has its line, and quotes in a pass phrase stay in it', () =>
   );
 });
 
-test('an account asks with what it has', () => {
+test('an account uses its authentication and privacy protocols', () => {
   const draft = freshConfiguration();
   const account = (sent: Parameters<typeof draft.update<typeof snmpSettings.fields>>[2]) => {
     draft.update(snmpSettings, 1, { snmp_v3: true, snmp_v3_username: 'monitor', ...sent });
@@ -81,7 +81,7 @@ test('an account asks with what it has', () => {
   );
 });
 
-test('all that is missing for version 3 is told at once, and nothing while it is off', () => {
+test('all missing settings for version 3 are reported in one answer, and none while it is off', () => {
   const issuesOf = (sent: Parameters<ReturnType<typeof freshConfiguration>['update']>[2]) => {
     const draft = freshConfiguration();
     draft.update(snmpSettings, 1, sent);
@@ -106,7 +106,7 @@ test('all that is missing for version 3 is told at once, and nothing while it is
   assert.deepEqual(issuesOf({ snmp_community: '' }), ['snmp_community']);
 });
 
-test('a line that the server would pass over is refused, and named', () => {
+test('a line that the server would ignore is refused by name', () => {
   const { snmp_options: options } = snmpSettings.fields;
   assert.equal(options.read('# a remark\n  Proc sshd\nextend test /bin/true').ok, true);
   assert.deepEqual(options.read('proc sshd\nnosuch thing'), {

@@ -9,7 +9,7 @@ import { fileOf, freshConfiguration, machine, switchOn } from '../support/config
 const conf = '/etc/ssh/holdfast/sshd_config';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-test('a fresh system lets in with keys only', () => {
+test('a fresh system accepts keys only', () => {
   const desired = sshSubsystem.render(freshConfiguration(), machine);
   assert.equal(
     fileOf(desired, conf),
@@ -31,7 +31,7 @@ test('a fresh system lets in with keys only', () => {
   assert.deepEqual(desired.services, [{ name: 'ssh', running: false, onChange: 'restart' }]);
 });
 
-test('every setting has its line, keys come first and further lines last', () => {
+test('every setting has its line, host keys come first and auxiliary lines last', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'ssh');
   const { key } = newKeyFiles('ed25519', 'given');
@@ -88,7 +88,7 @@ test('every setting has its line, keys come first and further lines last', () =>
   for (const file of desired.files ?? []) if (/_key$/.test(file.path)) assert.equal(file.mode, 0o600, file.path);
 });
 
-test('it listens on the addresses of its interfaces, and nowhere while they have none', () => {
+test('sshd listens on the addresses of its interfaces, and is stopped while they have none', () => {
   const link = (name: string, addresses: readonly string[]) => ({
     name,
     kind: '',
@@ -120,7 +120,7 @@ test('it listens on the addresses of its interfaces, and nowhere while they have
   assert.deepEqual(draft.issues.toIssues(), { ssh_bindiface: ['No interface is called "none".'] });
 });
 
-test('a server that runs when Holdfast comes keeps its own file until the settings are changed', () => {
+test('a server that runs at installation keeps its own file until the settings are changed', () => {
   const running = { ...machine, services: new Map([['ssh', { running: true, enabled: true, installed: true }]]) };
   assert.deepEqual(sshSettings.seed(running), { ssh_untouched: true });
   assert.deepEqual(sshSettings.seed(machine), { ssh_untouched: false });
@@ -136,7 +136,7 @@ test('a server that runs when Holdfast comes keeps its own file until the settin
   assert.match(fileOf(sshSubsystem.render(draft, running), conf) ?? '', /^Port 22$/m);
 });
 
-test('private keys are kept as secrets, and what is no key is refused', () => {
+test('private keys are stored as secrets, and other text is refused', () => {
   const { fields } = sshSettings;
   for (const name of [
     'ssh_privatekey',

@@ -7,7 +7,7 @@ import { fileOf, freshConfiguration, machine, switchOn } from '../support/config
 
 const dropIn = '/etc/systemd/system/tftpd-hpa.service.d/holdfast.conf';
 
-test('every setting is a word of the command', () => {
+test('every setting is an argument of the command', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'tftp');
   draft.update(tftpSettings, 1, {
@@ -30,7 +30,7 @@ test('every setting is a word of the command', () => {
   assert.deepEqual(desired.services, [{ name: 'tftpd-hpa', running: true, onChange: 'restart' }]);
 });
 
-test('it listens on one address, on all of IPv4, or on all', () => {
+test('tftpd listens on one address, on all IPv4 addresses, or on all addresses', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'tftp');
   for (const [host, address] of [
@@ -46,13 +46,13 @@ test('it listens on one address, on all of IPv4, or on all', () => {
   }
 });
 
-test('it rests while the volume of its folder is not mounted, and says so', () => {
+test('tftpd is stopped while the volume of its folder is not mounted, and this is reported', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'tftp');
   assert.equal(
     tftpSubsystem.render(draft, machine).services?.[0]?.running,
     true,
-    'on a fresh system it serves an empty folder',
+    'on a fresh system tftpd serves an empty folder',
   );
   draft.update(tftpSettings, 1, { tftp_directory: '/mnt/locked/boot' });
   const desired = tftpSubsystem.render(draft, machine);
@@ -60,7 +60,7 @@ test('it rests while the volume of its folder is not mounted, and says so', () =
   assert.deepEqual(desired.omissions, ['TFTP: the volume locked is not mounted']);
 });
 
-test('an argument that the server would pass over is refused, and named', () => {
+test('an argument that the server would ignore is refused by name', () => {
   const { tftp_options: options } = tftpSettings.fields;
   assert.deepEqual(options.read('-v --blocksize 1024 --refuse=blksize'), {
     ok: true,

@@ -14,7 +14,7 @@ const running = (draft: Draft) =>
   upsSubsystem.render(draft, machine).services?.flatMap((one) => (one.running ? one.name : []));
 const master = { ups_driver: 'usbhid-ups$Back-UPS', ups_port: 'auto' } as const;
 
-test('on a fresh system the monitor runs with nothing to watch', () => {
+test('on a fresh system upsmon runs without a UPS', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'ups');
   assert.equal(file(draft, 'nut.conf'), lines(header, 'MODE=netclient'));
@@ -33,7 +33,7 @@ test('on a fresh system the monitor runs with nothing to watch', () => {
   assert.deepEqual(upsSubsystem.render(draft, machine).omissions, ['UPS: ups_driver is empty, so no UPS is monitored']);
 });
 
-test('a master drives the UPS, serves what it tells, and watches it', () => {
+test('a master runs the driver, the server and the monitor', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'ups');
   draft.update(upsSettings, 1, {
@@ -99,7 +99,7 @@ test('a master drives the UPS, serves what it tells, and watches it', () => {
   assert.deepEqual(running(draft), ['holdfast-ups-driver', 'nut-server', 'nut-monitor']);
 });
 
-test('a slave only watches', () => {
+test('a slave runs the monitor only', () => {
   const draft = freshConfiguration();
   switchOn(draft, 'ups');
   draft.update(upsSettings, 1, { ups_mode: 'slave', ups_remotehost: '2001:db8::7', ups_shutdown: 'lowbatt' });
@@ -111,7 +111,7 @@ test('a slave only watches', () => {
   assert.deepEqual(running(draft), ['nut-monitor']);
 });
 
-test('the daemon is told of every event, and upsmon may tell it, while it runs', () => {
+test('every event is reported to the daemon, and upsmon has the permission to do so while it runs', () => {
   const draft = freshConfiguration();
   const dropIn = () =>
     fileOf(upsSubsystem.render(draft, machine), '/etc/systemd/system/nut-monitor.service.d/holdfast.conf');
@@ -134,7 +134,7 @@ test('the daemon is told of every event, and upsmon may tell it, while it runs',
   );
 });
 
-test('what cannot be is refused: no host for a slave, no port for a driver, nobody to mail to, an unknown driver', () => {
+test('a slave without a host, a driver without a port, mail without a recipient and an unknown driver are refused', () => {
   const issuesOf = (sent: Parameters<Draft['update']>[2]) => {
     const draft = freshConfiguration();
     draft.update(upsSettings, 1, sent);

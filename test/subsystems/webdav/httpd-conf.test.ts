@@ -33,7 +33,7 @@ function configured(
   return draft;
 }
 
-test('the whole file, of a share to write to and one to read', () => {
+test('the whole file for a writable and a read-only share', () => {
   const draft = configured(
     { webdav_tcpport: 8090 },
     { webdav_name: 'films', webdav_path: '/mnt/tank/films' },
@@ -109,7 +109,7 @@ test('the password reaches the server as the digest of the user, the realm and i
   assert.doesNotMatch(JSON.stringify(desired.files?.filter(({ path }) => !path.endsWith('-users'))), /Mufasa|4842f8/);
 });
 
-test('clients log in as they are told', () => {
+test('webdav_htauth selects the kind of login', () => {
   const share = { webdav_name: 'films', webdav_path: '/mnt/tank/films' };
   const file = (webdav_htauth: 'none' | 'basic' | 'digest') =>
     fileOf(webdavSubsystem.render(configured({ webdav_htauth }, share), world), httpdFile) ?? '';
@@ -119,7 +119,7 @@ test('clients log in as they are told', () => {
   assert.match(file('none'), /<Location "\/films">\n {2}Dav On\n {2}<RequireAll>\n {4}Require all granted\n/);
 });
 
-test('of several shares with one name the oldest has it, and the others have their numbers besides', () => {
+test('of several shares with one name the oldest has the plain name, and the others append their ids', () => {
   const paths = ['/mnt/tank/one', '/mnt/tank/two', '/mnt/locked/three', '/mnt/tank/four'];
   const draft = configured(
     {},
@@ -137,7 +137,7 @@ test('of several shares with one name the oldest has it, and the others have the
   assert.deepEqual(aliases(), ['"/twice" "/mnt/tank/two"', '"/Twice" "/mnt/tank/four"']);
 });
 
-test('the service is one of its own, which reloads for shares and starts again for the rest', () => {
+test('the separate service reloads for shares and restarts for other settings', () => {
   const draft = configured({});
   const before = webdavSubsystem.render(draft, world);
   assert.equal(
