@@ -19,7 +19,7 @@ export function smartdConf(
     disks.map(([disk, { disk_togglesmart, disk_smartoptions }]) => {
       if (!disk_togglesmart) return undefined;
       const expression = expressionFor(identifierOf(disk), tests);
-      // `-d removable`: a disk without SMART, or one that is missing, must not stop smartd; smartd logs it.
+      // `-d removable`: smartd logs a disk that is missing or has no SMART, and continues.
       return [
         `/dev/${disk.name} -a -d removable`,
         ...common,

@@ -24,7 +24,7 @@ test('accounts without a home folder start at the volumes, or in an empty folder
   account('mary', 1502, '/mnt/tank/mary', '$6$');
   account('machine', 1503, '/nonexistent', '*');
   const accounts = () => fileOf(ftpSubsystem.render(draft, machine), '/etc/proftpd/holdfast-accounts');
-  assert.equal(accounts(), '', 'while nobody is served');
+  assert.equal(accounts(), '', 'while the service is off');
   switchOn(draft, 'ftp');
   assert.equal(accounts(), 'carl:*:1501:1500::/mnt:/usr/sbin/nologin\n');
   draft.update(ftpSettings, 1, { ftp_defaultroot: true });

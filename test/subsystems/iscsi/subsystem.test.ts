@@ -37,7 +37,7 @@ function served(count: number): LayeredDraft {
 }
 
 /** The same as it is made of the whole configuration at once: after another one, all is different. */
-function anew(draft: LayeredDraft, facts: Facts) {
+function fullRebuild(draft: LayeredDraft, facts: Facts) {
   iscsiSubsystem.render(served(0), facts);
   return iscsiSubsystem.render(draft, facts);
 }
@@ -77,7 +77,7 @@ test('an incremental rebuild equals a full one', () => {
   for (const [index, change] of changes.entries()) {
     change();
     const inPart = iscsiSubsystem.render(draft, facts);
-    assert.deepEqual(inPart, anew(draft, facts), `change ${index}`);
+    assert.deepEqual(inPart, fullRebuild(draft, facts), `change ${index}`);
     iscsiSubsystem.render(draft, facts);
   }
 });

@@ -102,7 +102,7 @@ test('a jail can have an address in the network of an interface', () => {
 });
 
 /** The lines of a jail's unit that begin so, without their beginning. */
-function told(jailed: Partial<Jail>, beginning: string): readonly string[] {
+function linesWith(jailed: Partial<Jail>, beginning: string): readonly string[] {
   const draft = configured();
   draft.plant(jail, { ...web, ...jailed });
   const subsystem = fileOf(jailsSubsystem.render(draft, machine), `${folder}/holdfast-jail-web.service`) ?? '';
@@ -111,12 +111,12 @@ function told(jailed: Partial<Jail>, beginning: string): readonly string[] {
 
 test('NAT is an nftables table of the jail that is deleted with it', () => {
   const nat = { jail_ipv4: '10.9.0.2', jail_ipv4_netmask: '24', jail_nat: true };
-  assert.deepEqual(told(nat, 'ExecStartPre=/usr/sbin/nft '), [
+  assert.deepEqual(linesWith(nat, 'ExecStartPre=/usr/sbin/nft '), [
     'add table inet holdfast_jail1',
     'add chain inet holdfast_jail1 leaving "{ type nat hook postrouting priority srcnat; }"',
     'add rule inet holdfast_jail1 leaving ip saddr 10.9.0.2 oifname "!=" jails0 masquerade',
   ]);
-  assert.deepEqual(told(nat, 'ExecStopPost=-/usr/sbin/nft '), ['delete table inet holdfast_jail1']);
+  assert.deepEqual(linesWith(nat, 'ExecStopPost=-/usr/sbin/nft '), ['delete table inet holdfast_jail1']);
 });
 
 test('a jail can have bridge addresses, routers and IPv6', () => {
@@ -131,7 +131,7 @@ test('a jail can have bridge addresses, routers and IPv6', () => {
     jail_defaultrouter_ipv6: '2001:db8::1',
     jail_iface: 'em0',
   };
-  const commands = told(both, 'ExecStartPre=/usr/sbin/');
+  const commands = linesWith(both, 'ExecStartPre=/usr/sbin/');
   for (const expected of [
     'ip address replace 10.9.0.1/24 dev jails0',
     'ip address replace 10.9.1.1/32 dev jails0',
@@ -148,10 +148,10 @@ test('a jail can have bridge addresses, routers and IPv6', () => {
 
 test('without jail_vnet the addresses of a jail are on an interface while it runs', () => {
   const shared = { jail_vnet: false, jail_ipv4: '192.0.2.10', jail_ipv4_netmask: '24', jail_iface: 'em0' };
-  assert.deepEqual(told(shared, 'ExecStartPre='), ['/usr/sbin/ip address replace 192.0.2.10/24 dev em0']);
-  assert.deepEqual(told(shared, 'ExecStopPost='), ['-/usr/sbin/ip address delete 192.0.2.10/24 dev em0']);
-  assert.doesNotMatch(told(shared, 'ExecStart=').join(), /network-namespace/);
-  assert.deepEqual(told(shared, 'Requires='), []);
+  assert.deepEqual(linesWith(shared, 'ExecStartPre='), ['/usr/sbin/ip address replace 192.0.2.10/24 dev em0']);
+  assert.deepEqual(linesWith(shared, 'ExecStopPost='), ['-/usr/sbin/ip address delete 192.0.2.10/24 dev em0']);
+  assert.doesNotMatch(linesWith(shared, 'ExecStart=').join(), /network-namespace/);
+  assert.deepEqual(linesWith(shared, 'Requires='), []);
 });
 
 test('a mount on an unmounted volume is omitted and reported', () => {

@@ -18,14 +18,17 @@ test('a fresh system describes its interfaces and sends no location', () => {
 
 test('a location is sent as an address, with either kind of quotes in it', () => {
   const draft = freshConfiguration();
-  const told = (country: string, location: string) => {
+  const commandFor = (country: string, location: string) => {
     draft.update(lldpSettings, 1, { lldp_intdesc: false, lldp_country: country, lldp_location: location });
     return (fileOf(lldpSubsystem.render(draft, machine), conf) ?? '').split('\n')[1];
   };
-  assert.equal(told('de', `Mary's rack`), `configure med location address country DE additional "Mary's rack"`);
-  assert.equal(told('', 'the "cold" room'), `configure med location address country ZZ additional 'the "cold" room'`);
-  assert.equal(told('FR', ''), 'configure med location address country FR');
-  assert.equal(told('', ''), '');
+  assert.equal(commandFor('de', `Mary's rack`), `configure med location address country DE additional "Mary's rack"`);
+  assert.equal(
+    commandFor('', 'the "cold" room'),
+    `configure med location address country ZZ additional 'the "cold" room'`,
+  );
+  assert.equal(commandFor('FR', ''), 'configure med location address country FR');
+  assert.equal(commandFor('', ''), '');
 });
 
 test('a text with both kinds of quotes is refused, because lldpd cannot read it', () => {
