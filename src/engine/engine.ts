@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
 import { ChangeQueue, type Waiting } from './change/change-queue.ts';
@@ -722,7 +723,8 @@ export class Engine {
     } catch (error) {
       // Two ways back: what is rendered is rendered again from what is kept, what was done is undone in reverse order.
       await this.#reconciler.takeBack(begun);
-      if (await this.#steps.takeBack(done)) plan.end();
+      await this.#steps.takeBack(done);
+      plan.end();
       this.#log.warn(
         { error: messageOf(error), requests: accepted.map(({ item }) => item.context.request) },
         `failed: ${accepted.map(({ item }) => item.title).join('; ')}`,
@@ -757,7 +759,11 @@ export class Engine {
       kinds: this.#stepKinds,
       events: this.events,
       log: this.#log,
-      keep: ({ id, title, actor, request, changes, sequences }) => {
+      keep: ({ id, title, actor, request, changes: planned, sequences }) => {
+        // A record that was changed since, while a slow pool was waited for, stays as it is.
+        const changes = planned.filter(({ resource, id: record, before }) =>
+          isDeepStrictEqual(this.#tables.table(resource).get(record), before),
+        );
         this.#store.commit([{ at: this.#time(), actor, request, title, changes }], changes, sequences, undefined, [id]);
         this.#tables.apply(changes, sequences);
       },
@@ -831,7 +837,8 @@ export class Engine {
             return {};
           } catch (error) {
             result.error = error;
-            if (await this.#steps.takeBack(done)) plan.end();
+            await this.#steps.takeBack(done);
+            plan.end();
             await this.#renewQuietly(touched);
             throw error;
           } finally {

@@ -23,8 +23,8 @@ interface RecoveryParts {
  * the volume is still there: the act was begun and is done, so the record is removed. Had the power failed before the
  * pool was destroyed, the act is performed now: the request asked for it, and a part may be gone already.
  *
- * A step that cannot be finished leaves the plan to be taken back, and a step that cannot be taken back leaves the entry
- * in the journal for the next start. Both are reported.
+ * A step that cannot be finished leaves the plan to be taken back, and a step that cannot be taken back is reported, for a
+ * person to look at. The entry goes all the same: a later start could not tell what is left from what was created since.
  */
 export async function recover(plans: readonly UnfinishedPlan[], parts: RecoveryParts): Promise<void> {
   for (const plan of plans) {
@@ -32,7 +32,8 @@ export async function recover(plans: readonly UnfinishedPlan[], parts: RecoveryP
     if (await finish(plan, parts)) {
       parts.keep(plan);
       parts.log.warn({ request }, `finished after the daemon had ended in the middle of it: ${title}`);
-    } else if (await takeBack(plan, parts)) {
+    } else {
+      await takeBack(plan, parts);
       parts.drop(plan);
       parts.log.warn({ request }, `taken back, the daemon had ended in the middle of it: ${title}`);
     }
@@ -56,8 +57,7 @@ async function finish({ steps }: UnfinishedPlan, parts: RecoveryParts): Promise<
   }
 }
 
-async function takeBack({ steps }: UnfinishedPlan, parts: RecoveryParts): Promise<boolean> {
-  let all = true;
+async function takeBack({ steps }: UnfinishedPlan, parts: RecoveryParts): Promise<void> {
   for (const { kind, of, begun, was } of steps.toReversed()) {
     const found = ensureNamed(kind, parts.kinds);
     // What was there before the step is not the step's own.
@@ -66,10 +66,8 @@ async function takeBack({ steps }: UnfinishedPlan, parts: RecoveryParts): Promis
       if (await found.is(parts.host, of)) await found.unmake(parts.host, of);
     } catch (error) {
       report(parts, `could not be taken back: ${kind}`, error);
-      all = false;
     }
   }
-  return all;
 }
 
 function report({ events, log }: RecoveryParts, title: string, error: unknown): void {

@@ -36,11 +36,9 @@ export class StepRunner {
     done.push(step);
   }
 
-  /** Takes back steps in reverse order. Answers whether all of them could be; the rest is for a person to look at. */
-  async takeBack(done: readonly Step[]): Promise<boolean> {
-    let all = true;
-    for (const step of done.toReversed()) all = (await this.#undo(step)) && all;
-    return all;
+  /** Takes back steps in reverse order. What cannot be taken back is reported, for a person to look at. */
+  async takeBack(done: readonly Step[]): Promise<void> {
+    for (const step of done.toReversed()) await this.#undo(step);
   }
 
   async #wasDone(step: Step): Promise<boolean> {
@@ -52,13 +50,11 @@ export class StepRunner {
     }
   }
 
-  async #undo(step: Step): Promise<boolean> {
+  async #undo(step: Step): Promise<void> {
     try {
       await step.undo?.(this.#host);
-      return true;
     } catch (error) {
       this.#report(step, error, 'could not take back');
-      return false;
     }
   }
 

@@ -124,7 +124,7 @@ test('what was there before the step is not taken back', async (t) => {
   assert.ok((await seen(host)).includes('tank/old'));
 });
 
-test('a plan that cannot be taken back stays in the journal for the next start, and is reported', async (t) => {
+test('a plan that cannot be taken back is reported, and no later start touches what is there by then', async (t) => {
   const host = await machine(t);
   const store = journal();
   await performUntil(host, store, [datasetCalled('tank/new')], 0, true);
@@ -133,11 +133,9 @@ test('a plan that cannot be taken back stays in the journal for the next start, 
     throw new HostError('the dataset is busy');
   };
   assert.deepEqual((await start(host, store)).failures, ['undo.failed']);
-  assert.equal(store.plans().length, 1);
   host.zfs.destroyDataset = destroy;
   await start(host, store);
-  assert.deepEqual(store.plans(), []);
-  assert.ok(!(await seen(host)).includes('tank/new'));
+  assert.ok((await seen(host)).includes('tank/new'));
 });
 
 test('the journal keeps names and no settings', async (t) => {
