@@ -3,21 +3,21 @@ import type { Quirks } from '../engine/declare/resource.ts';
 import { sortedJson } from '../lib/json.ts';
 import type { Operation } from './routes.ts';
 
-/** A complete answer, ready for the socket. */
+/** A complete response. */
 export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly type?: string;
   readonly body?: string;
-  /** The body where it is too much to be made at once: the rest of the daemon goes on between its pieces. */
+  /** Replaces `body` for long answers: the body is generated in pieces, and other requests are served between them. */
   readonly pieces?: Iterable<string>;
 }
 
 export const jsonType = 'application/json';
-/** What the server that clients know sends with bare sentences (gaps 1.3). */
+/** The content type that existing clients expect of plain sentences (gaps 1.3). */
 const textType = 'text/html; charset=utf-8';
 
-/** `text` is JSON already. */
+/** `text` is already serialized JSON. */
 export function jsonText(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status, type: jsonType, body: text, headers };
 }
@@ -26,10 +26,10 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
   return jsonText(status, sortedJson(value), headers);
 }
 
-/** How many records of a list are put into words at once. */
+/** How many records of a list are serialized at once. */
 const mostAtOnce = 500;
 
-/** A list of records; one that is long is made while it is sent. */
+/** The answer to a list request. Long lists are serialized while they are sent. */
 export function jsonList<T>(
   items: readonly T[],
   present: (item: T) => unknown,
@@ -55,40 +55,41 @@ export function nothing(status: number, headers: Readonly<Record<string, string>
   return { status, headers };
 }
 
-/** Where a fault happened decides how it is said (gaps 1.9). */
-export interface Place {
+/** The properties of an operation that decide the form of its error answers (gaps 1.9). */
+export interface FaultContext {
   readonly method: string;
   readonly operation: Operation | undefined;
-  /** Status of a validation failure here. */
+  /** Status of a validation failure. */
   readonly invalid: 400 | 409;
-  /** Whether records here are named by people, as datasets are: their absence is explained. */
+  /** Whether records are addressed by names, like datasets; a missing record is then explained in the answer. */
   readonly byPath: boolean;
   readonly fault: Quirks['fault'];
   readonly issueNames: Quirks['issueNames'];
 }
 
-/** The answer to a fault that was foreseen; undefined for what nobody foresaw. */
-export function faultAnswer(error: unknown, place: Place): Answer | undefined {
+/** The answer to a Fault; undefined for any other error. */
+export function faultAnswer(error: unknown, context: FaultContext): Answer | undefined {
   if (!(error instanceof Fault)) return undefined;
   switch (error.kind) {
     case 'invalid':
       return json(
-        place.invalid,
+        context.invalid,
         Object.fromEntries(
-          Object.entries(error.issues).map(([name, sentences]) => [place.issueNames?.[name] ?? name, sentences]),
+          Object.entries(error.issues).map(([name, sentences]) => [context.issueNames?.[name] ?? name, sentences]),
         ),
       );
     case 'refused':
-      return json(400, place.fault === undefined ? error.message : { [place.fault]: error.message });
+      return json(400, context.fault === undefined ? error.message : { [context.fault]: error.message });
     case 'failed':
-      return json(400, { [place.fault ?? 'error_message']: error.message });
+      return json(400, { [context.fault ?? 'error_message']: error.message });
     case 'unavailable':
-      return json(503, { [place.fault ?? 'error_message']: error.message }, { 'retry-after': '60' });
+      return json(503, { [context.fault ?? 'error_message']: error.message }, { 'retry-after': '60' });
     case 'missing': {
-      if (place.fault !== undefined && place.method === 'DELETE') return json(400, { [place.fault]: error.message });
-      const onRecord = place.operation !== undefined && 'verb' in place.operation;
-      if (place.method === 'PUT' && onRecord && !place.byPath) return json(404, 'Object not found');
-      if (onRecord ? place.method === 'DELETE' || place.byPath : place.byPath)
+      if (context.fault !== undefined && context.method === 'DELETE')
+        return json(400, { [context.fault]: error.message });
+      const onRecord = context.operation !== undefined && 'verb' in context.operation;
+      if (context.method === 'PUT' && onRecord && !context.byPath) return json(404, 'Object not found');
+      if (onRecord ? context.method === 'DELETE' || context.byPath : context.byPath)
         return json(404, { error_message: error.message });
       return nothing(404);
     }

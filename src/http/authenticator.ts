@@ -6,52 +6,55 @@ import { connectionOf } from './client-connection.ts';
 import { LoginBudget, type Source, sourceOf } from './login-budget.ts';
 import { type RefusedLogin, RefusedLogins } from './refused-logins.ts';
 
-/** Who a request speaks for. */
+/** The account that a request is authenticated as. */
 export interface Principal {
   readonly name: string;
 }
 
-/** Why a request is not let in: its credential is missing or wrong, or was not looked at and may be sent again later. */
+/**
+ * Why a request is not admitted: its credential is missing or wrong, or was not checked and may be sent again later.
+ */
 export interface Refusal {
   /** Seconds after which to try again; undefined for a credential that is missing or wrong. */
   readonly retryAfter: number | undefined;
 }
 
-/** The password hash of the account that may use the interface, as the configuration has it now. */
+/** Returns the current password hash of an account that may use the API, and undefined for any other name. */
 export type HashOf = (name: string) => string | undefined;
 
-export interface GateOptions {
+export interface AuthenticatorOptions {
   readonly now?: () => number;
-  /** Is called for refused logins, but not for every one of a flood. */
+  /** Called for refused logins, at a limited rate. */
   readonly refused?: (login: RefusedLogin) => void;
   readonly budget?: LoginBudget;
 }
 
 /**
- * HTTP Basic (gaps 1.1, but never open to everyone). A password is checked against its slow hash once; from then on a
- * keyed digest of the header is enough, as long as the account still has the hash it was checked against. So a caller
- * whose credential is known never waits for the checks of others, and is never refused because of them.
+ * HTTP Basic authentication (gaps 1.1, except that a credential is always required). A password is checked against its
+ * slow hash once. From then on, a keyed digest of the header identifies it, as long as the account still has the hash
+ * that the password was checked against. A client with a known credential therefore never waits for the checks of
+ * others, and is never refused because of them.
  */
 export class Authenticator {
   readonly #passwords: Passwords;
   readonly #hashOf: HashOf;
-  /** Made anew at each start, so that the digests in memory are of no use elsewhere. */
+  /** Generated at each start, so that digests that leak from memory are useless elsewhere. */
   readonly #key = randomBytes(16).toString('hex');
   readonly #known = new Map<string, { readonly principal: Principal; readonly against: string }>();
-  /** Wrong credentials by their digest, with the hash that they do not fit: to send one again is no further guess. */
+  /** Wrong credentials by digest, with the hash that they did not match. Sending one again is not another guess. */
   readonly #wrong = new Map<string, string>();
   readonly #checking = new Map<string, Check>();
   readonly #budget: LoginBudget;
   readonly #refused: RefusedLogins;
 
-  /** Digests of the tokens that were given out, and until when each is good. */
+  /** Digests of the issued tokens, with their expiry times. */
   readonly #tokens = new Map<string, number>();
   readonly #now: () => number;
 
   constructor(
     passwords: Passwords,
     hashOf: HashOf,
-    { now = Date.now, refused = () => {}, budget = new LoginBudget() }: GateOptions = {},
+    { now = Date.now, refused = () => {}, budget = new LoginBudget() }: AuthenticatorOptions = {},
   ) {
     this.#passwords = passwords;
     this.#hashOf = hashOf;
@@ -60,7 +63,9 @@ export class Authenticator {
     this.#refused = new RefusedLogins(refused);
   }
 
-  /** A word that lets another machine pair itself with this one, once and within ten minutes (`repl_remote_token`). */
+  /**
+   * Issues a token by which another machine can pair with this one, once and within ten minutes (`repl_remote_token`).
+   */
   issueToken(): { readonly token: string; readonly until: string } {
     const token = randomBytes(24).toString('base64url');
     const until = this.#now() + tokenLife;
@@ -68,10 +73,10 @@ export class Authenticator {
     return { token, until: new Date(until).toISOString() };
   }
 
-  /** The caller at once when the header is known, a promise while it is being checked. */
+  /** Returns the principal synchronously when the header is known, and a promise when it must be checked. */
   admit(message: IncomingMessage): Principal | Refusal | Promise<Principal | Refusal> {
     const header = message.headers.authorization;
-    if (header === undefined) return notRight;
+    if (header === undefined) return wrongCredential;
     const digest = hash('sha256', this.#key + header);
     const known = this.#known.get(digest);
     if (known !== undefined) {
@@ -81,10 +86,10 @@ export class Authenticator {
     const [, token] = /^Token +([\w-]+)\s*$/i.exec(header) ?? [];
     if (token !== undefined) return this.#admitToken(token, message);
     const credentials = readBasic(header);
-    return credentials === undefined ? notRight : this.#admitUnknown(digest, credentials, message.socket);
+    return credentials === undefined ? wrongCredential : this.#admitUnknown(digest, credentials, message.socket);
   }
 
-  /** Who comes with a token instead of a password. It is used up, whatever is asked for, and is good for one request. */
+  /** Admits a token instead of a password. Any request with the token uses it up, also one that is refused. */
   #admitToken(token: string, { method, url = '', socket }: IncomingMessage): Principal | Refusal {
     const digest = hash('sha256', this.#key + token);
     const until = this.#tokens.get(digest) ?? 0;
@@ -96,7 +101,7 @@ export class Authenticator {
       account: 'replication token',
       reason: 'wrong credential',
     });
-    return notRight;
+    return wrongCredential;
   }
 
   #admitUnknown(digest: string, credentials: Credentials, socket: Socket): Refusal | Promise<Principal | Refusal> {
@@ -104,8 +109,8 @@ export class Authenticator {
     const source = sourceOf(connection);
     const login = { account: credentials.name.slice(0, longestShown), address: connection.remote, source };
     const against = this.#hashOf(credentials.name);
-    if (this.#wrong.get(digest) === (against ?? nobodysHash)) return this.#refuse(login, 'wrong credential');
-    // Who comes while the same credential is being checked waits for that one check.
+    if (this.#wrong.get(digest) === (against ?? dummyHash)) return this.#refuse(login, 'wrong credential');
+    // Requests with a credential that is already being checked share that check.
     const open = this.#checking.get(digest);
     if (open !== undefined) {
       open.callers.push(socket);
@@ -138,10 +143,10 @@ export class Authenticator {
       isWanted: () => callers.some(({ destroyed }) => !destroyed),
     };
     try {
-      // A name that may not enter costs the same time as a wrong password.
-      const right = await this.#passwords.verify(password, against ?? nobodysHash, waiting);
+      // An unknown name is checked against a dummy hash, so that it takes the same time as a wrong password.
+      const right = await this.#passwords.verify(password, against ?? dummyHash, waiting);
       if (!right || against === undefined) {
-        remember(this.#wrong, digest, against ?? nobodysHash);
+        remember(this.#wrong, digest, against ?? dummyHash);
         return this.#guessed(login);
       }
     } catch (error) {
@@ -154,7 +159,7 @@ export class Authenticator {
     return principal;
   }
 
-  /** A wrong credential that was not sent before. */
+  /** Counts a wrong credential that was not sent before. */
   #guessed(login: Login): Refusal {
     this.#budget.refused(login.account, login.address);
     return this.#refuse(login, 'wrong credential');
@@ -162,11 +167,11 @@ export class Authenticator {
 
   #refuse({ account, address }: Login, reason: RefusedLogin['reason']): Refusal {
     this.#refused.note({ account, address, reason });
-    return notRight;
+    return wrongCredential;
   }
 }
 
-/** A check that is under way, and whose answer is waited for by these connections. */
+/** A password check in progress, and the connections that wait for its result. */
 interface Check {
   readonly callers: Socket[];
   readonly result: Promise<Principal | Refusal>;
@@ -178,24 +183,25 @@ interface Login {
   readonly source: Source;
 }
 
-const notRight: Refusal = Object.freeze({ retryAfter: undefined });
+const wrongCredential: Refusal = Object.freeze({ retryAfter: undefined });
 
-/** Seconds in which the worker has checked about as many passwords as may wait for it. */
+/** Seconds in which the worker checks about as many passwords as may wait for it. */
 const busyFor = 5;
 
-/** The one address that a token opens. */
+/** The only path at which a token is accepted. */
 const tokenPath = '/api/v1.0/storage/replication/pair';
 
-/** Milliseconds. */
+/** Validity of a token, in milliseconds. */
 const tokenLife = 10 * 60_000;
 
-/** Characters of a name that are remembered and logged; no account has so many. */
+/** Characters of a name that are kept and logged. Names of accounts are shorter. */
 const longestShown = 64;
 
-/** Credentials that are remembered, of either kind. */
+/** Maximum number of remembered credentials, for correct and wrong ones each. */
 const mostKnown = 10_000;
 
-const nobodysHash = `$6$${'.'.repeat(16)}$${'.'.repeat(86)}`;
+/** A valid hash that no password matches. */
+const dummyHash = `$6$${'.'.repeat(16)}$${'.'.repeat(86)}`;
 
 function remember<T>(known: Map<string, T>, digest: string, value: T): void {
   known.set(digest, value);

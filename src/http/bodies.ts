@@ -5,22 +5,22 @@ import { AnswerError } from './body-of.ts';
 
 type Done = (error: Error | null, body?: Buffer) => void;
 
-/** Reads bodies, each within the limit of its address, and all together within one bound. */
+/** Reads request bodies. Each is limited by its route's bound, and all of them together by one bound on memory. */
 export class Bodies {
   readonly #most: number;
   #bytes = 0;
 
-  /** `most` is how many bytes of bodies there may be at once. */
+  /** `most` is the maximum number of bytes of all bodies at once. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Bytes of the bodies that are being read or worked on. */
+  /** Bytes of the bodies that are being read or processed. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Reads a body. It counts until its request is answered, for as long its bytes are in memory. */
+  /** Reads a body. Its bytes stay in memory, and count, until the request is answered. */
   read(message: IncomingMessage, answer: ServerResponse | undefined, limit: number, done: Done): void {
     const declared = Number(message.headers['content-length'] ?? 0);
     if (declared > limit) {
@@ -41,7 +41,7 @@ export class Bodies {
       counted = 0;
       socket.off('close', release);
     };
-    // An answer that waits behind others of its connection is not told when the connection ends.
+    // A pipelined response that waits behind others emits no `close` when the connection ends.
     socket.setMaxListeners(0).once('close', release);
     answer?.once('close', release);
     if (!count(declared)) {
@@ -51,7 +51,7 @@ export class Bodies {
     const chunks: Buffer[] = [];
     let received = 0;
     const end = (error: Error | null, body?: Buffer) => {
-      // The rest is thrown away, so that the connection can go on.
+      // The rest is discarded, so that the connection can be used again.
       if (error !== null) message.resume();
       message.off('data', onData).off('end', onEnd).off('error', end).off('close', onClose);
       done(error, body);
@@ -63,17 +63,18 @@ export class Bodies {
       else chunks.push(chunk);
     };
     const onEnd = () => end(null, Buffer.concat(chunks, received));
-    const onClose = () => end(new AnswerError(json(400, { error: 'The connection ended within the body.' })));
+    const onClose = () =>
+      end(new AnswerError(json(400, { error: 'The connection closed before the body was complete.' })));
     message.on('data', onData).on('end', onEnd).on('error', end).on('close', onClose);
   }
 }
 
 const tooMany: Answer = json(
   503,
-  { error: 'Too many large requests at once: send this one again in a few seconds.' },
+  { error: 'Too many large requests at once. Send this request again in a few seconds.' },
   { 'retry-after': '5' },
 );
 
 function tooLarge(limit: number): Answer {
-  return json(413, { error: `A body has at most ${limit} bytes here (${showSize(limit)}).` });
+  return json(413, { error: `The body is too large: the limit here is ${limit} bytes (${showSize(limit)}).` });
 }

@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts';
 import { readBody, typeProblem } from './body.ts';
 import type { Method } from './routes.ts';
 
-/** An answer found while reading the request. */
+/** Carries an answer out of nested calls, such as the refusal of a body. */
 export class AnswerError extends Error {
   readonly answer: Answer;
 
@@ -13,7 +13,7 @@ export class AnswerError extends Error {
   }
 }
 
-/** The body of a request as JSON; `{}` when there is none and none is needed. */
+/** The parsed JSON body of a request; `{}` when it is empty and not needed. */
 export function bodyOf(request: FastifyRequest, needed: boolean): unknown {
   const raw = Buffer.isBuffer(request.body) ? request.body : undefined;
   if (!needed && (raw === undefined || raw.length === 0)) return {};
@@ -23,8 +23,9 @@ export function bodyOf(request: FastifyRequest, needed: boolean): unknown {
 }
 
 /**
- * Refuses a body that is there and is no JSON, also where the operation does not look at it: such a body is all that a
- * plain form of a web page can send. Programs send bodies of any kind with GET and DELETE (clients-need H4).
+ * Refuses a body of another type than JSON, also where the operation ignores the body: plain HTML forms can send no
+ * other kind of body, so this stops forged requests of web pages. With GET and DELETE any body is accepted, because
+ * existing clients send them (clients-need H4).
  */
 export function refuseOtherTypes(request: FastifyRequest, method: Method | undefined): void {
   if (method !== 'POST' && method !== 'PUT') return;

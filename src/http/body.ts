@@ -1,11 +1,11 @@
 import { type Answer, json } from './answer.ts';
 
-/** Deeper than anything the interface has; without a bound, walking a hostile body would exhaust the stack. */
+/** Deeper than any schema of the API; without a bound, traversing a hostile body would exhaust the stack. */
 const deepest = 32;
 
 export type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly answer: Answer };
 
-/** Reads a JSON body. One without a content type is taken for JSON (clients-need H11). */
+/** Parses a JSON body. A body without a content type counts as JSON (clients-need H11). */
 export function readBody(raw: Buffer | undefined, type: string | undefined): Body {
   const problem = typeProblem(raw, type);
   if (problem !== undefined) return { ok: false, answer: problem };
@@ -19,7 +19,7 @@ export function readBody(raw: Buffer | undefined, type: string | undefined): Bod
   }
 }
 
-/** What is wrong with the type of a body that is there. */
+/** The answer to a body whose content type is not JSON; undefined for JSON and for an empty body. */
 export function typeProblem(raw: Buffer | undefined, type: string | undefined): Answer | undefined {
   if (
     type === undefined ||
@@ -28,16 +28,16 @@ export function typeProblem(raw: Buffer | undefined, type: string | undefined): 
     /^application\/(\w[\w.+-]*\+)?json\s*(;|$)/i.test(type)
   )
     return undefined;
-  return json(400, { error_message: `The body must be application/json, not ${type.slice(0, 80)}.` });
+  return json(400, { error_message: `Expected a body of type application/json, got ${type.slice(0, 80)}.` });
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Counts levels without recursion, for the body may be deeper than the stack. It stops counting above the bound. */
+/** Counts levels without recursion, because the body may be deeper than the stack. Stops counting above the bound. */
 function depthOf(value: unknown): number {
   let level: readonly unknown[] = [value];
   for (let depth = 0; depth <= deepest; depth += 1) {
-    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []));
+    level = level.flatMap((member) => (typeof member === 'object' && member !== null ? Object.values(member) : []));
     if (level.length === 0) return depth;
   }
   return deepest + 1;

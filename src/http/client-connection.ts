@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { ClientConnection } from '../engine/change/confirm.ts';
 
-/** The two ends of the connection that a request came by. */
+/** The local and remote address of the connection that carries a request. */
 export function clientConnectionOf({ raw: { socket } }: FastifyRequest): ClientConnection {
   return connectionOf(socket);
 }
 
 export function connectionOf(socket: Socket): ClientConnection {
-  // A socket that listens for both families writes IPv4 addresses in IPv6 form.
+  // A dual-stack socket reports IPv4 addresses as IPv4-mapped IPv6 addresses.
   const plain = (address: string | undefined) => (address ?? '').replace(/^::ffff:/i, '');
   return { local: plain(socket.localAddress), port: socket.localPort ?? 0, remote: plain(socket.remoteAddress) };
 }

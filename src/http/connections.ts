@@ -3,13 +3,14 @@ import { connectionOf } from './client-connection.ts';
 import { sourceOf } from './login-budget.ts';
 
 /**
- * Bounds the connections. When there are too many, the oldest goes by which nobody has shown a right credential: so those
- * who open connections only to hold them keep nobody out. When all have shown one, the newest is refused.
+ * Limits the number of open connections. Above the limit, the oldest connection without a successful login is closed,
+ * so that clients which only hold connections open cannot keep others out. When all of them have logged in, requests on
+ * the newest connection are answered with 503.
  */
 export class Connections {
   readonly #most: number;
   readonly #open = new Set<Socket>();
-  /** In the order in which they came. */
+  /** Connections without a successful login, the oldest first. */
   readonly #unproven = new Set<Socket>();
   readonly #refused = new WeakSet<Socket>();
 
@@ -42,12 +43,12 @@ export class Connections {
     this.#unproven.delete(socket);
   }
 
-  /** Somebody has shown a right credential by this connection. */
+  /** Records that a request on this connection had a valid credential. */
   proven(socket: Socket): void {
     this.#unproven.delete(socket);
   }
 
-  /** Whether requests by this connection are answered that there are too many. */
+  /** Whether requests on this connection must be answered with 503 because there are too many connections. */
   isRefused(socket: Socket): boolean {
     return this.#refused.has(socket);
   }

@@ -4,8 +4,8 @@ import { isKeptResource } from '../engine/engine.ts';
 import { tar } from '../lib/tar.ts';
 import { messageOf } from '../lib/text.ts';
 
-/** Programs that tell how the machine is. Each only looks. */
-const questions: Readonly<Record<string, readonly string[]>> = {
+/** Programs whose output describes the machine's state. None of them changes anything. */
+const programs: Readonly<Record<string, readonly string[]>> = {
   'zpool-status': ['zpool', 'status', '-v'],
   'zfs-list': ['zfs', 'list', '-t', 'all'],
   lsblk: ['lsblk', '--output-all'],
@@ -18,16 +18,16 @@ const questions: Readonly<Record<string, readonly string[]>> = {
   kernel: ['uname', '--all'],
 };
 
-/** Milliseconds. */
-const patience = 20_000;
+/** The longest run of a program, in milliseconds. */
+const timeLimit = 20_000;
 
-/** Texts that are shorter are no secrets that one could find in a text. */
+/** Shorter secrets are not searched for in texts: they would match by chance. */
 const shortest = 4;
 
-/** What stands for a secret in the archive. */
+/** Replaces a secret in the archive. */
 const removed = '(removed)';
 
-/** A compressed archive of all that helps to find a fault. Whatever is secret in the configuration is taken out of every text. */
+/** A gzipped tar archive for troubleshooting. The configuration's secrets are removed from every file in it. */
 export async function debugArchive(engine: Engine, context: RequestContext, now: number): Promise<Buffer> {
   const kept = engine.resources.filter(isKeptResource);
   const secrets = new Set<string>();
@@ -57,45 +57,47 @@ export async function debugArchive(engine: Engine, context: RequestContext, now:
     ['health.json', shown(engine.health)],
     ['drift.json', shown(await engine.report())],
   ]);
-  for (const [name, argv] of Object.entries(questions))
-    files.set(`machine/${name}.txt`, await asked(engine, context, argv));
+  for (const [name, argv] of Object.entries(programs))
+    files.set(`machine/${name}.txt`, await outputOf(engine, context, argv));
   const clean = new Map([...files].map(([name, text]) => [name, without(text, secrets)]));
   return gzipSync(tar(clean, Math.floor(now / 1000)));
 }
 
-async function asked(engine: Engine, context: RequestContext, argv: readonly string[]): Promise<string> {
-  const said: string[] = [];
+async function outputOf(engine: Engine, context: RequestContext, argv: readonly string[]): Promise<string> {
+  const output: string[] = [];
   try {
     await engine.operations(context).perform({
-      title: `ask ${argv[0]}`,
+      title: `run ${argv[0]} for a debug archive`,
       async perform({ commands }) {
         const { stdout, stderr } = await commands.runProgram({
           user: 'root',
           argv,
-          signal: AbortSignal.timeout(patience),
+          signal: AbortSignal.timeout(timeLimit),
           keep: 1024 ** 2,
-          timeout: patience,
+          timeout: timeLimit,
         });
-        said.push(stdout, stderr);
+        output.push(stdout, stderr);
       },
     });
   } catch (error) {
-    said.push(messageOf(error));
+    output.push(messageOf(error));
   }
-  return said.join('');
+  return output.join('');
 }
 
-/** A secret as it is, and each line of one that has several: a log shows lines. */
+/** The texts to search for: the whole secret, and each line of a multi-line secret, because logs show single lines. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value !== 'string') return [];
   const lines = value.includes('\n') ? value.split('\n').filter((line) => !line.startsWith('-----')) : [];
   return [value, ...lines].filter((text) => text.trim().length >= shortest);
 }
 
-/** The longest first, for one secret may hold another. In JSON a text stands with its escapes. */
+/**
+ * Removes the secrets from a text, the longest first, because one may contain another. JSON has them in escaped form.
+ */
 function without(text: string, secrets: ReadonlySet<string>): string {
-  const spelt = [...secrets].flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
-  return spelt
+  const forms = [...secrets].flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
+  return forms
     .toSorted((a, b) => b.length - a.length)
     .reduce((clean, secret) => clean.replaceAll(secret, removed), text);
 }

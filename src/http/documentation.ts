@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A file of the documentation page, as it goes out. */
+/** A file of the documentation page. */
 export interface Page {
   readonly type: string;
   readonly content: Buffer;
@@ -23,11 +23,11 @@ const html = `<!doctype html>
 </html>
 `;
 
-// Without an address of a validator the page asks nobody but us.
+// Without `validatorUrl: null`, the page would send the document to a validator on the internet.
 const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#page', deepLinking: true, docExpansion: 'none', filter: true, validatorUrl: null });
 `;
 
-/** Nothing is loaded from elsewhere, nothing inline is run, and no other page may show this one. */
+/** Forbids resources of other servers, inline scripts, and frames of other pages around this one. */
 export const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -39,7 +39,7 @@ export const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The files that Swagger UI's page needs, by name. The rest of its package is other ways to build it. */
+/** The files of the Swagger UI package that the page needs. */
 export const pageAssets = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const;
 
 const types: Readonly<Record<string, string>> = {
@@ -54,16 +54,16 @@ const own: ReadonlyMap<string, Page> = new Map([
 
 /** The page at `/docs`, or a file of it; undefined for any other name. */
 export function documentationPage(name: string): Page | undefined {
-  const asset = pageAssets.find((one) => one === name);
+  const asset = pageAssets.find((known) => known === name);
   if (asset === undefined) return own.get(name);
   return {
     type: types[asset.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
-    content: readFileSync(placeOf(asset)),
+    content: readFileSync(assetPath(asset)),
   };
 }
 
-/** Beside the bundle, or in the package that they come from. */
-function placeOf(asset: string): string {
+/** The asset beside the bundled daemon, or in the npm package when the daemon runs from source. */
+function assetPath(asset: string): string {
   const beside = fileURLToPath(new URL(`./docs/${asset}`, import.meta.url));
   return existsSync(beside) ? beside : fileURLToPath(import.meta.resolve(`swagger-ui-dist/${asset}`));
 }

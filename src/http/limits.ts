@@ -1,12 +1,12 @@
-/** How much of the machine requests may take. Tests set them lower. */
+/** Limits on the resources that requests may use. Tests set them lower. */
 export interface Limits {
-  /** Connections at once, besides those of this machine itself. */
+  /** Connections at once, not counting those from this machine. */
   readonly connections: number;
-  /** Bytes of all bodies that are being read or worked on. */
+  /** Bytes of all bodies that are being read or processed. */
   readonly bodyBytes: number;
-  /** Milliseconds in which a whole request must have come. */
+  /** Milliseconds within which a request must be complete. */
   readonly requestTime: number;
-  /** Milliseconds that the rest of a request may take to come after it was answered. */
+  /** Milliseconds that the rest of a body may take to arrive after its request was answered. */
   readonly restTime: number;
 }
 
@@ -19,13 +19,13 @@ export const limits: Limits = Object.freeze({
   restTime: 2000,
 });
 
-/** Bytes of an ordinary body. Above the fields' own limits, so that the answer can name the field that is too long. */
+/** Bytes of an ordinary body: more than the fields' limits, so that the answer can name the field that is too long. */
 const ordinary = MiB;
 
-/** A whole configuration, in base64 and JSON. */
+/** Bytes for a whole configuration, in base64 and JSON. */
 const configuration = 32 * MiB;
 
-/** Chains of certificates with their keys, and keytabs: their fields take up to 400 kB, which JSON may need twice. */
+/** Bytes for certificate chains with keys, and for keytabs: fields take up to 400 kB, which JSON escapes may double. */
 const files = 4 * MiB;
 
 const larger: ReadonlyMap<string, number> = new Map([
@@ -36,11 +36,11 @@ const larger: ReadonlyMap<string, number> = new Map([
   ),
 ]);
 
-/** Bytes that the body of a request may have; the path is without slashes around it. */
+/** The maximum number of bytes of a request's body. The path has no slashes around it. */
 export function bodyLimit(path: string): number {
   const exact = larger.get(path);
   if (exact !== undefined) return exact;
-  // An action or a record below one of them: `system/certificate/import`, `directoryservice/kerberoskeytab/1`.
-  for (const [one, bytes] of larger) if (path.startsWith(`${one}/`)) return bytes;
+  // An action or a record below one of these paths: `system/certificate/import`, `directoryservice/kerberoskeytab/1`.
+  for (const [parent, bytes] of larger) if (path.startsWith(`${parent}/`)) return bytes;
   return ordinary;
 }

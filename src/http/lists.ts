@@ -3,10 +3,10 @@ import type { Fields } from '../engine/declare/fields.ts';
 import { isAnswered } from '../engine/declare/record.ts';
 import { quote } from '../lib/text.ts';
 
-/** What a list request asks for (gaps 1.10). */
+/** The paging, sorting and filters of a list request (gaps 1.10). */
 export interface Page {
   readonly offset: number;
-  /** Undefined for everything there is. */
+  /** Undefined for all records. */
   readonly limit: number | undefined;
   /** Fields to sort by, one stable sort after the other, so that the last one dominates. */
   readonly sort: readonly { readonly name: string; readonly descending: boolean }[];
@@ -15,14 +15,14 @@ export interface Page {
 
 const mostPerPage = 1000;
 
-/** A query that cannot be answered; the sentence is the answer's `error`. */
+/** An invalid query; the message is the answer's `error`. */
 export class QueryError extends Error {
   override readonly name = 'QueryError';
 }
 
 /**
- * Reads the query. Unknown and empty keys are ignored; `limit=0` is everything, an explicit limit is cut to 1000, and
- * a `Range: items=10-29` header counts where the query says nothing.
+ * Reads the query. Unknown keys and empty values are ignored. `limit=0` means all records, any other limit is cut to
+ * 1000, and a `Range: items=10-29` header applies when the query has neither offset nor limit.
  */
 export function readPage(
   query: string,
@@ -37,22 +37,22 @@ export function readPage(
   for (const [key, value] of new URLSearchParams(query)) {
     const sorting = /^sort\((.*)\)$/.exec(key);
     if (sorting !== null) {
-      for (const word of (sorting[1] ?? '')
+      for (const key of (sorting[1] ?? '')
         .split(',')
         .map((part) => part.trim())
         .filter((part) => part !== '')) {
-        const name = word.replace(/^[-+]/, '');
+        const name = key.replace(/^[-+]/, '');
         if (name !== 'id' && !isOwn(fields, name))
-          throw new QueryError(`Records here have no field ${quote(name)} to sort by.`);
-        sort.push({ name, descending: word.startsWith('-') });
+          throw new QueryError(`Cannot sort by ${quote(name)}: these records have no such field.`);
+        sort.push({ name, descending: key.startsWith('-') });
       }
     } else if (value === '') {
-      // An empty value says nothing.
+      // An empty value counts as not sent.
     } else if (key === 'offset') offset = wholeNumber('offset', value);
     else if (key === 'limit') limit = wholeNumber('limit', value);
     else if (filterable.includes(key)) filters.push({ name: key.replace(/__id$/, ''), value });
     else if (key === 'id' || isOwn(fields, key.replace(/__.*$/s, '')))
-      throw new QueryError(`Lists here cannot be narrowed by ${key}.`);
+      throw new QueryError(`Cannot filter this list by ${key}.`);
   }
   const bounds = offset === undefined && limit === undefined ? /^items=(\d{1,15})-(\d{0,15})$/.exec(range ?? '') : null;
   if (bounds !== null) {

@@ -1,9 +1,12 @@
 import { parseIp } from '../lib/ip.ts';
 
-/** Where a login comes from: an address, or for IPv6 the network of 64 bits that one customer has. */
+/**
+ * The origin of a login attempt: an IPv4 address, or an IPv6 /64 network, which is what providers assign to one
+ * customer.
+ */
 export interface Source {
   readonly name: string;
-  /** Another program of this machine, which is never kept waiting: what it lets in is the machine's own business. */
+  /** Whether the connection comes from this machine itself. Such a source never waits. */
   readonly isLocal: boolean;
 }
 
@@ -14,49 +17,52 @@ export function sourceOf({ local, remote }: { readonly local: string; readonly r
   return { name: ip === undefined ? remote : `${(ip.value >> 64n).toString(16)}::/64`, isLocal };
 }
 
-/** Milliseconds after which half of an attempt is forgotten. */
+/** Milliseconds after which an attempt counts only half. */
 const halfLife = 5 * 60_000;
 
-/** Attempts of one source before it has to wait, and while the account is under attack. */
+/** Attempts that one source has before it must wait: normally, and while the account is under attack. */
 const free = { calm: 5, attacked: 1 } as const;
 
-/** Seconds of the longest wait. */
+/** The longest wait, in seconds. */
 const longestWait = 60;
 
-/** Refused logins of one account, counted with their decay, from which on it is under attack. */
+/** An account is under attack from this number of refused logins on, counted with decay. */
 const attackedFrom = 20;
 
-/** Milliseconds that an attack is reported after its last refused login. */
+/** Milliseconds for which an attack is reported after its last refused login. */
 const reportedFor = 60 * 60_000;
 
-/** A source that has let somebody in before comes ahead of one that nobody knows. */
+/** By how many attempts a source with an earlier successful login ranks ahead of an unknown one. */
 const headStart = 3;
 
-/** Sources and accounts that are remembered. Of more, those that were quiet for longest are forgotten. */
+/** Sources and accounts that are remembered. The least recently active are evicted first. */
 const mostKnown = 10_000;
 
-/** What is known of guesses at an account's password. */
+/** An ongoing attempt to guess an account's password. */
 export interface LoginAttack {
   readonly account: string;
   readonly refused: number;
-  /** Where the last of them came from. */
+  /** The address of the last refused login. */
   readonly address: string;
 }
 
 /**
- * What each source may still try. An attempt counts from when it begins, so that many at once are no way around it; one
- * that succeeds clears its source. The waits grow with each further attempt and decay with time. An account never waits:
- * while it is under attack, each source has one free attempt instead of five, and a right password from a source that
- * made none is let in at once.
+ * Limits the login attempts of each source. An attempt counts from the moment it begins, so that parallel attempts do
+ * not evade the limit; a success clears its source. Each further attempt doubles the wait, and attempts decay with
+ * time.
+ *
+ * Accounts are never locked, because then any client could lock out the administrator. While an account is under
+ * attack, each source has one free attempt instead of five. A correct password from a source without earlier attempts
+ * is therefore accepted at once.
  */
 export class LoginBudget {
   readonly #now: () => number;
   readonly #sources = new Map<string, Score>();
   readonly #accounts = new Map<string, Score>();
-  readonly #welcome = new Set<string>();
+  readonly #trusted = new Set<string>();
   #attack: { readonly report: LoginAttack; readonly at: number } | undefined;
 
-  /** The clock counts milliseconds and never goes back. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
@@ -72,14 +78,14 @@ export class LoginBudget {
     return Math.max(Math.ceil(seconds), 0);
   }
 
-  /** Notes an attempt. */
+  /** Counts an attempt. */
   begin({ name }: Source): void {
     this.#count(this.#sources, name);
   }
 
   succeeded({ name }: Source): void {
     this.#sources.delete(name);
-    remember(this.#welcome, name);
+    remember(this.#trusted, name);
   }
 
   refused(account: string, address: string): void {
@@ -93,12 +99,12 @@ export class LoginBudget {
     this.#attack = { report: Object.freeze({ account, refused, address }), at: this.#now() };
   }
 
-  /** The lower, the sooner a source is served. */
+  /** The priority of a source among waiting password checks: the lowest rank is checked first. */
   rank({ name }: Source): number {
-    return Math.floor(this.#countOf(this.#sources.get(name))) - (this.#welcome.has(name) ? headStart : 0);
+    return Math.floor(this.#countOf(this.#sources.get(name))) - (this.#trusted.has(name) ? headStart : 0);
   }
 
-  /** Guesses at a password, while they go on and for an hour afterwards. */
+  /** The current attack, until an hour after its last refused login. */
   get attack(): LoginAttack | undefined {
     return this.#attack !== undefined && this.#now() - this.#attack.at < reportedFor ? this.#attack.report : undefined;
   }
@@ -118,7 +124,7 @@ export class LoginBudget {
 
 interface Score {
   readonly count: number;
-  /** When it was counted last. */
+  /** When `count` was computed. */
   readonly at: number;
 }
 

@@ -7,16 +7,19 @@ import type { Authenticator, Principal } from './authenticator.ts';
 import { bodyOf } from './body-of.ts';
 import { clientConnectionOf } from './client-connection.ts';
 
-/** Something beyond the document that one area offers. It answers JSON. */
+/** An operation of one area that the document does not define. It answers JSON. */
 export type ManagementOperation = (body: unknown, context: RequestContext) => Promise<unknown>;
 
-/** What Holdfast offers beyond the document: jobs, schedules, events, what waits to be confirmed, drift, revisions, and tokens for machines that pair. */
+/**
+ * The API that the document does not define: jobs, schedules, events, the change that waits for confirmation, drift,
+ * revisions, and tokens for pairing.
+ */
 export class ManagementApi {
   readonly #engine: Engine;
   readonly #authenticator: Authenticator;
   readonly #root: string;
   readonly #management: ReadonlyMap<string, ManagementOperation>;
-  /** Answers that go on until someone ends them. */
+  /** Open event streams. */
   readonly #listeners = new Set<FastifyReply['raw']>();
 
   constructor(
@@ -37,13 +40,13 @@ export class ManagementApi {
       .slice(this.#root.length + 1)
       .split('/')
       .filter((part) => part !== '');
-    const extra = this.#management.get(
+    const operation = this.#management.get(
       `${request.method} ${[subject, id, action].filter((part) => part !== '').join('/')}`,
     );
-    if (extra !== undefined)
+    if (operation !== undefined)
       return json(
         200,
-        await extra(bodyOf(request, false), {
+        await operation(bodyOf(request, false), {
           actor: principal.name,
           request: request.id,
           connection: clientConnectionOf(request),
@@ -74,7 +77,7 @@ export class ManagementApi {
     }
   }
 
-  /** The change that waits to be confirmed, or null. */
+  /** The change that waits for confirmation, or null. */
   #confirmation() {
     const waits = this.#engine.provisional;
     return waits === undefined
@@ -82,12 +85,12 @@ export class ManagementApi {
       : { title: waits.title, request: waits.request, until: new Date(waits.until).toISOString() };
   }
 
-  /** Lets every listener go. */
+  /** Ends every event stream. */
   close(): void {
     for (const raw of this.#listeners) raw.end();
   }
 
-  /** Server-sent events, from the one the listener saw last if it says which. They end when the daemon stops. */
+  /** Streams server-sent events, beginning after `Last-Event-ID` if the client sends it, until the daemon stops. */
   #stream(request: FastifyRequest, reply: FastifyReply): Promise<Answer> {
     const { events } = this.#engine;
     const last = Number(request.headers['last-event-id']);
@@ -104,12 +107,12 @@ export class ManagementApi {
       );
     if (Number.isSafeInteger(last)) for (const event of events.since(last)) send(event);
     const stop = events.listen(send);
-    const beat = setInterval(() => raw.write(': still here\n\n'), 15_000);
+    const heartbeat = setInterval(() => raw.write(': heartbeat\n\n'), 15_000);
     this.#listeners.add(raw);
     return new Promise(() => {
       raw.on('close', () => {
         this.#listeners.delete(raw);
-        clearInterval(beat);
+        clearInterval(heartbeat);
         stop();
       });
     });

@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { Method, Operation, Route } from './routes.ts';
 import { answeredSample, sampleOf, sentSample } from './samples.ts';
 
-/** The description of the interface, made from the catalogue alone (OpenAPI 3.1). */
+/** Generates the OpenAPI 3.1 document of the API from the catalogue alone. */
 export function openApi(
   routes: readonly Route[],
   options: { readonly version: string; readonly root: string; readonly profile: Profile },
@@ -28,7 +28,7 @@ export function openApi(
       schemas: Object.fromEntries(resources.map((resource) => [schemaName(resource), recordSchema(resource)])),
       responses: {
         Invalid: {
-          description: 'What is wrong, by field; `__all__` for what belongs to none.',
+          description: 'The problems, by field. `__all__` has those that belong to no single field.',
           content: {
             'application/json': {
               schema: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
@@ -36,7 +36,7 @@ export function openApi(
           },
         },
         Failed: {
-          description: 'The machine would not or could not do it; nothing changed.',
+          description: 'The machine refused or failed the operation. Nothing was changed.',
           content: {
             'application/json': {
               schema: {
@@ -44,7 +44,7 @@ export function openApi(
                 properties: {
                   error_message: {
                     type: 'string',
-                    description: 'What went wrong, in the words of the machine.',
+                    description: 'The error, as the machine reported it.',
                     examples: ['the disk ada1 is in use'],
                   },
                 },
@@ -52,25 +52,25 @@ export function openApi(
             },
           },
         },
-        Unauthorized: { description: 'No credential, or a wrong one.' },
+        Unauthorized: { description: 'The credential is missing or wrong.' },
         Busy: {
           description:
-            'Too many logins: the password was not checked. A credential that was right before is never answered so.',
+            'Too many login attempts: the password was not checked. Clients with a credential that was accepted before never get this answer.',
           headers: {
             'Retry-After': {
-              description: 'Seconds after which to send the request again.',
+              description: 'Seconds to wait before sending the request again.',
               schema: { type: 'integer' },
             },
           },
         },
-        Foreign: { description: 'A browser sent this for a page of another server; nothing changed.' },
-        NotFound: { description: 'There is no such record.' },
+        Foreign: { description: 'A browser sent the request for a page of another server. Nothing was changed.' },
+        NotFound: { description: 'The record does not exist.' },
       },
     },
   };
 }
 
-/** `CifsShare` for `CIFS share`-like titles: the words of the path, so that names are unique. */
+/** The schema's name, from the path, because paths are unique: `SharingCifs` for `sharing/cifs`. */
 function schemaName({ path }: Resource): string {
   return path
     .split('/')
@@ -82,9 +82,7 @@ function schemaName({ path }: Resource): string {
 function recordSchema(resource: Resource): JsonObject {
   const answered = Object.entries(resource.fields).filter(([, field]) => isAnswered(field));
   const id: readonly [string, JsonObject][] =
-    resource.kind === 'hosted'
-      ? []
-      : [['id', { type: 'integer', description: 'Number of the record.', examples: [1] }]];
+    resource.kind === 'hosted' ? [] : [['id', { type: 'integer', description: 'Id of the record.', examples: [1] }]];
   const properties = [
     ...id,
     ...answered.map(([name, field]) => [name, described(field, field.schema, answeredSample(field))] as const),
@@ -133,7 +131,7 @@ function pathItem(route: Route): JsonObject {
       schema: { type: 'string' },
       description:
         name === 'key'
-          ? `Id or name of the ${route.resource.title}${slashes ? '; it may contain slashes' : ''}.`
+          ? `Id or name of the ${route.resource.title}${slashes ? ', which may contain slashes' : ''}.`
           : `Id or name of the ${name}.`,
     })),
     ...Object.fromEntries(
@@ -198,7 +196,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
       return {
         ...common,
         ...confirming,
-        summary: `Changes the ${resource.title}; fields that are not sent stay.`,
+        summary: `Changes the ${resource.title}. Fields that are not sent keep their values.`,
         requestBody: jsonBody(requestSchema(resource.fields, 'update')),
         responses: { [String(resource.quirks.updated ?? 200)]: jsonAnswer('The record.', record), ...writing },
       };
@@ -209,7 +207,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...confirming,
         summary: `Removes the ${resource.title}.`,
         ...(removal ? { requestBody: { ...jsonBody(requestSchema(removal, 'create')), required: false } } : {}),
-        responses: { '204': { description: 'It is gone.' }, ...writing },
+        responses: { '204': { description: 'The record was removed.' }, ...writing },
       };
     }
     case 'clear':
@@ -217,19 +215,19 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...common,
         ...confirming,
         summary: `Removes every ${resource.title}.`,
-        responses: { '204': { description: 'All are gone.' }, ...writing },
+        responses: { '204': { description: 'All records were removed.' }, ...writing },
       };
   }
 }
 
-/** Any change of records may be told to go back by itself. */
+/** Every change of records accepts a time within which it must be confirmed. */
 const confirmParameters: readonly JsonObject[] = [
   {
     name: 'confirm_within',
     in: 'query',
     required: false,
     schema: { type: 'integer', minimum: 0, maximum: longestConfirm },
-    description: `Seconds after which the change goes back unless it is confirmed by another request; 0 keeps it. Without it, changes that could cut off their caller have ${confirmWithin}.`,
+    description: `Seconds after which the change is reverted unless another request confirms it; 0 keeps it without confirmation. The default is ${confirmWithin} for changes that could cut off the client, and 0 for all others.`,
   },
 ];
 
@@ -243,13 +241,13 @@ function listParameters(resource: Resource): readonly JsonObject[] {
   });
   const filters = resource.kind === 'singleton' ? [] : resource.filters;
   return [
-    query('offset', { type: 'integer', minimum: 0, default: 0 }, 'How many records to pass over.'),
+    query('offset', { type: 'integer', minimum: 0, default: 0 }, 'Number of records to skip.'),
     query(
       'limit',
       { type: 'integer', minimum: 0, default: 20 },
-      'How many records at most, 1000 unless it is 0 for all.',
+      'Maximum number of records. Values above 1000 count as 1000; 0 returns all records.',
     ),
-    ...filters.map((name) => query(name, { type: 'string' }, `Only records whose ${name} is this.`)),
+    ...filters.map((name) => query(name, { type: 'string' }, `Return only records whose ${name} has this value.`)),
   ];
 }
 
@@ -263,15 +261,18 @@ function actionObject(action: Action): JsonObject {
 }
 
 function actionAnswer({ status, answers }: Action): JsonObject {
-  if (answers === 'nothing') return { [String(status)]: { description: 'Done.' } };
+  if (answers === 'nothing') return { [String(status)]: { description: 'The action was performed.' } };
   if (answers === 'text')
     return {
-      [String(status)]: { description: 'A sentence.', content: { 'text/html': { schema: { type: 'string' } } } },
+      [String(status)]: {
+        description: 'The result as text.',
+        content: { 'text/html': { schema: { type: 'string' } } },
+      },
     };
-  return { [String(status)]: jsonAnswer('The answer.', withSamples(answers)) };
+  return { [String(status)]: jsonAnswer('The result.', withSamples(answers)) };
 }
 
-/** A schema whose fields each have a sample. */
+/** The schema with an example for each of its fields. */
 function withSamples(schema: JsonObject): JsonObject {
   const { items, properties, anyOf } = schema;
   if (Array.isArray(anyOf))

@@ -1,29 +1,29 @@
 /**
- * Whether a request may come from where it says it comes from. A browser remembers the password of this interface and
- * adds it to whatever a page of any other server sends here, and a server whose name is pointed at this machine's
- * address (DNS rebinding) is the same origin for the browser. Programs are no danger of this kind; they send none of the
- * headers that are looked at, except `Host`.
+ * Protection against requests that web pages of other servers cause. A browser caches the password of this API and adds
+ * it to every request that any page sends here (CSRF). A page can even count as same-origin when its server's name
+ * resolves to this machine's address (DNS rebinding). Other programs do not have this problem: of the headers that are
+ * checked here, they send only `Host`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { quote } from '../lib/text.ts';
 
-/** By which names this machine may be asked. */
+/** The names that are accepted in `Host`. */
 export interface Names {
-  /** The machine's own, as the configuration has them now, in lower case. */
+  /** The machine's names in the current configuration, in lower case. */
   readonly own: () => ReadonlySet<string>;
-  /** Those of proxies in front of it, in lower case, each perhaps with a port: `nas.example.org:8443`. */
+  /** Names of reverse proxies, in lower case and with an optional port: `nas.example.org:8443`. */
   readonly further: readonly string[];
 }
 
-/** How many accepted values of Host are remembered. */
+/** Maximum number of accepted values of Host that are cached. */
 const mostRemembered = 100;
 
-/** Holds `Host` against the names of the machine. */
+/** Compares `Host` with the names of the machine. */
 export class Hosts {
   readonly #names: Names;
   readonly #further: ReadonlySet<string>;
-  /** Values that are right whatever the machine is called. */
+  /** Values that are valid whatever the machine's name is. */
   readonly #always = new Set<string>();
 
   constructor(names: Names) {
@@ -31,21 +31,22 @@ export class Hosts {
     this.#further = new Set(names.further.map((name) => readAuthority(name)?.name ?? name));
   }
 
-  /** What is wrong with the header, as a sentence. Programs that speak HTTP/1.0 send none. */
+  /** Describes the problem of the header in a sentence. HTTP/1.0 clients send no Host, which is accepted. */
   problem(host: string | undefined): string | undefined {
     if (host === undefined || host === '' || this.#always.has(host)) return undefined;
     const name = readAuthority(host)?.name;
-    // An address cannot be pointed elsewhere, and a forwarded port has one that this machine does not know of.
+    // DNS rebinding needs a name, so every address is safe. With port forwarding, Host may have an address that this
+    // machine does not know.
     if (name === 'localhost' || (name !== undefined && isIP(name) !== 0)) {
       if (this.#always.size < mostRemembered) this.#always.add(host);
       return undefined;
     }
     if (name !== undefined && (this.#further.has(name) || this.#names.own().has(name))) return undefined;
-    return `Expected an address or a name of this machine in Host, got ${quote(host)}. If this is another name of it, add the name to --names or HOLDFAST_NAMES.`;
+    return `Expected an address or a name of this machine in Host, got ${quote(host)}. If this is another name of this machine, add it to --names or HOLDFAST_NAMES.`;
   }
 }
 
-/** What is wrong with where a request that changes something comes from, as a sentence. */
+/** Describes in a sentence why a changing request is refused as cross-site; undefined when it is accepted. */
 export function crossSiteProblem(
   headers: IncomingHttpHeaders,
   isSecure: boolean,
@@ -57,11 +58,11 @@ export function crossSiteProblem(
     (site !== undefined && site !== 'same-origin' && site !== 'none') ||
     (origin !== undefined && !isOwnOrigin(origin, headers.host, isSecure, further));
   if (!isForeign) return undefined;
-  const told = origin === undefined ? `Sec-Fetch-Site ${quote(String(site))}` : `Origin ${quote(origin)}`;
-  return `Expected a page of this machine or a program as the sender of a change, got ${told}. If that is a proxy in front of this machine, add its name to --names or HOLDFAST_NAMES.`;
+  const sender = origin === undefined ? `Sec-Fetch-Site ${quote(String(site))}` : `Origin ${quote(origin)}`;
+  return `Expected a page of this machine or a program as the sender of a change, got ${sender}. If a proxy in front of this machine serves that page, add its name to --names or HOLDFAST_NAMES.`;
 }
 
-/** Whether a browser would say of a page at the address that the request came by that it has this origin. */
+/** Whether `origin` is the origin that a browser assigns to a page of this server at the request's own address. */
 function isOwnOrigin(origin: string, host: string | undefined, isSecure: boolean, further: readonly string[]): boolean {
   if (!/^https?:\/\//.test(origin) || !URL.canParse(origin)) return false;
   const page = new URL(origin);
@@ -71,7 +72,10 @@ function isOwnOrigin(origin: string, host: string | undefined, isSecure: boolean
   );
 }
 
-/** Reads `name`, `name:port`, `192.0.2.7:port` or `[2001:db8::7]:port`; the name in lower case, without a dot at its end. */
+/**
+ * Parses `name`, `name:port`, `192.0.2.7:port` or `[2001:db8::7]:port`. Returns the name in lower case, without a
+ * trailing dot.
+ */
 export function readAuthority(text: string): { readonly name: string; readonly port: number | undefined } | undefined {
   const match = /^(?:\[([0-9A-Fa-f:.]+)(?:%[\w.~-]+)?\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(text);
   const name = (match?.[1] ?? match?.[2] ?? '').toLowerCase().replace(/\.$/, '');

@@ -1,20 +1,22 @@
-/** A refused login, as it is logged and reported. */
+/** A refused login as it is logged and published as an event. */
 export interface RefusedLogin {
   readonly address: string;
   readonly account: string;
   readonly reason: 'wrong credential' | 'too many attempts';
-  /** How many the address had refused since it was reported last, this one included. */
+  /** Refused logins from this address since its last report, including this one. */
   readonly refused: number;
 }
 
-/** Reports of one address, and of all: so many at once, and so many a second from then on. */
+/** Token buckets that limit the reports of one address and of all addresses. */
 const ofOne = { burst: 5, perSecond: 1 } as const;
 const ofAll = { burst: 100, perSecond: 20 } as const;
 
-/** Addresses that are remembered; of more, those that were quiet for longest are forgotten. */
+/** Addresses that are remembered. The least recently active are evicted first. */
 const mostKnown = 10_000;
 
-/** Reports refused logins, but never more than a person or fail2ban can read: a flood is counted, not written out. */
+/**
+ * Reports refused logins at a limited rate, so that a flood cannot fill the log; logins in between are only counted.
+ */
 export class RefusedLogins {
   readonly #report: (login: RefusedLogin) => void;
   readonly #now: () => number;
@@ -43,7 +45,7 @@ export class RefusedLogins {
     });
     const [oldest] = this.#addresses.keys();
     if (this.#addresses.size > mostKnown && oldest !== undefined) this.#addresses.delete(oldest);
-    // In this order: docs/fail2ban reads the line that is made of it.
+    // The order of the fields matters: the filter in docs/fail2ban matches the log line made from them.
     if (isReported)
       this.#report(
         Object.freeze({
@@ -58,7 +60,7 @@ export class RefusedLogins {
 
 interface Allowance {
   readonly left: number;
-  /** When it was reckoned, in milliseconds. */
+  /** When `left` was computed, in milliseconds. */
   readonly at: number;
 }
 

@@ -19,26 +19,26 @@ import { type Answer, json, jsonList, jsonText, nothing, sentence } from './answ
 import { type Page, readPage, slice, sorted } from './lists.ts';
 import type { Match, Operation } from './routes.ts';
 
-/** One request for the document's interface, after the gate. */
+/** One authenticated request for the document's API. */
 export interface Call {
   readonly match: Match;
   readonly operation: Operation;
   readonly query: string;
   readonly range: string | undefined;
-  /** Reads the body when the operation looks at it; `{}` when there is none and none is needed. */
+  /** Reads and parses the body; `{}` when it is empty and not needed. */
   body(options: { readonly needed: boolean }): unknown;
   readonly context: RequestContext;
 }
 
 interface RequestedChange {
   readonly title: string;
-  /** Answers the id of the record that is there afterwards. */
+  /** Returns the id of the created or changed record. */
   readonly make: (draft: Draft) => number | undefined;
-  /** Carries it out with what belongs around it. */
+  /** Runs the change as one part of the resource's larger operation, when the resource defines one. */
   readonly around?: () => Promise<number>;
 }
 
-/** Carries out requests: what every verb means for each kind of resource, once. */
+/** Performs requests: defines once what every verb means for each kind of resource. */
 export class ResourceController {
   readonly #engine: Engine;
   readonly #profile: Profile;
@@ -58,16 +58,16 @@ export class ResourceController {
       : this.#onKept(call, resource, call.operation.verb);
   }
 
-  /** What a change would do to the machine, as sentences. Nothing is done. */
+  /** Describes in sentences what a change would do to the machine, and changes nothing. */
   async plan(call: Call): Promise<Answer> {
     const { resource } = call.match.route;
     if ('action' in call.operation || resource.kind === 'hosted')
-      throw refused('Only changes of records that the configuration owns can be planned.');
+      throw refused('Expected a change of a configuration record: actions and objects of the host cannot be planned.');
     const { make } = await this.#changeOf(call, resource, call.operation.verb);
     return json(200, await this.#engine.plan(make));
   }
 
-  // Records the configuration owns -----------------------------------------------------------------------------------
+  // Records of the configuration ------------------------------------------------------------------------------------
 
   #onKept(call: Call, of: Kept, verb: string): Answer | Promise<Answer> {
     switch (verb) {
@@ -88,17 +88,17 @@ export class ResourceController {
     const { title, make, around } = await this.#changeOf(call, of, verb);
     const id = await (around?.() ?? this.#engine.change(title, call.context, make));
     const waits = this.#engine.provisional;
-    const told: Readonly<Record<string, string>> =
+    const headers: Readonly<Record<string, string>> =
       waits?.request === call.context.request
         ? { 'x-holdfast-confirm-until': new Date(waits.until).toISOString() }
         : {};
-    if (id === undefined) return nothing(204, told);
+    if (id === undefined) return nothing(204, headers);
     const text = this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id)));
-    if (verb === 'update') return jsonText(of.quirks.updated ?? 200, text, told);
-    return jsonText(of.quirks.created ?? 201, text, { ...told, location: `${this.#root}/${of.path}/${id}/` });
+    if (verb === 'update') return jsonText(of.quirks.updated ?? 200, text, headers);
+    return jsonText(of.quirks.created ?? 201, text, { ...headers, location: `${this.#root}/${of.path}/${id}/` });
   }
 
-  /** The change a request asks for, for the queue or for a dry run. */
+  /** The change that a request describes, for the queue or for a dry run. */
   async #changeOf(call: Call, of: Kept, verb: string): Promise<RequestedChange> {
     if (verb === 'update') {
       const before = this.#find(call, of);
@@ -136,7 +136,7 @@ export class ResourceController {
     return {
       title: ids ? `remove the ${of.title} ${ids[0]}` : `remove every ${of.title}`,
       make: (draft) => {
-        // One may have gone with another that it depended on.
+        // Removing one record may already have removed another that depends on it.
         for (const id of ids ?? draft.all(of).map((record) => record.id))
           if (ids || draft.get(of, id)) draft.remove(of, id, sent);
         return undefined;
@@ -144,7 +144,10 @@ export class ResourceController {
     };
   }
 
-  /** What was sent, with what the resource does about it beforehand. `before` is the record of an update. */
+  /**
+   * The fields that were sent, and the values that the resource's `beforehand` adds. `before` is the record of an
+   * update.
+   */
   async #read(call: Call, of: Kept, before: RecordOf<Fields> | undefined) {
     const { sent, issues } = readSent(
       of.fields,
@@ -181,7 +184,7 @@ export class ResourceController {
     return (id === undefined ? undefined : table.get(id)) ?? gone(of, key);
   }
 
-  /** The record as JSON text: as it is kept, or put together anew when it shows something of the machine. */
+  /** The record as JSON text: the stored text, or one built now when the record shows state of the machine. */
   #text(of: Kept, record: Parameters<NonNullable<Kept['present']>>[0]): string {
     if (of.present === undefined) return this.#engine.table(of).text(record);
     return sortedJson({
@@ -190,7 +193,7 @@ export class ResourceController {
     });
   }
 
-  // Records the host owns --------------------------------------------------------------------------------------------
+  // Records of the host ----------------------------------------------------------------------------------------------
 
   #onHosted(call: Call, of: Hosted, verb: string): Answer | Promise<Answer> {
     switch (verb) {
@@ -212,7 +215,7 @@ export class ResourceController {
     const page: Page = readPage(call.query, call.range, of.fields, of.filters);
     const scope = this.#scope(call, of);
     const all = of.list(scope);
-    // Only what is on the page is put into words, unless the order or a filter asks about every one.
+    // Only the records of the page are serialized, unless sorting or filtering needs all of them.
     if (page.sort.length === 0 && page.filters.length === 0) {
       const { items, range } = slice(all, page);
       return jsonList(items, (item) => of.present(item, scope), { 'content-range': range });
@@ -272,7 +275,7 @@ export class ResourceController {
       ...engine.glance(shows),
       params: call.match.params,
       profile: this.#profile,
-      // Only alerts read it, and to put it together asks the file system for its free space.
+      // A getter, because only alerts read it and computing it queries the free space of the file system.
       get health() {
         return engine.health;
       },
@@ -319,7 +322,7 @@ export class ResourceController {
 
 const noBody = readSent({}, {}, 'create');
 
-/** A required field that was not sent is one more issue; for kept records the draft finds it. */
+/** Adds an issue for each required field that was not sent. For records of the configuration the draft does this. */
 function throwIssues(
   issues: Readonly<Record<string, readonly string[]>>,
   fields: Fields = {},
@@ -333,15 +336,15 @@ function throwIssues(
 }
 
 function readItems(field: Field, body: unknown): readonly unknown[] {
-  if (!Array.isArray(body)) throw invalid({ __all__: [`A JSON list is wanted, not ${quote(body)}.`] });
-  return body.map((one, index) => {
-    const reading = field.read(one);
+  if (!Array.isArray(body)) throw invalid({ __all__: [`Expected a JSON list, got ${quote(body)}.`] });
+  return body.map((entry, index) => {
+    const reading = field.read(entry);
     if (!reading.ok) throw invalid({ __all__: [`Entry ${index + 1}: ${reading.wrong}`] });
     return reading.value;
   });
 }
 
-/** One value, or nothing: a body that is not there reads as an object without members. */
+/** Reads at most one value: an empty body is parsed as `{}`. */
 function readBare(field: Field, body: unknown): readonly unknown[] {
   if (isObject(body) && Object.keys(body).length === 0) return [];
   const reading = field.read(body);

@@ -2,9 +2,9 @@ import type { Action, Resource, Verb } from '../engine/declare/resource.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** One address of the interface and what may be done there. */
+/** One URL pattern of the API with its operations. */
 export interface Route {
-  /** Below the interface's root, without slashes around it: `storage/volume/{vol}/scrub`. */
+  /** Relative to the API's root, without slashes around it: `storage/volume/{vol}/scrub`. */
   readonly pattern: string;
   readonly resource: Resource;
   readonly operations: ReadonlyMap<Method, Operation>;
@@ -14,11 +14,14 @@ export type Operation = { readonly verb: Verb } | { readonly action: Action };
 
 export interface Match {
   readonly route: Route;
-  /** What the path says for each name in the pattern; `key` is the record's id or name. */
+  /** The value of each placeholder of the pattern; `key` is the record's id or name. */
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** All addresses of the resources, in their order. Names that may hold slashes are written `{key*}`. */
+/**
+ * All routes of the resources, in the order of the resources. Placeholders that may contain slashes are written
+ * `{key*}`.
+ */
 export function routesOf(resources: readonly Resource[]): readonly Route[] {
   return resources.flatMap((resource) => {
     const record = resource.kind === 'hosted' && resource.key.slashes ? '{key*}' : '{key}';
@@ -30,11 +33,13 @@ export function routesOf(resources: readonly Resource[]): readonly Route[] {
       pairs.filter(([, verb]) => resource.verbs.includes(verb)).map(([method, verb]) => [method, { verb }] as const);
     const actionsOn = (on: Action['on'], segment: string) =>
       resource.actions
-        .filter((one) => one.on === on && one.segment === segment)
+        .filter((action) => action.on === on && action.segment === segment)
         .map((action) => [action.method, { action }] as const);
     const segmentsOn = (on: Action['on'], prefix: string) =>
       [
-        ...new Set(resource.actions.filter((one) => one.on === on && one.segment !== '').map(({ segment }) => segment)),
+        ...new Set(
+          resource.actions.filter((action) => action.on === on && action.segment !== '').map(({ segment }) => segment),
+        ),
       ].flatMap((segment) => at(`${prefix}/${segment}`, actionsOn(on, segment)));
     const ofRecord = [['GET', 'read'] as const, ['PUT', 'update'] as const];
     return resource.kind === 'singleton'
@@ -56,9 +61,9 @@ export function routesOf(resources: readonly Resource[]): readonly Route[] {
   });
 }
 
-/** Finds routes by path. The first two segments choose among a handful; the more particular pattern is tried first. */
+/** Finds routes by path. The first two segments select a few candidates, of which the most specific is tried first. */
 export class Router {
-  /** Addresses without names in them, which are always the most particular. */
+  /** Routes without placeholders, which are always the most specific. */
   readonly #plain = new Map<string, Match>();
   readonly #routes = new Map<
     string,
@@ -66,7 +71,7 @@ export class Router {
   >();
 
   constructor(routes: readonly Route[]) {
-    for (const route of routes.toSorted((a, b) => particularity(b) - particularity(a))) {
+    for (const route of routes.toSorted((a, b) => specificity(b) - specificity(a))) {
       if (!route.pattern.includes('{')) {
         this.#plain.set(route.pattern, { route, params: {} });
         continue;
@@ -99,14 +104,16 @@ function rootOf(path: string): string {
   return second === -1 ? path : path.slice(0, second);
 }
 
-/** Literal segments count more than names, and names without slashes more than those with. */
-function particularity({ pattern }: Route): number {
+/** Literal segments weigh more than placeholders, and placeholders without slashes more than those with. */
+function specificity({ pattern }: Route): number {
   return pattern
     .split('/')
     .reduce((sum, segment) => sum + (segment.endsWith('*}') ? 1 : segment.startsWith('{') ? 10 : 100), 0);
 }
 
-/** The path as it is looked up: decoded, without repeated, leading and trailing slashes (clients-need H5 to H8). */
+/**
+ * The path as the router expects it: decoded, without repeated, leading and trailing slashes (clients-need H5 to H8).
+ */
 export function plainPath(raw: string): string | undefined {
   try {
     const decoded = raw.includes('%') ? decodeURIComponent(raw) : raw;

@@ -1,7 +1,7 @@
 import type { Field } from '../engine/declare/fields.ts';
 import { isObject, type Json, type JsonObject } from '../lib/json.ts';
 
-/** Values that people send, from the plain to the particular. A field's sample is the first that it takes. */
+/** Common values, from general to specific. A field's sample is the first of them that the field accepts. */
 const usual: readonly Json[] = [
   'example',
   'US',
@@ -41,24 +41,27 @@ const usual: readonly Json[] = [
   '',
 ];
 
-/** Something that may be sent, for a reader to look at; what a field has unless told, when that says anything. */
+/** An example of a value that clients may send: the field's default when it is informative. */
 export function sentSample(field: Field): Json {
   const { initial, accepts, schema } = field;
   const own: readonly unknown[] = [
-    ...(isTelling(initial) ? [initial] : []),
+    ...(isInformative(initial) ? [initial] : []),
     ...membersOf(accepts),
     ...numbersOf(schema),
   ];
   const single = own.concat(usual);
-  // A list takes a single value too, which would hide that it is one.
+  // A list field also accepts a single value; the sample must show a list.
   const candidates =
     schema['type'] === 'array'
-      ? [...(isTelling(initial) ? [initial] : []), ...single.filter((one) => !Array.isArray(one)).map((one) => [one])]
+      ? [
+          ...(isInformative(initial) ? [initial] : []),
+          ...single.filter((one) => !Array.isArray(one)).map((one) => [one]),
+        ]
       : single;
   return candidates.filter(isJson).find((one) => field.read(one).ok && fits(accepts, one)) ?? null;
 }
 
-/** Something that may be answered. */
+/** An example of a value that answers contain. */
 export function answeredSample(field: Field): Json {
   const reading = field.read(sentSample(field));
   if (reading.ok && isJson(reading.value) && reading.value !== null && fits(field.schema, reading.value))
@@ -66,7 +69,7 @@ export function answeredSample(field: Field): Json {
   return sampleOf(field.schema);
 }
 
-/** A value of a schema, for what is never sent. */
+/** A value that matches a schema, for fields that clients never send. */
 export function sampleOf(schema: JsonObject): Json {
   const { type, items, properties } = schema;
   const [member] = membersOf(schema);
@@ -87,13 +90,13 @@ export function sampleOf(schema: JsonObject): Json {
   return kind === 'null' ? null : 'example';
 }
 
-function isTelling(value: unknown): boolean {
+function isInformative(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 }
 
-/** The members of a closed list that say something. */
+/** The informative members of an enum. */
 function membersOf({ enum: members, anyOf }: JsonObject): readonly Json[] {
-  if (Array.isArray(members)) return members.filter(isTelling).filter(isJson);
+  if (Array.isArray(members)) return members.filter(isInformative).filter(isJson);
   return Array.isArray(anyOf) ? anyOf.filter(isSchema).flatMap(membersOf) : [];
 }
 
@@ -104,7 +107,7 @@ function numbersOf(schema: JsonObject): readonly number[] {
   return Array.isArray(anyOf) ? anyOf.filter(isSchema).flatMap(numbersOf) : [];
 }
 
-/** Whether a value is of the schema's kind; the rest of a schema is what the field has read already. */
+/** Whether a value has the schema's type. The field itself has already checked everything else. */
 function fits({ type, anyOf, enum: members, pattern }: JsonObject, value: Json): boolean {
   if (Array.isArray(members)) return members.includes(value);
   if (Array.isArray(anyOf)) return anyOf.some((one) => isSchema(one) && fits(one, value));
@@ -116,8 +119,8 @@ function fits({ type, anyOf, enum: members, pattern }: JsonObject, value: Json):
       : Number.isInteger(value)
         ? 'integer'
         : typeof value;
-  const wanted = Array.isArray(type) ? type : [type];
-  return type === undefined || wanted.includes(kind) || (kind === 'integer' && wanted.includes('number'));
+  const expected = Array.isArray(type) ? type : [type];
+  return type === undefined || expected.includes(kind) || (kind === 'integer' && expected.includes('number'));
 }
 
 function isSchema(value: Json | undefined): value is JsonObject {

@@ -9,7 +9,7 @@ import { Fault, refused } from '../engine/declare/errors.ts';
 import type { Profile } from '../engine/declare/resource.ts';
 import type { Engine, Log } from '../engine/engine.ts';
 import { isObject } from '../lib/json.ts';
-import { messageOf } from '../lib/text.ts';
+import { messageOf, quote } from '../lib/text.ts';
 import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
 import type { Authenticator, Principal, Refusal } from './authenticator.ts';
 import { Bodies } from './bodies.ts';
@@ -33,9 +33,9 @@ export interface ServerParts {
   readonly log: Log;
   readonly profile: Profile;
   readonly version: string;
-  /** What is offered beyond the document and belongs to one area, by method and path: `POST email/test`. */
+  /** Operations of single areas that the document does not define, by method and path: `POST email/test`. */
   readonly management?: ReadonlyMap<string, ManagementOperation>;
-  /** When each connection was made, or last answered: what comes by it later shows that both sides hear one another. */
+  /** When each connection was opened or last answered. A later request on it proves that traffic passes both ways. */
   readonly shown: WeakMap<Socket, number>;
   readonly connections: Connections;
   readonly limits: Limits;
@@ -44,30 +44,34 @@ export interface ServerParts {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who it speaks for; no handler runs before it is known. */
+    /** The authenticated principal; the `onRequest` hook sets it before any handler runs. */
     principal: Principal;
   }
 }
 
-/** Where the document's interface lives. */
+/** Root of the API that the document defines. */
 export const root = '/api/v1.0';
-const beyond = '/api/holdfast/v1';
+/** Root of the API that only Holdfast has. */
+const managementRoot = '/api/holdfast/v1';
 
-/** The HTTP face: routes made from the catalogue, one hook that all requests must pass, and one place that writes answers. */
+/**
+ * The HTTP server: routes generated from the catalogue, one hook that every request passes, and one function that
+ * writes answers.
+ */
 export function buildServer(parts: ServerParts): FastifyInstance {
   const { engine, authenticator, log, profile, version, shown, connections, limits, names } = parts;
   const routes = routesOf(engine.resources);
   const router = new Router(routes);
   const controller = new ResourceController(engine, { profile, root });
-  const management = new ManagementApi(engine, authenticator, beyond, parts.management ?? new Map());
-  // Made when it is first asked for: it takes a third of the processor time that the daemon's start needs.
+  const management = new ManagementApi(engine, authenticator, managementRoot, parts.management ?? new Map());
+  // Generated on the first request for it: it costs a third of the processor time of the daemon's start.
   let description: string | undefined;
   const prefix = randomBytes(4).toString('hex');
   let count = 0;
 
   const hosts = new Hosts(names);
   const bodies = new Bodies(limits.bodyBytes);
-  /** The answer to each request that has a body. */
+  /** The response to each request that has a body. */
   const answers = new WeakMap<IncomingMessage, ServerResponse>();
   const app = fastify({
     requestTimeout: limits.requestTime,
@@ -76,7 +80,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       connectionsCheckingInterval: Math.min(limits.requestTime, 5000),
     },
     clientErrorHandler: answerMalformed,
-    // A client that sends headers and then nothing must not keep a stop waiting.
+    // A client that sends headers and then nothing must not delay a stop.
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     genReqId: () => {
@@ -84,8 +88,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       return `${prefix}-${count.toString(36)}`;
     },
   });
-  // Declared, so that requests have one shape for the compiler, with and without a caller.
-  app.decorateRequest('caller');
+  // Declared, so that requests have one shape for the JavaScript engine, with and without a principal.
+  app.decorateRequest('principal');
   app.server.on('connection', (socket) => {
     shown.set(socket, performance.now());
     connections.add(socket);
@@ -93,13 +97,13 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   app.addHook('onResponse', (request, _reply, done) => {
     const { raw } = request;
     shown.set(raw.socket, performance.now());
-    // What was answered before its body had come: the rest is read and thrown away, but not for long.
+    // The request was answered before its body was complete: the rest is read and discarded, for a limited time.
     if (!raw.complete && raw.socket instanceof Socket)
       setTimeout(() => raw.complete || raw.socket.destroy(), limits.restTime).unref();
     done();
   });
 
-  // Everything that can be said without the body is said before any of it is read.
+  // All checks that do not need the body are made before any of it is read.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
@@ -138,8 +142,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     description ??= JSON.stringify(openApi(routes, { version, root, profile }));
     return write(reply, jsonText(200, description));
   });
-  // The page has no more to tell than the description, and is guarded like it. Its own links are absolute, so that
-  // both spellings of its address do.
+  // The page shows the OpenAPI document and requires the same credential. Its links are absolute, so that it works at
+  // /docs and at /docs/.
   const documentation = (name: string, reply: FastifyReply) => {
     const page = documentationPage(name);
     if (page === undefined) return write(reply, sentence(404, 'Not found'));
@@ -150,11 +154,11 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   };
   app.get('/docs', (_request, reply) => documentation('', reply));
   app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'], reply));
-  app.all(`${beyond}/*`, (request, reply) =>
-    answering(request, reply, () => heldBeyond(request) ?? management.answer(request, reply, request.principal)),
+  app.all(`${managementRoot}/*`, (request, reply) =>
+    answering(request, reply, () => heldManagement(request) ?? management.answer(request, reply, request.principal)),
   );
 
-  // The address that debug archives are fetched from, beside the interface (gaps 16).
+  // Clients download debug archives from this address, outside of the API's root (gaps 16).
   app.get('/system/debug/download/', async (request, reply) => {
     const held = heldChange(engine);
     if (held !== undefined) return write(reply, held);
@@ -167,10 +171,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       .send(archive);
   });
 
-  // A dry run: the body names the request that would be sent.
+  // A dry run: the body describes the request to plan.
   const planned = (request: FastifyRequest, reply: FastifyReply) =>
     answering(request, reply, () => heldChange(engine) ?? controller.plan(plannedCall(request, router)));
-  for (const path of [`${beyond}/plan`, `${beyond}/plan/`]) app.post(path, planned);
+  for (const path of [`${managementRoot}/plan`, `${managementRoot}/plan/`]) app.post(path, planned);
 
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
     const { path, query } = split(request.url);
@@ -198,52 +202,54 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     if (status < 500) return write(reply, json(status, { error: messageOf(error) }));
     return unexpected(request, reply, error);
   });
-  // A connection that was busy when the stop began would otherwise be kept for the client's next request.
+  // Without this sweep, a connection that was busy when the stop began would stay open for the client's next request.
   app.addHook('preClose', (done) => {
     management.close();
     const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
     app.server.once('close', () => clearInterval(sweep));
     done();
   });
-  /** The answer to a request of the document that has to wait for the end of the start. */
+  /** The 503 answer to a request of the document's API that has to wait for the end of the start. */
   function held({ route }: Match, operation: Operation): Answer | undefined {
     return 'verb' in operation && (operation.verb === 'list' || operation.verb === 'read')
       ? heldRead(engine, route.resource)
       : heldChange(engine);
   }
 
-  /** The same for what is offered beyond it. Drift is only known once the machine has been brought to the configuration. */
-  function heldBeyond(request: FastifyRequest): Answer | undefined {
-    return request.method === 'GET' && !split(request.url).path.startsWith(`${beyond}/drift`)
+  /** The same for the management API. Drift is known only after the machine has converged on the configuration. */
+  function heldManagement(request: FastifyRequest): Answer | undefined {
+    return request.method === 'GET' && !split(request.url).path.startsWith(`${managementRoot}/drift`)
       ? undefined
       : heldChange(engine);
   }
 
-  /** Carries out a request and says how it went, also when it went wrong. What is at hand is answered in the same turn. */
+  /**
+   * Performs a request and writes its answer or its error. An answer that needs no waiting is written synchronously.
+   */
   function answering(
     request: FastifyRequest,
     reply: FastifyReply,
     perform: () => Answer | Promise<Answer>,
-    place?: Place,
+    target?: Target,
   ): void | Promise<void> {
     const failed = (error: unknown) => {
       if (error instanceof AnswerError) return write(reply, error.answer);
       if (error instanceof QueryError) return write(reply, json(400, { error: error.message }));
       const known = faultAnswer(error, {
         method: request.method,
-        operation: place?.operation,
-        invalid: invalidStatus(place),
+        operation: target?.operation,
+        invalid: invalidStatus(target),
         byPath:
-          place?.match.route.resource.kind === 'hosted' &&
-          (place.match.route.resource.key.slashes || place.match.route.resource.quirks.missing === 'told'),
+          target?.match.route.resource.kind === 'hosted' &&
+          (target.match.route.resource.key.slashes || target.match.route.resource.quirks.missing === 'told'),
         fault:
-          place &&
-          ('action' in place.operation ? place.operation.action.fault : place.match.route.resource.quirks.fault),
+          target &&
+          ('action' in target.operation ? target.operation.action.fault : target.match.route.resource.quirks.fault),
         issueNames:
-          place &&
-          ('action' in place.operation
-            ? place.operation.action.issueNames
-            : place.match.route.resource.quirks.issueNames),
+          target &&
+          ('action' in target.operation
+            ? target.operation.action.issueNames
+            : target.match.route.resource.quirks.issueNames),
       });
       if (known === undefined) return unexpected(request, reply, error);
       if (error instanceof Fault && error.kind !== 'missing')
@@ -267,7 +273,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     return plain?.startsWith(`${root.slice(1)}/`) ? router.match(plain.slice(root.length)) : undefined;
   }
 
-  /** Whether something is another way afterwards. Of the document's GETs those count that are actions, as the one that dismisses an alert. */
+  /**
+   * Whether a request changes anything. A GET of the document does when it is an action, such as dismissing an alert.
+   */
   function changes(request: FastifyRequest): boolean {
     const method = methodOf(request);
     if (method !== 'GET') return request.method !== 'OPTIONS' || method !== undefined;
@@ -275,20 +283,20 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     return operation !== undefined && 'action' in operation;
   }
 
-  /** What nobody foresaw: the log has all of it, the client the number to find it by. */
+  /** Unexpected error: log the details, answer with the request id. */
   function unexpected(request: FastifyRequest, reply: FastifyReply, error: unknown) {
-    log.error({ request: request.id, err: error }, `unexpected, at ${request.method} ${split(request.url).path}`);
+    log.error({ request: request.id, err: error }, `${request.method} ${split(request.url).path}: unexpected error`);
     return write(
       reply,
-      json(500, { error_message: `Something unexpected happened; the log has it under ${request.id}.` }),
+      json(500, { error_message: `Unexpected error. The log has the details under the request id ${request.id}.` }),
     );
   }
 
   return app;
 }
 
-/** Where in the interface a request has got to. */
-interface Place {
+/** The route and the operation that a request matched. */
+interface Target {
   readonly match: Match;
   readonly operation: Operation;
 }
@@ -309,12 +317,14 @@ function callOf(request: FastifyRequest, match: Match, operation: Operation, que
   };
 }
 
-/** What the query says of confirming the change. */
+/** Reads `confirm_within` from the query. */
 function confirmIn(query: string): { readonly confirmWithin?: number } {
   const value = new URLSearchParams(query).get('confirm_within');
   if (value === null || value === '') return {};
   if (!/^\d{1,4}$/.test(value) || Number(value) > longestConfirm)
-    throw new AnswerError(json(400, { error: `confirm_within is a number of seconds from 0 to ${longestConfirm}.` }));
+    throw new AnswerError(
+      json(400, { error: `Expected confirm_within in seconds, from 0 to ${longestConfirm}, got ${quote(value)}.` }),
+    );
   return { confirmWithin: Number(value) };
 }
 
@@ -325,7 +335,7 @@ function plannedCall(request: FastifyRequest, router: Router): Call {
   const match = typeof path === 'string' ? router.match(plainPath(path) ?? '') : undefined;
   const operation = [...(match?.route.operations ?? [])].find(([one]) => one === method)?.[1];
   if (match === undefined || operation === undefined || method === 'GET')
-    throw refused('A plan needs the method and the path of a request that changes something, and its body.');
+    throw refused('Expected the method, path and body of a request that changes records, such as POST sharing/cifs/.');
   return {
     match,
     operation,
@@ -336,7 +346,7 @@ function plannedCall(request: FastifyRequest, router: Router): Call {
   };
 }
 
-/** Browsers send at least one of these with whatever a page makes them send, but for reading. */
+/** Browsers send at least one of these headers with every request of a page that is not a plain read. */
 function isFromBrowser({ headers }: FastifyRequest): boolean {
   return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
@@ -345,26 +355,26 @@ function refusal(request: FastifyRequest, { retryAfter }: Refusal): Answer {
   if (retryAfter !== undefined)
     return json(
       429,
-      { error: `Too many logins: send this request again in ${retryAfter} s.` },
+      { error: `Too many login attempts. Send this request again in ${retryAfter} s.` },
       { 'retry-after': String(retryAfter) },
     );
-  // A page that asks by script handles the refusal itself and wants no browser prompt (gaps 1.1).
+  // A page that sends requests by script handles the 401 itself: it must not cause a prompt of the browser (gaps 1.1).
   return nothing(
     401,
     request.headers['x-requested-from'] === 'WebUI' ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' },
   );
 }
 
-/** Answers what is no HTTP, or did not come to its end in time. */
+/** Answers input that is not HTTP, and requests that were not complete in time. */
 function answerMalformed(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
-  const [status, told] =
+  const [status, message] =
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? ['408 Request Timeout', 'The request did not come to its end in time.']
+      ? ['408 Request Timeout', 'The request was not complete in time.']
       : error.code === 'HPE_HEADER_OVERFLOW'
         ? ['431 Request Header Fields Too Large', 'The headers are too large.']
-        : ['400 Bad Request', 'This is no request of HTTP.'];
-  const body = JSON.stringify({ error: told });
+        : ['400 Bad Request', 'This is not a valid HTTP request.'];
+  const body = JSON.stringify({ error: message });
   const head = [
     `HTTP/1.1 ${status}`,
     'Content-Type: application/json',
@@ -376,18 +386,18 @@ function answerMalformed(error: Error & { readonly code?: string }, socket: Sock
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** Writes an answer exactly as it is: no charset is added to JSON, none of the framework's own types (clients-need H1, H2). */
+/** Writes an answer unchanged: no charset is added to JSON, and the framework sets no type (clients-need H1, H2). */
 function write(reply: FastifyReply, { status, headers, type, body, pieces }: Answer): void {
   reply.code(status);
   if (headers !== undefined) reply.headers(headers);
   if (pieces !== undefined && type !== undefined)
     reply.header('vary', 'Accept').header('content-type', type).send(Readable.from(pieces));
   else if (body === undefined || type === undefined) reply.send();
-  else reply.header('vary', 'Accept').header('content-type', type).serializer(asItIs).send(body);
+  else reply.header('vary', 'Accept').header('content-type', type).serializer(unchanged).send(body);
 }
 
-/** With a serializer of its own, an answer is left alone; as a text it goes out in one piece with its head. */
-function asItIs(body: string): string {
+/** A custom serializer keeps fastify from changing the body, which as a string leaves in one piece with the headers. */
+function unchanged(body: string): string {
   return body;
 }
 
@@ -396,12 +406,12 @@ function split(url: string): { readonly path: string; readonly query: string } {
   return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
 
-/** What is asked for: HEAD is a GET without its body, and a header may name another method (gaps 1.3). */
+/** The effective method: HEAD is a GET without a body, and a header may override the method (gaps 1.3). */
 function methodOf(request: FastifyRequest): Method | undefined {
   const override = request.headers['x-http-method-override'];
-  const wanted = typeof override === 'string' ? override.toUpperCase() : request.method;
-  if (wanted === 'HEAD') return 'GET';
-  return wanted === 'POST' || wanted === 'PUT' || wanted === 'DELETE' || wanted === 'GET' ? wanted : undefined;
+  const method = typeof override === 'string' ? override.toUpperCase() : request.method;
+  if (method === 'HEAD') return 'GET';
+  return method === 'POST' || method === 'PUT' || method === 'DELETE' || method === 'GET' ? method : undefined;
 }
 
 function allow({ route }: Match): string {
@@ -416,21 +426,21 @@ function allowed(match: Match): Answer {
   return { ...sentence(200, allow(match)), headers: { allow: allow(match).toUpperCase() } };
 }
 
-function invalidStatus(place: Place | undefined): 400 | 409 {
-  if (place === undefined) return 400;
-  // What a record in use is not removed for is told in fields, but as a failure (gaps 7.5).
+function invalidStatus(target: Target | undefined): 400 | 409 {
+  if (target === undefined) return 400;
+  // The refusal to remove a record in use names fields, but has the status of a failure (gaps 7.5).
   if (
-    'verb' in place.operation &&
-    place.operation.verb === 'remove' &&
-    place.match.route.resource.kind === 'collection'
+    'verb' in target.operation &&
+    target.operation.verb === 'remove' &&
+    target.match.route.resource.kind === 'collection'
   )
     return 400;
-  return 'action' in place.operation
-    ? place.operation.action.invalid
-    : (place.match.route.resource.quirks.invalid ?? 409);
+  return 'action' in target.operation
+    ? target.operation.action.invalid
+    : (target.match.route.resource.quirks.invalid ?? 409);
 }
 
-/** All resources with their addresses (gaps 1.2). */
+/** All resources with their URLs (gaps 1.2). */
 function index(engine: Engine): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     engine.resources

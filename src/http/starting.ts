@@ -2,21 +2,21 @@ import type { Resource } from '../engine/declare/resource.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type Answer, json } from './answer.ts';
 
-/** Seconds after which a client asks again. */
+/** Seconds after which a client should send the request again. */
 const retryAfter = { 'retry-after': '5' };
 
-/** Whether the machine is served as it is configured, and if not, what is being waited for. */
+/** Reports whether the daemon is ready, and otherwise what it is waiting for. */
 export function readiness({ startup, isDegraded, obstacle }: Engine): Answer {
   if (startup.phase !== 'done') return json(503, { status: 'starting', what: startup.what }, retryAfter);
-  // A load balancer or a monitor reads the status; a person the reason.
+  // Load balancers and monitors evaluate the status; the reason is for administrators.
   if (obstacle !== undefined) return json(503, { status: 'read-only', reason: obstacle });
   return json(200, { status: isDegraded ? 'degraded' : 'ready' });
 }
 
 /**
- * The answer to a change that comes while the machine is being brought to the configuration; undefined when it can be
- * carried out. Waiting for the end of the start would take longer than clients wait, and those that give up would not know
- * whether the change was made.
+ * The 503 answer to a change that arrives while the machine converges on the configuration; undefined when the change
+ * can be performed. The change is not queued until the start ends: that takes longer than clients wait, and a client
+ * that gives up would not know whether its change was made.
  */
 export function heldChange(engine: Engine): Answer | undefined {
   return engine.startup.holdsChanges
@@ -25,8 +25,9 @@ export function heldChange(engine: Engine): Answer | undefined {
 }
 
 /**
- * The answer to a read of what is not known yet; undefined when it can be answered. Records that are kept are known at
- * once. What is shown of the machine is not, and an empty list of pools would be taken for a machine without pools.
+ * The 503 answer to a read of state that is not known yet; undefined when the read can be answered. Records of the
+ * configuration are known at once. State of the machine is not: an empty list of pools, for example, would look like a
+ * machine without pools.
  */
 export function heldRead(engine: Engine, resource: Resource): Answer | undefined {
   const { startup } = engine;

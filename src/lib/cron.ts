@@ -1,10 +1,13 @@
-/** The longest command in a cron table, in bytes as it stands there. Debian's cron drops the whole table over a longer one. */
+/**
+ * The longest command in a cron table, in bytes after escaping. Debian's cron ignores the whole table over a longer
+ * one.
+ */
 export const longestCronCommand = 998;
 
 /**
- * A command for a cron table, where a percent sign would end it and a backslash before a percent sign or a backslash
- * vanishes. The redirection comes first, by `exec`: so it holds for all of the command, which needs no further quotes
- * and may be anything that a shell reads on one line.
+ * Escapes a command for a cron table. There, a percent sign ends the command, and a backslash before a percent sign or
+ * a backslash is removed. The redirection precedes the command as `exec >/dev/null;`, so that it applies to the whole
+ * command, which needs no quoting and may be anything that a shell accepts on one line.
  */
 export function cronTableCommand(
   command: string,
@@ -14,7 +17,7 @@ export function cronTableCommand(
   return `exec ${outputs}; ${command.replaceAll(/[\\%]/g, '\\$&')}`;
 }
 
-/** A field of a schedule for a cron table, which has no blanks in it and reads `5/10` as an error: it says `5-59/10`. */
+/** A schedule field for a cron table: without blanks, and with `5/10`, which cron rejects, written as `5-59/10`. */
 export function cronTableField(value: string, last: number): string {
   return value
     .replaceAll(/\s/g, '')

@@ -1,12 +1,12 @@
-/** Values in groups of neighbours. As long as nothing in a group changes, it is the same value. */
+/** Values in groups of neighbours. A group keeps its identity as long as nothing in it changes. */
 export type Groups<T> = ReadonlyMap<number, readonly T[]>;
 
-/** The numbers of the groups that are not the same value in both. */
+/** The numbers of the groups that are not identical in both. */
 export function groupsThatDiffer<T>(before: Groups<T>, after: Groups<T>): readonly number[] {
   return [...new Set([...before.keys(), ...after.keys()])].filter((number) => before.get(number) !== after.get(number));
 }
 
-/** The values that are in one of the two and not in the other. */
+/** The values that are in only one of the two. */
 export function differing<T>(before: Groups<T>, after: Groups<T>): readonly T[] {
   return groupsThatDiffer(before, after).flatMap((number) => {
     const { gone, come } = changesBetween(before.get(number) ?? [], after.get(number) ?? []);
@@ -14,7 +14,10 @@ export function differing<T>(before: Groups<T>, after: Groups<T>): readonly T[] 
   });
 }
 
-/** What is in one list and not in the other, each value once at most. Lists that are alike at both ends are quickly compared, however long they are. */
+/**
+ * The values that are in only one of two lists, each once at most. The equal head and tail of the lists are skipped, so
+ * that comparing long lists with a small difference is fast.
+ */
 export function changesBetween<T>(
   before: readonly T[],
   after: readonly T[],
@@ -27,5 +30,5 @@ export function changesBetween<T>(
   const old = before.slice(head, before.length - tail);
   const fresh = after.slice(head, after.length - tail);
   const [inOld, inFresh] = [new Set(old), new Set(fresh)];
-  return { gone: old.filter((one) => !inFresh.has(one)), come: fresh.filter((one) => !inOld.has(one)) };
+  return { gone: old.filter((value) => !inFresh.has(value)), come: fresh.filter((value) => !inOld.has(value)) };
 }

@@ -1,10 +1,10 @@
-/** An address as a number, so that networks can be compared. */
+/** An address as a number, for comparing it with networks. */
 export interface Ip {
   readonly family: 4 | 6;
   readonly value: bigint;
 }
 
-/** An address and how many of its bits name its network. */
+/** An address and its prefix length. */
 export interface Network extends Ip {
   readonly bits: number;
 }
@@ -15,13 +15,13 @@ export function isSameIp(a: Ip | undefined, b: Ip): boolean {
   return a?.family === b.family && a.value === b.value;
 }
 
-/** Reads an IPv4 or IPv6 address, without a zone. */
+/** Parses an IPv4 or IPv6 address without a zone. */
 export function parseIp(text: string): Ip | undefined {
   const value = text.includes(':') ? parseV6(text) : parseV4(text);
   return value === undefined ? undefined : { family: text.includes(':') ? 6 : 4, value };
 }
 
-/** Reads `address/bits`; the address may have bits beyond the network's. */
+/** Parses `address/bits`. Host bits may be set. */
 export function parseNetwork(text: string): Network | undefined {
   const match = /^([0-9A-Fa-f.:]+)\/(\d{1,3})$/.exec(text);
   const ip = parseIp(match?.[1] ?? '');
@@ -29,7 +29,7 @@ export function parseNetwork(text: string): Network | undefined {
   return ip === undefined || bits > width(ip.family) ? undefined : { ...ip, bits };
 }
 
-/** The bits that name the network, all others zero. */
+/** The network with all host bits zero. */
 export function networkOf({ family, value, bits }: Network): Network {
   const rest = BigInt(width(family) - bits);
   return { family, bits, value: (value >> rest) << rest };
@@ -44,15 +44,15 @@ export function overlap(a: Network, b: Network): boolean {
   return a.bits <= b.bits ? contains(a, b) : contains(b, a);
 }
 
-/** `fe80::/10`: it means something only together with a link. */
+/** In `fe80::/10` or `169.254.0.0/16`: valid only together with a link. */
 export function isLinkLocal({ family, value }: Ip): boolean {
   return family === 6 ? value >> 118n === 0xfe80n >> 6n : value >> 16n === 0xa9fen;
 }
 
-/** The address as it is usually written: IPv6 in lower case with the longest row of zeros left out (RFC 5952). */
+/** The canonical text of an address: IPv6 in lower case with the longest run of zeros omitted (RFC 5952). */
 export function showIp({ family, value }: Ip): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
-  const groups = Array.from({ length: 8 }, (_, place) => ((value >> BigInt(112 - 16 * place)) & 0xffffn).toString(16));
+  const groups = Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16));
   const zeros = [...groups.join(':').matchAll(/(?<=^|:)0(?::0)+(?=:|$)/g)]
     .map(([row]) => row)
     .toSorted((a, b) => b.length - a.length)[0];

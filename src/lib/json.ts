@@ -1,4 +1,4 @@
-/** A value as JSON can carry it. */
+/** Any JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
 export type JsonObject = { readonly [key: string]: Json };
@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Compact JSON with the keys of every object in alphabetical order, as the interface answers it. */
+/** Compact JSON with the keys of every object in alphabetical order, as the API answers it. */
 export function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value ?? null);

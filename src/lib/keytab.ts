@@ -1,12 +1,12 @@
-/** One key of a keytab. The key itself is left where it is. */
+/** The name of one key in a keytab, without the key itself. */
 export interface KeytabEntry {
-  /** As `host/nas.example.com@EXAMPLE.COM`. */
+  /** For example `host/nas.example.com@EXAMPLE.COM`. */
   readonly principal: string;
-  /** Which of its keys it is, the first being 1. */
+  /** The key version number (kvno), from 1. */
   readonly version: number;
 }
 
-/** Walks over bytes; what is beyond their end is a RangeError. */
+/** Reads bytes in sequence. Reading beyond the end throws a RangeError. */
 class Cursor {
   readonly #bytes: DataView;
   #at = 0;
@@ -28,7 +28,7 @@ class Cursor {
     return this.#bytes.getInt32(this.#pass(4));
   }
 
-  /** A text with its length before it. */
+  /** A string with a 16-bit length prefix. */
   counted(): string {
     return new TextDecoder().decode(this.part(this.unsigned(2)));
   }
@@ -39,13 +39,15 @@ class Cursor {
 
   #pass(size: number): number {
     const at = this.#at;
-    if (size > this.rest) throw new RangeError('the bytes end too early');
+    if (size > this.rest) throw new RangeError('unexpected end of the keytab');
     this.#at += size;
     return at;
   }
 }
 
-/** The keys of a keytab of the second version (MIT's file format), in its order; undefined for what is none. */
+/**
+ * The keys of a keytab in version 2 of MIT's file format, in file order; undefined when the bytes are no such keytab.
+ */
 export function readKeytab(bytes: Uint8Array): readonly KeytabEntry[] | undefined {
   try {
     const cursor = new Cursor(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -53,7 +55,7 @@ export function readKeytab(bytes: Uint8Array): readonly KeytabEntry[] | undefine
     const entries: KeytabEntry[] = [];
     while (cursor.rest >= 4) {
       const size = cursor.signed();
-      // An end that was reserved beforehand; a hole where a key was removed has its size below zero.
+      // A size of zero marks the end of the entries. A negative size is a hole, where a key was removed.
       if (size === 0) break;
       const part = cursor.part(Math.abs(size));
       if (size > 0) entries.push(readEntry(new Cursor(part)));
@@ -69,7 +71,7 @@ function readEntry(cursor: Cursor): KeytabEntry {
   const count = cursor.unsigned(2);
   const realm = cursor.counted();
   const components = Array.from({ length: count }, () => cursor.counted());
-  // The kind of name, and the time.
+  // Skips the name type and the timestamp.
   cursor.part(8);
   const short = cursor.unsigned(1);
   cursor.unsigned(2);

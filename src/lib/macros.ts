@@ -1,9 +1,9 @@
-/** An invisible character that keeps two others apart. */
+/** An invisible character (word joiner) that separates two others. */
 export const wordJoiner = '\u2060';
 
 /**
- * The text with an invisible character behind each percent sign that a daemon without escapes could take for the
- * beginning of a macro (`%U`, `%{env:HOME}`, `%$(HOME)`).
+ * Inserts an invisible character after each percent sign that could begin a macro (`%U`, `%{env:HOME}`, `%$(HOME)`),
+ * for daemons whose configuration has no escape for it.
  */
 export function withoutMacros(text: string): string {
   return text.replaceAll(/%(?=[A-Za-z$({])/g, `%${wordJoiner}`);

@@ -1,4 +1,4 @@
-/** MD4 (RFC 1320). OpenSSL 3 no longer offers it, and the NT password hash is made of it. */
+/** MD4 (RFC 1320), which the NT password hash needs and OpenSSL 3 no longer provides. */
 export function md4(message: Uint8Array): Uint8Array {
   const length = message.length;
   const padded = new Uint8Array(((length + 8) >>> 6) * 64 + 64);
@@ -45,7 +45,7 @@ const rounds = [
   },
 ] as const;
 
-/** The NT hash of a password: MD4 of its UTF-16 text, low byte first, as 32 upper-case hex digits. */
+/** The NT hash of a password: MD4 of its UTF-16LE encoding, as 32 upper-case hex digits. */
 export function ntHash(password: string): string {
   const bytes = new Uint8Array(password.length * 2);
   const view = new DataView(bytes.buffer);

@@ -1,4 +1,4 @@
-/** The path without `.`, `..`, repeated and trailing slashes; `..` never climbs above the root. */
+/** The path without `.`, `..`, repeated and trailing slashes. `..` does not go above the root. */
 export function normalPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split('/')) {
@@ -9,7 +9,7 @@ export function normalPath(path: string): string {
   return `/${parts.join('/')}`;
 }
 
-/** Whether `path` is `folder` or lies below it. Both are normal paths. */
+/** Whether `path` is `folder` or is below it. Both are normalized paths. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }
@@ -18,7 +18,7 @@ export function lastElement(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The folder that the last element lies in: `/` for those at the top. */
+/** The parent folder; `/` for paths at the top level. */
 export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/';
 }

@@ -1,8 +1,9 @@
 const powers: Readonly<Record<string, number>> = { '': 0, b: 0, k: 1, m: 2, g: 3, t: 4, p: 5 };
 
 /**
- * Bytes of a size as people write it: `10G`, `1.5 TiB`, `64m`, `1073741824b`, `52428800`. Suffixes are powers of 1024,
- * in any letter case, `B` and `iB` optional. Undefined for anything else, and for a size no number holds exactly.
+ * Parses a size with an optional suffix: `10G`, `1.5 TiB`, `64m`, `1073741824b`, `52428800`. Suffixes are powers of
+ * 1024 in any letter case; `B` and `iB` are optional. Undefined for other texts, and for sizes above the largest safe
+ * integer.
  */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*(?:([kmgtp])(?:i?b)?|b)?$/i.exec(text.trim());
@@ -11,7 +12,7 @@ export function parseSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
-/** A size for reading: `1.2 GiB`. Below one KiB the plain bytes, `12 B`. */
+/** Formats a size for messages: `1.2 GiB`, and `12 B` below one KiB. */
 export function showSize(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
   let value = bytes;

@@ -1,7 +1,7 @@
 /**
- * One word of a command in a systemd unit, in double quotes: `%` would begin a specifier and `$` a variable, and a
- * backslash or a quote would be read as part of the notation.
+ * Quotes one argument of a command in a systemd unit. `%` would begin a specifier and `$` a variable; backslashes and
+ * quotes are part of the syntax.
  */
-export function unitWord(word: string): string {
-  return `"${word.replaceAll(/[\\"]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
+export function unitWord(argument: string): string {
+  return `"${argument.replaceAll(/[\\"]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
 }

@@ -1,6 +1,6 @@
 const block = 512;
 
-/** An archive of texts in the old common form of tar (POSIX.1-1988). Names have at most 100 bytes. */
+/** Packs texts into a tar archive in ustar format (POSIX.1-1988). Names have at most 100 bytes. */
 export function tar(files: ReadonlyMap<string, string>, seconds: number): Buffer {
   const parts = [...files].flatMap(([name, text]) => {
     const body = Buffer.from(text);
@@ -13,14 +13,15 @@ function header(name: string, size: number, seconds: number): Buffer {
   const head = Buffer.alloc(block);
   const octal = (value: number, at: number, length: number) =>
     void head.write(value.toString(8).padStart(length - 1, '0'), at, 'ascii');
-  if (Buffer.byteLength(name) > 100) throw new TypeError(`${name} is too long a name for an archive`);
+  if (Buffer.byteLength(name) > 100)
+    throw new TypeError(`Expected a name of at most 100 bytes for the archive, got ${name}`);
   head.write(name, 0);
   octal(0o600, 100, 8);
   octal(0, 108, 8);
   octal(0, 116, 8);
   octal(size, 124, 12);
   octal(seconds, 136, 12);
-  // The sum counts its own field as blanks.
+  // The checksum is computed with its own field filled with blanks.
   head.fill(' ', 148, 156);
   head.write('0', 156);
   head.write('ustar\u000000', 257, 'latin1');
@@ -38,13 +39,13 @@ export interface TarEntry {
   readonly kind: 'file' | 'folder' | 'link' | 'other';
   readonly mode: number;
   readonly content: Buffer;
-  /** Where a link leads. */
+  /** Target of a link. */
   readonly target: string;
 }
 
 const kinds: Readonly<Record<string, TarEntry['kind']>> = { '0': 'file', '\0': 'file', '2': 'link', '5': 'folder' };
 
-/** What an archive in one of the common forms of tar has, or undefined when the bytes are no such archive. */
+/** The entries of a tar archive in ustar or GNU format; undefined when the bytes are no such archive. */
 export function untar(archive: Buffer): readonly TarEntry[] | undefined {
   const entries: TarEntry[] = [];
   let long: string | undefined;
@@ -59,7 +60,7 @@ export function untar(archive: Buffer): readonly TarEntry[] | undefined {
     const content = archive.subarray(at + block, at + block + size);
     at += block * (1 + Math.ceil(size / block));
     const type = head.toString('latin1', 156, 157);
-    // GNU's way to say a name of more than 100 bytes: it comes before, as a file of its own.
+    // GNU tar stores a name of more than 100 bytes as the content of a separate entry before the file.
     if (type === 'L') long = content.toString('utf8').split('\0')[0];
     else if (type !== 'x' && type !== 'g') {
       const before = head.toString('latin1', 262, 263) === '\0' ? textAt(345, 155) : '';

@@ -1,12 +1,12 @@
-/** Lines with a line end each, as configuration files want them. Undefined entries are left out. */
+/** Joins lines, each terminated by a line feed as in configuration files. Undefined entries are omitted. */
 export function lines(...entries: readonly (string | undefined | readonly (string | undefined)[])[]): string {
   const flat = entries.flat().filter((entry) => entry !== undefined);
   return flat.length === 0 ? '' : `${flat.join('\n')}\n`;
 }
 
 /**
- * The first character that has no place in a line of text, as `U+000A`: control characters, line and paragraph
- * separators, halves of surrogate pairs. With `multiline`, line feeds and tabs are welcome.
+ * The first character that is not allowed in a line of text, as `U+000A`: control characters, line and paragraph
+ * separators, and halves of surrogate pairs. With `multiline`, line feeds and tabs are allowed.
  */
 export function strayCharacter(text: string, options: { multiline?: boolean } = {}): string | undefined {
   for (const character of text) {
@@ -23,7 +23,7 @@ export function strayCharacter(text: string, options: { multiline?: boolean } = 
   return undefined;
 }
 
-/** Words of a list that people separate by blanks, tabs or commas. */
+/** Splits a list that is separated by white space or commas. */
 export function words(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '');
 }
@@ -34,14 +34,14 @@ export function sentenceList(items: readonly string[], last = 'and'): string {
   return `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1)}`;
 }
 
-/** A short form of a value for a message: long ones are cut, control characters are shown as escapes. */
+/** A value for a message: long values are cut, and control characters are escaped. */
 export function quote(value: unknown, keep = 60): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   const cut = text.length > keep ? `${text.slice(0, keep)}…` : text;
   return typeof value === 'string' ? JSON.stringify(cut) : cut;
 }
 
-/** What an error says; whatever else was thrown, as a text. */
+/** The message of an error; any other thrown value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

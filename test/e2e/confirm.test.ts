@@ -57,7 +57,7 @@ test('without the word, a change from this machine itself needs no confirmation,
   const refused = await nas.api.put('network/interface/1/?confirm_within=soon', { int_name: 'b' });
   assert.deepEqual(
     [refused.status, refused.json],
-    [400, { error: 'confirm_within is a number of seconds from 0 to 3600.' }],
+    [400, { error: 'Expected confirm_within in seconds, from 0 to 3600, got "soon".' }],
   );
 });
 

@@ -79,7 +79,7 @@ test('a form without any header that tells its origin starts no action', async (
         body: 'a=b',
       });
       assert.match(answer.status, / 400 /, `${type} to ${path}`);
-      assert.match(answer.body, /^\{"error_message":"The body must be application\/json, not /);
+      assert.match(answer.body, /^\{"error_message":"Expected a body of type application\/json, got /);
     }
   }
   assert.equal((await box.api.get('/api/holdfast/v1/revisions?limit=1')).text, revisions);
@@ -131,7 +131,7 @@ test('Host is an address or a name of this machine, and the network settings cha
     assert.equal(await under(host), 200, host);
   const refused = await rawSend(box.api.url, { path: '/api/v1.0/services/ftp/', headers: { host: 'evil.example' } });
   assert.match(refused.status, / 421 /);
-  assert.match(refused.body, /got \\"evil\.example\\".*add the name to --names or HOLDFAST_NAMES/);
+  assert.match(refused.body, /got \\"evil\.example\\".*add it to --names or HOLDFAST_NAMES/);
   await box.api.expect(200, 'PUT', 'network/globalconfiguration/', { gc_hostname: 'chest' });
   assert.deepEqual([await under('chest'), await under('vault')], [200, 421]);
 });

@@ -81,7 +81,7 @@ test('a body is small, but for whole configurations, certificates and keytabs', 
   ] as const) {
     const refused = await sized(to, limit + 1);
     assert.match(refused, /^HTTP\/1\.1 413 /, to);
-    assert.match(refused, new RegExp(`"A body has at most ${limit} bytes here`));
+    assert.match(refused, new RegExp(`"The body is too large: the limit here is ${limit} bytes`));
     // One that fits is waited for.
     const socket = open(box);
     socket.write(

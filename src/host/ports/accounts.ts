@@ -1,20 +1,25 @@
-/** The machine's users and groups. Only those that Holdfast made are ever changed; the host remembers which they are. */
+/**
+ * The machine's users and groups. Only accounts that Holdfast created are ever changed; the host records which they
+ * are.
+ */
 export interface Accounts {
-  /** All that the machine knows, whoever made them. */
+  /** All accounts of the machine. */
   known(): Promise<KnownAccounts>;
 
-  /** Those that Holdfast made, with what only they carry. */
+  /** The accounts that Holdfast created, with their password hashes and groups. */
   owned(): Promise<OwnedAccounts>;
 
-  /** Forgets which accounts Holdfast made: they stay as they are, and are never changed or removed from then on. */
+  /**
+   * Gives up ownership of all accounts: they stay as they are, and Holdfast never changes or removes them from then on.
+   */
   disown(): Promise<void>;
 
   createGroup(group: GroupSpec): Promise<void>;
-  /** Gives the group another number. Users whose primary group it is follow it. */
+  /** Changes the gid of the group, and of the users whose primary group it is. */
   changeGroup(group: GroupSpec): Promise<void>;
   removeGroup(name: string): Promise<void>;
   createUser(user: UserSpec): Promise<void>;
-  /** Everything but the name may change. */
+  /** Changes any property except the name. */
   changeUser(user: UserSpec): Promise<void>;
   removeUser(name: string): Promise<void>;
 }
@@ -22,7 +27,7 @@ export interface Accounts {
 export interface KnownAccounts {
   readonly users: readonly SystemUser[];
   readonly groups: readonly SystemGroup[];
-  /** Paths that may be login shells. */
+  /** Paths of the valid login shells. */
   readonly shells: readonly string[];
 }
 
@@ -48,7 +53,7 @@ export interface OwnedAccounts {
 export type GroupSpec = SystemGroup;
 
 export interface UserSpec extends SystemUser {
-  /** The crypt text, `*` when no password opens the account, with a leading `!` while it is locked. */
+  /** The crypt(5) hash, or `*` when no password is accepted; with a leading `!` while the account is locked. */
   readonly passwordHash: string;
   /** Names of the auxiliary groups, sorted. */
   readonly groups: readonly string[];

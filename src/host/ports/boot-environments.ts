@@ -1,28 +1,28 @@
 import type { Pool } from './zfs.ts';
 
-/** Systems that the machine can boot into: file systems of ZFS, each cloned from another. */
+/** Boot environments: ZFS file systems that the machine can boot from, each cloned from another. */
 export interface BootEnvironments {
-  /** Undefined where the machine does not run from ZFS. */
+  /** Undefined when the machine's root is not on ZFS. */
   list(): Promise<readonly BootEnvironment[] | undefined>;
-  /** The pool they lie on, which is no volume. Undefined where the machine does not run from ZFS. */
+  /** The pool that contains them, which Holdfast does not manage as a volume. Undefined when the root is not on ZFS. */
   pool(): Promise<Pool | undefined>;
-  /** Makes one that begins with what `source` holds now. */
+  /** Creates one as a clone of the current state of `source`. */
   create(name: string, source: string): Promise<void>;
   rename(name: string, to: string): Promise<void>;
-  /** Lets the machine boot into it from now on. */
+  /** Selects it for the next boots. */
   activate(name: string): Promise<void>;
-  /** Those that were cloned from it stay. */
+  /** Destroys it. Its clones are kept. */
   destroy(name: string): Promise<void>;
 }
 
 export interface BootEnvironment {
   readonly name: string;
-  /** Whether the machine runs from it. */
+  /** Whether the machine is running from it. */
   readonly now: boolean;
-  /** Whether the machine boots into it. */
+  /** Whether the machine boots from it next. */
   readonly onReboot: boolean;
   /** Seconds since 1970. */
   readonly created: number;
-  /** Bytes that are its own. */
+  /** Bytes that it does not share with others. */
   readonly space: number;
 }

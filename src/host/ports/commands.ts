@@ -1,15 +1,15 @@
-/** Programs that end by themselves. A program is a list of words; no shell reads it on the way. */
+/** Runs programs to their end. A program is an argv; no shell interprets it. */
 export interface Commands {
-  /** Asks a checker about a staged file. It must change nothing. */
+  /** Runs a checker on a staged file. The checker must change nothing. */
   check(argv: readonly string[]): Promise<Outcome>;
 
   /**
-   * Runs a person's own command line, as that account, with the shell they wrote it for. Ends early when `signal`
-   * fires. A missing account or shell is a failure; the command's own exit status is an answer.
+   * Runs a user-defined command line as `user`, by `/bin/sh`. Ends early when `signal` is aborted. A missing account or
+   * shell throws; the exit status of the command does not, and is returned.
    */
   run(command: UserCommand): Promise<Outcome>;
 
-  /** The same for a program that is a list of words. What it writes into files of its own is for the account. */
+  /** The same for an argv. Files that the program creates are accessible to its account only. */
   runProgram(program: UserProgram): Promise<Outcome>;
 }
 
@@ -22,19 +22,19 @@ export interface Outcome {
 interface AsUser {
   readonly user: string;
   readonly signal: AbortSignal;
-  /** The last bytes of each stream that are kept. */
+  /** How many bytes at the end of each stream are kept. */
   readonly keep: number;
 }
 
 export interface UserCommand extends AsUser {
-  /** Handed to `/bin/sh -c` as it stands. */
+  /** Passed to `/bin/sh -c` unchanged. */
   readonly line: string;
 }
 
 export interface UserProgram extends AsUser {
   readonly argv: readonly string[];
-  /** Milliseconds; without it the program takes as long as it likes. One that takes longer is a failure. */
+  /** Milliseconds after which the program is ended and the call fails. Without it, the run time is unlimited. */
   readonly timeout?: number;
-  /** Told each line of standard output as it comes; a carriage return ends one too. */
+  /** Called with each line of standard output as it arrives. A carriage return also ends a line. */
   readonly heard?: (line: string) => void;
 }

@@ -1,46 +1,46 @@
-/** Whole disks that may hold data: not the one the machine runs from, no loops, no partitions. */
+/** Whole disks that may hold data: without the system disk, loop devices and partitions. */
 export interface Disks {
-  /** Wakes no disk that sleeps. */
+  /** Does not wake disks in standby. */
   list(): Promise<readonly Disk[]>;
 
-  /** Names of the disks that tell of themselves that they fail. Wakes none. */
+  /** Names of the disks whose SMART status reports a failure. Does not wake disks in standby. */
   failing(): Promise<readonly string[]>;
 
-  /** Fills a disk that nobody uses with random data. It takes as long as writing all of it does. */
+  /** Overwrites an unused disk with random data, which takes as long as writing the whole disk. */
   scramble(disk: string): Promise<void>;
 
-  /** Gives a disk other habits, until it is without power. What it has no notion of is a failure, in its own words. */
+  /** Changes settings of a disk until it loses power. An unsupported setting throws with the output of the program. */
   tune(disk: string, tuning: Tuning): Promise<void>;
 }
 
-/** What a disk lets itself be told: a standby timer, advanced power management, acoustic management, SMART. */
+/** Settings that a disk may support: a standby timer, advanced power management, acoustic management, SMART. */
 export const abilities = ['standby', 'power', 'acoustics', 'smart'] as const;
 export type Ability = (typeof abilities)[number];
 
 export interface Tuning {
-  /** Minutes without use after which it stands still; 0 is never. */
+  /** Minutes without access after which the disk spins down; 0 disables the timer. */
   readonly standby?: number;
-  /** From 1, which saves most, to 254; 255 is without power management. */
+  /** From 1, which saves the most power, to 254; 255 disables power management. */
   readonly power?: number;
-  /** From 128, the quietest, to 254, the fastest; 0 is without acoustic management. */
+  /** From 128, the quietest, to 254, the fastest; 0 disables acoustic management. */
   readonly acoustics?: number;
-  /** Whether the disk watches itself, and further words for the program that tells it so. */
+  /** Whether SMART is enabled, and further options for smartctl. */
   readonly smart?: { readonly on: boolean; readonly options: readonly string[] };
 }
 
 export interface Disk {
   /** Device name without `/dev/`: `sda`, `nvme0n1`. */
   readonly name: string;
-  /** Empty when the device tells none. */
+  /** Empty when the device reports none. */
   readonly serial: string;
   readonly lunid: string;
   readonly model: string;
   /** Bytes. */
   readonly size: number;
   readonly rotational: boolean;
-  /** What keeps it from being used in a pool, in words (`it is part of the pool tank`), or undefined when it is free. */
+  /** Why it cannot be added to a pool, as a sentence (`it is part of the pool tank`); undefined when it is free. */
   readonly usedBy: string | undefined;
-  /** A path that is the same wherever the disk is plugged in, where there is one. */
+  /** A path that does not depend on where the disk is attached, if there is one. */
   readonly path: string;
   readonly can: readonly Ability[];
 }

@@ -1,74 +1,76 @@
 /** The machine as a member of an Active Directory domain. */
 export interface Domain {
-  /** Finds the domain and shows it the account. Changes nothing. What it objects to is an answer. */
+  /** Finds the domain and authenticates the account there. Changes nothing. A refusal is returned, not thrown. */
   inquire(access: DomainAccess): Promise<Inquiry>;
 
-  /** Makes the machine a member. When that fails it is none. `heard` is told each line of the log. */
+  /** Joins the machine to the domain. After a failure it is not a member. `heard` receives each line of the log. */
   join(joining: Joining, heard: (line: string) => void): Promise<void>;
 
-  /** Gives the membership up, in the domain and here. */
+  /** Ends the membership, in the domain and on this machine. */
   leave(joining: Joining, heard: (line: string) => void): Promise<void>;
 
-  /** Gives it up here alone: the domain is not told. */
+  /** Ends the membership on this machine only, without contacting the domain. */
   forget(): Promise<void>;
 
-  /** What the machine has the keys of. */
+  /** The domain that the machine has keys of. */
   membership(): Promise<Membership | undefined>;
 
-  /** Whether somebody listens at this TCP port within so many seconds. */
+  /** Whether this TCP port accepts a connection within so many seconds. */
   answers(server: { readonly host: string; readonly port: number }, seconds: number): Promise<boolean>;
 }
 
 export interface Membership {
-  /** DNS name of the domain, in small letters. */
+  /** DNS name of the domain, in lower case. */
   readonly domain: string;
-  /** What the machine is called there, in small letters. */
+  /** The machine's name in the domain, in lower case. */
   readonly machine: string;
 }
 
 export interface DomainAccess {
   /** DNS name of the domain: `corp.example.com`. */
   readonly domain: string;
-  /** Who asks: with a password, or with a key of a keytab, whose bytes are in base64. */
+  /** The account that authenticates, by a password or by a keytab in base64. */
   readonly account:
     | { readonly name: string; readonly password: string }
     | { readonly principal: string; readonly keytab: string };
-  /** The controller to speak to; any that DNS names when undefined. */
+  /** The domain controller to use; undefined to choose one by DNS. */
   readonly server: string | undefined;
-  /** Servers of Kerberos tickets; looked up in DNS when empty. */
+  /** Kerberos KDCs; looked up in DNS when empty. */
   readonly ticketServers: readonly string[];
   /** The site whose controllers are preferred. */
   readonly site: string | undefined;
-  /** How questions to the directory are protected. */
+  /** How LDAP queries are protected. */
   readonly protection: 'plain' | 'sign' | 'seal' | 'ldaps' | 'starttls';
-  /** Certificate in PEM of the authority that a controller's must be signed by. */
+  /** Certificate in PEM of the authority that must have signed the controller's certificate. */
   readonly authority: string | undefined;
-  /** For each of the programs that ask. */
+  /** Time limit of each program. */
   readonly seconds: number;
-  /** To find the domain. */
+  /** Time limit for finding the domain. */
   readonly dnsSeconds: number;
 }
 
 export interface Joining extends DomainAccess {
-  /** The old name of the domain: `CORP`. */
+  /** NetBIOS name of the domain: `CORP`. */
   readonly workgroup: string;
-  /** What the machine is called there. */
+  /** NetBIOS name of the machine. */
   readonly netbiosName: string;
-  /** Whether the machine's addresses are entered into the domain's DNS. */
+  /** Whether the machine registers its addresses in the domain's DNS. */
   readonly dnsUpdates: boolean;
 }
 
 export type Inquiry =
   | {
       readonly found: true;
-      readonly workgroup: string /** Controllers of the site that was asked for. */;
+      readonly workgroup: string;
+      /** Controllers of the requested site. */
       readonly siteServers: readonly string[];
     }
   | {
       readonly found: false;
-      readonly objection: DomainObjection /** The program's own words. */;
+      readonly objection: DomainObjection;
+      /** The message of the program. */
       readonly said: string;
     };
 
-/** `site` when the domain has no such site; `other` when only the words tell. */
+/** `site` when the domain has no such site; `other` when only the message describes the reason. */
 export type DomainObjection = 'unreachable' | 'account' | 'password' | 'expired' | 'clock' | 'site' | 'other';

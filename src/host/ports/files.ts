@@ -1,65 +1,78 @@
-/** Where the units' rendered files go, and where share folders are made. Paths are absolute, as the machine sees them. */
+/**
+ * Files of the machine: those that subsystems render, and the folders of shares. Paths are absolute, as the machine
+ * sees them.
+ */
 export interface Files {
-  /** The text at `path`, or undefined when nothing is there. */
+  /** The content of `path`, or undefined when nothing is there. */
   read(path: string, options?: { readonly encoding?: Encoding }): Promise<string | undefined>;
 
-  /** The paths of the files whose path begins so: `/etc/cups/a` has those in `/etc/cups` named `a…`. Folders are no files. */
+  /**
+   * The paths of the files with this prefix: `/etc/cups/a` returns the files of `/etc/cups` named `a…`. Folders are
+   * excluded.
+   */
   beginning(path: string): Promise<readonly string[]>;
 
-  /** Replaces the file in one step: a reader sees the old text or the new, never half of either. Makes missing folders. */
+  /** Replaces the file atomically: a reader sees either the old or the new content. Creates missing folders. */
   write(path: string, content: string, options?: FileOptions): Promise<void>;
 
-  /** Removes the file; none there is no fault. */
+  /** Removes the file, if there is one. */
   remove(path: string): Promise<void>;
 
   /**
-   * Copies what is at `path`, a link as a link, with its owner, permissions and times, and replaces what is at `to` in
-   * one step. Folders missing above `to` are made, for root alone when it is `isPrivate`. False when nothing is at `path`.
+   * Copies the file or link at `path`, with its owner, permissions and times, and replaces `to` atomically. A link is
+   * copied as a link. Creates missing folders above `to`, accessible to root only with `isPrivate`. Returns false when
+   * nothing is at `path`.
    */
   copy(path: string, to: string, options: { readonly isPrivate: boolean }): Promise<boolean>;
 
-  /** Puts `content` beside `path` for a checker to read. The caller discards it. */
+  /** Writes `content` to a temporary file for a checker to read, and returns its path. The caller discards it. */
   stage(path: string, content: string): Promise<string>;
   discard(staged: string): Promise<void>;
 
   /**
-   * Makes a folder and its missing parents below `within`, which must exist. Refuses when a link on the way leads
-   * out of `within`: whoever may write there must not choose where the daemon makes folders.
-   * What is made gets exactly the permission bits `mode`. Returns what was made, outermost first; nothing when it
-   * was there. A failure leaves nothing behind.
+   * Creates a folder and its missing parents below `within`, which must exist. Refuses when a link on the path leads
+   * out of `within`: a user with write access there must not choose where the daemon creates folders. The new folders
+   * get exactly the permission bits `mode`. Returns their paths, outermost first; an empty list when the folder
+   * existed. A failure leaves nothing behind.
    */
   makeFolder(path: string, options: { within: string; mode: number }): Promise<readonly string[]>;
 
   /**
-   * Removes a folder when it is empty; none there is no fault. With `within`, one that is not below that is left alone,
-   * wherever a link on the way leads.
+   * Removes a folder if it exists and is empty. With `within`, a folder that is not below it after following links is
+   * not removed.
    */
   removeEmptyFolder(path: string, options?: { readonly within: string }): Promise<void>;
 
   /**
-   * Makes a file of `size` bytes that takes no space until it is written to, in a folder that is there. Refuses when
-   * anything is at `path`, and when a link on the way leads out of `within`.
+   * Creates a sparse file of `size` bytes in an existing folder. Refuses when anything is at `path`, and when a link on
+   * the path leads out of `within`.
    */
   makeFile(path: string, options: { within: string; size: number; mode: number }): Promise<void>;
 
-  /** Gives a file that has exactly `from` bytes another size; one that has not is left alone, which is a failure. */
+  /**
+   * Changes the size of a file from exactly `from` bytes to `to`. Throws, and changes nothing, when it has another
+   * size.
+   */
   resizeFile(path: string, options: { within: string; from: number; to: number }): Promise<void>;
 
-  /** Bytes of the file at `path`, or undefined when there is none; links are followed. */
+  /** Size of the file at `path` in bytes, or undefined when there is none. Links are followed. */
   size(path: string): Promise<number | undefined>;
 
-  /** Gives a file or folder, and with `recursive` all in it on the same file system, an owner and permissions. Links are left alone. */
+  /**
+   * Sets owner and permissions of a file or folder; with `recursive`, also of its content on the same file system.
+   * Skips links.
+   */
   setPermissions(path: string, permissions: Permissions): Promise<void>;
 
   /**
-   * The text of a file in a folder that somebody else may write to, as a key file in a home. Whatever is a link on the
-   * way from `within` to it, or has another name besides, is refused.
+   * Reads a file in a folder that another user may write to, such as a key file in a home folder. Refuses links on the
+   * path below `within`, and files with more than one hard link.
    */
   readPrivate(path: string, options: { within: string }): Promise<string | undefined>;
 
   /**
-   * Replaces such a file in one step, and makes the folder it lies in. Both belong to the owner and are for nobody
-   * else. No text removes the file, and its folder when nothing else is in it.
+   * Replaces such a file atomically, and creates its folder. Both belong to the owner and are accessible to no other
+   * account. Without `content`, removes the file, and its folder when that is empty.
    */
   writePrivate(
     path: string,
@@ -67,32 +80,32 @@ export interface Files {
     options: { within: string; uid: number; gid: number },
   ): Promise<void>;
 
-  /** What is at `path` itself; links are followed. */
+  /** The type of what is at `path`. Links are followed. */
   kind(path: string): Promise<'file' | 'folder' | 'other' | undefined>;
 
-  /** The permission bits of what is at `path`; links are followed. */
+  /** The permission bits of what is at `path`. Links are followed. */
   mode(path: string): Promise<number | undefined>;
 }
 
 export interface FileOptions {
-  /** Permission bits, 0o644 unless told. */
+  /** Permission bits; 0o644 by default. */
   readonly mode?: number;
   readonly encoding?: Encoding;
 }
 
-/** What a text stands for: itself, unless told, or the bytes that it is the base64 of. */
+/** How a string encodes the content of a file: `utf8` by default, or `base64` for arbitrary bytes. */
 export type Encoding = 'utf8' | 'base64';
 
 export interface Permissions {
-  /** The folder that `path` must lie in, links followed. */
+  /** The folder that `path` must be in after following links. */
   readonly within: string;
-  /** Numbers; undefined leaves that owner as it is. */
+  /** Ids of the owner; undefined keeps the current one. */
   readonly uid?: number;
   readonly gid?: number;
-  /** Permission bits; undefined leaves them as they are. */
+  /** Permission bits; undefined keeps the current ones. */
   readonly folderMode?: number;
   readonly fileMode?: number;
   readonly recursive: boolean;
-  /** Told now and then how many files and folders have been changed so far. */
+  /** Called from time to time with the number of files and folders that have been changed. */
   readonly told?: (changed: number) => void;
 }

@@ -15,7 +15,7 @@ import type { Targets } from './targets.ts';
 import type { Web } from './web.ts';
 import type { Zfs } from './zfs.ts';
 
-/** The machine, as everything above it sees it. */
+/** The machine that Holdfast manages: the only interface through which other layers reach it. */
 export interface Host {
   readonly kind: 'virtual' | 'linux';
   readonly accounts: Accounts;
@@ -34,11 +34,11 @@ export interface Host {
   readonly targets: Targets;
   readonly web: Web;
   readonly zfs: Zfs;
-  /** Lets go of what it holds. Nothing may be asked of it afterwards. */
+  /** Releases all resources. No other call is allowed afterwards. */
   close(): Promise<void>;
 }
 
-/** What the machine would not or could not do. `message` is for people: what was tried, and the machine's own words. */
+/** An operation that the machine refused or failed. `message` is for users: the operation and the error output. */
 export class HostError extends Error {
   override readonly name = 'HostError';
 }

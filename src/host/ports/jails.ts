@@ -1,32 +1,32 @@
 /**
- * System containers. What each of them is stands in a unit of the service manager that others wrote; here they are
- * started, looked at and given mounts while they run, and here the file systems come from that they begin with.
+ * System containers. Each jail is defined by a systemd unit that a subsystem renders. This port starts and stops jails,
+ * reports their state, mounts folders in running jails, and creates their initial root file systems.
  */
 export interface Jails {
-  /** The jails that run, by name. */
+  /** The running jails, by name. */
   look(): Promise<ReadonlyMap<string, RunningJail>>;
 
-  /** Starts it now; whether it starts at boot is said elsewhere. A failure carries its own last words. */
+  /** Starts the jail now; its unit defines whether it starts at boot. An error has the last output of the jail. */
   start(name: string): Promise<void>;
 
-  /** Asks it to end, and ends it when it has not within its limit. One that does not run is no fault. */
+  /** Shuts the jail down, and kills it after its time limit. Does nothing when it is not running. */
   stop(name: string): Promise<void>;
 
-  /** Shows a folder of the machine in a jail that runs, and makes the folder that it is shown at. */
+  /** Bind-mounts a folder of the machine in a running jail, and creates the mount point. */
   attach(name: string, mount: JailMount): Promise<void>;
 
-  /** Takes a mount from a jail that runs. */
+  /** Unmounts a folder in a running jail. */
   detach(name: string, destination: string): Promise<void>;
 
   /**
-   * Fills an empty folder with the root file system that `source` names. Nothing is written outside of the folder, and
-   * no device is left in it.
+   * Fills an empty folder with the root file system from `source`. Writes nothing outside of the folder, and removes
+   * device files from it.
    */
   furnish(folder: string, source: RootSource, watch: Watch): Promise<void>;
 }
 
 export interface RunningJail {
-  /** Folders of the jail at which something is mounted. */
+  /** Mount points in the jail. */
   readonly mounted: readonly string[];
 }
 
@@ -37,19 +37,19 @@ export interface JailMount {
 }
 
 export interface RootSource {
-  /** An archive by http, https, ftp or file, or a release of Debian, as `debootstrap:trixie`. */
+  /** The URL of an archive (http, https, ftp or file), or a release of Debian: `debootstrap:trixie`. */
   readonly url: string;
   readonly arch: 'x64' | 'x86';
 }
 
-/** Whoever waits. */
+/** Receives the progress of a long operation. */
 export interface Watch {
   progress(sentence: string): void;
 }
 
-/** What the service manager calls a jail. */
+/** The name of a jail's systemd unit. */
 export const jailService = (name: string): string => `holdfast-jail-${name}`;
 
-/** The most that a template's archive, and what is unpacked from it, may have, in bytes. */
+/** Maximum size of a template's archive and of its unpacked content, in bytes. */
 export const mostArchive = 4 * 1024 ** 3;
 export const mostUnpacked = 16 * 1024 ** 3;

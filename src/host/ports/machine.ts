@@ -1,37 +1,42 @@
 /** The machine as a whole: its clock, its kernel, its packages, its power. */
 export interface Machine {
-  /** Puts its clock into another time zone, by the zone's name in the system's own data. An unknown one is a failure. */
+  /** Sets the time zone, by its name in the system's zone data. An unknown name throws. */
   setZone(zone: string): Promise<void>;
-  /** The name of its time zone. */
+  /** The name of the time zone. */
   zone(): Promise<string>;
 
-  /** What the running kernel has for this parameter, by its name with dots, or undefined when it knows none of the name. */
+  /**
+   * The current value of a kernel parameter, by its name with dots; undefined when the kernel has no such parameter.
+   */
   parameter(name: string): Promise<string | undefined>;
-  /** Gives the running kernel another value, for now. What the kernel objects to is a failure. */
+  /** Sets a kernel parameter until the next boot. A value that the kernel rejects throws. */
   setParameter(name: string, value: string): Promise<void>;
-  /** Lets the boot loader read its settings anew, which hold from the next start. That there is none which would is a failure if it is needed. */
+  /**
+   * Updates the boot loader from its settings, for the next boot. With `needed`, throws when there is no boot loader to
+   * update.
+   */
   renewBootLoader(options: { readonly needed: boolean }): Promise<void>;
 
-  /** Whether a time server answers at this host. */
+  /** Whether this host answers as a time server. */
   answersTime(host: string): Promise<boolean>;
 
-  /** Seconds by which its clock is off, by the time servers it goes by; undefined while it has heard of none. */
+  /** Offset of the clock in seconds from the configured time servers; undefined while none has answered. */
   clockOffset(): Promise<number | undefined>;
 
-  /** Asks the package sources what is new. */
+  /** Downloads the package lists. */
   renewSources(): Promise<void>;
-  /** What would be installed, by what the sources were last seen to have. */
+  /** The available updates, by the package lists as they were last downloaded. */
   updates(): Promise<readonly Update[]>;
-  /** Installs it, after a run that only tells what would be done. `heard` is told each line. */
+  /** Installs the updates, after a simulated run. `heard` receives each line of output. */
   update(options: { readonly signal: AbortSignal; readonly heard: (line: string) => void }): Promise<void>;
 
-  /** Ends everything in order, then starts again or switches off. */
+  /** Shuts the machine down and restarts it or switches it off. */
   end(how: 'reboot' | 'poweroff'): Promise<void>;
 }
 
 export interface Update {
   readonly name: string;
-  /** Undefined for a package that is not there yet. */
+  /** Undefined for a package that is not installed yet. */
   readonly from: string | undefined;
   readonly to: string;
 }

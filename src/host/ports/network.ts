@@ -1,80 +1,80 @@
-/** The machine's links, as they are and as their files say. The files are written by others; here they come into force. */
+/** The machine's network links. Subsystems render the files that configure them; this port applies these files. */
 export interface Network {
-  /** Waits for nothing: what is being negotiated is not there yet. */
+  /** Reports the current state, without waiting for negotiation or leases. */
   look(): Promise<NetworkState>;
 
-  /** The fixed routes by way of a gateway that are in force, of whichever link. */
+  /** The static routes through a gateway that are in force, of all links. */
   routes(): Promise<readonly FixedRoute[]>;
 
   /**
-   * Makes the links true to their files and returns when they are. `changed` are the paths of files that were written
-   * or removed: only links that these concern are touched. `again` are links whose files are as before and that became
-   * something else by other hands.
+   * Applies the files and returns when the links match them. `changed` has the paths of written and removed files: only
+   * the links of these files are touched. `again` has links whose files are unchanged, but whose state was changed
+   * outside of Holdfast.
    */
   apply(order: LinkOrder): Promise<void>;
 
-  /** How a card works; undefined for one that has no notion of it. */
+  /** The speed and duplex mode of a network interface; undefined when it does not support setting them. */
   medium(link: string): Promise<Medium | undefined>;
 
-  /** Tells a card how to work. What it has no notion of is a failure, in its own words. */
+  /** Sets speed and duplex mode. An unsupported mode throws with the error of the driver. */
   setMedium(link: string, medium: Medium): Promise<void>;
 
-  /** Gives the running machine another name. */
+  /** Changes the host name of the running machine. */
   rename(name: string): Promise<void>;
 
-  /** Calls `changed` when links or addresses became others, by whatever hands. Returns how to stop. */
+  /** Calls `changed` after every change of links or addresses, whatever its cause. Returns a function that stops it. */
   watch(changed: () => void): () => void;
 }
 
 export interface LinkOrder {
   readonly changed: readonly string[];
   readonly again: readonly string[];
-  /** What must be there afterwards. */
+  /** The state that must be reached. */
   readonly links: readonly LinkGoal[];
 }
 
 export interface LinkGoal {
   readonly name: string;
-  /** Fixed addresses as `address/bits`, in the usual spelling. */
+  /** Static addresses as `address/bits`, in canonical form. */
   readonly addresses: readonly string[];
-  /** The aggregate that it is to belong to; undefined leaves what other hands joined it to. */
+  /** The aggregate that the link must belong to; undefined keeps the current one, which Holdfast does not manage. */
   readonly master: string | undefined;
-  /** Those by way of a gateway that its fixed addresses reach. */
+  /** Routes through a gateway in the network of one of its static addresses. */
   readonly routes: readonly FixedRoute[];
 }
 
 export interface FixedRoute {
-  /** As `address/bits`, in the usual spelling; no bits for everything else. */
+  /** As `address/bits`, in canonical form; zero bits for the default route. */
   readonly destination: string;
   readonly gateway: string;
 }
 
-/** What a card agrees on with the other side by itself, or the one speed, in Mbit/s, and duplex that it is held to. */
+/** Autonegotiation, or a fixed speed in Mbit/s and duplex mode. */
 export type Medium = 'auto' | { readonly speed: number; readonly duplex: 'full' | 'half' };
 
 export interface NetworkState {
   readonly hostname: string;
-  /** The domain that its own table of hosts puts it in; empty when it says none. */
+  /** The machine's domain in /etc/hosts; empty when there is none. */
   readonly domain: string;
-  /** What the machine's own table of hosts says besides the lines that every machine has. */
+  /** The content of /etc/hosts without the lines that every machine has. */
   readonly hosts: string;
-  /** The name servers that its own file names, without those on the machine itself. */
+  /** The name servers in /etc/resolv.conf, without those on the machine itself. */
   readonly nameServers: readonly string[];
-  /** Without the loopback. */
+  /** All links except the loopback. */
   readonly links: readonly Link[];
 }
 
 export interface Link {
   readonly name: string;
-  /** What made it: `vlan`, `bond`, `bridge` …; empty for what was plugged in. */
+  /** The type of a virtual link: `vlan`, `bond`, `bridge` …; empty for a physical one. */
   readonly kind: string;
-  /** Whether it is switched on. */
+  /** Whether it is administratively up. */
   readonly up: boolean;
-  /** Whether the other side is there; undefined when nobody can tell. */
+  /** Whether it has a carrier; undefined when that is unknown. */
   readonly carrier: boolean | undefined;
   readonly mtu: number;
   /** The aggregate or bridge that it belongs to. */
   readonly master: string | undefined;
-  /** As `address/bits`, in the usual spelling, without those that hold on this link alone. */
+  /** As `address/bits`, in canonical form, without link-local addresses. */
   readonly addresses: readonly string[];
 }

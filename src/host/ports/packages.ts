@@ -1,11 +1,11 @@
-/** What the packages of the distribution say of the machine's files. */
+/** The relation of files to the packages of the distribution. */
 export interface Packages {
-  /** Where the content at each of these paths comes from. Links are followed. */
+  /** The origin of the content at each of these paths. Links are followed. */
   origins(paths: readonly string[]): Promise<ReadonlyMap<string, Origin>>;
 }
 
 /**
- * `absent`: nothing is there. `shipped`: a package brought the content. `local`: somebody changed what a package brought,
- * or made a file that no package knows.
+ * `absent`: nothing is there. `shipped`: the content is that of a package. `local`: the file of a package was changed,
+ * or the file belongs to no package.
  */
 export type Origin = 'absent' | 'shipped' | 'local';

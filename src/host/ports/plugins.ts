@@ -2,46 +2,48 @@ import { isObject } from '../../lib/json.ts';
 import type { Watch } from './jails.ts';
 
 /**
- * Programs that were put into jails. What each of them is stands in files that others wrote: a unit of the service
- * manager with its commands, and a description beside it. Here they are started, stopped and asked how they are, and
- * here bundles are unpacked.
+ * Programs that are installed in jails. Each plugin is defined by two files that a subsystem renders: a systemd unit
+ * with its commands, and a JSON description. This port starts and stops plugins, reports their state, and unpacks
+ * bundles.
  */
 export interface Plugins {
-  /** How each plugin is of which there is a description, by its number. */
+  /** The status of each plugin that has a description, by its id. */
   look(): Promise<ReadonlyMap<number, PluginStatus>>;
 
-  /** Starts it in its jail, which must run, and waits until its health check succeeds. A failure has stopped it again. */
+  /**
+   * Starts it in its jail, which must be running, and waits until its health check succeeds. Stops it again on failure.
+   */
   start(id: number): Promise<void>;
 
-  /** One that does not run is no fault; one that goes on all the same is. */
+  /** Stops it. Does nothing when it is not running; throws when it is still running afterwards. */
   stop(id: number): Promise<void>;
 
   /**
-   * Fills an empty folder from a bundle: a folder or an archive of this machine, by its path, or the address of an archive.
-   * Nothing is written outside of the folder. A bundle that has anything but files, folders and links is refused.
+   * Fills an empty folder from a bundle: the path of a folder or an archive on this machine, or the URL of an archive.
+   * Writes nothing outside of the folder. Refuses bundles with anything other than files, folders and links.
    */
   unpack(source: string, folder: string, watch: Watch): Promise<void>;
 
-  /** Those of these Debian packages that a jail, which must run, does not have. */
+  /** Those of these Debian packages that are not installed in a jail, which must be running. */
   lacking(jail: string, packages: readonly string[]): Promise<readonly string[]>;
 
   addPackages(jail: string, packages: readonly string[], watch: Watch): Promise<void>;
 
-  /** Removes them with their settings, and what was installed for their sake. Those that are not there are no fault. */
+  /** Purges packages, and their dependencies that are no longer needed. Ignores packages that are not installed. */
   removePackages(jail: string, packages: readonly string[]): Promise<void>;
 }
 
-/** `UNKNOWN` is one that was started, but does not answer its health check. */
+/** `UNKNOWN` is a plugin that was started, but whose health check fails. */
 export const pluginStatuses = ['RUNNING', 'STOPPED', 'UNKNOWN'] as const;
 export type PluginStatus = (typeof pluginStatuses)[number];
 
-/** How one learns whether a plugin works: it takes connections, its page comes, or a command in its jail ends well. */
+/** How to check that a plugin works: by a TCP connection, an HTTP request, or a command in its jail that succeeds. */
 export type HealthCheck =
   | { readonly by: 'tcp'; readonly address: string; readonly port: number }
   | { readonly by: 'http'; readonly address: string; readonly port: number; readonly path: string }
   | { readonly by: 'command'; readonly words: readonly string[] };
 
-/** What its description says of a plugin, in JSON. */
+/** The content of a plugin's description file. */
 export interface PluginDescription {
   readonly jail: string;
   /** Folder of the jail in which its commands run. */
@@ -49,16 +51,16 @@ export interface PluginDescription {
   readonly health: HealthCheck;
 }
 
-/** A description from its file, or undefined when it is none. */
+/** Parses a description file; undefined when the text is not a valid description. */
 export function readDescription(text: string): PluginDescription | undefined {
   const { jail, folder, health }: Readonly<Record<string, unknown>> = parsed(text) ?? {};
   if (typeof jail !== 'string' || typeof folder !== 'string' || !isObject(health)) return undefined;
   const { by, address, port, path, words } = health;
-  const told = (check: HealthCheck): PluginDescription => ({ jail, folder, health: check });
-  if (by === 'command' && Array.isArray(words)) return told({ by, words: words.map(String) });
+  const checkedBy = (check: HealthCheck): PluginDescription => ({ jail, folder, health: check });
+  if (by === 'command' && Array.isArray(words)) return checkedBy({ by, words: words.map(String) });
   if (typeof address !== 'string' || typeof port !== 'number') return undefined;
-  if (by === 'http' && typeof path === 'string') return told({ by, address, port, path });
-  return by === 'tcp' ? told({ by, address, port }) : undefined;
+  if (by === 'http' && typeof path === 'string') return checkedBy({ by, address, port, path });
+  return by === 'tcp' ? checkedBy({ by, address, port }) : undefined;
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -70,23 +72,25 @@ function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** What the service manager calls a plugin. */
+/** The name of a plugin's systemd unit. */
 export const pluginService = (id: number | '*'): string => `holdfast-plugin-${id}`;
 
-/** The folder of the descriptions; each is called by the plugin's number. */
+/** The folder of the descriptions; each file is named by the plugin's id. */
 export const pluginsFolder = '/etc/holdfast/plugins';
 export const descriptionOf = (id: number): string => `${pluginsFolder}/${id}.json`;
 
-/** Where the bundles lie that come with Holdfast. */
+/** The folder of the bundles that are part of Holdfast. */
 export const shippedBundles = '/usr/share/holdfast/plugins';
 
-/** What runs a program in a jail: the jail's name, a folder in it, and the program's words follow. */
+/** The helper that runs a program in a jail. Its arguments are the jail's name, a folder in the jail, and the argv. */
 export const inJail = '/usr/lib/holdfast/in-jail';
 
-/** System calls that no jail may make, for what is run in one from outside, as systemd's SystemCallFilter names them. */
+/**
+ * System calls that are denied to programs that Holdfast runs in a jail, in the syntax of systemd's SystemCallFilter.
+ */
 export const withheldCalls =
   '~@clock @cpu-emulation @keyring @module @obsolete @raw-io @reboot @swap bpf perf_event_open';
 
-/** The most that a bundle's archive, and what is unpacked from it, may have, in bytes, and how many files. */
+/** Maximum size in bytes of a bundle's archive and of its unpacked content, and maximum number of files. */
 export const mostBundle = 1024 ** 3;
 export const mostBundleFiles = 10_000;

@@ -1,49 +1,49 @@
-/** Copies of datasets on other machines, kept by `zfs send` here and `zfs receive` there. */
+/** Replicas of datasets on other machines, made by `zfs send` here and `zfs receive` there. */
 export interface Replication {
-  /** The dataset, and with `recursive` all below it, parents first. */
+  /** The local dataset, with `recursive` also all datasets below it, parents first. */
   near(dataset: string, options: { recursive: boolean }): Promise<readonly Replica[]>;
 
-  /** What the other machine has of a dataset and below it; nothing where it has none of that name. */
+  /** A dataset of the other machine and all datasets below it; an empty list when it does not exist. */
   far(remote: Remote, dataset: string): Promise<readonly Replica[]>;
 
-  /** Ends what is still receiving into one of these datasets there since a connection broke, which would keep it busy. */
+  /** Ends receiving processes of broken connections on the other machine, which would keep these datasets busy. */
   release(remote: Remote, datasets: readonly string[]): Promise<void>;
 
   /**
-   * Sends one snapshot. What arrived before a failure is kept there, to go on from. Ends with a failure when `signal`
-   * fires or nothing moves for the stall time.
+   * Sends one snapshot. After a failure, the receiver keeps the partial state, from which a later call can resume.
+   * Throws when `signal` is aborted, and when no data moves for the stall time.
    */
   send(transfer: Transfer): Promise<void>;
 
-  /** Throws away what arrived of a snapshot that was not sent to its end. */
+  /** Discards the partial state of an interrupted transfer. */
   abandon(remote: Remote, dataset: string): Promise<void>;
 
-  /** Destroys snapshots there, by their full names. */
+  /** Destroys snapshots of the other machine, by their full names. */
   destroy(remote: Remote, snapshots: readonly string[]): Promise<void>;
 
-  /** Remembers a snapshot under a name of its dataset, in place of what had that name, also when the snapshot goes. */
+  /** Creates a bookmark of a snapshot, and replaces a bookmark of the same name. It outlives the snapshot. */
   mark(snapshot: string, name: string): Promise<void>;
 
-  /** Asks another Holdfast to let this machine's key in, and answers by what key it is known and where its SSH server listens. */
+  /** Asks another Holdfast to authorize this machine's key. Returns the host key and the port of its SSH server. */
   pair(request: PairRequest): Promise<Paired>;
 }
 
 export interface Replica {
   readonly name: string;
-  /** Bytes it refers to. */
+  /** Referenced bytes. */
   readonly referenced: number;
   /** The oldest first. */
   readonly snapshots: readonly ReplicaSnapshot[];
-  /** Points in time that outlived their snapshots: what comes after them can be sent. */
+  /** Bookmarks: snapshots may be gone, but incremental streams can still begin at them. */
   readonly marks: readonly ReplicaSnapshot[];
-  /** What part of a snapshot has arrived, as `zfs send -t` takes it. */
+  /** The token by which `zfs send -t` resumes an interrupted transfer. */
   readonly resumeToken: string | undefined;
 }
 
 export interface ReplicaSnapshot {
-  /** What stands behind the @ or the #. */
+  /** The part of the full name after the @ or #. */
   readonly name: string;
-  /** The same here and there. */
+  /** Equal on both machines. */
   readonly guid: string;
 }
 
@@ -51,13 +51,13 @@ export interface Remote {
   readonly hostname: string;
   readonly port: number;
   readonly user: string;
-  /** Whether programs there are started by sudo. */
+  /** Whether remote programs are run by sudo. */
   readonly sudo: boolean;
-  /** Ciphers in the order they are offered; none is ssh's own choice. */
+  /** Ciphers in order of preference; empty for the default of ssh. */
   readonly ciphers: readonly string[];
-  /** File of the private key. */
+  /** Path of the private key. */
   readonly identity: string;
-  /** File of the keys by which other machines are known, and the name of this one in it. */
+  /** Path of the known_hosts file, and the name of this machine in it. */
   readonly knownHosts: string;
   readonly alias: string;
 }
@@ -67,19 +67,19 @@ export type Compressor = (typeof compressors)[number];
 
 export interface Transfer {
   readonly remote: Remote;
-  /** Full name of the snapshot, unless it is a token that says so. */
+  /** The full names of the snapshot and its base, or a resume token. */
   readonly what: { readonly snapshot: string; readonly base: string | undefined } | { readonly token: string };
-  /** The dataset there. */
+  /** The dataset on the other machine. */
   readonly target: string;
-  /** Whether an empty dataset there may give way. */
+  /** Whether an existing empty dataset may be overwritten. */
   readonly over: boolean;
   readonly compressor: Compressor;
-  /** Bytes in a second, or 0 for as many as there go. */
+  /** Bytes per second; 0 for no limit. */
   readonly limit: number;
   /** Milliseconds. */
   readonly stall: number;
   readonly signal: AbortSignal;
-  /** Told every second how many bytes have been sent, of how many. */
+  /** Called every second with the bytes that were sent, and the estimated total. */
   readonly progress: (sent: number, total: number | undefined) => void;
 }
 
@@ -89,7 +89,7 @@ export interface PairRequest {
   readonly https: boolean;
   readonly token: string;
   readonly publicKey: string;
-  /** The account there that lets the key in. */
+  /** The account that must authorize the key. */
   readonly user: string;
 }
 

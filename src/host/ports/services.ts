@@ -1,29 +1,31 @@
-/** The machine's long-running programs, by the name its service manager gives them (`smbd`, `proftpd`). */
+/** The machine's services, by the names of their systemd units (`smbd`, `proftpd`). */
 export interface Services {
   states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>>;
 
-  /** Starts it now and at every boot. A failure carries the program's own last words. */
+  /** Starts the service now and at every boot. An error has the last log lines of the service. */
   start(name: string): Promise<void>;
 
-  /** Stops it now and keeps it from starting at boot. */
+  /** Stops the service now and disables it at boot. */
   stop(name: string): Promise<void>;
 
-  /** Lets these read their files again without ending what they serve. They must be running. */
+  /** Makes running services reload their configuration without interrupting clients. Throws when one is not running. */
   reload(names: readonly string[]): Promise<void>;
 
   restart(name: string): Promise<void>;
 
-  /** Puts it back into a state that it was in, now and at boot. One that is to run starts again, so that it reads its files. */
+  /**
+   * Restores an earlier state, now and at boot. A service that must run is restarted, so that it reads its files again.
+   */
   putBack(name: string, state: Pick<ServiceState, 'running' | 'enabled'>): Promise<void>;
 
-  /** Lets the service manager read the files anew that say what there is to start. What runs goes on running. */
+  /** Makes the service manager reload its unit files. Running services are not affected. */
   reread(): Promise<void>;
 }
 
 export interface ServiceState {
   readonly running: boolean;
-  /** Whether it starts at boot. */
+  /** Whether it is started at boot. */
   readonly enabled: boolean;
-  /** Whether the machine has such a program at all. */
+  /** Whether the machine has such a unit. */
   readonly installed: boolean;
 }

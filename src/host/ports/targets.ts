@@ -1,30 +1,30 @@
-/** The iSCSI targets that the machine offers, by whichever engine it has for that. */
+/** The iSCSI targets of the machine, served by the target engine that is installed. */
 export interface Targets {
   look(): Promise<TargetService>;
 
-  /** What the engine cannot do of the model, in words; nothing when it can do all of it. */
+  /** The parts of the model that the engine does not support, as sentences; empty when it supports all. */
   objections(model: TargetModel): Promise<readonly string[]>;
 
-  /** What `apply` would do to make the machine true to the model, as sentences. The machine itself is asked. */
+  /** The changes that `apply` would make, as sentences, by the actual state of the machine. */
   differences(model: TargetModel): Promise<readonly string[]>;
 
   /**
-   * Makes the machine true to the model, touching only what is different: sessions with everything else go on. `known`
-   * is what the machine is known to be; without it the machine is asked.
+   * Makes the machine match the model. Changes only what differs, so that other sessions are not interrupted. `known`
+   * is the current state if the caller knows it; otherwise it is read from the machine.
    */
   apply(model: TargetModel, known?: TargetModel): Promise<void>;
 
-  /** Who is connected to a target now. */
+  /** The initiators that are connected to a target now. */
   sessions(target: string): Promise<readonly Session[]>;
 }
 
-/** `lio` is in the kernel, `tgt` in user space; `virtual` is a model of what any of them could do. */
+/** `lio` runs in the kernel, `tgt` in user space; `virtual` models both. */
 export type TargetEngine = 'lio' | 'tgt' | 'virtual';
 
 export interface TargetService {
   /** Undefined when the machine has none. */
   readonly engine: TargetEngine | undefined;
-  /** Whether it is there for initiators, also while no target is. */
+  /** Whether it accepts connections of initiators, also while it has no targets. */
   readonly serving: boolean;
   /** The lowest number that a LUN may have. */
   readonly firstLun: number;
@@ -35,46 +35,46 @@ export interface Session {
   readonly initiator: string;
 }
 
-/** All that initiators can find out. Frozen; equal parts of two models may be the same values. */
+/** Everything that initiators can observe. Frozen; unchanged parts of two models may be identical objects. */
 export interface TargetModel {
-  /** Without it, nothing is offered. */
+  /** Whether anything is served. */
   readonly serving: boolean;
   readonly extents: readonly Extent[];
   readonly targets: readonly Target[];
-  /** How discovery begins at each portal group in use. */
+  /** The discovery settings of each portal group in use. */
   readonly discovery: readonly Discovery[];
   /** Addresses of iSNS servers. */
   readonly nameServers: readonly string[];
 }
 
-/** What lies behind a LUN. */
+/** The storage of a LUN. */
 export interface Extent {
-  /** Never changes, and no other extent has had it. */
+  /** Never changes and is never reused. */
   readonly id: number;
   readonly backing: { readonly kind: 'file' | 'zvol' | 'disk'; readonly path: string };
-  /** Bytes that are offered of a file, undefined for all it has; those that a zvol has. Unknown of a disk. */
+  /** Bytes that are served: of a file, undefined for its whole size; of a zvol, its size. Undefined for a disk. */
   readonly size: number | undefined;
   readonly blockSize: number;
   readonly readOnly: boolean;
   readonly serial: string;
-  /** Sixteen bytes in hexadecimal digits. */
+  /** The NAA identifier: 16 bytes in hexadecimal digits. */
   readonly naa: string;
-  /** Turns a minute, 0 for a disk that does not turn, undefined when that is not told. */
+  /** Rotation rate in rpm; 0 for solid state, undefined when it is not reported. */
   readonly rotation: number | undefined;
-  /** Whether initiators learn of the physical blocks. */
+  /** Whether the physical block size is reported to initiators. */
   readonly physicalBlocks: boolean;
-  /** Whether initiators may let it copy by itself. */
+  /** Whether initiators may use third-party copy (EXTENDED COPY). */
   readonly thirdPartyCopy: boolean;
 }
 
 export interface Target {
-  /** Never changes, and no other target has had it. */
+  /** Never changes and is never reused. */
   readonly id: number;
-  /** As on the wire. */
+  /** The full iSCSI name. */
   readonly name: string;
   readonly alias: string;
   readonly luns: readonly Lun[];
-  /** The ways in. Without any, nobody gets there. */
+  /** Portals and access rules. Without a group, no initiator can connect. */
   readonly groups: readonly TargetGroup[];
 }
 
@@ -85,14 +85,14 @@ export interface Lun {
 }
 
 export interface TargetGroup {
-  /** From 1 to 65535; never changes for this way in. */
+  /** The portal group tag, from 1 to 65535. Never changes for a group. */
   readonly tag: number;
   readonly portals: readonly Portal[];
-  /** Names that may come in; undefined for everybody. */
+  /** Names of the initiators that may connect; undefined for all. */
   readonly initiators: readonly string[] | undefined;
-  /** Addresses and networks that may come in; undefined for all. */
+  /** Addresses and networks that may connect; undefined for all. */
   readonly networks: readonly string[] | undefined;
-  /** Undefined when nobody has to say who they are. */
+  /** Undefined when no authentication is required. */
   readonly auth: Auth | undefined;
 }
 
@@ -102,16 +102,16 @@ export interface Portal {
 }
 
 export interface Auth {
-  /** Any of them opens. */
+  /** Any of them is accepted. */
   readonly credentials: readonly Credential[];
-  /** Whether the target, too, has to say who it is. */
+  /** Whether the target must also authenticate itself to the initiator. */
   readonly mutual: boolean;
 }
 
 export interface Credential {
   readonly user: string;
   readonly secret: string;
-  /** By what the target shows who it is. */
+  /** The credential by which the target authenticates itself. */
   readonly peer: { readonly user: string; readonly secret: string } | undefined;
 }
 

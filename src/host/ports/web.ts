@@ -1,29 +1,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** One door of the interface besides the one that the daemon was started with. */
+/** A listening endpoint of the web API, in addition to the one that the daemon was started with. */
 export interface Endpoint {
   readonly address: string;
   readonly port: number;
-  /** In PEM; without it the door is plain HTTP. */
+  /** Certificate chain and key in PEM; without them the endpoint serves plain HTTP. */
   readonly tls?: { readonly chain: string; readonly key: string };
-  /** Whoever comes by plain HTTP is sent to this port of HTTPS. */
+  /** Requests are redirected to this HTTPS port. */
   readonly redirectTo?: number;
 }
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Where the interface can be reached. */
+/** The endpoints at which the API is served. */
 export interface Web {
-  /** Who answers at the doors, and who is told of each connection. Said once, before the first of them opens. */
+  /** Sets the request handler and the callback for new connections. Must be called once, before `serve`. */
   attach(handler: Handler, connected: (socket: Socket) => void): void;
 
   /**
-   * Opens these doors and closes all others. What is being answered is answered to its end. When one cannot be opened,
-   * all is as before, and the failure says which and why.
+   * Opens these endpoints and closes all others. Requests in progress are completed. When an endpoint cannot be opened,
+   * nothing changes, and the error names the endpoint and the reason.
    */
   serve(endpoints: readonly Endpoint[]): Promise<void>;
 
-  /** The doors that `serve` opened last. */
+  /** The endpoints that `serve` opened last. */
   served(): Promise<readonly Endpoint[]>;
 }

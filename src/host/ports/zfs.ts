@@ -1,85 +1,99 @@
-/** Pools and what lives in them. Sizes are bytes. Names are full (`tank/media`, `tank/media@monday`). */
+/** ZFS pools, datasets and snapshots. Sizes are in bytes. Names are full (`tank/media`, `tank/media@monday`). */
 export interface Zfs {
-  /** All pools; with `names`, those of them that there are. */
+  /** All pools; with `names`, the existing ones among these. */
   pools(names?: readonly string[]): Promise<readonly Pool[]>;
   createPool(spec: PoolSpec): Promise<void>;
-  /** Adds groups of disks to a pool. What was added to a raidz pool can never be taken out again. */
+  /** Adds groups of disks to a pool. In a raidz pool, they cannot be removed again. */
   extendPool(name: string, groups: readonly DiskGroup[]): Promise<void>;
-  /** Ends the pool and everything in it, for good. */
+  /** Destroys the pool and all its data. */
   destroyPool(name: string): Promise<void>;
-  /** Lets the pool go with its data, to be imported here or elsewhere. */
+  /** Exports the pool, so that it can be imported here or on another machine. */
   exportPool(name: string): Promise<void>;
-  /** The pools on attached disks that nobody has taken up, as far as the disks tell. It wakes none that a pool here uses. */
+  /** The pools on attached disks that are not imported, by their labels. Does not wake disks of imported pools. */
   importable(): Promise<readonly ImportablePool[]>;
   /**
-   * Takes up a pool that lies on attached disks. With `mountpoint` its root dataset belongs there from then on, and what
-   * would be mounted elsewhere stays unmounted.
+   * Imports a pool from attached disks. With `mountpoint`, sets the mount point of its root dataset; datasets that
+   * would be mounted elsewhere stay unmounted.
    */
   importPool(guid: string, options?: { mountpoint?: string }): Promise<void>;
-  /** Switches on every feature that this machine's ZFS knows. Older machines cannot read the pool any more. */
+  /**
+   * Enables every feature that this machine's ZFS supports. Older versions may no longer be able to import the pool.
+   */
   upgradePool(name: string): Promise<void>;
 
   // Devices are named by their guid.
 
-  /** Begins to copy what a device holds to a disk that takes its place. With `force`, whatever is on that disk is given up. */
+  /** Starts the replacement of a device by a disk. With `force`, existing data on the disk is overwritten. */
   replaceDevice(pool: string, device: string, disk: string, options?: { force?: boolean }): Promise<void>;
   offlineDevice(pool: string, device: string): Promise<void>;
   onlineDevice(pool: string, device: string): Promise<void>;
-  /** Takes a device out of a mirror, or one side out of a replacement. */
+  /** Detaches a device from a mirror, or either side from a replacement. */
   detachDevice(pool: string, device: string): Promise<void>;
-  /** Takes a log, cache or spare out of the pool; a mirrored log by the name of its group. */
+  /** Removes a log, cache or spare; a mirrored log is addressed by the name of its group. */
   removeDevice(pool: string, device: string): Promise<void>;
 
   startScrub(name: string): Promise<void>;
   stopScrub(name: string): Promise<void>;
 
-  // Keys are 64 hex digits. That of a pool's root dataset is its children's too.
+  // Keys are 64 hex digits. The key of a pool's root dataset also encrypts all datasets below it.
 
-  /** Gives an encrypted pool its key, and mounts what it holds. */
+  /** Loads the key of an encrypted pool, and mounts its datasets. */
   loadKey(pool: string, key: string): Promise<void>;
-  /** Unmounts everything in the pool and forgets its key. What is in use is a refusal. */
+  /** Unmounts all datasets of the pool and unloads its key. Throws when something is in use. */
   unloadKey(pool: string): Promise<void>;
-  /** Whether this is the pool's key, loaded or not. */
+  /** Whether this is the pool's key. The key need not be loaded. */
   isKey(pool: string, key: string): Promise<boolean>;
-  /** Gives a pool whose key is loaded another one. */
+  /** Changes the key of a pool whose current key is loaded. */
   changeKey(pool: string, key: string): Promise<void>;
-  /** Keeps a text without blanks with the pool, loaded key or not. */
+  /** Stores the key slots, a text without blanks, in the pool. The key need not be loaded. */
   setKeySlots(pool: string, slots: string): Promise<void>;
 
-  /** Every filesystem and volume of every pool, parents before children; with `scope`, those of it that there are. */
+  /** All filesystems and volumes, parents before children; with `scope`, the existing ones among these. */
   datasets(scope?: DatasetScope): Promise<readonly Dataset[]>;
   createDataset(name: string, settings?: DatasetSettings): Promise<void>;
-  /** A volume: a block device of `size` bytes at `/dev/zvol/<name>`. */
+  /** Creates a volume: a block device of `size` bytes at `/dev/zvol/<name>`. */
   createVolume(name: string, size: number, settings?: DatasetSettings): Promise<void>;
   changeDataset(name: string, settings: DatasetSettings): Promise<void>;
-  /** With `recursive`, children and snapshots go too, with `clones` also what was cloned from them; without, their presence is a refusal. */
+  /**
+   * `recursive` also destroys children and snapshots, `clones` also clones of these. Without the options, throws if
+   * there are any.
+   */
   destroyDataset(name: string, options?: { recursive?: boolean; clones?: boolean }): Promise<void>;
 
-  /** The snapshots of these datasets, or of all: dataset by dataset, the oldest of each first. A dataset that is not there has none. */
+  /**
+   * The snapshots of all or of these datasets, grouped by dataset, the oldest first. Datasets that do not exist are
+   * skipped.
+   */
   snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]>;
   /**
-   * With `recursive`, everything below the dataset gets a snapshot of this name in the same moment, or nothing does.
-   * `task` is the number of the periodic task that makes it, and stays with the snapshot.
+   * With `recursive`, all datasets below get a snapshot of this name atomically. `task` is the id of the periodic task
+   * that creates the snapshot, and is stored with it.
    */
   createSnapshot(name: string, options?: { recursive?: boolean; task?: number }): Promise<void>;
-  /** With `deferred`, one that has clones goes when the last of them does; with `recursive`, those of its name below its dataset go too. */
+  /**
+   * With `deferred`, a snapshot with clones is destroyed together with its last clone. With `recursive`, snapshots of
+   * this name are also destroyed in all datasets below.
+   */
   destroySnapshot(name: string, options?: { deferred?: boolean; recursive?: boolean }): Promise<void>;
-  /** Makes a dataset or volume that begins with the contents of the snapshot. */
+  /** Creates a filesystem or volume as a clone of the snapshot. */
   cloneSnapshot(snapshot: string, name: string): Promise<void>;
-  /** Gives the dataset back the contents of its snapshot. With `force`, newer snapshots go; without, their presence is a refusal. */
+  /**
+   * Restores the dataset to the snapshot. With `force`, newer snapshots are destroyed; without it, throws if there are
+   * any.
+   */
   rollback(snapshot: string, options?: { force?: boolean }): Promise<void>;
 
-  /** Reports what became different, whoever changed it, gathered over a moment. Returns how to stop. */
+  /** Reports all changes, also those made outside of Holdfast, in short batches. Returns a function that stops it. */
   watch(changed: (events: readonly ZfsEvent[]) => void): () => void;
 }
 
-/** Datasets by full name: `names` alone, `trees` with everything below them. */
+/** Datasets by full name: `names` without, `trees` with all datasets below them. */
 export interface DatasetScope {
   readonly names?: readonly string[];
   readonly trees?: readonly string[];
 }
 
-/** What a change touched: a pool's own state, or a dataset with its snapshots, with `below` also everything under it. */
+/** What changed: the state of a pool, or a dataset with its snapshots; with `below` also all datasets below it. */
 export type ZfsSubject = { readonly pool: string } | { readonly dataset: string; readonly below?: boolean };
 
 export interface ZfsEvent {
@@ -93,7 +107,7 @@ export type GroupKind = (typeof groupKinds)[number];
 
 export interface DiskGroup {
   readonly kind: GroupKind;
-  /** Names as the disks port gives them (`sda`). */
+  /** Names as in the disks port (`sda`). */
   readonly disks: readonly string[];
 }
 
@@ -103,7 +117,7 @@ export interface PoolSpec {
   readonly mountpoint: string;
   /** Properties of the root dataset. */
   readonly settings?: DatasetSettings;
-  /** With it everything in the pool is encrypted (AES-256-GCM). */
+  /** Encrypts all datasets of the pool (AES-256-GCM). */
   readonly encryption?: { readonly key: string; readonly slots: string };
 }
 
@@ -111,16 +125,16 @@ export type Health = 'ONLINE' | 'DEGRADED' | 'FAULTED' | 'OFFLINE' | 'UNAVAIL' |
 
 export interface Pool {
   readonly name: string;
-  /** 64 bits in decimal digits: more than a number holds. */
+  /** 64 bits in decimal digits, as a string because a number cannot represent them exactly. */
   readonly guid: string;
   readonly health: Health;
   readonly size: number;
   readonly allocated: number;
   readonly free: number;
-  /** Whether every feature this machine's ZFS knows is switched on in the pool. */
+  /** Whether every feature that this machine's ZFS supports is enabled in the pool. */
   readonly upgraded: boolean;
   readonly scan: Scan | undefined;
-  /** The data groups first, then logs, cache and spares. */
+  /** Data groups first, then logs, cache and spares. */
   readonly groups: readonly PoolGroup[];
 }
 
@@ -130,13 +144,13 @@ export interface Scan {
   /** 0 to 100. */
   readonly percent: number;
   readonly errors: number;
-  /** Of one that has finished: when, in seconds since 1970. */
+  /** When it finished, in seconds since 1970. */
   readonly ended?: number;
 }
 
 export interface PoolGroup {
   readonly kind: GroupKind;
-  /** As ZFS names it: `mirror-0`, `raidz1-0`; for a stripe the disk's own name. */
+  /** The name of the vdev: `mirror-0`, `raidz1-0`; for a stripe the name of the disk. */
   readonly name: string;
   readonly health: Health;
   readonly errors: ErrorCounts;
@@ -144,29 +158,29 @@ export interface PoolGroup {
 }
 
 export interface PoolDevice {
-  /** Name of the disk as the disks port gives it, or what ZFS calls the device when the disk is gone. */
+  /** Name of the disk as in the disks port, or the name of the device in ZFS when the disk is missing. */
   readonly disk: string;
-  /** What actions address it by: the path ZFS shows, without `/dev/`. */
+  /** The path that ZFS shows, without `/dev/`, by which API actions address the device. */
   readonly label: string;
   readonly guid: string;
   readonly health: Health | 'AVAIL' | 'INUSE';
   readonly errors: ErrorCounts;
 }
 
-/** A pool as its disks describe it. */
+/** A pool as described by the labels on its disks. */
 export interface ImportablePool {
   readonly name: string;
   readonly guid: string;
   readonly health: Health;
-  /** The machine that had it last; empty when that is not known. */
+  /** The machine that imported it last; empty when unknown. */
   readonly hostname: string;
-  /** The data groups first, then logs, cache and spares. */
+  /** Data groups first, then logs, cache and spares. */
   readonly groups: readonly ImportableGroup[];
 }
 
 export interface ImportableGroup {
   readonly kind: GroupKind;
-  /** As ZFS names it; for a stripe the disk's own name. */
+  /** The name of the vdev; for a stripe the name of the disk. */
   readonly name: string;
   readonly health: Health;
   readonly devices: readonly { readonly name: string; readonly health: Health }[];
@@ -178,7 +192,7 @@ export interface ErrorCounts {
   readonly checksum: number;
 }
 
-/** Native properties by their ZFS names, in the values `zfs get -p` prints. */
+/** Native properties of ZFS, with values as `zfs get -p` prints them. */
 export const datasetProperties = [
   'atime',
   'casesensitivity',
@@ -197,21 +211,21 @@ export const datasetProperties = [
 ] as const;
 export type DatasetProperty = (typeof datasetProperties)[number];
 
-/** The user property that carries a dataset's comment, so that it travels with the pool. */
+/** The user property for a dataset's comment, which is thus part of the pool. */
 export const commentProperty = 'holdfast:comment';
 
-/** The user property that says which periodic task made a snapshot. */
+/** The user property for the id of the periodic task that created a snapshot. */
 export const taskProperty = 'holdfast:task';
 
-/** The user property of a pool's root dataset that carries the slots its key is wrapped in. */
+/** The user property of a pool's root dataset for its key slots, which contain the wrapped key. */
 export const keySlotsProperty = 'holdfast:keyslots';
 
 export interface DatasetSettings {
-  /** `'inherit'` gives the property back to the parent. */
+  /** The value `'inherit'` resets the property, so that the parent's value applies. */
   readonly properties?: Readonly<Partial<Record<DatasetProperty, string>>>;
   /** An empty comment removes it. */
   readonly comment?: string;
-  /** Only for filesystems made on purpose elsewhere; otherwise it follows the parent. */
+  /** Only for filesystems that are deliberately mounted elsewhere; the others are mounted below their parent. */
   readonly mountpoint?: string;
 }
 
@@ -221,33 +235,33 @@ export interface Dataset {
   readonly used: number;
   readonly available: number;
   readonly referenced: number;
-  /** Where it is mounted, or undefined for a volume and for what is not mounted. */
+  /** Where it is mounted; undefined for volumes and unmounted filesystems. */
   readonly mountpoint: string | undefined;
   readonly properties: Readonly<Partial<Record<DatasetProperty, string>>>;
-  /** Names of the properties that come from a parent or a default. */
+  /** Names of the properties whose value is inherited or a default. */
   readonly inherited: readonly DatasetProperty[];
   readonly comment: string | undefined;
-  /** Of what is encrypted: whether the key is loaded. */
+  /** Whether the key of an encrypted dataset is loaded. */
   readonly key?: 'available' | 'unavailable' | undefined;
-  /** What is kept with a pool's root dataset for its key. */
+  /** The key slots; only on the root dataset of a pool. */
   readonly keySlots?: string | undefined;
-  /** The snapshot it was cloned from, by its full name. */
+  /** Full name of the snapshot from which it was cloned. */
   readonly origin: string | undefined;
-  /** A text that becomes another when something about its snapshots changes. */
+  /** Changes whenever anything about its snapshots changes. */
   readonly snapshotStamp: string;
 }
 
 export interface Snapshot {
-  /** The dataset it was made of, and what stands behind the @. */
+  /** The full name of the dataset, and the part of the snapshot's name after the @. */
   readonly dataset: string;
   readonly name: string;
-  /** What destroying it would give back. */
+  /** Bytes that destroying it would free. */
   readonly used: number;
   readonly referenced: number;
   /** Seconds since 1970. */
   readonly created: number;
-  /** Whether it was destroyed and only waits for its last clone to go. */
+  /** Whether it was destroyed with `deferred` and still has clones. */
   readonly deferred: boolean;
-  /** The number of the periodic task that made it. */
+  /** Id of the periodic task that created it. */
   readonly task?: number;
 }

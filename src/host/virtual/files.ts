@@ -21,7 +21,9 @@ import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, replaceFile } from './state.ts';
 import { lookAt, type Tree, withParents } from './tree.ts';
 
-/** Real files in a folder of ours. Calls into the file system are synchronous: each is shorter than a turn of the loop. */
+/**
+ * Real files in a folder of ours. Calls into the file system are synchronous: each is shorter than a turn of the loop.
+ */
 export class VirtualFiles implements Files {
   readonly #tree: Tree;
   readonly #staged: string;
@@ -276,7 +278,10 @@ export class VirtualFiles implements Files {
     }
   }
 
-  /** Where a file and the folder it lies in are, both without a link on the way from `within`. The folder may be missing. */
+  /**
+   * Where a file and the folder it lies in are, both without a link on the way from `within`. The folder may be
+   * missing.
+   */
   #withoutLinks(path: string, within: string): { folder: string; place: string } {
     const border = normalPath(within);
     const wanted = normalPath(path);

@@ -49,7 +49,10 @@ export interface VirtualHostOptions {
   readonly now: () => number;
 }
 
-/** A machine that remembers, in this process. It needs no rights, starts no programs, and is there again when opened again. */
+/**
+ * A machine that remembers, in this process. It needs no rights, starts no programs, and is there again when opened
+ * again.
+ */
 export async function openVirtualHost(options: VirtualHostOptions): Promise<VirtualHost> {
   const { disks: sizes, now } = options;
   const folder = resolve(options.folder);

@@ -47,7 +47,10 @@ export class Mounts {
     }
   }
 
-  /** Puts a snapshot's files in place of those of a dataset, around `keep`, which remembers it. What is mounted in them stays. */
+  /**
+   * Puts a snapshot's files in place of those of a dataset, around `keep`, which remembers it. What is mounted in them
+   * stays.
+   */
   restore(table: MountTable, dataset: string, snapshot: string, keep: () => void): void {
     const place = this.#placeOf(table, dataset);
     const kept = join(this.#snapshots, snapshot);

@@ -4,7 +4,9 @@ import type { Origin, Packages } from '../ports/packages.ts';
 import { codeOf, hostError, isText, Memory, mapOf } from './state.ts';
 import type { Tree } from './tree.ts';
 
-/** A fresh virtual machine has no configuration files: its programs need none. What is there, somebody has put there. */
+/**
+ * A fresh virtual machine has no configuration files: its programs need none. What is there, somebody has put there.
+ */
 export class VirtualPackages implements Packages {
   readonly #tree: Tree;
   readonly #shipped: Memory<Readonly<Record<string, string>>>;

@@ -1,4 +1,6 @@
-/** The directives that ProFTPD 1.3.8c of Debian 13 knows, by the module that brings them, found by asking `proftpd -t`. */
+/**
+ * The directives that ProFTPD 1.3.8c of Debian 13 knows, by the module that brings them, found by asking `proftpd -t`.
+ */
 
 const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
 

@@ -1,4 +1,7 @@
-/** The parameters that `testparm` of Samba 4.22 knows, found by asking it. Written without its `name : backend` kind, which takes any name. */
+/**
+ * The parameters that `testparm` of Samba 4.22 knows, found by asking it. Written without its `name : backend` kind,
+ * which takes any name.
+ */
 
 const list = (text: string): readonly string[] => text.trim().split(/,\s+/);
 

@@ -66,7 +66,9 @@ export class Memory<T> {
 /** How many numbers there are to a file. */
 const numbersPerFile = 64;
 
-/** Remembers things that have numbers, in files of neighbours: keeping thousands writes only what became another value. */
+/**
+ * Remembers things that have numbers, in files of neighbours: keeping thousands writes only what became another value.
+ */
 export class Shelf<T extends { readonly id: number }> {
   #values: readonly T[];
   readonly #folder: string;

@@ -7,7 +7,9 @@ const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
 
 const sector = 4 * KiB;
-/** What ZFS leaves around the data: the partition table and the reserved partition of a whole disk, labels, boot block. */
+/**
+ * What ZFS leaves around the data: the partition table and the reserved partition of a whole disk, labels, boot block.
+ */
 const aroundPartition = 9 * MiB;
 const labels = 4 * MiB + 512 * KiB;
 const recordForRatio = 128 * KiB;

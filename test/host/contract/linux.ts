@@ -20,7 +20,8 @@ import { describeTargets } from './targets.ts';
 import { describeWeb } from './web.ts';
 import { describeZfs } from './zfs.ts';
 
-// These make pools and users of whatever machine they run on; test/lab/contract-*.test.ts bring them into test machines.
+// These make pools and users of whatever machine they run on; test/lab/contract-*.test.ts bring them into test
+// machines.
 const part = process.env['HOLDFAST_CONTRACT'];
 if (part === undefined)
   throw new Error('The contract of the Linux host is tried in the test machine: bin/test test/lab/contract-*.test.ts');
