@@ -138,7 +138,7 @@ test('a card is held to a medium, and let go when the record says nothing of it'
   const refused = await nas.api.put(`network/interface/${id}/`, { int_options: 'media 10Gbase-T' });
   assert.deepEqual(
     [refused.status, refused.json],
-    [400, { error_message: 'em0 knows no medium with 10000 Mbit/s and full duplex.' }],
+    [400, { error_message: 'em0 does not support 10000 Mbit/s with full duplex.' }],
   );
   assert.deepEqual(await medium(), { speed: 1000, duplex: 'full' });
   await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_options: '' });

@@ -3,11 +3,11 @@ export interface Domain {
   /** Finds the domain and authenticates the account there. Changes nothing. A refusal is returned, not thrown. */
   inquire(access: DomainAccess): Promise<Inquiry>;
 
-  /** Joins the machine to the domain. After a failure it is not a member. `heard` receives each line of the log. */
-  join(joining: Joining, heard: (line: string) => void): Promise<void>;
+  /** Joins the machine to the domain. After a failure it is not a member. `onLine` receives each line of the log. */
+  join(joining: Joining, onLine: (line: string) => void): Promise<void>;
 
   /** Ends the membership, in the domain and on this machine. */
-  leave(joining: Joining, heard: (line: string) => void): Promise<void>;
+  leave(joining: Joining, onLine: (line: string) => void): Promise<void>;
 
   /** Ends the membership on this machine only, without contacting the domain. */
   forget(): Promise<void>;

@@ -67,7 +67,7 @@ const isUser = shapeOf<UserSpec>({
 
 export class VirtualAccounts implements Accounts {
   readonly #memory: Memory<OwnedAccounts>;
-  /** Those that Holdfast made and does not own any more. */
+  /** Accounts that Holdfast created and no longer owns. */
   readonly #disowned: Memory<OwnedAccounts>;
 
   constructor(path: string) {
@@ -161,7 +161,7 @@ export class VirtualAccounts implements Accounts {
     this.#memory.keep(Object.freeze({ users: users.filter((one) => one.name !== name), groups }));
   }
 
-  /** The user as it is kept, or what the tool would say. */
+  /** The user as it is stored. Throws the error that the tool would print. */
   #checked(tool: string, user: UserSpec): UserSpec {
     const groups = this.#groups();
     mustBeId(tool, 'user', user.uid);
@@ -215,7 +215,7 @@ function mustBeId(tool: string, kind: 'user' | 'group', id: number): void {
   if (!Number.isInteger(id) || id < 0 || id > largestId) throw new HostError(`${tool}: invalid ${kind} ID '${id}'`);
 }
 
-/** Whether it fits between two colons of a line. */
+/** Whether the text is a valid field of a line in /etc/passwd. */
 function isField(text: string): boolean {
   return !/[:\n]/.test(text);
 }

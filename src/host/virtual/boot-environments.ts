@@ -11,7 +11,7 @@ const isEnvironment = shapeOf<BootEnvironment>({
   space: isNumber,
 });
 
-/** What a clone takes before anything in it is changed. */
+/** Bytes that an unchanged clone uses. */
 const spaceOfClone = 8192;
 
 const GiB = 1024 ** 3;
@@ -51,7 +51,7 @@ export class VirtualBootEnvironments implements BootEnvironments {
     this.#memory = new Memory(path, listOf(isEnvironment), Object.freeze([Object.freeze(first)]));
   }
 
-  /** The machine starts anew, from the one that was chosen. */
+  /** Simulates a boot from the selected environment. */
   boot(): void {
     this.#keep(this.#memory.value.map((one) => ({ ...one, now: one.onReboot })));
   }

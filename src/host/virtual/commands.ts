@@ -10,10 +10,10 @@ import { codeOf } from './state.ts';
 import { testparm } from './testparm.ts';
 import type { Tree } from './tree.ts';
 
-/** What a shell answers for a command that was ended by SIGTERM. */
+/** The exit status that a shell reports for a command ended by SIGTERM. */
 const ended = 143;
 
-/** Starts nothing. Checkers are models of the real ones; a person's command is only told of. */
+/** Starts no programs. Checkers are models of the real ones; other commands are only described in the output. */
 export class VirtualCommands implements Commands {
   readonly #tree: Tree;
   readonly #staged: string;
@@ -29,7 +29,7 @@ export class VirtualCommands implements Commands {
     const [program = '', ...rest] = argv;
     switch (basename(program)) {
       case 'testparm':
-        return testparm(rest.findLast((word) => !word.startsWith('-')) ?? '/etc/samba/smb.conf', (path) =>
+        return testparm(rest.findLast((argument) => !argument.startsWith('-')) ?? '/etc/samba/smb.conf', (path) =>
           this.#read(path),
         );
       case 'proftpd':
@@ -51,18 +51,18 @@ export class VirtualCommands implements Commands {
   }
 
   run({ user, line, signal, keep }: UserCommand): Promise<Outcome> {
-    return this.#tell(user, line, signal, keep);
+    return this.#describe(user, line, signal, keep);
   }
 
   runProgram({ user, argv, signal, keep }: UserProgram): Promise<Outcome> {
-    return this.#tell(user, argv.join(' '), signal, keep);
+    return this.#describe(user, argv.join(' '), signal, keep);
   }
 
-  async #tell(user: string, line: string, signal: AbortSignal, keep: number): Promise<Outcome> {
+  async #describe(user: string, line: string, signal: AbortSignal, keep: number): Promise<Outcome> {
     if (!(await this.#userNames()).includes(user)) throw new HostError(`no account is called ${user}`);
     if (signal.aborted) return { status: ended, stdout: '', stderr: '' };
-    const told = `The virtual host would run this as ${user}: ${line}\n`;
-    return { status: 0, stdout: Buffer.from(told).subarray(-Math.max(1, keep)).toString(), stderr: '' };
+    const text = `The virtual host would run this as ${user}: ${line}\n`;
+    return { status: 0, stdout: Buffer.from(text).subarray(-Math.max(1, keep)).toString(), stderr: '' };
   }
 
   #read(path: string): string | undefined {

@@ -8,7 +8,7 @@ export interface VirtualDisk {
   readonly size: number;
 }
 
-/** The machine's disks, `ada0` and on: the names that existing clients look for. */
+/** The machine's disks, named from `ada0` on as existing clients expect. */
 export function disksOf(sizes: readonly number[]): readonly VirtualDisk[] {
   return Object.freeze(
     sizes.map((size, index) =>
@@ -24,7 +24,7 @@ const isTuning: Guard<Tuning> = shapeOf<Tuning>({
   smart: optional(shapeOf<{ on: boolean; options: readonly string[] }>({ on: isFlag, options: listOf(isText) })),
 });
 
-/** What a disk does before anybody told it anything. */
+/** The default settings of a disk. */
 const factory: Tuning = Object.freeze({
   standby: 0,
   power: 255,
@@ -33,7 +33,7 @@ const factory: Tuning = Object.freeze({
 });
 
 export class VirtualDisks implements Disks {
-  /** What each disk was told last, by name. */
+  /** The current settings of each disk, by name. */
   readonly #memory: Memory<Readonly<Record<string, Tuning>>>;
   readonly #failing = new Set<string>();
   readonly #disks: readonly VirtualDisk[];
@@ -49,7 +49,7 @@ export class VirtualDisks implements Disks {
     },
   ) {
     this.#memory = new Memory(path, mapOf(isTuning), Object.freeze({}));
-    // A machine that is as it was is opened without a write: the disk of its files may be full.
+    // Opening an unchanged machine must not write, because the disk with its files may be full.
     const fresh = options.disks.filter(({ name }) => this.#memory.value[name] === undefined);
     if (fresh.length > 0)
       this.#memory.keep(
@@ -76,7 +76,7 @@ export class VirtualDisks implements Disks {
       );
   }
 
-  /** From now on this disk tells that it fails, or that it does not. For tests. */
+  /** Sets whether the SMART status of this disk reports a failure. For tests. */
   ail(disk: string, fails: boolean): void {
     if (fails) this.#failing.add(disk);
     else this.#failing.delete(disk);
@@ -95,8 +95,8 @@ export class VirtualDisks implements Disks {
   async tune(disk: string, tuning: Tuning): Promise<void> {
     if (!this.#disks.some(({ name }) => name === disk)) throw new HostError(`/dev/${disk}: No such file or directory`);
     const { smart } = tuning;
-    // The first of the words of smartctl that it would not know.
-    const unknown = smart?.on === true ? smart.options.find((word) => !/^-[dTb]$|^[\w,+]+$/.test(word)) : undefined;
+    // The first option that smartctl would not accept.
+    const unknown = smart?.on === true ? smart.options.find((option) => !/^-[dTb]$|^[\w,+]+$/.test(option)) : undefined;
     if (unknown !== undefined) throw new HostError(`=======> UNRECOGNIZED OPTION: ${unknown}`);
     this.#memory.keep(
       Object.freeze({ ...this.#memory.value, [disk]: Object.freeze({ ...this.#memory.value[disk], ...tuning }) }),

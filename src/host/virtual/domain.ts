@@ -2,7 +2,7 @@ import type { Domain, DomainAccess, Inquiry, Joining, Membership } from '../port
 import { HostError } from '../ports/index.ts';
 import { isText, listOf, Memory, optional, shapeOf } from './state.ts';
 
-/** The one domain in the virtual machine's network. */
+/** The only domain in the virtual machine's network. */
 const corp = {
   name: 'corp.example.com',
   workgroup: 'CORP',
@@ -17,9 +17,9 @@ const corp = {
 };
 
 interface Kept {
-  /** What the machine is called in the domain it is a member of. */
+  /** The machine's name in the domain, while it is a member. */
   readonly member: string | undefined;
-  /** Machines that the domain knows. */
+  /** Machines with an account in the domain. */
   readonly machines: readonly string[];
 }
 
@@ -62,20 +62,23 @@ export class VirtualDomain implements Domain {
     return { found: true, workgroup: corp.workgroup, siteServers };
   }
 
-  async join(joining: Joining, heard: (line: string) => void): Promise<void> {
+  async join(joining: Joining, onLine: (line: string) => void): Promise<void> {
     this.#mustMayJoin(joining);
     const name = joining.netbiosName.toLowerCase();
-    this.#keep({ member: name, machines: [...this.#memory.value.machines.filter((one) => one !== name), name] });
-    heard(`Joined '${joining.netbiosName.toUpperCase()}' to dns domain '${corp.name}'`);
+    this.#keep({
+      member: name,
+      machines: [...this.#memory.value.machines.filter((machine) => machine !== name), name],
+    });
+    onLine(`Joined '${joining.netbiosName.toUpperCase()}' to dns domain '${corp.name}'`);
   }
 
-  async leave(joining: Joining, heard: (line: string) => void): Promise<void> {
+  async leave(joining: Joining, onLine: (line: string) => void): Promise<void> {
     this.#mustMayJoin(joining);
     this.#keep({
       member: undefined,
-      machines: this.#memory.value.machines.filter((one) => one !== joining.netbiosName.toLowerCase()),
+      machines: this.#memory.value.machines.filter((machine) => machine !== joining.netbiosName.toLowerCase()),
     });
-    heard(`Deleted account for '${joining.netbiosName.toUpperCase()}' in realm '${corp.name.toUpperCase()}'`);
+    onLine(`Deleted account for '${joining.netbiosName.toUpperCase()}' in realm '${corp.name.toUpperCase()}'`);
   }
 
   async forget(): Promise<void> {

@@ -22,7 +22,8 @@ import { codeOf, hostError, replaceFile } from './state.ts';
 import { lookAt, type Tree, withParents } from './tree.ts';
 
 /**
- * Real files in a folder of ours. Calls into the file system are synchronous: each is shorter than a turn of the loop.
+ * Real files in a private folder. File system calls are synchronous, because each is shorter than a turn of the event
+ * loop.
  */
 export class VirtualFiles implements Files {
   readonly #tree: Tree;
@@ -34,7 +35,7 @@ export class VirtualFiles implements Files {
     this.#tree = tree;
     this.#staged = options.staged;
     this.#isMounted = options.isMounted;
-    // What a killed process left there is read by nobody.
+    // Removes staged files that a killed process left behind.
     mkdirSync(this.#staged, { recursive: true });
     for (const name of readdirSync(this.#staged)) rmSync(join(this.#staged, name), { recursive: true, force: true });
   }
@@ -65,15 +66,15 @@ export class VirtualFiles implements Files {
 
   async write(path: string, content: string, options: FileOptions = {}): Promise<void> {
     try {
-      const place = this.#tree.locate(path, { follow: false });
+      const location = this.#tree.locate(path, { follow: false });
       const bytes = Buffer.from(content, options.encoding);
-      if (place === this.#tree.root) throw new HostError('illegal operation on a directory');
-      // Almost always the folder is there.
+      if (location === this.#tree.root) throw new HostError('illegal operation on a directory');
+      // The folder almost always exists, so it is created only after a failure.
       try {
-        replaceFile(place, this.#aside(path), bytes, options.mode ?? 0o644);
+        replaceFile(location, this.#aside(path), bytes, options.mode ?? 0o644);
       } catch (error) {
         if (codeOf(error) !== 'ENOENT') throw error;
-        withParents(place, () => replaceFile(place, this.#aside(path), bytes, options.mode ?? 0o644));
+        withParents(location, () => replaceFile(location, this.#aside(path), bytes, options.mode ?? 0o644));
       }
     } catch (error) {
       throw hostError(`cannot write ${path}`, error);
@@ -90,11 +91,11 @@ export class VirtualFiles implements Files {
 
   async copy(path: string, to: string, { isPrivate }: { readonly isPrivate: boolean }): Promise<boolean> {
     try {
-      const [from, place] = [this.#tree.locate(path, { follow: false }), this.#tree.locate(to, { follow: false })];
+      const [from, location] = [this.#tree.locate(path, { follow: false }), this.#tree.locate(to, { follow: false })];
       const found = lookAt(from);
       if (found === undefined) return false;
       if (!found.isFile() && !found.isSymbolicLink()) throw new HostError('it is neither a file nor a link');
-      mkdirSync(dirname(place), { recursive: true, mode: isPrivate ? 0o700 : 0o755 });
+      mkdirSync(dirname(location), { recursive: true, mode: isPrivate ? 0o700 : 0o755 });
       const aside = this.#aside(to);
       if (found.isSymbolicLink()) symlinkSync(readlinkSync(from), aside);
       else {
@@ -102,7 +103,7 @@ export class VirtualFiles implements Files {
         chmodSync(aside, found.mode & 0o7777);
         utimesSync(aside, found.atime, found.mtime);
       }
-      renameSync(aside, place);
+      renameSync(aside, location);
       return true;
     } catch (error) {
       throw hostError(`cannot copy ${path} to ${to}`, error);
@@ -130,35 +131,35 @@ export class VirtualFiles implements Files {
   }
 
   async makeFolder(path: string, options: { within: string; mode: number }): Promise<readonly string[]> {
-    const wanted = normalPath(path);
+    const target = normalPath(path);
     const within = normalPath(options.within);
-    if (!isWithin(wanted, within)) throw new HostError(`cannot make ${path}: it is not below ${options.within}`);
+    if (!isWithin(target, within)) throw new HostError(`cannot make ${path}: it is not below ${options.within}`);
     const border = this.#tree.locate(within);
     if (!lookAt(border)?.isDirectory())
       throw new HostError(`cannot make ${path}: there is no folder ${options.within}`);
-    const made: { name: string; place: string }[] = [];
+    const made: { name: string; location: string }[] = [];
     let name = within;
-    let place = border;
+    let location = border;
     try {
-      for (const part of wanted.slice(within.length).split('/')) {
+      for (const part of target.slice(within.length).split('/')) {
         if (part === '') continue;
         name = name === '/' ? `/${part}` : `${name}/${part}`;
-        place = join(place, part);
-        let found = lookAt(place);
+        location = join(location, part);
+        let found = lookAt(location);
         if (found?.isSymbolicLink()) {
-          place = this.#tree.locate(name);
-          found = lookAt(place);
-          if (!isWithin(place, border)) throw new HostError(`${name} is a link that leads out of ${options.within}`);
+          location = this.#tree.locate(name);
+          found = lookAt(location);
+          if (!isWithin(location, border)) throw new HostError(`${name} is a link that leads out of ${options.within}`);
           if (found === undefined) throw new HostError(`${name} is a link that leads nowhere`);
         }
         if (found?.isDirectory()) continue;
         if (found !== undefined) throw new HostError(`${name} is not a folder`);
-        mkdirSync(place);
-        made.push({ name, place });
-        chmodSync(place, forFolder(options.mode));
+        mkdirSync(location);
+        made.push({ name, location });
+        chmodSync(location, forFolder(options.mode));
       }
     } catch (error) {
-      for (const { place } of made.reverse()) rmdirSync(place);
+      for (const { location } of made.reverse()) rmdirSync(location);
       throw hostError(`cannot make ${path}`, error);
     }
     return made.map((folder) => folder.name);
@@ -166,13 +167,13 @@ export class VirtualFiles implements Files {
 
   async makeFile(path: string, { within, size, mode }: { within: string; size: number; mode: number }): Promise<void> {
     try {
-      const place = this.#placeWithin(path, within, { follow: false });
-      writeFileSync(place, '', { flag: 'wx', mode });
+      const location = this.#locationWithin(path, within, { follow: false });
+      writeFileSync(location, '', { flag: 'wx', mode });
       try {
-        truncateSync(place, size);
-        chmodSync(place, mode | 0o600);
+        truncateSync(location, size);
+        chmodSync(location, mode | 0o600);
       } catch (error) {
-        unlinkSync(place);
+        unlinkSync(location);
         throw error;
       }
     } catch (error) {
@@ -182,10 +183,10 @@ export class VirtualFiles implements Files {
 
   async resizeFile(path: string, { within, from, to }: { within: string; from: number; to: number }): Promise<void> {
     try {
-      const place = this.#placeWithin(path, within, { follow: true });
-      const bytes = lookAt(place)?.size;
+      const location = this.#locationWithin(path, within, { follow: true });
+      const bytes = lookAt(location)?.size;
       if (bytes !== from) throw new HostError(`it has ${bytes ?? 'no'} bytes, not ${from}`);
-      truncateSync(place, to);
+      truncateSync(location, to);
     } catch (error) {
       throw hostError(`cannot resize ${path}`, error);
     }
@@ -196,35 +197,35 @@ export class VirtualFiles implements Files {
       const found = lookAt(this.#tree.locate(path));
       return found?.isFile() ? found.size : undefined;
     } catch (error) {
-      throw hostError(`cannot look at ${path}`, error);
+      throw hostError(`cannot inspect ${path}`, error);
     }
   }
 
   async removeEmptyFolder(path: string, options?: { readonly within: string }): Promise<void> {
     try {
-      const place =
+      const location =
         options === undefined
           ? this.#tree.locate(path, { follow: false })
-          : this.#placeWithin(path, options.within, { follow: false });
-      if (lookAt(place) === undefined) return;
-      if (this.#isMounted(this.#tree.nameOf(place))) throw new HostError('resource busy or locked');
-      rmdirSync(place);
+          : this.#locationWithin(path, options.within, { follow: false });
+      if (lookAt(location) === undefined) return;
+      if (this.#isMounted(this.#tree.nameOf(location))) throw new HostError('resource busy or locked');
+      rmdirSync(location);
     } catch (error) {
       if (codeOf(error) !== 'ENOTEMPTY') throw hostError(`cannot remove ${path}`, error);
     }
   }
 
-  /** Permission bits only: giving files away takes rights that we do without. */
+  /** Sets permission bits only: changing owners requires root privileges, which this process does not need. */
   async setPermissions(path: string, { within, folderMode, fileMode, recursive, told }: Permissions): Promise<void> {
     try {
       const border = this.#tree.locate(within);
-      const place = this.#tree.locate(path);
-      if (!isWithin(place, border)) throw new HostError(`it is not in ${within}`);
-      const found = lookAt(place);
+      const location = this.#tree.locate(path);
+      if (!isWithin(location, border)) throw new HostError(`it is not in ${within}`);
+      const found = lookAt(location);
       if (found === undefined) throw new HostError('no such file or directory');
-      const folders = found.isDirectory() ? [place] : [];
-      const files = found.isFile() ? [place] : [];
-      // The list grows while it is gone through.
+      const folders = found.isDirectory() ? [location] : [];
+      const files = found.isFile() ? [location] : [];
+      // The list grows during this loop.
       if (recursive) for (const folder of folders) this.#collect(folder, folders, files);
       if (folderMode !== undefined) for (const folder of folders) chmodSync(folder, forFolder(folderMode));
       if (fileMode !== undefined) for (const file of files) chmodSync(file, fileMode | 0o600);
@@ -234,19 +235,19 @@ export class VirtualFiles implements Files {
     }
   }
 
-  /** What lies in a folder, without links and without what is mounted there. */
+  /** Collects the content of a folder, without links and mounted datasets. */
   #collect(folder: string, folders: string[], files: string[]): void {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      const place = join(folder, entry.name);
-      if (entry.isFile()) files.push(place);
-      else if (entry.isDirectory() && !this.#isMounted(this.#tree.nameOf(place))) folders.push(place);
+      const location = join(folder, entry.name);
+      if (entry.isFile()) files.push(location);
+      else if (entry.isDirectory() && !this.#isMounted(this.#tree.nameOf(location))) folders.push(location);
     }
   }
 
   async readPrivate(path: string, { within }: { within: string }): Promise<string | undefined> {
     try {
-      const { place } = this.#withoutLinks(path, within);
-      return lookAt(place) === undefined ? undefined : readFileSync(place, 'utf8');
+      const { location } = this.#withoutLinks(path, within);
+      return lookAt(location) === undefined ? undefined : readFileSync(location, 'utf8');
     } catch (error) {
       throw hostError(`cannot read ${path}`, error);
     }
@@ -258,9 +259,9 @@ export class VirtualFiles implements Files {
     { within }: { within: string; uid: number; gid: number },
   ): Promise<void> {
     try {
-      const { folder, place } = this.#withoutLinks(path, within);
+      const { folder, location } = this.#withoutLinks(path, within);
       if (content === undefined) {
-        rmSync(place, { force: true });
+        rmSync(location, { force: true });
         if (lookAt(folder) !== undefined && readdirSync(folder).length === 0) rmdirSync(folder);
         return;
       }
@@ -268,7 +269,7 @@ export class VirtualFiles implements Files {
       if (made) mkdirSync(folder, 0o700);
       try {
         chmodSync(folder, 0o700);
-        replaceFile(place, this.#aside(path), content, 0o600);
+        replaceFile(location, this.#aside(path), content, 0o600);
       } catch (error) {
         if (made) rmdirSync(folder);
         throw error;
@@ -279,30 +280,29 @@ export class VirtualFiles implements Files {
   }
 
   /**
-   * Where a file and the folder it lies in are, both without a link on the way from `within`. The folder may be
-   * missing.
+   * The real paths of a file and its folder. Refuses links on the path below `within`. The folder may be missing.
    */
-  #withoutLinks(path: string, within: string): { folder: string; place: string } {
+  #withoutLinks(path: string, within: string): { folder: string; location: string } {
     const border = normalPath(within);
-    const wanted = normalPath(path);
-    if (!isWithin(wanted, border)) throw new HostError(`it is not below ${within}`);
-    const parts = wanted
+    const target = normalPath(path);
+    if (!isWithin(target, border)) throw new HostError(`it is not below ${within}`);
+    const parts = target
       .slice(border.length)
       .split('/')
       .filter((part) => part !== '');
-    const places = parts.map((_, index) => join(this.#tree.locate(border), ...parts.slice(0, index + 1)));
-    for (const [index, place] of places.entries()) {
-      const found = lookAt(place);
+    const locations = parts.map((_, index) => join(this.#tree.locate(border), ...parts.slice(0, index + 1)));
+    for (const [index, location] of locations.entries()) {
+      const found = lookAt(location);
       const name = parts[index] ?? '';
       if (found?.isSymbolicLink()) throw new HostError(`${name} is a link`);
-      if (index === places.length - 1) {
-        if (found !== undefined && !found.isFile()) throw new HostError(`${name} is no file`);
-      } else if (found === undefined ? index < places.length - 2 : !found.isDirectory()) {
-        throw new HostError(found === undefined ? `there is no ${name}` : `${name} is no folder`);
+      if (index === locations.length - 1) {
+        if (found !== undefined && !found.isFile()) throw new HostError(`${name} is not a file`);
+      } else if (found === undefined ? index < locations.length - 2 : !found.isDirectory()) {
+        throw new HostError(found === undefined ? `there is no ${name}` : `${name} is not a folder`);
       }
     }
-    const [folder = '', place = ''] = places.slice(-2);
-    return { folder, place };
+    const [folder = '', location = ''] = locations.slice(-2);
+    return { folder, location };
   }
 
   async kind(path: string): Promise<'file' | 'folder' | 'other' | undefined> {
@@ -312,7 +312,7 @@ export class VirtualFiles implements Files {
       if (found.isFile()) return 'file';
       return found.isDirectory() ? 'folder' : 'other';
     } catch (error) {
-      throw hostError(`cannot look at ${path}`, error);
+      throw hostError(`cannot inspect ${path}`, error);
     }
   }
 
@@ -321,15 +321,15 @@ export class VirtualFiles implements Files {
       const found = lookAt(this.#tree.locate(path));
       return found === undefined ? undefined : found.mode & 0o7777;
     } catch (error) {
-      throw hostError(`cannot look at ${path}`, error);
+      throw hostError(`cannot inspect ${path}`, error);
     }
   }
 
-  /** Where a file lies for us; refused when it is not within the folder, links followed. */
-  #placeWithin(path: string, within: string, options: { follow: boolean }): string {
-    const place = this.#tree.locate(normalPath(path), options);
-    if (!isWithin(place, this.#tree.locate(within))) throw new HostError(`it is not in ${within}`);
-    return place;
+  /** The real path of a file. Refuses a path that leads out of `within` after following links. */
+  #locationWithin(path: string, within: string, options: { follow: boolean }): string {
+    const location = this.#tree.locate(normalPath(path), options);
+    if (!isWithin(location, this.#tree.locate(within))) throw new HostError(`it is not in ${within}`);
+    return location;
   }
 
   #aside(path: string): string {
@@ -338,12 +338,12 @@ export class VirtualFiles implements Files {
   }
 }
 
-/** We may always enter and read: this process has no more rights in the folder than its permissions give it. */
+/** Adds full permissions of the owner: this process does not run as root, and must be able to access the folder. */
 function forFolder(mode: number): number {
   return mode | 0o700;
 }
 
-/** Whether the call failed because nothing is there, or a file is where a folder would have to be. */
+/** Whether a call failed because nothing is at the path, or because a parent is not a folder. */
 function isAbsence(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR';

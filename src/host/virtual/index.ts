@@ -39,19 +39,18 @@ export interface VirtualHost extends Host {
 }
 
 export interface VirtualHostOptions {
-  /** What the machine remembers lies here; its files are in `root`, for people to look at. */
+  /** The folder of the machine's state. Its files are in `root`, for inspection. */
   readonly folder: string;
   /** Sizes of its disks in bytes. */
   readonly disks: readonly number[];
-  /** How many network interfaces it has, four unless told. */
+  /** Number of network interfaces; 4 by default. */
   readonly nics?: number;
-  /** Milliseconds. */
+  /** The clock, in milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /**
- * A machine that remembers, in this process. It needs no rights, starts no programs, and is there again when opened
- * again.
+ * A simulated machine in this process, with persistent state. It needs no privileges and starts no programs.
  */
 export async function openVirtualHost(options: VirtualHostOptions): Promise<VirtualHost> {
   const { disks: sizes, now } = options;
@@ -61,7 +60,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const tree = new Tree(join(folder, 'root'));
   mkdirSync(join(tree.root, 'root'), { recursive: true });
   const disks = disksOf(sizes);
-  // Each looks at the other: what is offered must be there, and what is offered is not destroyed.
+  // These refer to each other: a target needs existing storage, and storage that a target serves cannot be destroyed.
   const zfs: VirtualZfs = new VirtualZfs(join(folder, 'zfs.json'), {
     mounts: new Mounts(tree, folder),
     disks,

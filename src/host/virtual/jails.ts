@@ -12,21 +12,21 @@ import {
 import { hostError, isNumber, isText, listOf, Memory, mapOf, optional, shapeOf } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
 
-/** Where each jail's unit says that its root file system is, and what it shows of the machine. */
-const rootWord = /"--directory=([^"]*)"/;
-/** A colon that is part of a path has a backslash before it, which the unit writes twice. */
-const bindWord = /"--bind(?:-ro)?=((?:\\\\.|[^:"\\])*):((?:\\\\.|[^:"\\])*)[":]/g;
+/** The options of a jail's unit for its root file system and its bind mounts. */
+const rootOption = /"--directory=([^"]*)"/;
+/** A colon in a path is escaped by a backslash, which is doubled in the unit. */
+const bindOption = /"--bind(?:-ro)?=((?:\\\\.|[^:"\\])*):((?:\\\\.|[^:"\\])*)[":]/g;
 
 /** The plugins that start with the jail. */
-const wantedPlugin = /\bholdfast-plugin-(\d+)\.service/g;
+const startedPlugin = /\bholdfast-plugin-(\d+)\.service/g;
 
-/** What is remembered of a jail that runs: besides what is mounted, the plugins that were started in it. */
+/** The stored state of a running jail: its mounts, and the plugins that were started in it. */
 interface Remembered extends RunningJail {
   readonly plugins?: readonly number[] | undefined;
 }
 
-/** A word of a unit as it was before it was written there. */
-const plain = (word: string): string => word.replaceAll('\\\\', '').replaceAll('%%', '%').replaceAll('$$', '$');
+/** Removes the escapes from an argument in a unit. */
+const plain = (argument: string): string => argument.replaceAll('\\\\', '').replaceAll('%%', '%').replaceAll('$$', '$');
 
 export class VirtualJails implements Jails {
   readonly #memory: Memory<Readonly<Record<string, Remembered>>>;
@@ -56,11 +56,13 @@ export class VirtualJails implements Jails {
         `Directory ${root} doesn't look like it has an OS tree (/usr/ directory is missing). Refusing.`,
       );
     const mounted: string[] = [];
-    for (const [source = '', destination = ''] of [...unit.matchAll(bindWord)].map(([, ...ends]) => ends.map(plain))) {
+    for (const [source = '', destination = ''] of [...unit.matchAll(bindOption)].map(([, ...ends]) =>
+      ends.map(plain),
+    )) {
       if (!this.#isFolder(source)) throw new HostError(`Failed to stat ${source}: No such file or directory`);
       mounted.push(destination);
     }
-    this.#keep(name, { mounted, plugins: [...unit.matchAll(wantedPlugin)].map(([, id]) => Number(id)) });
+    this.#keep(name, { mounted, plugins: [...unit.matchAll(startedPlugin)].map(([, id]) => Number(id)) });
   }
 
   async stop(name: string): Promise<void> {
@@ -81,7 +83,7 @@ export class VirtualJails implements Jails {
 
   async furnish(folder: string, { url }: RootSource, { progress }: Watch): Promise<void> {
     progress(`fetching ${url}`);
-    // No network reaches here, so whatever has a proper address is there, but what people call missing.
+    // There is no network access, so every valid URL exists, except those that contain /missing.
     if (/\/missing\b/.test(url)) throw new HostError(`cannot fetch ${url}: The requested URL returned error: 404`);
     try {
       mkdirSync(join(this.#tree.locate(folder), 'usr'), { recursive: true });
@@ -92,7 +94,7 @@ export class VirtualJails implements Jails {
     }
   }
 
-  /** The plugins that go in a jail, which must run. */
+  /** The plugins that run in a jail, which must be running. */
   pluginsOf(name: string): readonly number[] {
     return this.#mustRun(name).plugins ?? [];
   }
@@ -107,14 +109,14 @@ export class VirtualJails implements Jails {
     return this.#running(name) !== undefined;
   }
 
-  /** Where the root of a jail's file system is. */
+  /** The path of a jail's root file system. */
   rootOf(name: string): string {
     return rootIn(this.#unitOf(name) ?? '');
   }
 
   #unitOf(name: string): string | undefined {
-    const place = this.#tree.locate(`/etc/systemd/system/${jailService(name)}.service`);
-    return lookAt(place)?.isFile() === true ? readFileSync(place, 'utf8') : undefined;
+    const location = this.#tree.locate(`/etc/systemd/system/${jailService(name)}.service`);
+    return lookAt(location)?.isFile() === true ? readFileSync(location, 'utf8') : undefined;
   }
 
   #isFolder(path: string): boolean {
@@ -150,5 +152,5 @@ export class VirtualJails implements Jails {
 }
 
 function rootIn(unit: string): string {
-  return plain(rootWord.exec(unit)?.[1] ?? '');
+  return plain(rootOption.exec(unit)?.[1] ?? '');
 }

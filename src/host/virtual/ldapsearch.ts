@@ -1,6 +1,6 @@
 import type { Outcome } from '../ports/commands.ts';
 
-/** The one LDAP directory in the virtual machine's network. */
+/** The only LDAP directory in the virtual machine's network. */
 const directory = {
   host: 'ldap.example.com',
   base: 'dc=example,dc=com',
@@ -8,15 +8,15 @@ const directory = {
     ['cn=reader,dc=example,dc=com', 'directory secret'],
     ['cn=clerk,dc=example,dc=com', 'clerks secret'],
   ]),
-  /** Who may read passwords for Samba, and the domains whose they are. */
+  /** The account that may read Samba passwords, and the Samba domains. */
   trusted: 'cn=reader,dc=example,dc=com',
   sambaDomains: ['HOLDFAST', 'ARCHIVE'],
 };
 
-/** What `ldapsearch` says to a question for an entry, or for what Samba needs. `read` answers the text of a file. */
-export function ldapsearch(words: readonly string[], read: (path: string) => string | undefined): Outcome {
+/** A model of `ldapsearch` for queries of an entry and of Samba's data. `read` returns the content of a file. */
+export function ldapsearch(argv: readonly string[], read: (path: string) => string | undefined): Outcome {
   const after = (option: string): string | undefined =>
-    words.includes(option) ? words[words.indexOf(option) + 1] : undefined;
+    argv.includes(option) ? argv[argv.indexOf(option) + 1] : undefined;
   const uri = after('-H') ?? '';
   const base = after('-b') ?? '';
   const name = after('-D');
@@ -25,7 +25,7 @@ export function ldapsearch(words: readonly string[], read: (path: string) => str
   if (name !== undefined && directory.accounts.get(name) !== read(after('-y') ?? ''))
     return failure(49, 'ldap_bind: Invalid credentials (49)');
   if (base !== directory.base && !base.endsWith(`,${directory.base}`)) return failure(32, 'No such object (32)');
-  const filter = words.find((word) => word.startsWith('(')) ?? '';
+  const filter = argv.find((argument) => argument.startsWith('(')) ?? '';
   const domain = /\(sambaDomainName=([^)]*)\)/.exec(filter)?.[1];
   if (domain !== undefined)
     return answer(directory.sambaDomains.includes(domain) ? `dn: sambaDomainName=${domain},${base}\n\n` : '');
@@ -38,6 +38,6 @@ function answer(stdout: string): Outcome {
   return { status: 0, stdout, stderr: '' };
 }
 
-function failure(status: number, said: string): Outcome {
-  return { status, stdout: '', stderr: `${said}\n` };
+function failure(status: number, message: string): Outcome {
+  return { status, stdout: '', stderr: `${message}\n` };
 }

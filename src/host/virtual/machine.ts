@@ -2,7 +2,7 @@ import { HostError } from '../ports/index.ts';
 import type { Machine, Update } from '../ports/machine.ts';
 import { isNumber, isText, Memory, mapOf, oneOf, optional, shapeOf } from './state.ts';
 
-/** Some of the parameters that every Linux kernel has, with what they are at first. */
+/** Some parameters of every Linux kernel, with their initial values. */
 const kernel: Readonly<Record<string, string>> = Object.freeze({
   'fs.file-max': '9223372036854775807',
   'fs.inotify.max_user_watches': '65536',
@@ -23,10 +23,10 @@ const kernel: Readonly<Record<string, string>> = Object.freeze({
   'vm.vfs_cache_pressure': '100',
 });
 
-/** Parameters that take words. All others take numbers. */
-const wordy: ReadonlySet<string> = new Set(['net.ipv4.tcp_congestion_control']);
+/** Parameters that accept text. All others accept numbers. */
+const textual: ReadonlySet<string> = new Set(['net.ipv4.tcp_congestion_control']);
 
-/** Parameters that each network interface has, whatever it is called. */
+/** Parameters of each network interface. */
 const ofInterface = /^net\.ipv4\.conf\.[a-z0-9]+\.(accept_redirects|forwarding|rp_filter)$/;
 
 function initial(name: string): string | undefined {
@@ -46,9 +46,9 @@ function isZone(name: string): boolean {
 interface Kept {
   readonly zone: string;
   readonly parameters: Readonly<Record<string, string>>;
-  /** What it was told to do last: a virtual machine goes on all the same. */
-  /** How often it was updated. */
+  /** Number of installed updates. */
   readonly updates: number;
+  /** The last call of `end`, after which a virtual machine continues to run. */
   readonly ended: 'reboot' | 'poweroff' | undefined;
 }
 
@@ -63,10 +63,10 @@ export class VirtualMachine implements Machine {
   readonly #memory: Memory<Kept>;
   readonly #booted: () => void;
   #offset = 0;
-  /** Whether the sources were asked since the last update. */
+  /** Whether package lists were downloaded since the last update. */
   #isOffered = false;
 
-  /** `booted` is told when it starts anew. */
+  /** `booted` is called at each simulated boot. */
   constructor(path: string, booted: () => void) {
     this.#booted = booted;
     this.#memory = new Memory(
@@ -81,7 +81,7 @@ export class VirtualMachine implements Machine {
     );
   }
 
-  /** What it was told to do last. For tests. */
+  /** The argument of the last call of `end`. For tests. */
   get ended(): 'reboot' | 'poweroff' | undefined {
     return this.#memory.value.ended;
   }
@@ -104,7 +104,7 @@ export class VirtualMachine implements Machine {
   async setParameter(name: string, value: string): Promise<void> {
     if (initial(name) === undefined)
       throw new HostError(`sysctl: cannot stat /proc/sys/${name.replaceAll('.', '/')}: No such file or directory`);
-    if (!wordy.has(name) && !/^-?\d+(\s+-?\d+)*$/.test(value))
+    if (!textual.has(name) && !/^-?\d+(\s+-?\d+)*$/.test(value))
       throw new HostError(`sysctl: setting key "${name}": Invalid argument`);
     const { [name]: _, ...others } = this.#memory.value.parameters;
     this.#keep({ parameters: Object.freeze(value === initial(name) ? others : { ...others, [name]: value }) });
@@ -112,12 +112,12 @@ export class VirtualMachine implements Machine {
 
   async renewBootLoader(): Promise<void> {}
 
-  /** Names that are reserved for nobody (RFC 2606) have no server. */
+  /** Every host has a time server, except names below `.invalid` (RFC 2606). */
   async answersTime(host: string): Promise<boolean> {
     return !/(^|\.)invalid$/.test(host);
   }
 
-  /** Lets its clock go wrong by so many seconds. For tests. */
+  /** Sets the offset of the clock in seconds. For tests. */
   strayBy(seconds: number): void {
     this.#offset = seconds;
   }
@@ -126,7 +126,7 @@ export class VirtualMachine implements Machine {
     return this.#offset;
   }
 
-  /** The sources always have one more to come. */
+  /** Every download of the package lists makes one update available. */
   async renewSources(): Promise<void> {
     this.#isOffered = true;
   }

@@ -4,12 +4,12 @@ import { HostError } from '../ports/index.ts';
 import { hostError } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
 
-/** Which dataset is mounted where: guid to path, parents before children. */
+/** The mount point of each mounted dataset: guid to path, parents before children. */
 export type MountTable = ReadonlyMap<string, string>;
 
 /**
- * Puts the files of datasets where they are mounted and takes them away again. What is not mounted lies in a folder of
- * ours, under its dataset's guid; so does what a mounted dataset covers.
+ * Moves the files of datasets to their mount points and back. Files of unmounted datasets are in a private folder, in a
+ * subfolder named by the guid of the dataset. The same holds for files that a mounted dataset covers.
  */
 export class Mounts {
   readonly #tree: Tree;
@@ -27,7 +27,7 @@ export class Mounts {
     mkdirSync(this.#snapshots, { recursive: true });
   }
 
-  /** Makes the files true to what is remembered, whatever moment the last process was killed in. */
+  /** Makes the files match the stored state, at whatever moment the last process was killed. */
   repair(table: MountTable, known: ReadonlySet<string>, snapshots: ReadonlySet<string>): void {
     for (const [guid, path] of table)
       if (this.#isAway(guid) || !lookAt(this.#tree.locate(path))?.isDirectory()) this.#mount(guid, path);
@@ -35,44 +35,44 @@ export class Mounts {
     for (const guid of readdirSync(this.#snapshots)) if (!snapshots.has(guid)) this.forgetSnapshot(guid);
   }
 
-  /** Keeps a copy of a dataset's files as they are now. */
+  /** Copies the current files of a dataset for a snapshot. */
   capture(table: MountTable, dataset: string, snapshot: string): void {
-    const from = this.#placeOf(table, dataset);
+    const from = this.#locationOf(table, dataset);
     if (from === undefined) return;
     try {
       copyInto(from, join(this.#snapshots, snapshot), this.#others(table, dataset));
     } catch (error) {
       this.forgetSnapshot(snapshot);
-      throw hostError('cannot keep the files of a snapshot', error);
+      throw hostError('cannot store the files of a snapshot', error);
     }
   }
 
   /**
-   * Puts a snapshot's files in place of those of a dataset, around `keep`, which remembers it. What is mounted in them
-   * stays.
+   * Replaces the files of a dataset by those of a snapshot, and stores the change by `keep`. Datasets that are mounted
+   * in them are not affected.
    */
   restore(table: MountTable, dataset: string, snapshot: string, keep: () => void): void {
-    const place = this.#placeOf(table, dataset);
+    const location = this.#locationOf(table, dataset);
     const kept = join(this.#snapshots, snapshot);
-    if (place === undefined || lookAt(kept) === undefined) {
+    if (location === undefined || lookAt(kept) === undefined) {
       keep();
       return;
     }
     const others = this.#others(table, dataset);
     const former = `${kept}.former`;
-    copyInto(place, former, others);
+    copyInto(location, former, others);
     try {
-      replaceContents(kept, place, others);
+      replaceContents(kept, location, others);
       keep();
     } catch (error) {
-      replaceContents(former, place, others);
+      replaceContents(former, location, others);
       throw hostError('cannot roll back', error);
     } finally {
       rmSync(former, { recursive: true, force: true });
     }
   }
 
-  /** Lets a dataset that is not mounted yet begin with the files of a snapshot. */
+  /** Fills a dataset that is not mounted yet with the files of a snapshot. */
   seed(dataset: string, snapshot: string): void {
     const kept = join(this.#snapshots, snapshot);
     if (lookAt(kept) !== undefined) copyInto(kept, join(this.#away, dataset), new Set());
@@ -82,18 +82,21 @@ export class Mounts {
     rmSync(join(this.#snapshots, guid), { recursive: true, force: true });
   }
 
-  #placeOf(table: MountTable, dataset: string): string | undefined {
+  #locationOf(table: MountTable, dataset: string): string | undefined {
     const path = table.get(dataset);
-    const place = path === undefined ? join(this.#away, dataset) : this.#tree.locate(path);
-    return lookAt(place) === undefined ? undefined : place;
+    const location = path === undefined ? join(this.#away, dataset) : this.#tree.locate(path);
+    return lookAt(location) === undefined ? undefined : location;
   }
 
-  /** Where the other datasets are mounted. */
+  /** The mount points of the other datasets. */
   #others(table: MountTable, dataset: string): ReadonlySet<string> {
     return new Set([...table].filter(([guid]) => guid !== dataset).map(([, path]) => this.#tree.locate(path)));
   }
 
-  /** Goes from one table to another around `keep`, which remembers it. If anything fails, all is as before. */
+  /**
+   * Changes the mounts from one table to another, and stores the change by `keep` in between. A failure undoes
+   * everything.
+   */
   change(before: MountTable, after: MountTable, record: { keep: () => void; restore: () => void }): void {
     const leaving = [...before].filter(([guid, path]) => after.get(guid) !== path).reverse();
     const coming = [...after].filter(([guid, path]) => before.get(guid) !== path);
@@ -103,7 +106,8 @@ export class Mounts {
         this.#unmount(guid, path);
         undo.push(() => this.#mount(guid, path));
       }
-      // What is taken away is taken before, what is put there is put after: both ways `repair` finds what is missing.
+      // Unmounts happen before `keep` and mounts after it: a process that is killed in between leaves only missing
+      // mounts, which `repair` makes.
       record.keep();
       undo.push(record.restore);
       for (const [guid, path] of coming) {
@@ -120,7 +124,7 @@ export class Mounts {
     }
   }
 
-  /** Removes the files of a dataset that is no more. */
+  /** Removes the files of a destroyed dataset. */
   forget(guid: string): void {
     rmSync(join(this.#away, guid), { recursive: true, force: true });
   }
@@ -131,14 +135,14 @@ export class Mounts {
 
   #mount(guid: string, path: string): void {
     try {
-      const place = this.#tree.locate(path);
-      const found = lookAt(place);
+      const location = this.#tree.locate(path);
+      const found = lookAt(location);
       if (found !== undefined && !found.isDirectory()) throw new HostError('not a directory');
-      if (found === undefined) mkdirSync(dirname(place), { recursive: true });
-      else if (readdirSync(place).length > 0) renameSync(place, join(this.#covered, guid));
-      else rmdirSync(place);
-      if (this.#isAway(guid)) renameSync(join(this.#away, guid), place);
-      else mkdirSync(place);
+      if (found === undefined) mkdirSync(dirname(location), { recursive: true });
+      else if (readdirSync(location).length > 0) renameSync(location, join(this.#covered, guid));
+      else rmdirSync(location);
+      if (this.#isAway(guid)) renameSync(join(this.#away, guid), location);
+      else mkdirSync(location);
     } catch (error) {
       throw hostError(`cannot mount '${path}'`, error);
     }
@@ -146,10 +150,10 @@ export class Mounts {
 
   #unmount(guid: string, path: string): void {
     try {
-      const place = this.#tree.locate(path);
-      renameSync(place, join(this.#away, guid));
+      const location = this.#tree.locate(path);
+      renameSync(location, join(this.#away, guid));
       const covered = join(this.#covered, guid);
-      if (lookAt(covered) !== undefined) renameSync(covered, place);
+      if (lookAt(covered) !== undefined) renameSync(covered, location);
     } catch (error) {
       throw hostError(`cannot unmount '${path}'`, error);
     }
@@ -157,7 +161,7 @@ export class Mounts {
 }
 
 function copyInto(from: string, to: string, without: ReadonlySet<string>): void {
-  cpSync(from, to, { recursive: true, verbatimSymlinks: true, filter: (place) => !without.has(place) });
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true, filter: (location) => !without.has(location) });
 }
 
 function replaceContents(from: string, to: string, without: ReadonlySet<string>): void {
@@ -168,9 +172,9 @@ function replaceContents(from: string, to: string, without: ReadonlySet<string>)
 /** Removes all in a folder, but what is mounted there and the folders on the way to it. */
 function clear(folder: string, without: ReadonlySet<string>): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const place = join(folder, entry.name);
-    if (without.has(place)) continue;
-    if (entry.isDirectory() && [...without].some((other) => other.startsWith(`${place}/`))) clear(place, without);
-    else rmSync(place, { recursive: true, force: true });
+    const location = join(folder, entry.name);
+    if (without.has(location)) continue;
+    if (entry.isDirectory() && [...without].some((other) => other.startsWith(`${location}/`))) clear(location, without);
+    else rmSync(location, { recursive: true, force: true });
   }
 }

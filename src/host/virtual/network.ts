@@ -10,7 +10,7 @@ const folder = '/etc/systemd/network';
 
 interface Kept {
   readonly hostname: string;
-  /** The cards that are held to a speed. */
+  /** The interfaces with a fixed speed. */
   readonly media: Readonly<Record<string, Exclude<Medium, 'auto'>>>;
   readonly routes: readonly FixedRoute[];
   readonly links: readonly Link[];
@@ -28,15 +28,15 @@ const isLink = shapeOf<Link>({
   addresses: listOf(isText),
 });
 
-/** The kernel's links and a model of systemd-networkd: what its files say becomes true when they come into force. */
+/** The kernel's links and a model of systemd-networkd: links take the state in its files when these are applied. */
 export class VirtualNetwork implements Network {
   readonly #memory: Memory<Kept>;
   readonly #tree: Tree;
   readonly #nics: number;
-  /** What the files said when they last came into force, by name. */
+  /** The files as they were last applied, by name. */
   readonly #files = new Map<string, File>();
 
-  /** The interfaces are `em0` and on: the names that existing clients look for. */
+  /** The interfaces are named from `em0` on, as existing clients expect. */
   constructor(path: string, tree: Tree, nics: number) {
     this.#tree = tree;
     this.#nics = nics;
@@ -66,7 +66,7 @@ export class VirtualNetwork implements Network {
     return /^em\d+$/.test(link) ? (this.#memory.value.media[link] ?? 'auto') : undefined;
   }
 
-  /** A card of copper as most are: it knows 10, 100 and 1000 Mbit/s, the last one with both directions at once. */
+  /** A typical copper interface: 10, 100 and 1000 Mbit/s, the last one in full duplex only. */
   async setMedium(link: string, medium: Medium): Promise<void> {
     if (!this.#memory.value.links.some(({ name, kind }) => name === link && kind === ''))
       throw new HostError(`netlink error: No such device`);
@@ -74,7 +74,7 @@ export class VirtualNetwork implements Network {
       medium !== 'auto' &&
       (![10, 100, 1000].includes(medium.speed) || (medium.speed === 1000 && medium.duplex === 'half'))
     )
-      throw new HostError(`${link} knows no medium with ${medium.speed} Mbit/s and ${medium.duplex} duplex.`);
+      throw new HostError(`${link} does not support ${medium.speed} Mbit/s with ${medium.duplex} duplex.`);
     const { [link]: _, ...others } = this.#memory.value.media;
     this.#memory.keep(
       Object.freeze({
@@ -84,7 +84,7 @@ export class VirtualNetwork implements Network {
     );
   }
 
-  /** Other hands do not reach in here. */
+  /** Never calls back: nothing outside of Holdfast can change this machine. */
   watch(): () => void {
     return () => {};
   }
@@ -100,19 +100,19 @@ export class VirtualNetwork implements Network {
     const routed = new Set(routes.map(({ destination, gateway }) => `${destination} ${gateway}`));
     for (const goal of links) {
       const link = there.get(goal.name);
-      if (link === undefined) throw new HostError(`${goal.name} is not there`);
+      if (link === undefined) throw new HostError(`${goal.name} does not exist`);
       if (goal.master !== undefined && link.master !== goal.master)
-        throw new HostError(`${goal.name} did not become a part of ${goal.master}`);
+        throw new HostError(`${goal.name} did not become a member of ${goal.master}`);
       const missing = goal.addresses.find((address) => !link.addresses.includes(address));
       if (missing !== undefined) throw new HostError(`${goal.name} did not get the address ${missing}`);
       const route = goal.routes.find(({ destination, gateway }) => !routed.has(`${destination} ${gateway}`));
       if (route !== undefined)
-        throw new HostError(`${goal.name} did not get the route to ${route.destination} by way of ${route.gateway}`);
+        throw new HostError(`${goal.name} did not get the route to ${route.destination} via ${route.gateway}`);
     }
     this.#memory.keep(Object.freeze({ ...this.#memory.value, routes: Object.freeze(routes), links: now }));
   }
 
-  /** All links as the files say. */
+  /** All links as the files define them. */
   #links(): readonly Link[] {
     const files = [...this.#files];
     const settings = new Map(
@@ -142,7 +142,7 @@ export class VirtualNetwork implements Network {
     const up = file !== undefined && first('Link', 'ActivationPolicy') !== 'always-down';
     const fixed = values('Address', 'Address').map((text) => {
       const network = parseNetwork(text);
-      if (network === undefined) throw new HostError(`${name}: ${text} is no address`);
+      if (network === undefined) throw new HostError(`${name}: ${text} is not a valid address`);
       return showNetwork(network);
     });
     const leased = first('Network', 'DHCP') === 'ipv4' ? [`198.51.100.${(number % 200) + 20}/24`] : [];
@@ -159,30 +159,30 @@ export class VirtualNetwork implements Network {
     });
   }
 
-  /** Reads again the files of these paths. */
+  /** Reads the files of these paths again. */
   #read(changed: readonly string[]): void {
-    const place = this.#tree.locate(folder);
-    for (const path of changed.filter((one) => isWithin(one, folder))) {
+    const location = this.#tree.locate(folder);
+    for (const path of changed.filter((file) => isWithin(file, folder))) {
       const name = lastElement(path);
-      const text = readIfThere(`${place}/${name}`);
+      const text = readIfThere(`${location}/${name}`);
       if (text === undefined) this.#files.delete(name);
       else this.#files.set(name, sectionsOf(text));
     }
   }
 }
 
-function namesIn(place: string): readonly string[] {
+function namesIn(location: string): readonly string[] {
   try {
-    return readdirSync(place);
+    return readdirSync(location);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return [];
     throw error;
   }
 }
 
-function readIfThere(place: string): string | undefined {
+function readIfThere(location: string): string | undefined {
   try {
-    return readFileSync(place, 'utf8');
+    return readFileSync(location, 'utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
@@ -190,7 +190,7 @@ function readIfThere(place: string): string | undefined {
 }
 
 interface File {
-  /** The values of each key, by section: `Network/VLAN`. Sections of one title are as one. */
+  /** The values of each key, by section: `Network/VLAN`. Sections with the same title are merged. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   readonly routes: readonly FixedRoute[];
 }

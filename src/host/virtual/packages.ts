@@ -5,7 +5,7 @@ import { codeOf, hostError, isText, Memory, mapOf } from './state.ts';
 import type { Tree } from './tree.ts';
 
 /**
- * A fresh virtual machine has no configuration files: its programs need none. What is there, somebody has put there.
+ * A new virtual machine has no files of packages, so every existing file is local unless `ship` has marked it.
  */
 export class VirtualPackages implements Packages {
   readonly #tree: Tree;
@@ -25,7 +25,7 @@ export class VirtualPackages implements Packages {
     );
   }
 
-  /** Counts what is at this path now as brought by a package. For tests. */
+  /** Treats the current content of this path as that of a package. For tests. */
   ship(path: string): void {
     this.#shipped.keep(Object.freeze({ ...this.#shipped.value, [path]: this.#sumOf(path) ?? '' }));
   }

@@ -30,10 +30,10 @@ import type { VirtualJails } from './jails.ts';
 import { hostError } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
 
-/** Where the packages of a virtual jail are written down. */
+/** The file that lists the packages of a virtual jail. */
 const packagesFile = 'var/lib/dpkg/virtual';
 
-/** Plugins that only remember whether they go. Bundles are unpacked for the most part as they are on a real machine. */
+/** Plugins are not run: only their status is stored. Bundles are unpacked almost as on a real machine. */
 export class VirtualPlugins implements Plugins {
   readonly #tree: Tree;
   readonly #jails: VirtualJails;
@@ -53,7 +53,7 @@ export class VirtualPlugins implements Plugins {
 
   async start(id: number): Promise<void> {
     const { jail, folder } = this.#mustBeKnown(id);
-    if (!this.#jails.runs(jail)) throw new HostError(`the jail ${jail} does not run`);
+    if (!this.#jails.runs(jail)) throw new HostError(`the jail ${jail} is not running`);
     if (!(await this.#jails.look()).get(jail)?.mounted.includes(folder))
       throw new HostError(`its start command failed: nsenter: cannot open ${folder}: No such file or directory`);
     this.#jails.switchPlugin(jail, id, true);
@@ -66,11 +66,11 @@ export class VirtualPlugins implements Plugins {
   }
 
   async unpack(source: string, folder: string, watch: Watch): Promise<void> {
-    if (!source.startsWith('/')) throw new HostError(`cannot fetch ${source}: no network reaches the virtual host`);
+    if (!source.startsWith('/')) throw new HostError(`cannot fetch ${source}: the virtual host has no network access`);
     watch.progress(`unpacking ${source}`);
     const entries = this.#entriesOf(source);
     if (entries.length > mostBundleFiles)
-      throw new HostError(`the bundle has ${entries.length} files; at most ${mostBundleFiles} are taken`);
+      throw new HostError(`the bundle has ${entries.length} files; the limit is ${mostBundleFiles}`);
     const outside = entries.find(({ name }) => name.startsWith('/') || name.split('/').includes('..'));
     if (outside !== undefined)
       throw new HostError(`the bundle has the file ${outside.name}, which would lie outside of it`);
@@ -78,7 +78,7 @@ export class VirtualPlugins implements Plugins {
     if (strange !== undefined)
       throw new HostError(`the bundle has ${strange.name}, which is neither a file nor a folder nor a link`);
     try {
-      // Links come last, so that nothing is written by way of one.
+      // Links are created last, so that no file is written through a link.
       for (const entry of entries.toSorted((a, b) => Number(a.kind === 'link') - Number(b.kind === 'link')))
         this.#put(entry, this.#tree.locate(folder));
     } catch (error) {
@@ -115,26 +115,26 @@ export class VirtualPlugins implements Plugins {
   }
 
   #description(id: number): PluginDescription | undefined {
-    const place = this.#tree.locate(descriptionOf(id));
-    return lookAt(place)?.isFile() === true ? readDescription(readFileSync(place, 'utf8')) : undefined;
+    const location = this.#tree.locate(descriptionOf(id));
+    return lookAt(location)?.isFile() === true ? readDescription(readFileSync(location, 'utf8')) : undefined;
   }
 
   #mustBeKnown(id: number): PluginDescription {
     const description = this.#description(id);
-    if (description === undefined) throw new HostError(`there is no description of the plugin ${id}`);
+    if (description === undefined) throw new HostError(`the plugin ${id} has no description`);
     return description;
   }
 
   #entriesOf(source: string): readonly TarEntry[] {
-    const place = this.#placeOf(source);
+    const location = this.#bundlePath(source);
     try {
-      const found = statSync(place);
-      if (found.isDirectory()) return entriesBelow(place, place);
-      if (found.size > mostBundle) throw new HostError(`it has ${found.size} bytes; at most ${mostBundle} are taken`);
+      const found = statSync(location);
+      if (found.isDirectory()) return entriesBelow(location, location);
+      if (found.size > mostBundle) throw new HostError(`it has ${found.size} bytes; the limit is ${mostBundle}`);
     } catch (error) {
       throw hostError(`cannot read the bundle ${source}`, error);
     }
-    const bytes = readFileSync(place);
+    const bytes = readFileSync(location);
     const entries = untar(
       bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes, { maxOutputLength: mostBundle }) : bytes,
     );
@@ -142,57 +142,57 @@ export class VirtualPlugins implements Plugins {
     return entries;
   }
 
-  /** What comes with Holdfast is on the virtual machine too, unless something else is there. */
-  #placeOf(source: string): string {
-    const place = this.#tree.locate(source);
-    if (existsSync(place) || !isWithin(source, shippedBundles)) return place;
-    return join(shippedPlace(), source.slice(shippedBundles.length));
+  /** Bundles that are part of Holdfast are found on the virtual machine unless its own files hide them. */
+  #bundlePath(source: string): string {
+    const location = this.#tree.locate(source);
+    if (existsSync(location) || !isWithin(source, shippedBundles)) return location;
+    return join(shippedFolder(), source.slice(shippedBundles.length));
   }
 
   #put({ name, kind, mode, content, target }: TarEntry, folder: string): void {
-    const place = join(folder, name);
-    mkdirSync(kind === 'folder' ? place : dirname(place), { recursive: true });
-    if (kind === 'file') writeFileSync(place, content, { mode: mode | 0o600 });
-    if (kind === 'link') symlinkSync(target, place);
+    const location = join(folder, name);
+    mkdirSync(kind === 'folder' ? location : dirname(location), { recursive: true });
+    if (kind === 'file') writeFileSync(location, content, { mode: mode | 0o600 });
+    if (kind === 'link') symlinkSync(target, location);
   }
 
   #packagesOf(jail: string): readonly string[] {
-    const place = this.#tree.locate(`${this.#rootOfRunning(jail)}/${packagesFile}`);
-    return lookAt(place)?.isFile() === true
-      ? readFileSync(place, 'utf8')
+    const location = this.#tree.locate(`${this.#rootOfRunning(jail)}/${packagesFile}`);
+    return lookAt(location)?.isFile() === true
+      ? readFileSync(location, 'utf8')
           .split('\n')
           .filter((name) => name !== '')
       : [];
   }
 
   #keepPackages(jail: string, names: readonly string[]): void {
-    const place = this.#tree.locate(`${this.#rootOfRunning(jail)}/${packagesFile}`);
-    mkdirSync(dirname(place), { recursive: true });
-    writeFileSync(place, names.map((name) => `${name}\n`).join(''));
+    const location = this.#tree.locate(`${this.#rootOfRunning(jail)}/${packagesFile}`);
+    mkdirSync(dirname(location), { recursive: true });
+    writeFileSync(location, names.map((name) => `${name}\n`).join(''));
   }
 
   #rootOfRunning(jail: string): string {
-    if (!this.#jails.runs(jail)) throw new HostError(`the jail ${jail} does not run`);
+    if (!this.#jails.runs(jail)) throw new HostError(`the jail ${jail} is not running`);
     return this.#jails.rootOf(jail);
   }
 }
 
-/** In the project, or beside the bundled program. */
-function shippedPlace(): string {
+/** The folder in the source tree, or beside the bundled daemon. */
+function shippedFolder(): string {
   const source = fileURLToPath(new URL('../../../plugins', import.meta.url));
   return import.meta.url.endsWith('.ts') ? source : fileURLToPath(new URL('./plugins', import.meta.url));
 }
 
 function entriesBelow(folder: string, top: string): readonly TarEntry[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry): readonly TarEntry[] => {
-    const place = join(folder, entry.name);
-    const told = { name: relative(top, place), mode: 0o755, content: Buffer.alloc(0), target: '' };
-    if (entry.isDirectory()) return [{ ...told, kind: 'folder' }, ...entriesBelow(place, top)];
-    if (entry.isSymbolicLink()) return [{ ...told, kind: 'link', target: readlinkSync(place) }];
+    const location = join(folder, entry.name);
+    const common = { name: relative(top, location), mode: 0o755, content: Buffer.alloc(0), target: '' };
+    if (entry.isDirectory()) return [{ ...common, kind: 'folder' }, ...entriesBelow(location, top)];
+    if (entry.isSymbolicLink()) return [{ ...common, kind: 'link', target: readlinkSync(location) }];
     return [
       entry.isFile()
-        ? { ...told, kind: 'file', mode: statSync(place).mode & 0o777, content: readFileSync(place) }
-        : { ...told, kind: 'other' },
+        ? { ...common, kind: 'file', mode: statSync(location).mode & 0o777, content: readFileSync(location) }
+        : { ...common, kind: 'other' },
     ];
   });
 }

@@ -1,10 +1,10 @@
 /**
- * The directives that ProFTPD 1.3.8c of Debian 13 knows, by the module that brings them, found by asking `proftpd -t`.
+ * The directives of ProFTPD 1.3.8c in Debian 13, by module, determined by running `proftpd -t`.
  */
 
 const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
 
-/** Compiled in, so always there. */
+/** Modules that are compiled in. */
 export const builtInModules = words(
   'mod_core.c mod_rlimit.c mod_auth_unix.c mod_auth_file.c mod_auth.c mod_log.c mod_site.c mod_facts.c mod_dso.c mod_auth_pam.c mod_cap.c mod_ctrls.c mod_lang.c',
 );
@@ -27,7 +27,7 @@ export const builtInDirectives = words(`
   UseEncoding UseFtpUsers UseIPv6 UseLastlog UseReverseDNS User UserAlias UserDirRoot UserOwner UserPassword WtmpLog
 `);
 
-/** What `LoadModule` can load, and what is known once it has. */
+/** Modules that `LoadModule` can load, with the directives that they add. */
 export const moduleDirectives: ReadonlyMap<string, readonly string[]> = new Map([
   ['mod_auth_otp.c', words('')],
   [
@@ -162,7 +162,7 @@ export const moduleDirectives: ReadonlyMap<string, readonly string[]> = new Map(
   ],
 ]);
 
-/** Those that take one of on, off, yes, no, true, false, 1 and 0. */
+/** Directives whose value is one of on, off, yes, no, true, false, 1 and 0. */
 export const switchDirectives = words(`
   AllowChrootSymlinks AllowEmptyPasswords AllowLogSymlinks AllowOverride AllowOverwrite AllowRetrieveRestart AllowStoreRestart AuthAliasOnly AuthPAM
   BanEngine CapabilitiesEngine CapabilitiesRootRevoke ControlsEngine CopyEngine CreateHome DefaultServer DeferWelcome DeflateEngine DelayEngine
@@ -173,7 +173,7 @@ export const switchDirectives = words(`
   UseIPv6 UseLastlog UseReverseDNS UseSendfile WrapEngine WtmpLog
 `);
 
-/** Those that say `missing parameters` when they stand alone. */
+/** Directives that fail with `missing parameters` when they have none. */
 export const directivesWithParameters = words(`
   <Anonymous> <Class> <Directory> <IfDefine> <IfModule> AccessDenyMsg AccessGrantMsg AdminControlsACLs AdminControlsEngine AllowChrootSymlinks
   AllowEmptyPasswords AllowForeignAddress AllowLogSymlinks AllowOverride AllowOverwrite AllowRetrieveRestart AllowStoreRestart AnonAllowRobots AnonRatio

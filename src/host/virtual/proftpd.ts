@@ -12,12 +12,12 @@ const fold = (words: readonly string[]): ReadonlySet<string> => new Set(words.ma
 const switches = fold(switchDirectives);
 const needing = fold(directivesWithParameters);
 const switchValues: ReadonlySet<string> = new Set(['on', 'off', 'yes', 'no', 'true', 'false', '1', '0']);
-/** Sections that are left out when what they ask for is not so. */
+/** Conditional sections, which are skipped when their condition is false. */
 const conditions: ReadonlySet<string> = new Set(['ifmodule', 'ifdefine', 'ifversion']);
 const deepestInclude = 16;
 
 interface Source {
-  /** The text of a file, or undefined. */
+  /** The content of a file, or undefined. */
   read(path: string): string | undefined;
   /** The files that a pattern with `*` and `?` in its last element matches, sorted. */
   matching(pattern: string): readonly string[];
@@ -25,19 +25,19 @@ interface Source {
 
 interface State {
   readonly source: Source;
-  readonly said: string[];
+  readonly output: string[];
   readonly modules: Set<string>;
   readonly directives: Set<string>;
   readonly defined: Set<string>;
-  /** Open sections, outermost first; `skips` when nothing in it counts. */
+  /** Open sections, outermost first; `skips` for a section whose content is ignored. */
   readonly sections: { readonly name: string; readonly skips: boolean }[];
 }
 
-/** What `proftpd -t -c FILE` of ProFTPD 1.3.8 says about a file. */
+/** A model of `proftpd -t -c FILE` of ProFTPD 1.3.8. */
 export function proftpdTest(file: string, source: Source): Outcome {
   const state: State = {
     source,
-    said: [],
+    output: [],
     modules: new Set(fold(builtInModules)),
     directives: new Set(fold(builtInDirectives)),
     defined: new Set(),
@@ -51,15 +51,15 @@ export function proftpdTest(file: string, source: Source): Outcome {
         (state.sections.length > 0
           ? `error processing configuration file '${file}': unclosed configuration section`
           : undefined));
-  const said = fatal === undefined ? state.said : [...state.said, `fatal: ${fatal}`];
+  const output = fatal === undefined ? state.output : [...state.output, `fatal: ${fatal}`];
   return {
     status: fatal === undefined ? 0 : 1,
     stdout: 'Checking syntax of configuration file\n',
-    stderr: said.map((line) => `1970-01-01 00:00:00,000 virtual proftpd[1]: ${line}\n`).join(''),
+    stderr: output.map((line) => `1970-01-01 00:00:00,000 virtual proftpd[1]: ${line}\n`).join(''),
   };
 }
 
-/** The words that end the reading, or undefined. */
+/** Reads a file. Returns the fatal error, or undefined. */
 function readText(file: string, content: string, state: State, depth: number): string | undefined {
   let pending = '';
   for (const [index, raw] of content.split('\n').entries()) {
@@ -78,7 +78,7 @@ function readText(file: string, content: string, state: State, depth: number): s
 }
 
 function takeLine(line: string, state: State, depth: number): string | undefined {
-  const [directive = '', ...parameters] = messageOfProgram(line.startsWith('<') ? line.replace(/>\s*$/, '') : line);
+  const [directive = '', ...parameters] = splitLine(line.startsWith('<') ? line.replace(/>\s*$/, '') : line);
   const skipping = state.sections.at(-1)?.skips === true;
   if (skipping) return skipLine(directive, state);
   if (directive.startsWith('</')) return closeSection(directive.slice(2), state);
@@ -98,7 +98,7 @@ function takeLine(line: string, state: State, depth: number): string | undefined
   return name === 'include' ? include(parameters[0] ?? '', state, depth) : undefined;
 }
 
-/** In a section that does not count, only its like are looked at: the end is the one that belongs to it. */
+/** In a skipped section, only nested sections of the same name are counted, to find the matching end. */
 function skipLine(directive: string, state: State): undefined {
   const name = state.sections.at(-1)?.name ?? '';
   const line = directive.toLowerCase();
@@ -115,7 +115,7 @@ function closeSection(name: string, state: State): string | undefined {
   return undefined;
 }
 
-/** Whether what stands in the section counts. */
+/** Whether the condition of a section is true. */
 function holds(section: string, parameters: readonly string[], state: State): boolean {
   const kind = section.toLowerCase();
   if (!conditions.has(kind) || kind === 'ifversion') return true;
@@ -130,10 +130,10 @@ function loadModule(name: string, state: State): string | undefined {
   const directives = moduleDirectives.get(module);
   const loaded = state.modules.has(module);
   if (directives === undefined)
-    state.said.push(
+    state.output.push(
       `mod_dso/0.5: unable to load '${name}'; check to see if '/usr/lib/proftpd/${name.replace(/\.c$/, '')}.la' exists`,
     );
-  if (loaded) state.said.push(`mod_dso/0.5: module '${name}' already loaded`);
+  if (loaded) state.output.push(`mod_dso/0.5: module '${name}' already loaded`);
   if (directives === undefined && !loaded) {
     return `LoadModule: error loading module '${name}': No such file or directory`;
   }
@@ -142,7 +142,7 @@ function loadModule(name: string, state: State): string | undefined {
   return undefined;
 }
 
-/** What is wrong in an included file is told, but does not end the reading, and leaves the status as it is. */
+/** Errors in an included file are printed, but neither end the reading nor change the exit status. */
 function include(pattern: string, state: State, depth: number): string | undefined {
   if (!pattern.startsWith('/')) return `Include: unable to use path for configuration file '${pattern}'`;
   const many = /[*?]/.test(pattern);
@@ -150,9 +150,9 @@ function include(pattern: string, state: State, depth: number): string | undefin
     const content = state.source.read(file);
     const problem =
       content === undefined || depth >= deepestInclude ? undefined : readText(file, content, state, depth + 1);
-    if (content === undefined) state.said.push(`warning: unable to include '${file}': No such file or directory`);
+    if (content === undefined) state.output.push(`warning: unable to include '${file}': No such file or directory`);
     if (problem === undefined) continue;
-    state.said.push(
+    state.output.push(
       `fatal: ${problem}`,
       `${many ? 'error: unable to open parse file' : 'warning: unable to include'} '${file}': Operation not permitted`,
     );
@@ -160,8 +160,8 @@ function include(pattern: string, state: State, depth: number): string | undefin
   return undefined;
 }
 
-/** Words as ProFTPD parts them: by blanks, except within double quotes, where a backslash takes the next as it is. */
-function messageOfProgram(line: string): readonly string[] {
+/** Splits a line as ProFTPD does: at blanks, except in double quotes, where a backslash escapes the next character. */
+function splitLine(line: string): readonly string[] {
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"?|\S+/g)].map((match) =>
     match[1] === undefined ? match[0] : match[1].replace(/\\(.)/g, '$1'),
   );

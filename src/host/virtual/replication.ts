@@ -13,15 +13,15 @@ import type {
 import { codeOf, isText, listOf, Memory, mapOf, optional, shapeOf } from './state.ts';
 import type { Tree } from './tree.ts';
 
-/** What is remembered of other machines: they are there when they are first spoken to, and have room for everything. */
+/** The stored state of other machines. They exist from their first use on, and never run out of space. */
 interface Elsewhere {
   readonly peers: Readonly<Record<string, Peer>>;
-  /** Marks here, by their dataset. */
+  /** Local bookmarks, by dataset. */
   readonly marks: Readonly<Record<string, readonly ReplicaSnapshot[]>>;
 }
 
 interface Peer {
-  /** The key that it was first known by. */
+  /** The host key at its first use. */
   readonly key: string | undefined;
   readonly datasets: Readonly<Record<string, readonly ReplicaSnapshot[]>>;
 }
@@ -33,7 +33,7 @@ const isElsewhere = shapeOf<Elsewhere>({
   marks: mapOf(isSnapshots),
 });
 
-/** What an empty dataset refers to. */
+/** Bytes that an empty dataset references. */
 const referenced = 98_304;
 
 export class VirtualReplication implements Replication {
@@ -134,7 +134,7 @@ export class VirtualReplication implements Replication {
     return { hostKey, sshPort: 22 };
   }
 
-  /** The machine that is meant, if it is the one it was before. */
+  /** The state of another machine. Throws when its host key has changed. */
   #peer({ hostname, knownHosts, alias, identity }: Remote): Peer {
     mustResolve(hostname);
     if (this.#read(identity) === undefined)
@@ -162,7 +162,7 @@ export class VirtualReplication implements Replication {
   }
 }
 
-/** Names below `.invalid` are nobody's (RFC 2606). */
+/** Names below `.invalid` never resolve (RFC 2606). */
 function mustResolve(hostname: string): void {
   if (hostname.endsWith('.invalid'))
     throw new HostError(`ssh: Could not resolve hostname ${hostname}: Name or service not known`);

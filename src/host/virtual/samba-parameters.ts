@@ -1,16 +1,16 @@
 /**
- * The parameters that `testparm` of Samba 4.22 knows, found by asking it. Written without its `name : backend` kind,
- * which takes any name.
+ * The parameters that `testparm` of Samba 4.22 accepts, determined by running it. Parametric options (`type : name`)
+ * are not listed, because every name is accepted for them.
  */
 
 const list = (text: string): readonly string[] => text.trim().split(/,\s+/);
 
-/** Names are the same to Samba whatever their letter case and blanks. */
+/** Samba ignores letter case and blanks in names. */
 export const plainName = (name: string): string => name.toLowerCase().replace(/\s+/g, '');
 
 const names = (text: string): ReadonlySet<string> => new Set(list(text).map(plainName));
 
-/** Those that belong into `[global]` only. */
+/** Parameters that are valid only in `[global]`. */
 export const globalParameters = names(`
   abort shutdown script, acl claims evaluation, ad dc functional level, add group script, add machine script, add share command, add user script,
   add user to group script, additional dns hostnames, addport command, addprinter command, afs token lifetime, afs username map, aio max threads,
@@ -65,7 +65,7 @@ export const globalParameters = names(`
   wins server, wins support, workgroup, write raw, wsp property file, wtmp directory
 `);
 
-/** Those that a share may have. */
+/** Parameters that are valid in shares. */
 export const shareParameters = names(`
   access based share enum, acl allow execute always, acl check permissions, acl flag inherited canonicalization, acl group control, acl map full control,
   admin users, administrative share, afs share, aio read size, aio write behind, aio write size, allocation roundup size, allow hosts, available,
@@ -125,7 +125,7 @@ export const octalParameters = names(`
   create mask, create mode, directory mask, directory mode, force create mode, force directory mode
 `);
 
-/** Known still, with a word of warning. */
+/** Parameters that are accepted with a warning. */
 export const deprecatedParameters = names(`
   acl check permissions, allocation roundup size, allow nt4 crypto, blocking locks, client lanman auth, client ntlmv2 auth, client plaintext auth,
   client schannel, client use spnego, domain logons, enable privileges, encrypt passwords, idmap backend, idmap gid, idmap uid, lanman auth,
@@ -184,7 +184,7 @@ const choices: readonly (readonly [names: string, values: string])[] = [
   ['tls verify peer', 'as_strict_as_possible, ca_and_name, ca_and_name_if_available, ca_only, no_check'],
 ];
 
-/** What a parameter may be set to, where Samba has a list of words. */
+/** The accepted values of parameters with a closed list of values. */
 export const parameterChoices: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   choices.flatMap(([some, values]) => list(some).map((name) => [plainName(name), new Set(list(values))] as const)),
 );

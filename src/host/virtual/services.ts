@@ -3,7 +3,7 @@ import type { ServiceState, Services } from '../ports/services.ts';
 import { isFlag, Memory, mapOf, shapeOf } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
 
-/** What Debian has a package for, by unit name. */
+/** Services with a package in Debian, by unit name. */
 const installed: ReadonlySet<string> = new Set([
   'avahi-daemon',
   'chrony',
@@ -65,17 +65,17 @@ export class VirtualServices implements Services {
     );
   }
 
-  /** How often each was started or restarted since this object was made. For tests. */
+  /** How often each service was started or restarted since this object was created. For tests. */
   get starts(): ReadonlyMap<string, number> {
     return this.#starts;
   }
 
-  /** How often each was reloaded since this object was made. For tests. */
+  /** How often each service was reloaded since this object was created. For tests. */
   get reloads(): ReadonlyMap<string, number> {
     return this.#reloads;
   }
 
-  /** How often the files that define services were read anew since this object was made. For tests. */
+  /** How often the unit files were reloaded since this object was created. For tests. */
   get rereads(): number {
     return this.#rereads;
   }
@@ -127,7 +127,7 @@ export class VirtualServices implements Services {
     this.#rereads += 1;
   }
 
-  /** By a package of Debian's, or by a unit file of the machine's own. */
+  /** Whether a package of Debian or a local unit file defines the service. */
   #isInstalled(name: string): boolean {
     return (
       installed.has(name) ||

@@ -5,7 +5,7 @@ type Read = (path: string) => string | undefined;
 
 const fold = (names: string): readonly string[] => names.toLowerCase().split(/\s+/);
 
-/** Keywords of sshd_config of OpenSSH 10.0, by what is looked at in their values. */
+/** Keywords of sshd_config of OpenSSH 10.0, by how their values are checked. */
 const yesOrNo: ReadonlySet<string> = new Set(
   fold(`AllowStreamLocalForwarding DisableForwarding ExposeAuthInfo GSSAPIAuthentication GSSAPICleanupCredentials GSSAPIStrictAcceptorCheck
     HostbasedAuthentication HostbasedUsesNameFromPacketOnly IgnoreUserKnownHosts KbdInteractiveAuthentication KerberosAuthentication KerberosOrLocalPasswd
@@ -25,7 +25,7 @@ const others: ReadonlySet<string> = new Set(
     SecurityKeyProvider SetEnv Subsystem SyslogFacility TrustedUserCAKeys UnusedConnectionTimeout VersionAddendum XAuthLocation`),
 );
 
-/** What `sshd -G -f FILE` says about a file. It reads to the end and counts what it does not know. */
+/** A model of `sshd -G -f FILE`, which reads to the end and counts unknown keywords. */
 export function sshdTest(file: string, read: Read): Outcome {
   const content = read(file);
   if (content === undefined) return refusal([`${file}: No such file or directory`]);
@@ -34,16 +34,18 @@ export function sshdTest(file: string, read: Read): Outcome {
     const [, keyword = '', value = ''] = /^\s*([^\s=#]*)\s*=?\s*(.*?)\s*$/.exec(line) ?? [];
     if (keyword === '' || line.trim().startsWith('#')) continue;
     const name = keyword.toLowerCase();
-    const place = `${file} line ${index + 1}`;
+    const location = `${file} line ${index + 1}`;
     if (!yesOrNo.has(name) && !numbers.has(name) && !others.has(name))
       unknown.push(`${file}: line ${index + 1}: Bad configuration option: ${keyword}`);
-    else if (value === '') return refusal([...unknown, `${place}: no argument after keyword "${keyword}"`]);
+    else if (value === '') return refusal([...unknown, `${location}: no argument after keyword "${keyword}"`]);
     else if (yesOrNo.has(name) && !/^"?(yes|no|true|false|local|all)"?$/i.test(value))
-      return refusal([...unknown, `${place}: unsupported option "${value}".`]);
+      return refusal([...unknown, `${location}: unsupported option "${value}".`]);
     else if (numbers.has(name) && !/^"?\d+"?$/.test(value))
       return refusal([
         ...unknown,
-        name === 'port' ? `${place}: Badly formatted port number.` : `${place}: ${keyword} integer value invalid.`,
+        name === 'port'
+          ? `${location}: Badly formatted port number.`
+          : `${location}: ${keyword} integer value invalid.`,
       ]);
   }
   return unknown.length === 0
@@ -51,7 +53,7 @@ export function sshdTest(file: string, read: Read): Outcome {
     : refusal([...unknown, `${file}: terminating, ${unknown.length} bad configuration options`]);
 }
 
-/** What `ssh-keygen -y -P '' -f FILE` says about a private key. */
+/** A model of `ssh-keygen -y -P '' -f FILE`. */
 export function readKey(file: string, read: Read): Outcome {
   const content = read(file) ?? '';
   return isKey(content)
@@ -72,6 +74,6 @@ function isKey(content: string): boolean {
   }
 }
 
-function refusal(said: readonly string[]): Outcome {
-  return { status: 255, stdout: '', stderr: said.map((line) => `${line}\r\n`).join('') };
+function refusal(lines: readonly string[]): Outcome {
+  return { status: 255, stdout: '', stderr: lines.map((line) => `${line}\r\n`).join('') };
 }

@@ -20,8 +20,8 @@ export function mapOf<T>(item: Guard<T>): Guard<Readonly<Record<string, T>>> {
   return (value): value is Readonly<Record<string, T>> => isObject(value) && Object.values(value).every(item);
 }
 
-export function oneOf<const T extends string>(words: readonly T[]): Guard<T> {
-  return (value): value is T => words.some((word) => word === value);
+export function oneOf<const T extends string>(members: readonly T[]): Guard<T> {
+  return (value): value is T => members.some((member) => member === value);
 }
 
 export function optional<T>(item: Guard<T>): Guard<T | undefined> {
@@ -37,8 +37,8 @@ export function shapeOf<T extends object>(members: { readonly [K in keyof T]-?: 
 }
 
 /**
- * What one port of the virtual machine remembers: a frozen value, and the file it is kept in. The file is replaced
- * whole before the value is, so that a process that is killed leaves the one or the other.
+ * The persistent state of one port of the virtual machine: a frozen value, and the file that stores it. The file is
+ * replaced atomically before the value, so that a killed process leaves either the old or the new state.
  */
 export class Memory<T> {
   #value: T;
@@ -57,17 +57,18 @@ export class Memory<T> {
     try {
       replaceFile(this.#path, `${this.#path}.new`, JSON.stringify(value), 0o600);
     } catch (error) {
-      throw hostError(`cannot keep ${this.#path}`, error);
+      throw hostError(`cannot store ${this.#path}`, error);
     }
     this.#value = value;
   }
 }
 
-/** How many numbers there are to a file. */
-const numbersPerFile = 64;
+/** How many ids share a file. */
+const idsPerFile = 64;
 
 /**
- * Remembers things that have numbers, in files of neighbours: keeping thousands writes only what became another value.
+ * Persistent storage of values with ids. Values with neighbouring ids share a file, and only files with changed values
+ * are written, so that saving thousands of values after a small change is fast.
  */
 export class Shelf<T extends { readonly id: number }> {
   #values: readonly T[];
@@ -94,7 +95,7 @@ export class Shelf<T extends { readonly id: number }> {
     const { gone, come } = changesBetween(this.#values, values);
     const numbers = new Set([...gone, ...come].map(fileOf));
     const parts = Map.groupBy(
-      values.filter((one) => numbers.has(fileOf(one))),
+      values.filter((value) => numbers.has(fileOf(value))),
       fileOf,
     );
     try {
@@ -120,7 +121,7 @@ export class Shelf<T extends { readonly id: number }> {
 }
 
 function fileOf({ id }: { readonly id: number }): number {
-  return Math.floor(id / numbersPerFile);
+  return Math.floor(id / idsPerFile);
 }
 
 function load<T>(path: string, guard: Guard<T>): T | undefined {
@@ -138,15 +139,15 @@ function load<T>(path: string, guard: Guard<T>): T | undefined {
     value = undefined;
   }
   if (!guard(value))
-    throw new Error(`${path} is not what the virtual host wrote. Remove it to begin with a fresh one.`);
+    throw new Error(`${path} is not a valid state file of the virtual host. Remove it to start with a fresh state.`);
   return value;
 }
 
-/** Makes `path` hold `content` in one step. Nothing is left at `aside` if that fails. */
+/** Replaces the content of `path` atomically. Leaves nothing at `aside` on failure. */
 export function replaceFile(path: string, aside: string, content: string | Buffer, mode: number): void {
   try {
     writeFileSync(aside, content, { mode });
-    // The mode given to the writing is cut by the process's umask.
+    // The process's umask restricts the mode of the new file.
     chmodSync(aside, mode);
     renameSync(aside, path);
   } catch (error) {
@@ -155,7 +156,7 @@ export function replaceFile(path: string, aside: string, content: string | Buffe
   }
 }
 
-/** Litter is no reason to hide why there is any. */
+/** Ignores errors, so that the caller's original error is reported. */
 function discardQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
@@ -166,15 +167,15 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** `cannot write /etc/x: permission denied`, for a failed call to the file system. */
+/** Converts the error of a file system call: `cannot write /etc/x: permission denied`. */
 export function hostError(what: string, error: unknown): HostError {
   if (error instanceof HostError)
     return error.message.startsWith('cannot ') ? error : new HostError(`${what}: ${error.message}`);
-  return new HostError(`${what}: ${messageOfProgram(error)}`, { cause: error });
+  return new HostError(`${what}: ${systemMessage(error)}`, { cause: error });
 }
 
-function messageOfProgram(error: unknown): string {
-  // Node gives some of its own errors the number without its sign.
+function systemMessage(error: unknown): string {
+  // Some errors of Node have a positive errno.
   if (error instanceof Error && 'errno' in error && typeof error.errno === 'number')
     return getSystemErrorMessage(-Math.abs(error.errno));
   return messageOf(error);

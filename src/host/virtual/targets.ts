@@ -21,11 +21,11 @@ import {
 } from '../ports/targets.ts';
 import { type Guard, isFlag, isNumber, isText, listOf, Memory, oneOf, optional, Shelf, shapeOf } from './state.ts';
 
-/** Whoever asks what there is, or wants to come in. */
+/** An initiator that discovers targets or connects to one. */
 export interface Initiator {
   readonly name: string;
   readonly address: string;
-  /** The portal that it speaks to. */
+  /** The portal that it connects to. */
   readonly portal: Portal;
   readonly credential?: { readonly user: string; readonly secret: string };
 }
@@ -62,7 +62,7 @@ const isTarget = shapeOf<Target>({
   luns: listOf(shapeOf<Lun>({ number: isNumber, extent: isNumber })),
   groups: listOf(isGroup),
 });
-/** What is not kept piece by piece. */
+/** The parts of the model that are stored as a whole. */
 type Rest = Omit<TargetModel, 'extents' | 'targets'>;
 
 const isRest: Guard<Rest> = shapeOf<Rest>({
@@ -73,7 +73,7 @@ const isRest: Guard<Rest> = shapeOf<Rest>({
 
 const nothing: Rest = Object.freeze({ serving: false, discovery: [], nameServers: [] });
 
-/** Knows what initiators would find. It can do all that a model can say. */
+/** Computes what initiators would observe. Supports everything that a model can describe. */
 export class VirtualTargets implements Targets {
   readonly #rest: Memory<Rest>;
   readonly #extents: Shelf<Extent>;
@@ -97,7 +97,7 @@ export class VirtualTargets implements Targets {
   }
 
   async differences(model: TargetModel): Promise<readonly string[]> {
-    // What is kept has no members that are not set.
+    // The stored model has no undefined members, so they are removed before comparing.
     const kept: unknown = JSON.parse(JSON.stringify(model));
     return isDeepStrictEqual(kept, JSON.parse(JSON.stringify(this.model))) ? [] : ['bring the iSCSI targets into line'];
   }
@@ -117,17 +117,17 @@ export class VirtualTargets implements Targets {
     return [...(this.#sessions.get(target) ?? [])].map((initiator) => ({ initiator }));
   }
 
-  /** What is offered now. For tests. */
+  /** The model that is served now. For tests. */
   get model(): TargetModel {
     return { ...this.#rest.value, extents: this.#extents.values, targets: this.#targets.values };
   }
 
-  /** The path of every file and device that is offered. */
+  /** The paths of all files and devices that are served. */
   get inUse(): ReadonlySet<string> {
     return new Set(this.#extents.values.map(({ backing }) => backing.path));
   }
 
-  /** Names of the targets that an initiator is told of: those that it could come in to. */
+  /** Names of the targets that discovery reports to an initiator: those that admit it. */
   discovered(by: Initiator): readonly string[] {
     const { discovery, targets } = this.model;
     const here = discovery.find(({ portals }) => portals.some((portal) => answers(portal, by.portal)));
@@ -135,7 +135,7 @@ export class VirtualTargets implements Targets {
     return targets.filter(({ groups }) => groups.some((group) => admits(group, by))).map(({ name }) => name);
   }
 
-  /** The LUNs that an initiator finds at a target, with what is behind them; undefined when it is turned away. */
+  /** The LUNs that an initiator finds at a target, with their extents; undefined when the target rejects it. */
   luns(target: string, by: Initiator): readonly { readonly number: number; readonly extent: Extent }[] | undefined {
     const { extents, targets } = this.model;
     const found = targets.find(({ name }) => name === target);
@@ -145,9 +145,9 @@ export class VirtualTargets implements Targets {
     );
   }
 
-  /** Begins a session, which lasts until the target goes. */
+  /** Begins a session, which lasts until the target is removed. */
   connect(target: string, by: Initiator): void {
-    if (this.luns(target, by) === undefined) throw new HostError(`${target} turns ${by.name} away`);
+    if (this.luns(target, by) === undefined) throw new HostError(`${target} rejects the initiator ${by.name}`);
     this.#sessions.set(target, (this.#sessions.get(target) ?? new Set()).add(by.name));
   }
 
@@ -156,7 +156,7 @@ export class VirtualTargets implements Targets {
   }
 }
 
-/** For comparing machines without showing secrets: what is offered, as a digest. */
+/** A digest of the model, for comparing machines without revealing secrets. */
 export function digestOf(model: TargetModel): string {
   return createHash('sha256').update(JSON.stringify(model)).digest('hex');
 }

@@ -17,27 +17,27 @@ const mostIncludes = 100;
 
 type Read = (path: string) => string | undefined;
 
-/** What `testparm -s FILE` of Samba 4.22 says about a file: lenient where it is, in its words where it is not. */
+/** A model of `testparm -s FILE` of Samba 4.22: ignores what testparm ignores, and prints the same errors. */
 export function testparm(file: string, read: Read): Outcome {
-  const said = [`Load smb config files from ${file}`];
+  const output = [`Load smb config files from ${file}`];
   const sections = new Map<string, Map<string, string>>();
-  const good = load(file, read, { said, sections, section: 'global', includes: 0 });
-  if (!good) return { status: 1, stdout: '', stderr: text([...said, 'Error loading services.']) };
+  const good = load(file, read, { output, sections, section: 'global', includes: 0 });
+  if (!good) return { status: 1, stdout: '', stderr: text([...output, 'Error loading services.']) };
   for (const [name, parameters] of sections) {
     if (special.has(name.toLowerCase()) || hasPath(parameters)) continue;
-    said.push(
+    output.push(
       `WARNING: No path in service ${name} - making it unavailable!`,
       `NOTE: Service ${name} is flagged unavailable.`,
     );
   }
-  said.push(
+  output.push(
     'Loaded services file OK.',
     'Weak crypto is allowed by GnuTLS (e.g. NTLM as a compatibility fallback)',
     '',
     'Server role: ROLE_STANDALONE',
     '',
   );
-  return { status: 0, stdout: text(['# Global parameters', ...[...sections].flatMap(shown)]), stderr: text(said) };
+  return { status: 0, stdout: text(['# Global parameters', ...[...sections].flatMap(shown)]), stderr: text(output) };
 }
 
 function hasPath(parameters: ReadonlyMap<string, string>): boolean {
@@ -45,13 +45,13 @@ function hasPath(parameters: ReadonlyMap<string, string>): boolean {
 }
 
 interface State {
-  readonly said: string[];
+  readonly output: string[];
   readonly sections: Map<string, Map<string, string>>;
   section: string;
   includes: number;
 }
 
-/** Whether Samba would go on after reading this file. */
+/** Reads a file. Returns whether Samba would accept it. */
 function load(file: string, read: Read, state: State): boolean {
   const content = read(file);
   if (content === undefined) return false;
@@ -65,7 +65,7 @@ function load(file: string, read: Read, state: State): boolean {
       continue;
     }
     const equals = line.indexOf('=');
-    // Samba reads on without a word when a line is no parameter.
+    // Samba silently ignores lines that are not parameters.
     if (equals < 0) continue;
     if (equals === 0) return false;
     if (!take(line.slice(0, equals).trim(), line.slice(equals + 1).trim(), read, state)) return false;
@@ -76,26 +76,26 @@ function load(file: string, read: Read, state: State): boolean {
 function take(name: string, value: string, read: Read, state: State): boolean {
   const plain = plainName(name);
   const global = state.section.toLowerCase() === 'global';
-  const { said } = state;
+  const { output } = state;
   if (!plain.includes(':') && !globalParameters.has(plain) && !shareParameters.has(plain)) {
-    said.push(`Unknown parameter encountered: "${name}"`, `Ignoring unknown parameter "${name}"`);
+    output.push(`Unknown parameter encountered: "${name}"`, `Ignoring unknown parameter "${name}"`);
     return true;
   }
   if (deprecatedParameters.has(plain))
-    said.push(`lpcfg_do_${global ? 'global' : 'service'}_parameter: WARNING: The "${name}" option is deprecated`);
+    output.push(`lpcfg_do_${global ? 'global' : 'service'}_parameter: WARNING: The "${name}" option is deprecated`);
   if (!global && globalParameters.has(plain)) {
-    said.push(`Global parameter ${name} found in service section!`);
+    output.push(`Global parameter ${name} found in service section!`);
     return true;
   }
   const objection = objectionTo(name, plain, value);
   if (objection !== undefined) {
-    said.push(objection);
+    output.push(objection);
     return false;
   }
   section(state).set(plain, `${name} = ${value}`);
   if (plain !== 'include' || value === 'registry') return true;
   state.includes += 1;
-  // A file that is missing is passed over.
+  // Samba ignores an include of a missing file.
   return state.includes > mostIncludes || read(value) === undefined || load(value, read, state);
 }
 
@@ -122,7 +122,7 @@ function shown([name, parameters]: readonly [string, ReadonlyMap<string, string>
   return [`[${name}]`, ...[...parameters.values()].map((parameter) => `\t${parameter}`), '', ''];
 }
 
-/** Lines without the blanks around them; one that ends in a backslash goes on with the next. */
+/** Trimmed lines; a line that ends in a backslash is joined with the next one. */
 export function logicalLines(content: string): readonly string[] {
   return content
     .replace(/\\\r?\n/g, '')
@@ -130,6 +130,6 @@ export function logicalLines(content: string): readonly string[] {
     .map((line) => line.trim());
 }
 
-function text(said: readonly string[]): string {
-  return `${said.join('\n')}\n`;
+function text(output: readonly string[]): string {
+  return `${output.join('\n')}\n`;
 }

@@ -6,8 +6,8 @@ import { codeOf } from './state.ts';
 const mostLinks = 40;
 
 /**
- * The virtual machine's files: a folder of ours that is the machine's `/`. Links are followed as the machine would,
- * so neither they nor `..` lead out of it.
+ * The virtual machine's file tree: a private folder that is the machine's `/`. Links are resolved relative to this
+ * root, so that neither links nor `..` lead out of it.
  */
 export class Tree {
   readonly root: string;
@@ -17,7 +17,7 @@ export class Tree {
     mkdirSync(root, { recursive: true });
   }
 
-  /** Where the machine's `path` lies for us. Links on the way are followed, the last element's only when told. */
+  /** The real path for a path of the machine. Links are followed; a link at the last element only with `follow`. */
   locate(path: string, options: { follow: boolean } = { follow: true }): string {
     if (!path.startsWith('/') || path.includes('\0'))
       throw new HostError(`${JSON.stringify(path)} is not an absolute path`);
@@ -30,7 +30,7 @@ export class Tree {
         at.pop();
         continue;
       }
-      const last = ahead.every((one) => one === '');
+      const last = ahead.every((element) => element === '');
       const here = join(this.root, ...at, part);
       if ((!last || options.follow) && lookAt(here)?.isSymbolicLink()) {
         links += 1;
@@ -45,28 +45,28 @@ export class Tree {
     return join(this.root, ...at);
   }
 
-  /** The machine's name for a place of ours. */
-  nameOf(place: string): string {
-    return `/${relative(this.root, place)}`;
+  /** The machine's path for a real path. */
+  nameOf(location: string): string {
+    return `/${relative(this.root, location)}`;
   }
 }
 
-/** What is at a place itself, or undefined. */
-export function lookAt(place: string): Stats | undefined {
+/** The status of a path without following links, or undefined when nothing is there. */
+export function lookAt(location: string): Stats | undefined {
   try {
-    return lstatSync(place, { throwIfNoEntry: false });
+    return lstatSync(location, { throwIfNoEntry: false });
   } catch (error) {
-    // A file where the path wants a folder: nothing can be below it.
+    // A parent is not a folder, so nothing can be at the path.
     if (codeOf(error) === 'ENOTDIR') return undefined;
     throw error;
   }
 }
 
-/** Makes the missing folders above a place, hands them to `work`, and takes them away again if that fails. */
-export function withParents(place: string, work: () => void): void {
+/** Creates the missing folders above a path and runs `work`. Removes the new folders again if that fails. */
+export function withParents(location: string, work: () => void): void {
   const made: string[] = [];
   try {
-    makeFolders(dirname(place), made);
+    makeFolders(dirname(location), made);
     work();
   } catch (error) {
     for (const folder of made.reverse()) rmdirSync(folder);

@@ -3,25 +3,28 @@ import { HostError } from '../ports/index.ts';
 import type { Endpoint, Web } from '../ports/web.ts';
 import { isNumber, isText, listOf, Memory, optional, shapeOf } from './state.ts';
 
-/** Ports that other programs of the machine have. */
+/** Ports that other programs of the machine use. */
 const taken: ReadonlySet<number> = new Set([21, 22, 139, 445]);
 
 /** The machine's own addresses. */
 const own: ReadonlySet<string> = new Set(['0.0.0.0', '::', '127.0.0.1', '::1', '192.0.2.7', '2001:db8::7']);
 
-const isEntrance = shapeOf<Endpoint>({
+const isEndpoint = shapeOf<Endpoint>({
   address: isText,
   port: isNumber,
   tls: optional(shapeOf<{ chain: string; key: string }>({ chain: isText, key: isText })),
   redirectTo: optional(isNumber),
 });
 
-/** Opens nothing: who runs the virtual host is reached where it was started. It knows what a machine would refuse. */
+/**
+ * Opens no sockets: the daemon on a virtual host is reached where it was started. Refuses endpoints as a real machine
+ * would.
+ */
 export class VirtualWeb implements Web {
   readonly #memory: Memory<readonly Endpoint[]>;
 
   constructor(path: string) {
-    this.#memory = new Memory<readonly Endpoint[]>(path, listOf(isEntrance), Object.freeze([]));
+    this.#memory = new Memory<readonly Endpoint[]>(path, listOf(isEndpoint), Object.freeze([]));
   }
 
   attach(): void {}

@@ -7,12 +7,12 @@ type Kind = Dataset['kind'];
 interface Rule {
   readonly on: readonly Kind[];
   readonly default: string;
-  /** Whether children have their parent's value. */
+  /** Whether children inherit the value. */
   readonly inherits: boolean;
   readonly onlyAtCreation?: boolean;
-  /** The value as `zfs get -p` prints it, or undefined when it is none. */
+  /** The value as `zfs get -p` prints it, or undefined when it is invalid. */
   readonly parse: (text: string) => string | undefined;
-  /** What a value must be, as `zfs` says it. */
+  /** The expected value, in the words of `zfs`. */
   readonly description: string;
 }
 
@@ -21,8 +21,8 @@ const filesystem = ['filesystem'] as const;
 const volume = ['volume'] as const;
 const notASize = 'bad numeric value';
 
-function choice(words: readonly string[], pattern?: RegExp) {
-  return (text: string) => (words.includes(text) || pattern?.test(text) === true ? text : undefined);
+function choice(values: readonly string[], pattern?: RegExp) {
+  return (text: string) => (values.includes(text) || pattern?.test(text) === true ? text : undefined);
 }
 
 function size(text: string): string | undefined {
@@ -38,8 +38,8 @@ function blockSize(text: string): string | undefined {
     : undefined;
 }
 
-function oneOf(words: string): string {
-  return `must be one of '${words}'`;
+function oneOf(values: string): string {
+  return `must be one of '${values}'`;
 }
 
 const onOff = { parse: choice(['on', 'off']), description: oneOf('on | off'), inherits: true };
@@ -126,7 +126,7 @@ export function propertiesOf(kind: Kind): readonly DatasetProperty[] {
   return datasetProperties.filter((name) => rules[name].on.includes(kind));
 }
 
-/** What is in force on a dataset, from its own settings and its parent's. */
+/** The effective properties of a dataset, from its own settings and its parent's. */
 export function inForce(
   kind: Kind,
   local: Values,
@@ -138,20 +138,20 @@ export function inForce(
     const { inherits, default: fallback } = rules[name];
     const own = local[name];
     properties[name] = own ?? (inherits ? (parent?.[name] ?? fallback) : fallback);
-    // The letter case is fixed when a filesystem is made; ZFS tells no source for it.
+    // ZFS reports no source for casesensitivity, which is fixed when a filesystem is created.
     if (own === undefined && name !== 'casesensitivity') inherited.push(name);
   }
   return { properties: Object.freeze(properties), inherited: Object.freeze(inherited) };
 }
 
-/** The settings of a new dataset: checked, canonical, without those left to the parent. */
-export function settingsAtCreation(dataset: string, kind: Kind, wanted: Values): Values {
-  return checked(wanted, kind, (reason) => `cannot create '${dataset}': ${reason}`, { creating: true }).set;
+/** The settings of a new dataset: checked, in canonical form, without inherited ones. */
+export function settingsAtCreation(dataset: string, kind: Kind, changes: Values): Values {
+  return checked(changes, kind, (reason) => `cannot create '${dataset}': ${reason}`, { creating: true }).set;
 }
 
 /** An existing dataset's own settings after a change. */
-export function settingsAfterChange(dataset: string, kind: Kind, local: Values, wanted: Values): Values {
-  const { set, inherit } = checked(wanted, kind, (reason) => `cannot set property for '${dataset}': ${reason}`, {
+export function settingsAfterChange(dataset: string, kind: Kind, local: Values, changes: Values): Values {
+  const { set, inherit } = checked(changes, kind, (reason) => `cannot set property for '${dataset}': ${reason}`, {
     creating: false,
   });
   const next: Partial<Record<DatasetProperty, string>> = { ...local, ...set };
@@ -159,15 +159,15 @@ export function settingsAfterChange(dataset: string, kind: Kind, local: Values, 
   return Object.freeze(next);
 }
 
-function checked(wanted: Values, kind: Kind, words: (reason: string) => string, options: { creating: boolean }) {
+function checked(changes: Values, kind: Kind, message: (reason: string) => string, options: { creating: boolean }) {
   const set: Partial<Record<DatasetProperty, string>> = {};
   const inherit: DatasetProperty[] = [];
   for (const name of datasetProperties) {
-    const value = wanted[name];
+    const value = changes[name];
     if (value === undefined) continue;
     const rule = rules[name];
-    if (!rule.on.includes(kind)) throw new HostError(words(`'${name}' does not apply to datasets of this type`));
-    if (rule.onlyAtCreation === true && !options.creating) throw new HostError(words(`'${name}' is readonly`));
+    if (!rule.on.includes(kind)) throw new HostError(message(`'${name}' does not apply to datasets of this type`));
+    if (rule.onlyAtCreation === true && !options.creating) throw new HostError(message(`'${name}' is readonly`));
     if (value === 'inherit') {
       if (!rule.inherits && !options.creating)
         throw new HostError(`'${name}' property cannot be inherited\nuse 'zfs set ${name}=none' to clear`);
@@ -177,7 +177,7 @@ function checked(wanted: Values, kind: Kind, words: (reason: string) => string, 
     const canonical = rule.parse(value);
     if (canonical === undefined)
       throw new HostError(
-        words(rule.description === notASize ? `${notASize} '${value}'` : `'${name}' ${rule.description}`),
+        message(rule.description === notASize ? `${notASize} '${value}'` : `'${name}' ${rule.description}`),
       );
     set[name] = canonical;
   }

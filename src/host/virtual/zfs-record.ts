@@ -2,14 +2,14 @@ import { type Dataset, datasetProperties, type GroupKind, groupKinds } from '../
 import { isFlag, isNumber, isText, listOf, mapOf, oneOf, optional, shapeOf } from './state.ts';
 import type { Values } from './zfs-properties.ts';
 
-/** What is remembered of pools, imported and exported. Everything else is worked out from it. */
+/** The stored state of all imported and exported pools. Everything else is computed from it. */
 export interface ZfsRecord {
   readonly pools: readonly PoolRecord[];
-  /** What became of disks, by name. */
+  /** The condition of disks that are not normal, by name. */
   readonly disks?: Readonly<Record<string, DiskCondition>> | undefined;
 }
 
-/** `broken` answers nothing any more; `partitioned` has somebody's partitions on it. */
+/** A `broken` disk no longer responds; a `partitioned` one has partitions with foreign data. */
 const diskConditions = ['broken', 'partitioned'] as const;
 export type DiskCondition = (typeof diskConditions)[number];
 
@@ -18,18 +18,18 @@ export interface PoolRecord {
   readonly guid: string;
   readonly exported: boolean;
   readonly groups: readonly GroupRecord[];
-  /** Parents before children, the root dataset first. */
+  /** Parents before children, beginning with the root dataset. */
   readonly datasets: readonly DatasetRecord[];
-  /** The last one, of either kind. */
+  /** The last scrub or resilver. */
   readonly scrub: ScrubRecord | undefined;
-  /** Whether it lacks features that this ZFS knows. */
+  /** Whether it lacks features that this version of ZFS supports. */
   readonly outdated?: boolean | undefined;
   readonly encryption?: EncryptionRecord | undefined;
   readonly keySlots?: string | undefined;
 }
 
 export interface EncryptionRecord {
-  /** Of its key. */
+  /** Digest of the key. */
   readonly digest: string;
   readonly locked: boolean;
 }
@@ -45,7 +45,7 @@ export interface DeviceRecord {
   readonly guid: string;
   readonly size: number;
   readonly offline?: boolean | undefined;
-  /** The guid of the device whose place it takes when the resilver is through. */
+  /** The guid of the device that it replaces when the resilver is complete. */
   readonly replaces?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface DatasetRecord {
   readonly guid: string;
   readonly name: string;
   readonly kind: Dataset['kind'];
-  /** Only what was set on the dataset itself. */
+  /** Only properties that were set on the dataset itself. */
   readonly properties: Values;
   readonly comment: string | undefined;
   readonly mountpoint: string | undefined;
@@ -68,7 +68,7 @@ export interface SnapshotRecord {
   readonly name: string;
   /** Seconds since 1970. */
   readonly created: number;
-  /** The properties that belong to the contents: the size of a volume, the letter case of a filesystem. */
+  /** The properties that belong to the content: the size of a volume, the case sensitivity of a filesystem. */
   readonly properties: Values;
   readonly deferred?: boolean | undefined;
   readonly task?: number | undefined;
@@ -85,7 +85,9 @@ export interface ScrubRecord {
 const isValues = (value: unknown): value is Values =>
   typeof value === 'object' &&
   value !== null &&
-  Object.entries(value).every(([name, text]) => datasetProperties.some((one) => one === name) && isText(text));
+  Object.entries(value).every(
+    ([name, text]) => datasetProperties.some((property) => property === name) && isText(text),
+  );
 
 export const isZfsRecord = shapeOf<ZfsRecord>({
   pools: listOf(

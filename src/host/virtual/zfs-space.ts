@@ -8,7 +8,7 @@ const GiB = 1024 * MiB;
 
 const sector = 4 * KiB;
 /**
- * What ZFS leaves around the data: the partition table and the reserved partition of a whole disk, labels, boot block.
+ * Space that ZFS does not use for data: the partition table and reserved partition of a whole disk, labels, boot block.
  */
 const aroundPartition = 9 * MiB;
 const labels = 4 * MiB + 512 * KiB;
@@ -16,22 +16,22 @@ const recordForRatio = 128 * KiB;
 
 export const smallestDevice = 64 * MiB;
 
-/** What a new filesystem and a new volume take. */
+/** Bytes that a new filesystem and a new volume use. */
 export const emptyFilesystem = 96 * KiB;
 export const emptyVolume = 56 * KiB;
 
 export interface Shape {
   readonly kind: GroupKind;
-  /** Of each device. */
+  /** The size of each device. */
   readonly sizes: readonly number[];
 }
 
 export interface Capacity {
-  /** What `zpool list` shows: for raidz with the parity counted in. */
+  /** The size that `zpool list` shows; for raidz it includes parity. */
   readonly size: number;
-  /** What datasets can fill, after parity and ZFS's own reserve. */
+  /** Bytes for datasets, after parity and ZFS's own reserve (slop space). */
   readonly usable: number;
-  /** Raw bytes of a usable one. */
+  /** Raw bytes per usable byte. */
   readonly rawPerByte: number;
 }
 
@@ -41,14 +41,14 @@ export function parityOf(kind: GroupKind): number {
   return kind === 'raidz3' ? 3 : 0;
 }
 
-/** Of the data groups; other kinds hold no data. */
+/** The capacity of the data groups of a pool. */
 export function capacityOf(shapes: readonly Shape[]): Capacity {
   let size = 0;
   let data = 0;
   let embeddedLog = 0;
   for (const { kind, sizes } of shapes) {
     const { bytes, segment } = allocatable(kind, sizes);
-    // ZFS keeps the ratio as a whole number of 512ths.
+    // ZFS stores the ratio as an integer number of 512ths.
     const ratio = Math.floor(recordForRatio / (onRaidz(recordForRatio, parityOf(kind), sizes.length) / 512)) / 512;
     const log = bytes / segment >= 64 ? segment : 0;
     size += bytes;
@@ -64,7 +64,7 @@ export function capacityOf(shapes: readonly Shape[]): Capacity {
   };
 }
 
-/** Bytes of a group that ZFS hands out, in whole segments (metaslabs). */
+/** Bytes of a group that ZFS can allocate, in whole segments (metaslabs). */
 function allocatable(kind: GroupKind, sizes: readonly number[]): { bytes: number; segment: number } {
   const smallest = Math.min(...sizes);
   const device = Math.floor((smallest - aroundPartition) / (256 * KiB)) * 256 * KiB - labels;
@@ -80,7 +80,7 @@ function highestBit(value: number): number {
   return value < 1 ? 0 : Math.floor(Math.log2(value)) + 1;
 }
 
-/** What a block takes with parity and padding. */
+/** The allocated size of a block with parity and padding. */
 function onRaidz(block: number, parity: number, disks: number): number {
   if (parity === 0) return block;
   const dataSectors = Math.ceil(block / sector);
@@ -104,7 +104,7 @@ export function volumeReservation(size: number, blocksize: number, shapes: reado
   return Math.ceil(size * Math.max(1, ...stretch)) + indirect * 2 * 128 * KiB;
 }
 
-/** One dataset as far as space goes. Zero is no limit and no reservation. */
+/** The sizes and limits of one dataset. Zero means no limit or no reservation. */
 export interface Tenant {
   readonly name: string;
   readonly referenced: number;
@@ -121,11 +121,13 @@ export interface Share {
 
 export interface Accounting {
   readonly shares: ReadonlyMap<string, Share>;
-  /** The first dataset that holds more than it may. */
+  /** The first dataset that exceeds its limit. */
   readonly overfull: string | undefined;
 }
 
-/** Who uses how much and has how much left. Parents come before children, the pool's root dataset first. */
+/**
+ * Computes the used and available space of each dataset. Parents come before children, the pool's root dataset first.
+ */
 export function account(tenants: readonly Tenant[], usable: number): Accounting {
   const used = new Map<string, number>();
   for (const tenant of tenants.toReversed()) {
@@ -153,7 +155,7 @@ export function account(tenants: readonly Tenant[], usable: number): Accounting 
   return { shares, overfull };
 }
 
-/** The dataset above, or undefined for a pool's root dataset. */
+/** The parent dataset, or undefined for a pool's root dataset. */
 export function parentOf(name: string): string | undefined {
   const slash = name.lastIndexOf('/');
   return slash < 0 ? undefined : name.slice(0, slash);

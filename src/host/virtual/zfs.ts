@@ -49,10 +49,10 @@ import {
 const noErrors = Object.freeze({ read: 0, write: 0, checksum: 0 });
 const GiB = 1024 ** 3;
 
-/** Milliseconds that a scrub takes at least, and besides for each GiB that it reads. */
+/** Duration of a scrub in milliseconds: a minimum, plus a time for each GiB that it reads. */
 const scrubTime = { least: 2000, perGiB: 500 };
 
-/** A pool as it follows from its record: worked out once for each record. */
+/** The state of a pool that follows from its record. Computed once for each record. */
 interface PoolView {
   readonly capacity: Capacity;
   readonly allocated: number;
@@ -68,7 +68,7 @@ export class VirtualZfs implements Zfs {
   readonly #now: () => number;
   readonly #views = new WeakMap<PoolRecord, PoolView>();
 
-  /** Paths of the devices that are offered to others. */
+  /** Paths of the devices that iSCSI targets serve. */
   readonly #busyDevices: () => ReadonlySet<string>;
 
   constructor(
@@ -92,7 +92,7 @@ export class VirtualZfs implements Zfs {
     );
   }
 
-  /** What keeps a disk from being used, in words. */
+  /** Why a disk cannot be used, as a sentence. */
   usedBy(disk: string): string | undefined {
     const pool = this.#memory.value.pools.find((one) => devicesOf(one).some((device) => device.disk === disk));
     if (pool === undefined) return undefined;
@@ -115,7 +115,7 @@ export class VirtualZfs implements Zfs {
     return this.#imported().some((pool) => [...this.#view(pool).mounts.values()].includes(path));
   }
 
-  /** A pool of which a device is offered stays. */
+  /** Refuses when a target serves a device of the pool. */
   #mustBeIdle({ datasets }: { readonly datasets: readonly { readonly name: string }[] }, refusal: string): void {
     const busy = this.#busyDevices();
     if (datasets.some(({ name }) => busy.has(deviceOf(name)))) throw new HostError(refusal);
@@ -285,7 +285,7 @@ export class VirtualZfs implements Zfs {
       if (!membersOf(group).some((one) => one !== device && this.#healthOf(one) === 'ONLINE'))
         throw refuse('no valid replicas');
     }
-    // The old one goes only when the new one has everything.
+    // The old device can be detached only after the resilver is complete.
     if (replaced) throw refuse('no valid replicas');
     const scrub =
       device.replaces === undefined || pool.scrub === undefined
@@ -387,7 +387,7 @@ export class VirtualZfs implements Zfs {
   async createDataset(name: string, settings: DatasetSettings = {}): Promise<void> {
     const pool = this.#poolForNew(name);
     const local = settingsAtCreation(name, 'filesystem', settings.properties ?? {});
-    // Children are made with the letter case of their parent, and keep it.
+    // New children take the case sensitivity of their parent, and keep it.
     const above = pool.datasets.find((one) => one.name === parentOf(name))?.properties.casesensitivity;
     const properties = above === undefined ? local : Object.freeze({ casesensitivity: above, ...local });
     this.#add(pool, datasetRecord(name, 'filesystem', properties, settings));
@@ -419,18 +419,18 @@ export class VirtualZfs implements Zfs {
   async changeDataset(name: string, settings: DatasetSettings): Promise<void> {
     const { pool, dataset } = this.#dataset(name);
     const refuse = (reason: string) => `cannot set property for '${name}': ${reason}`;
-    const wanted = settings.properties ?? {};
+    const changes = settings.properties ?? {};
     const properties =
       dataset.kind === 'volume'
-        ? changedVolume(dataset, pool, wanted, refuse)
-        : settingsAfterChange(name, dataset.kind, dataset.properties, wanted);
+        ? changedVolume(dataset, pool, changes, refuse)
+        : settingsAfterChange(name, dataset.kind, dataset.properties, changes);
     const changed = Object.freeze({
       ...dataset,
       properties,
       comment: settings.comment === undefined ? dataset.comment : settings.comment || undefined,
       mountpoint: settings.mountpoint === undefined ? dataset.mountpoint : checkedMountpoint(settings.mountpoint),
     });
-    const tooSmall = wanted.quota !== undefined || wanted.refquota !== undefined;
+    const tooSmall = changes.quota !== undefined || changes.refquota !== undefined;
     this.#replace(pool, { ...pool, datasets: pool.datasets.map((one) => (one === dataset ? changed : one)) }, () =>
       refuse(tooSmall ? 'size is less than current used or reserved space' : 'size is greater than available space'),
     );
@@ -473,9 +473,9 @@ export class VirtualZfs implements Zfs {
   }
 
   async snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]> {
-    const wanted = datasets && new Set(datasets);
+    const names = datasets && new Set(datasets);
     return this.#imported().flatMap((pool) =>
-      pool.datasets.filter(({ name }) => wanted?.has(name) ?? true).flatMap(snapshotsIn),
+      pool.datasets.filter(({ name }) => names?.has(name) ?? true).flatMap(snapshotsIn),
     );
   }
 
@@ -545,7 +545,7 @@ export class VirtualZfs implements Zfs {
     }
     const marked = (snapshot: SnapshotRecord) =>
       snapshot.name === name ? Object.freeze({ ...snapshot, deferred: true }) : snapshot;
-    // Those without clones go at once, as all that waits for nothing.
+    // A snapshot without clones is marked too: `withoutDeferred` removes it at once.
     const datasets = pool.datasets.map((one) =>
       has(one) ? withSnapshots(one, (one.snapshots ?? []).map(marked)) : one,
     );
@@ -574,13 +574,13 @@ export class VirtualZfs implements Zfs {
     const all = dataset.snapshots ?? [];
     const newer = all.slice(all.indexOf(snapshot) + 1).map((one) => `${dataset.name}@${one.name}`);
     if (newer.length > 0 && !force) {
-      const words = `cannot rollback to '${snapshotName}': more recent snapshots or bookmarks exist\nuse '-r' to force deletion of the following snapshots and bookmarks:`;
-      throw new HostError([words, ...newer].join('\n'));
+      const message = `cannot rollback to '${snapshotName}': more recent snapshots or bookmarks exist\nuse '-r' to force deletion of the following snapshots and bookmarks:`;
+      throw new HostError([message, ...newer].join('\n'));
     }
     const clones = pool.datasets.filter((one) => newer.includes(one.origin ?? '')).map((one) => one.name);
     if (clones.length > 0) {
-      const words = `cannot rollback to '${snapshotName}': clones of previous snapshots exist\nuse '-R' to force deletion of the following clones and dependents:`;
-      throw new HostError([words, ...clones].join('\n'));
+      const message = `cannot rollback to '${snapshotName}': clones of previous snapshots exist\nuse '-R' to force deletion of the following clones and dependents:`;
+      throw new HostError([message, ...clones].join('\n'));
     }
     const properties = Object.freeze({ ...dataset.properties, ...snapshot.properties });
     const back = Object.freeze({ ...withSnapshots(dataset, all.slice(0, all.indexOf(snapshot) + 1)), properties });
@@ -590,7 +590,7 @@ export class VirtualZfs implements Zfs {
     );
   }
 
-  /** A dataset, and with `recursive` all below it, with the numbers of their snapshots. */
+  /** A dataset, with `recursive` also all below it, with the guids of their snapshots. */
   replicas(name: string, recursive: boolean): readonly Omit<Replica, 'marks' | 'resumeToken'>[] {
     const { pool } = this.#dataset(name);
     return pool.datasets
@@ -602,25 +602,25 @@ export class VirtualZfs implements Zfs {
       }));
   }
 
-  // What befalls a machine -------------------------------------------------------------------------------------------
+  // Events of a real machine -----------------------------------------------------------------------------------------
 
-  /** The disk answers nothing any more. */
+  /** Makes the disk stop responding. */
   breakDisk(disk: string): void {
     this.#condition([disk], 'broken');
   }
 
-  /** Somebody has put partitions on the disk. */
+  /** Puts foreign partitions on the disk. */
   partitionDisk(disk: string): void {
     this.#condition([disk], 'partitioned');
   }
 
-  /** The pool turns out to be of an older ZFS. */
+  /** Turns the pool into one of an older ZFS version. */
   outdate(name: string): void {
     const pool = this.#pool(name);
     this.#replace(pool, { ...pool, outdated: true }, outOfSpace(name));
   }
 
-  /** The machine is without power for a moment: what was only in its memory, as keys, is gone. */
+  /** Simulates a power failure: state in memory, such as loaded keys, is lost. */
   losePower(): void {
     for (const pool of this.#imported())
       if (pool.encryption !== undefined)
@@ -631,7 +631,7 @@ export class VirtualZfs implements Zfs {
     return this.#memory.value.disks?.[disk] === 'broken';
   }
 
-  /** Nobody else's hands reach this machine. */
+  /** Never calls back: nothing outside of Holdfast can change this machine. */
   watch(): () => void {
     return () => {};
   }
@@ -641,7 +641,7 @@ export class VirtualZfs implements Zfs {
     return this.#memory.value.pools.filter((pool) => !pool.exported);
   }
 
-  /** Devices that have been resilvered take the places of those they replace. */
+  /** Completes replacements: resilvered devices replace the old ones. */
   #settle(): void {
     const isDue = (pool: PoolRecord) =>
       this.#scanOf(pool)?.state === 'finished' && devicesOf(pool).some(({ replaces }) => replaces !== undefined);
@@ -653,7 +653,7 @@ export class VirtualZfs implements Zfs {
     this.#memory.keep(Object.freeze({ ...this.#memory.value, pools: Object.freeze(settled) }));
   }
 
-  /** Gives a group other devices, and begins to resilver them when told. */
+  /** Changes the devices of a group, and starts a resilver with `scan`. */
   #regroup(
     pool: PoolRecord,
     group: GroupRecord,
@@ -674,9 +674,10 @@ export class VirtualZfs implements Zfs {
     return scrubTime.least + Math.floor((this.#view(pool).allocated / GiB) * scrubTime.perGiB);
   }
 
-  #encrypted(name: string, deed: string): { pool: PoolRecord; encryption: EncryptionRecord } {
+  #encrypted(name: string, operation: string): { pool: PoolRecord; encryption: EncryptionRecord } {
     const pool = this.#pool(name);
-    if (pool.encryption === undefined) throw new HostError(`Key ${deed} error: Encryption not enabled for '${name}'.`);
+    if (pool.encryption === undefined)
+      throw new HostError(`Key ${operation} error: Encryption not enabled for '${name}'.`);
     return { pool, encryption: pool.encryption };
   }
 
@@ -691,7 +692,7 @@ export class VirtualZfs implements Zfs {
     this.#memory.keep(Object.freeze({ ...value, disks: Object.freeze(Object.fromEntries([...others, ...changed])) }));
   }
 
-  /** What was on disks that a pool took is gone. */
+  /** Forgets the condition of disks that a pool has overwritten. */
   #clear(disks: readonly string[]): void {
     if (disks.some((disk) => this.#memory.value.disks?.[disk] !== undefined)) this.#condition(disks, undefined);
   }
@@ -712,18 +713,18 @@ export class VirtualZfs implements Zfs {
 
   #snapshot(
     fullName: string,
-    words = `could not find any snapshots to destroy; '${fullName}'`,
+    message = `could not find any snapshots to destroy; '${fullName}'`,
   ): { pool: PoolRecord; dataset: DatasetRecord; snapshot: SnapshotRecord } {
-    const [of, name] = partsOf(fullName, words);
+    const [of, name] = partsOf(fullName, message);
     const pool = this.#imported().find((one) => one.name === poolNameOf(of));
     const dataset = pool?.datasets.find((one) => one.name === of);
     const snapshot = dataset?.snapshots?.find((one) => one.name === name);
     if (pool === undefined || dataset === undefined || snapshot === undefined)
-      throw new HostError(`${words}: dataset does not exist`);
+      throw new HostError(`${message}: dataset does not exist`);
     return { pool, dataset, snapshot };
   }
 
-  /** The pool that a dataset of this name can be made in. */
+  /** The pool in which a dataset of this name can be created. */
   #poolForNew(name: string): PoolRecord {
     mustBeDatasetName(name);
     const pool = this.#imported().find((one) => one.name === poolNameOf(name));
@@ -742,7 +743,7 @@ export class VirtualZfs implements Zfs {
     this.#replace(pool, { ...pool, datasets }, outOfSpace(dataset.name));
   }
 
-  /** Puts one pool's record in place of another, with the files of its datasets. The only way anything changes. */
+  /** Replaces the record of one pool, and moves the files of its datasets. All changes pass through here. */
   #replace(before: PoolRecord | undefined, after: PoolRecord | undefined, overfull: () => string): void {
     const old = this.#memory.value;
     const others = old.pools.filter((pool) => pool !== before);
@@ -782,7 +783,7 @@ export class VirtualZfs implements Zfs {
   #poolOf(pool: PoolRecord): Pool {
     const { capacity, allocated } = this.#view(pool);
     const groups = [...pool.groups]
-      .sort((a, b) => placeOf(a.kind) - placeOf(b.kind))
+      .sort((a, b) => rankOf(a.kind) - rankOf(b.kind))
       .map((group) => this.#groupOf(group));
     const data = groups.filter(holdsData).map((group) => group.health);
     const anyWorse = groups.some((group) => group.health !== 'ONLINE');
@@ -826,7 +827,7 @@ export class VirtualZfs implements Zfs {
     return Object.freeze({ kind: scrub.kind ?? 'scrub', state, percent, errors: 0, ...ended });
   }
 
-  /** The groups as the pool will have them, after what `zpool` would object to. */
+  /** The records of new groups. Refuses what `zpool` would refuse. */
   #newGroups(pool: string, groups: readonly DiskGroup[], existing: readonly GroupRecord[]): readonly GroupRecord[] {
     const made: GroupRecord[] = [];
     const seen = new Set<string>();
@@ -834,12 +835,12 @@ export class VirtualZfs implements Zfs {
     for (const { kind, disks } of groups) {
       const devices = disks.map((disk) => this.#newDevice(disk, pool, seen));
       const least = kind === 'mirror' ? 2 : parityOf(kind) + 1;
-      const word = wordOf(kind);
+      const vdev = vdevKind(kind);
       if (devices.length < least || devices.length === 0)
-        throw new HostError(`invalid vdev specification: ${word} requires at least ${Math.max(1, least)} devices`);
+        throw new HostError(`invalid vdev specification: ${vdev} requires at least ${Math.max(1, least)} devices`);
       const together = kind === 'mirror' || parityOf(kind) > 0 || (kind === 'log' && devices.length > 1);
       if (together)
-        made.push(Object.freeze({ kind, name: `${kind === 'log' ? 'mirror' : word}-${toplevel}`, devices }));
+        made.push(Object.freeze({ kind, name: `${kind === 'log' ? 'mirror' : vdev}-${toplevel}`, devices }));
       else for (const device of devices) made.push(Object.freeze({ kind, name: device.disk, devices: [device] }));
       if (kind !== 'cache' && kind !== 'spare') toplevel += together ? 1 : devices.length;
     }
@@ -888,9 +889,9 @@ function viewOf(pool: PoolRecord): PoolView {
     const { properties, inherited } = inForce(kind, record.properties, parent?.properties);
     const follows =
       parent?.mountpoint === undefined ? undefined : `${parent.mountpoint}/${name.slice(name.lastIndexOf('/') + 1)}`;
-    const wanted = kind === 'volume' ? undefined : (record.mountpoint ?? follows);
+    const target = kind === 'volume' ? undefined : (record.mountpoint ?? follows);
     const mountpoint =
-      wanted === 'none' || wanted === 'legacy' || pool.encryption?.locked === true ? undefined : wanted;
+      target === 'none' || target === 'legacy' || pool.encryption?.locked === true ? undefined : target;
     if (mountpoint !== undefined) mounts.set(record.guid, mountpoint);
     above.set(name, { properties, mountpoint });
     const { encryption, keySlots } = pool;
@@ -931,16 +932,16 @@ function datasetRecord(
   return Object.freeze({ guid: newGuid(), name, kind, properties, comment: settings.comment || undefined, mountpoint });
 }
 
-/** A volume's settings after a change. A reservation for the whole volume stays one when the size changes. */
+/** A volume's settings after a change. A reservation of the whole volume follows a change of its size. */
 function changedVolume(
   dataset: DatasetRecord,
   pool: PoolRecord,
-  wanted: Values,
+  changes: Values,
   refuse: (reason: string) => string,
 ): Values {
   const whole = (values: Values) =>
     String(volumeReservation(bytes(values, 'volsize'), Number(values.volblocksize ?? '16384'), shapesOf(pool.groups)));
-  const { refreservation, ...others } = wanted;
+  const { refreservation, ...others } = changes;
   const resized = settingsAfterChange(dataset.name, 'volume', dataset.properties, others);
   const volsize = bytes(resized, 'volsize');
   const blocksize = Number(resized.volblocksize ?? '16384');
@@ -995,33 +996,33 @@ function mustBeDatasetName(name: string): void {
   if (parts.includes('..')) throw refuse("parent reference, '..' is found in name");
 }
 
-/** All data groups of a pool are of one kind and one width. */
+/** Refuses data groups of different kinds or widths in a pool. */
 function mustMatch(groups: readonly GroupRecord[]): void {
   const [first, ...others] = groups;
   if (first === undefined) return;
   for (const group of others) {
     const start =
       "invalid vdev specification\nuse '-f' to override the following errors:\nmismatched replication level: ";
-    const words = [wordOf(first.kind), wordOf(group.kind)];
-    if (group.kind !== first.kind) throw new HostError(`${start}pool uses ${words[0]} and new vdev is ${words[1]}`);
+    const kinds = [vdevKind(first.kind), vdevKind(group.kind)];
+    if (group.kind !== first.kind) throw new HostError(`${start}pool uses ${kinds[0]} and new vdev is ${kinds[1]}`);
     const [there, here] = [membersOf(first).length, membersOf(group).length];
     if (here !== there) {
-      throw new HostError(`${start}pool uses ${there}-way ${words[0]} and new vdev uses ${here}-way ${words[1]}`);
+      throw new HostError(`${start}pool uses ${there}-way ${kinds[0]} and new vdev uses ${here}-way ${kinds[1]}`);
     }
   }
 }
 
-function wordOf(kind: GroupKind): string {
+function vdevKind(kind: GroupKind): string {
   if (kind === 'raidz') return 'raidz1';
   return kind === 'stripe' ? 'disk' : kind;
 }
 
 function holdsData(group: { readonly kind: GroupKind }): boolean {
-  return placeOf(group.kind) === 0;
+  return rankOf(group.kind) === 0;
 }
 
-/** Data first, then logs, cache and spares. */
-function placeOf(kind: GroupKind): number {
+/** The position of a group: data first, then logs, cache and spares. */
+function rankOf(kind: GroupKind): number {
   return 1 + ['log', 'cache', 'spare'].indexOf(kind);
 }
 
@@ -1031,7 +1032,7 @@ function shapesOf(groups: readonly GroupRecord[]): readonly Shape[] {
     .map(({ kind, devices }) => ({ kind, sizes: membersOf({ devices }).map((device) => device.size) }));
 }
 
-/** The devices of a group without those that are to take another's place. */
+/** The devices of a group, without those that are still replacing another one. */
 function membersOf({ devices }: Pick<GroupRecord, 'devices'>): readonly DeviceRecord[] {
   return devices.filter(({ replaces }) => replaces === undefined);
 }
@@ -1040,17 +1041,17 @@ function isMirrored(group: GroupRecord): boolean {
   return (group.kind === 'mirror' || group.kind === 'log') && membersOf(group).length > 1;
 }
 
-/** How many devices it can do without. */
+/** How many devices of a group may fail. */
 function bearableIn(group: GroupRecord): number {
   return isMirrored(group) ? membersOf(group).length - 1 : parityOf(group.kind);
 }
 
-function deviceIn(pool: PoolRecord, guid: string, deed: string): { group: GroupRecord; device: DeviceRecord } {
+function deviceIn(pool: PoolRecord, guid: string, operation: string): { group: GroupRecord; device: DeviceRecord } {
   for (const group of pool.groups) {
     const device = group.devices.find((one) => one.guid === guid);
     if (device !== undefined) return { group, device };
   }
-  throw new HostError(`cannot ${deed} ${guid}: no such device in pool`);
+  throw new HostError(`cannot ${operation} ${guid}: no such device in pool`);
 }
 
 function withReplacements(group: GroupRecord): GroupRecord {
@@ -1061,7 +1062,7 @@ function withReplacements(group: GroupRecord): GroupRecord {
   return named(Object.freeze({ ...group, devices: Object.freeze(devices) }));
 }
 
-/** A group of one device is called by its disk, and what is left of a mirror is a stripe. */
+/** Names a group of one device by its disk; the last device of a mirror becomes a stripe. */
 function named(group: GroupRecord): GroupRecord {
   const [first, ...others] = membersOf(group);
   if (first === undefined || others.length > 0 || parityOf(group.kind) > 0) return group;
@@ -1139,12 +1140,12 @@ function snapshotsIn({ name: dataset, kind, snapshots = [] }: DatasetRecord): re
 
 function withSnapshots(dataset: DatasetRecord, snapshots: readonly SnapshotRecord[]): DatasetRecord {
   return snapshots.length === (dataset.snapshots?.length ?? 0) &&
-    snapshots.every((one, place) => one === dataset.snapshots?.[place])
+    snapshots.every((snapshot, index) => snapshot === dataset.snapshots?.[index])
     ? dataset
     : Object.freeze({ ...dataset, snapshots: Object.freeze(snapshots) });
 }
 
-/** Without the snapshots that were destroyed and have no clone any more. */
+/** Removes deferred snapshots that have no clones any more. */
 function withoutDeferred(datasets: readonly DatasetRecord[]): readonly DatasetRecord[] {
   if (!datasets.some(({ snapshots }) => snapshots?.some(({ deferred }) => deferred))) return datasets;
   const origins = new Set(datasets.map((one) => one.origin));
@@ -1158,7 +1159,7 @@ function withoutDeferred(datasets: readonly DatasetRecord[]): readonly DatasetRe
   );
 }
 
-/** What was cloned from snapshots of these, and from snapshots of the clones, with all that lies below. */
+/** The clones of these datasets' snapshots, their children, and, recursively, the clones of those. */
 function dependantsOf(pool: PoolRecord, gone: ReadonlySet<DatasetRecord>): readonly DatasetRecord[] {
   const all = new Set(gone);
   for (const one of all) {
@@ -1169,7 +1170,7 @@ function dependantsOf(pool: PoolRecord, gone: ReadonlySet<DatasetRecord>): reado
   return pool.datasets.filter((one) => all.has(one) && !gone.has(one));
 }
 
-/** The properties that belong to the contents of a dataset and come back with them. */
+/** The properties that belong to a dataset's content, which a rollback restores. */
 function contentProperties({ kind, properties: { volsize, volblocksize, casesensitivity } }: DatasetRecord): Values {
   if (kind === 'volume')
     return Object.freeze({
@@ -1193,9 +1194,9 @@ function stampOf({ guid, snapshots = [] }: DatasetRecord): string {
   return stamp;
 }
 
-function partsOf(fullName: string, words: string): readonly [string, string] {
+function partsOf(fullName: string, message: string): readonly [string, string] {
   const at = fullName.indexOf('@');
-  if (at < 0 || fullName.indexOf('@', at + 1) >= 0) throw new HostError(`${words}: '${fullName}' is no snapshot`);
+  if (at < 0 || fullName.indexOf('@', at + 1) >= 0) throw new HostError(`${message}: '${fullName}' is not a snapshot`);
   return [fullName.slice(0, at), fullName.slice(at + 1)];
 }
 
