@@ -10,7 +10,7 @@ const passwords = new Passwords();
 after(() => passwords.close());
 const { unix } = await passwords.hash('right');
 
-/** A connection as if from elsewhere: a test may use no address but the loopback's, from which nobody ever waits. */
+/** A fake remote connection: real connections of a test come from the loopback, which is never rate-limited. */
 function connectionFrom(address: string): Socket {
   return Object.defineProperty(new Socket(), 'remoteAddress', { value: address });
 }
@@ -40,7 +40,7 @@ function authenticator() {
 const root = { name: 'root' };
 const wrong = { retryAfter: undefined };
 
-test('after five guesses an address waits, without a password being checked; others do not', async () => {
+test('after five wrong passwords an address is refused without a check, and other addresses are not', async () => {
   const { login, lines } = authenticator();
   const answers = [];
   for (let count = 0; count < 20; count += 1) answers.push(await login(`guess ${count}`, '198.51.100.1'));
@@ -52,26 +52,26 @@ test('after five guesses an address waits, without a password being checked; oth
   assert.deepEqual(lines[0], { address: '198.51.100.1', account: 'root', reason: 'wrong credential', refused: 1 });
 });
 
-test('many guesses at once from one address are no way around', async () => {
+test('parallel attempts from one address do not evade the limit', async () => {
   const { login } = authenticator();
   const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => login(`guess ${index}`, '198.51.100.1')));
   assert.equal(answers.filter((answer) => 'retryAfter' in answer && answer.retryAfter === undefined).length, 5);
 });
 
-test('a credential that was right once is let in from any address, whatever that address did', async () => {
+test('a credential that was accepted before is accepted from any address, also a rate-limited one', async () => {
   const { login } = authenticator();
   assert.deepEqual(await login('right', '203.0.113.1'), root);
   for (let count = 0; count < 20; count += 1) await login(`guess ${count}`, '198.51.100.1');
   assert.deepEqual(await login('right', '198.51.100.1'), root);
 });
 
-test('a program that goes on with an old password locks nobody out of its address', async () => {
+test('a program that repeats an old password does not lock its address out', async () => {
   const { login } = authenticator();
   for (let count = 0; count < 100; count += 1) assert.deepEqual(await login('an old one', '198.51.100.1'), wrong);
   assert.deepEqual(await login('right', '198.51.100.1'), root);
 });
 
-test('an attack from a thousand addresses, each of which waits, keeps no new address out', async () => {
+test('an attack from a thousand rate-limited addresses does not lock new addresses out', async () => {
   const { login } = authenticator();
   const storm = Array.from({ length: 1000 }, (_, index) =>
     login(`guess ${index}`, `198.51.${100 + (index % 4)}.${index % 250}`),
@@ -82,19 +82,19 @@ test('an attack from a thousand addresses, each of which waits, keeps no new add
   await Promise.all(storm.slice(0, 1));
 });
 
-test('a flood is logged with its number, not line by line', async () => {
+test('a flood of refused logins is logged as a count, not line by line', async () => {
   const { login, lines } = authenticator();
   for (let count = 0; count < 1000; count += 1) await login('the same', '198.51.100.1');
   assert.ok(lines.length >= 5 && lines.length < 100, `${lines.length} lines`);
 });
 
-test('a name is logged in at most 64 characters', async () => {
+test('at most 64 characters of a name are logged', async () => {
   const { login, lines } = authenticator();
   await login('x', '198.51.100.1', 'n'.repeat(5000));
   assert.equal(lines[0]?.account.length, 64);
 });
 
-test('a pairing token is used up by any request that carries it', async () => {
+test('a pairing token is used up by any request that sends it', async () => {
   const { of, ask } = authenticator();
   const pairing = { method: 'POST', url: '/api/v1.0/storage/replication/pair/' };
   const token = () => `Token ${of.issueToken().token}`;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { appliance } from '../support/appliance.ts';
 import { rawSend } from '../support/raw.ts';
 
-test('the documentation page comes whole from here, and runs nothing of anybody else', async () => {
+test('the documentation page loads only files of this server and runs no other scripts', async () => {
   await using box = await appliance();
   for (const path of ['/docs', '/docs/']) {
     const page = await box.api.get(path);
@@ -12,7 +12,7 @@ test('the documentation page comes whole from here, and runs nothing of anybody 
     const policy = page.headers.get('content-security-policy') ?? '';
     assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
     assert.doesNotMatch(policy, /unsafe|https?:|\*/);
-    // Nothing inline, and every address is one of ours that answers.
+    // Nothing is inline, and every URL is served by this daemon.
     assert.doesNotMatch(page.text, /<style|<script>| on\w+=| style=/);
     const addresses = [...page.text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address);
     assert.equal(addresses.length, 3);
@@ -29,7 +29,7 @@ test('the documentation page comes whole from here, and runs nothing of anybody 
   assert.match((await box.api.get('/docs/swagger-ui-bundle.js')).text, /SwaggerUIBundle/);
 });
 
-test('the page wants a credential like everything else, and has no other files', async () => {
+test('the page requires a credential, and serves no other files', async () => {
   await using box = await appliance();
   for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json'])
     assert.match((await rawSend(box.api.url, { path, stranger: true })).status, / 401 /, path);

@@ -16,7 +16,7 @@ function budget() {
   };
 }
 
-/** Guesses as one who cannot wait; answers how many passwords were tried. */
+/** Sends guesses without waiting, and returns how many passwords were checked. */
 function guess(of: LoginBudget, address: string, times: number): number {
   let tried = 0;
   for (let count = 0; count < times; count += 1) {
@@ -29,7 +29,7 @@ function guess(of: LoginBudget, address: string, times: number): number {
   return tried;
 }
 
-test('an address may be wrong five times, then waits longer after each further time', () => {
+test('an address has five wrong attempts, then waits longer after each further one', () => {
   const { of, pass } = budget();
   assert.equal(guess(of, '198.51.100.1', 1000), 5);
   const waits: number[] = [];
@@ -46,7 +46,7 @@ test('an address may be wrong five times, then waits longer after each further t
   assert.ok(Math.max(...waits) <= 60 && (waits.at(-1) ?? 0) > 20, waits.join(' '));
 });
 
-test('what an address did is forgotten with time', () => {
+test('wrong attempts of an address decay with time', () => {
   const { of, pass } = budget();
   guess(of, '198.51.100.1', 1000);
   pass(30 * minute);
@@ -54,7 +54,7 @@ test('what an address did is forgotten with time', () => {
   assert.ok(guess(of, '198.51.100.1', 1000) >= 4);
 });
 
-test('a right password clears the address', () => {
+test('a correct password clears the address', () => {
   const { of } = budget();
   guess(of, '198.51.100.1', 4);
   of.begin(from('198.51.100.1'));
@@ -62,7 +62,7 @@ test('a right password clears the address', () => {
   assert.equal(guess(of, '198.51.100.1', 1000), 5);
 });
 
-test('an attack by many addresses leaves each new one a free attempt, and an address that was wrong waits sooner', () => {
+test('during an attack each new address has one free attempt, and addresses with a wrong attempt wait', () => {
   const { of } = budget();
   for (let count = 1; count <= 200; count += 1) guess(of, `198.51.100.${count}`, 5);
   assert.equal(of.wait(from('203.0.113.1'), 'root'), 0);
@@ -70,7 +70,7 @@ test('an attack by many addresses leaves each new one a free attempt, and an add
   assert.equal(of.wait(from('203.0.113.2'), 'another account'), 0);
 });
 
-test('whatever strangers do, the machine itself and an address that did nothing never wait', () => {
+test('whatever other addresses do, the machine itself and an address without attempts never wait', () => {
   const address = fc
     .tuple(fc.integer({ min: 1, max: 223 }), fc.nat(255), fc.nat(255), fc.nat(255))
     .map((bytes) => bytes.join('.'));
@@ -95,7 +95,7 @@ test('whatever strangers do, the machine itself and an address that did nothing 
   );
 });
 
-test('addresses of IPv6 count by the network of one customer', () => {
+test('IPv6 addresses count by their /64 network', () => {
   const { of } = budget();
   for (let count = 0; count < 10; count += 1) guess(of, `2001:db8:1:2::${count}`, 1);
   assert.ok(of.wait(from('2001:db8:1:2:ffff::1'), 'root') > 0);
@@ -103,7 +103,7 @@ test('addresses of IPv6 count by the network of one customer', () => {
   assert.equal(from('fe80::1%eth0').name, from('fe80::2%eth1').name);
 });
 
-test('an address with fewer attempts comes first, and one that has let somebody in before any', () => {
+test('addresses with fewer attempts rank first, and those with an earlier login before all', () => {
   const { of } = budget();
   guess(of, '198.51.100.1', 3);
   of.begin(from('203.0.113.1'));
@@ -112,7 +112,7 @@ test('an address with fewer attempts comes first, and one that has let somebody 
   assert.ok((known ?? 0) < (unknown ?? 0) && (unknown ?? 0) < (guesser ?? 0), `${known} ${unknown} ${guesser}`);
 });
 
-test('an attack is reported from the twentieth refused login on, until an hour after the last', () => {
+test('an attack is reported from the twentieth refused login until an hour after the last', () => {
   const { of, pass } = budget();
   for (let count = 1; count < 20; count += 1) of.refused('root', '198.51.100.1');
   assert.equal(of.attack, undefined);

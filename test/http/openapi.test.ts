@@ -15,10 +15,10 @@ import { addressed } from '../support/catalogue.ts';
 
 const description = openApi(routesOf(addressed), { version: 'test', root: '/api/v1.0', profile: 'document' });
 
-/** A copy, for programs that write into what they are given. */
+/** A copy, for programs that modify their input. */
 const copied = (): unknown => JSON.parse(JSON.stringify(description));
 
-/** Every field that some schema of the description has, with its place. */
+/** Every field of every schema in the document, with its path. */
 function* fieldsOf(value: unknown, place: string): Generator<readonly [string, JsonObject]> {
   if (typeof value !== 'object' || value === null) return;
   if (isObject(value) && isObject(value['properties']))
@@ -30,18 +30,18 @@ function isSchema(value: unknown): value is JsonObject {
   return isObject(value);
 }
 
-test('the description is valid OpenAPI', async () => {
+test('the document is valid OpenAPI', async () => {
   const whole = copied();
   assert.ok(isObject(whole));
   const file = join(await mkdtemp('/tmp/holdfast-openapi-'), 'openapi.json');
   await writeFile(file, JSON.stringify(whole));
   await assert.doesNotReject(SwaggerParser.validate(file));
-  // It can fail: an operation without answers is none.
+  // The validator does detect errors: an operation without responses is invalid.
   await writeFile(file, JSON.stringify(whole).replace('"responses":', '"answers":'));
   await assert.rejects(SwaggerParser.validate(file));
 });
 
-test('every field has a description, and examples that its own schema takes', () => {
+test('every field has a description, and examples that match its schema', () => {
   const wrong: string[] = [];
   let count = 0;
   for (const [place, field] of fieldsOf(description, '#')) {
@@ -58,10 +58,10 @@ test('every field has a description, and examples that its own schema takes', ()
   assert.ok(count > 1000, `only ${count} fields`);
 });
 
-test('a public generator makes a client of it that compiles and works', async () => {
+test('a client from a public generator compiles and works', async () => {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   await mkdir(join(root, 'dist'), { recursive: true });
-  // Inside the project, where the client finds the generator's runtime.
+  // Inside the project, so that the client finds the generator's runtime.
   const folder = await mkdtemp(join(root, 'dist/client-'));
   try {
     await writeFile(join(folder, 'openapi.json'), JSON.stringify(description));
@@ -76,11 +76,11 @@ test('a public generator makes a client of it that compiles and works', async ()
     await using box = await appliance();
     const program: unknown = await import(pathToFileURL(join(folder, 'use.ts')).href);
     assert.ok(isObject(program) && typeof program['run'] === 'function');
-    const told: unknown = await program['run'](
+    const result: unknown = await program['run'](
       `${box.api.url}/api/v1.0`,
       `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`,
     );
-    assert.deepEqual(told, {
+    assert.deepEqual(result, {
       made: 'echo hello',
       count: 1,
       changed: false,
@@ -108,7 +108,7 @@ const strict = [
   '--ignoreConfig',
 ];
 
-/** A program of somebody, against the generated client and nothing else. */
+/** A user's program that imports only the generated client. */
 const use = `import * as api from './client.ts';
 
 export async function run(baseUrl: string, authorization: string) {

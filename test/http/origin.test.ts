@@ -8,7 +8,7 @@ const hosts = new Hosts({
   further: ['proxy.example.com', 'files.example.com:8443'],
 });
 
-test('Host is an address, localhost, a name of the machine or of a proxy, with any port', () => {
+test('Host may be an address, localhost, a name of the machine or of a proxy, with any port', () => {
   const right = [
     ...[
       'localhost',
@@ -35,7 +35,7 @@ test('Host is an address, localhost, a name of the machine or of a proxy, with a
     for (let time = 0; time < 2; time += 1) assert.equal(hosts.problem(host), undefined, String(host));
 });
 
-test('any other Host is refused with what to set', () => {
+test('any other Host is refused, and the error names the option to set', () => {
   const wrong = [
     'evil.example',
     'evil.example:8080',
@@ -57,7 +57,7 @@ test('any other Host is refused with what to set', () => {
     );
 });
 
-test('a name of the machine is right only while it has it', () => {
+test('a name of the machine is accepted only while it is configured', () => {
   const own = new Set(['before']);
   const changing = new Hosts({ own: () => own, further: [] });
   assert.equal(changing.problem('before'), undefined);
@@ -67,7 +67,7 @@ test('a name of the machine is right only while it has it', () => {
   assert.notEqual(changing.problem('before'), undefined);
 });
 
-test('a page of the same address may change something, by HTTP and by HTTPS', () => {
+test('a same-origin page may send changes, by HTTP and by HTTPS', () => {
   for (const [origin, host, isSecure] of [
     ['http://192.0.2.7:8080', '192.0.2.7:8080', false],
     ['http://nas', 'nas', false],
@@ -75,7 +75,7 @@ test('a page of the same address may change something, by HTTP and by HTTPS', ()
     ['https://nas', 'nas:443', true],
     ['https://NAS:8443', 'nas:8443', true],
     ['http://[::1]:8080', '[::1]:8080', false],
-    // Behind a proxy that ends TLS, whether it hands the name on or not.
+    // Behind a proxy that terminates TLS, whether it forwards the host name or not.
     ['https://proxy.example.com', 'proxy.example.com', false],
     ['https://files.example.com:8443', '127.0.0.1:8080', false],
   ] as const)
@@ -89,7 +89,7 @@ test('a page of the same address may change something, by HTTP and by HTTPS', ()
     );
 });
 
-test('a page of any other address may not', () => {
+test('a page of another origin may not send changes', () => {
   for (const [origin, host, isSecure] of [
     ['http://evil.example', '192.0.2.7:8080', false],
     ['http://192.0.2.7', '192.0.2.7:8080', false],
@@ -112,7 +112,7 @@ test('a page of any other address may not', () => {
     );
 });
 
-test('what the browser says of the page counts with and without an Origin', () => {
+test('Sec-Fetch-Site is checked with and without an Origin', () => {
   for (const site of ['same-origin', 'none'])
     assert.equal(crossSiteProblem({ host: 'nas', 'sec-fetch-site': site }, false, []), undefined, site);
   for (const site of ['cross-site', 'same-site', '', 'anything'])
@@ -125,14 +125,14 @@ test('what the browser says of the page counts with and without an Origin', () =
   assert.equal(crossSiteProblem({ host: 'nas' }, false, []), undefined, 'a program');
 });
 
-test('an authority is a name or an address, perhaps with a port', () => {
+test('an authority is a name or an address with an optional port', () => {
   assert.deepEqual(readAuthority('Nas.Example.org.:8443'), { name: 'nas.example.org', port: 8443 });
   assert.deepEqual(readAuthority('[2001:DB8::7]'), { name: '2001:db8::7', port: undefined });
   for (const text of ['', ':80', 'a b', 'http://a', 'a/b', 'a:b', '[a', 'a@b', 'a:123456'])
     assert.equal(readAuthority(text), undefined, text);
 });
 
-test('names of proxies come from the command line or the environment, and a wrong one is refused', () => {
+test('names of proxies come from the command line or the environment, and an invalid one is refused', () => {
   const environment = { HOLDFAST_CONFIG: '/dev/null' };
   assert.deepEqual(readSettings({}, environment, false).names, []);
   assert.deepEqual(

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changesBetween, differing, groupsThatDiffer } from '../../src/lib/groups.ts';
 
-test('what is in one list and not in the other, wherever it stands', () => {
+test('the differences of two lists are found at any position', () => {
   assert.deepEqual(changesBetween([1, 2, 3], [1, 2, 3]), { gone: [], come: [] });
   assert.deepEqual(changesBetween([], [1]), { gone: [], come: [1] });
   assert.deepEqual(changesBetween([1, 2, 3], [1, 4, 3]), { gone: [2], come: [4] });
   assert.deepEqual(changesBetween([1, 2, 3], [0, 1, 3, 5]), { gone: [2], come: [0, 5] });
 });
 
-test('groups that are the same value are not looked into', () => {
+test('identical groups are not compared', () => {
   const same = [1, 2];
   const [before, after] = [
     new Map([

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { contains, networkOf, overlap, parseIp, parseNetwork, showIp, showNetwork } from '../../src/lib/ip.ts';
 
-test('an address is read exactly when Node reads it, and written as it is usually written', () => {
+test('addresses are parsed exactly when Node parses them, and formatted canonically', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.ipV4(), fc.ipV6(), fc.string({ unit: fc.constantFrom('0', '1', 'f', ':', '.', '255') })),
@@ -21,7 +21,7 @@ test('an address is read exactly when Node reads it, and written as it is usuall
   fc.assert(fc.property(fc.ipV4(), (text) => showIp(parseIp(text) ?? { family: 6, value: 0n }) === text));
 });
 
-test('networks overlap when one holds the other', () => {
+test('networks overlap when one contains the other', () => {
   const network = (text: string) => parseNetwork(text) ?? assert.fail(text);
   assert.ok(overlap(network('10.0.0.0/8'), network('10.1.0.0/16')));
   assert.ok(overlap(network('10.1.0.0/16'), network('10.0.0.0/8')));

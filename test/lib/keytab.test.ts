@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { readKeytab } from '../../src/lib/keytab.ts';
 import { keytabBytes } from '../support/keytabs.ts';
 
-test('the keys of a keytab by their principals and versions', () => {
+test('a keytab is read as principals and key versions', () => {
   const first = keytabBytes('nfs', 3);
   const second = keytabBytes('host', 300).subarray(2);
-  // A key that was removed leaves a hole of its size.
+  // A removed key leaves a hole of its size.
   const hole = Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xfb]), Buffer.alloc(5)]);
   assert.deepEqual(readKeytab(Buffer.concat([first, hole, second])), [
     { principal: 'nfs/nas.example.com@EXAMPLE.COM', version: 3 },
@@ -15,7 +15,7 @@ test('the keys of a keytab by their principals and versions', () => {
   assert.deepEqual(readKeytab(Buffer.from([5, 2])), []);
 });
 
-test('what is none, or ends too early, is no keytab', () => {
+test('other bytes and truncated keytabs are rejected', () => {
   const whole = keytabBytes('nfs');
   for (let length = 3; length < whole.length; length += 1)
     assert.ok((readKeytab(whole.subarray(0, length)) ?? []).length === 0, String(length));

@@ -2,6 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unitWord } from '../../src/lib/systemd.ts';
 
-test('a word reaches the program as it stands', () => {
+test('a quoted argument reaches the program unchanged', () => {
   assert.equal(unitWord(String.raw`echo "100%" $HOME \n 'x'`), String.raw`"echo \"100%%\" $$HOME \\n 'x'"`);
 });

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { tar, untar } from '../../src/lib/tar.ts';
 import { scratchFolder } from '../support/hosts.ts';
 
-test('what was put into an archive comes out of it', () => {
+test('a packed archive unpacks to the same files', () => {
   const entries = untar(tar(new Map(Object.entries({ a: 'one', 'b/c': 'x'.repeat(513), empty: '' })), 0));
   assert.deepEqual(
     entries?.map(({ name, kind, content }) => [name, kind, content.toString()]),
@@ -17,7 +17,7 @@ test('what was put into an archive comes out of it', () => {
   );
 });
 
-test('archives of tar itself are read, with links, long names and permissions', (t) => {
+test('archives of GNU tar are read, with links, long names and permissions', (t) => {
   const folder = scratchFolder(t);
   const long = `${'deep/'.repeat(30)}file`;
   mkdirSync(`${folder}/${long.slice(0, -5)}`, { recursive: true });
@@ -37,7 +37,7 @@ test('archives of tar itself are read, with links, long names and permissions', 
   }
 });
 
-test('what is no archive is none', () => {
+test('bytes that are not an archive are rejected', () => {
   assert.equal(untar(Buffer.from('')), undefined);
   assert.equal(untar(Buffer.alloc(2048, 'x')), undefined);
   assert.equal(untar(tar(new Map([['a', 'x'.repeat(5000)]]), 0).subarray(0, 2048)), undefined);

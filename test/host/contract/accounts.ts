@@ -66,7 +66,7 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         assert.ok(!(await accounts.known()).groups.some((group) => group.name === name));
       });
 
-      test('a created user is owned as it was described', async (t) => {
+      test('a created user is owned with the given properties', async (t) => {
         const { accounts } = await start(t);
         const primary = await groupOn(accounts, t);
         const other = await groupOn(accounts, t, gid + 1);
@@ -84,7 +84,7 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('everything but the name of a user may change', async (t) => {
+      test('every property of a user except the name may change', async (t) => {
         const { accounts } = await start(t);
         await groupOn(accounts, t);
         const second = await groupOn(accounts, t, gid + 1);
@@ -104,7 +104,7 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await ownedUser(accounts, name), userOf(name));
       });
 
-      test('two users may have one number', async (t) => {
+      test('two users may have the same uid', async (t) => {
         const { accounts } = await start(t);
         await groupOn(accounts, t);
         const first = await userOn(accounts, t);
@@ -112,7 +112,7 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         assert.equal((await ownedUser(accounts, first.name))?.uid, (await ownedUser(accounts, second.name))?.uid);
       });
 
-      test('a name that is taken is refused', async (t) => {
+      test('a name in use is refused', async (t) => {
         const { accounts } = await start(t);
         const group = await groupOn(accounts, t);
         const user = await userOn(accounts, t);
@@ -122,7 +122,7 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await ownedGroup(accounts, group), { name: group, gid });
       });
 
-      test('a user cannot be in a group that there is not', async (t) => {
+      test('a user cannot be in a group that does not exist', async (t) => {
         const { accounts } = await start(t);
         await groupOn(accounts, t);
         const name = freshName('hfu');
@@ -141,7 +141,7 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         assert.equal(await ownedGroup(accounts, group), undefined);
       });
 
-      test('a group may get another number, and its primary members follow it', async (t) => {
+      test('a group may get another gid, which its primary members then have', async (t) => {
         const { accounts } = await start(t);
         const group = await groupOn(accounts, t);
         const user = await userOn(accounts, t);
@@ -152,7 +152,7 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         await accounts.removeUser(user.name);
       });
 
-      test('a removed group has no members left', async (t) => {
+      test('users are no longer members of a removed group', async (t) => {
         const { accounts } = await start(t);
         await groupOn(accounts, t);
         const extra = await groupOn(accounts, t, gid + 1);
@@ -161,7 +161,7 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual((await ownedUser(accounts, user.name))?.groups, []);
       });
 
-      test('what Holdfast did not make is not changed', async (t) => {
+      test('accounts that Holdfast did not create are not changed', async (t) => {
         const { accounts } = await start(t);
         const root = (await accounts.known()).users.find((user) => user.name === 'root');
         await refused(accounts.removeUser('root'), /root/);

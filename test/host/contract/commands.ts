@@ -4,7 +4,7 @@ import type { Host } from '../../../src/host/ports/index.ts';
 import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { refused } from './support.ts';
 
-/** What a checker says about a text. */
+/** The output of a checker for a text. */
 async function verdict(
   host: Host,
   t: TestContext,
@@ -26,7 +26,7 @@ const ftpStart = 'ServerType standalone\nDefaultAddress 127.0.0.1\n';
 export function describeCommands(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`commands on the ${title} host`, () => {
-      test('testparm has no objection to a plain file', async (t) => {
+      test('testparm accepts a simple file', async (t) => {
         const answer = await verdict(
           await start(t),
           t,
@@ -39,13 +39,13 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         assert.match(answer.stderr, /Loaded services file OK/);
       });
 
-      test('testparm names an unknown parameter and goes on', async (t) => {
+      test('testparm reports an unknown parameter and continues', async (t) => {
         const answer = await verdict(await start(t), t, smb, '[media]\n  path = /tmp\n  raed only = no\n', testparm);
         assert.equal(answer.status, 0);
         assert.match(answer.stderr, /Unknown parameter encountered: "raed only"/);
       });
 
-      test('testparm refuses a value that is no boolean', async (t) => {
+      test('testparm refuses a value that is not a boolean', async (t) => {
         const answer = await verdict(
           await start(t),
           t,
@@ -57,12 +57,12 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         assert.match(answer.stderr, /value is not boolean/);
       });
 
-      test('proftpd has no objection to a plain file', async (t) => {
+      test('proftpd accepts a simple file', async (t) => {
         const content = `${ftpStart}# words\nMaxClients 5\n<Global>\n  Umask 022\n</Global>\n<IfModule mod_none.c>\n  Nonsense on\n</IfModule>\n`;
         assert.equal((await verdict(await start(t), t, ftp, content, proftpd)).status, 0);
       });
 
-      test('proftpd names an unknown directive with its line', async (t) => {
+      test('proftpd reports an unknown directive with its line', async (t) => {
         const answer = await verdict(await start(t), t, ftp, `${ftpStart}MaxCleints 5\n`, proftpd);
         assert.notEqual(answer.status, 0);
         assert.ok(
@@ -71,7 +71,7 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('proftpd knows a directive of a module only once the module is loaded', async (t) => {
+      test('proftpd accepts a directive of a module only after the module is loaded', async (t) => {
         const host = await start(t);
         assert.notEqual((await verdict(host, t, ftp, `${ftpStart}IdentLookups off\n`, proftpd)).status, 0);
         assert.equal(
@@ -80,7 +80,7 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('proftpd refuses a section that stays open, and an end without a beginning', async (t) => {
+      test('proftpd refuses a section without an end, and an end without a section', async (t) => {
         const host = await start(t);
         assert.match(
           (await verdict(host, t, ftp, `${ftpStart}<Global>\nUmask 022\n`, proftpd)).stderr,
@@ -89,7 +89,7 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         assert.notEqual((await verdict(host, t, ftp, `${ftpStart}Umask 022\n</Global>\n`, proftpd)).status, 0);
       });
 
-      test('a command of a person is run as that person', async (t) => {
+      test('a command line is run as its user', async (t) => {
         const { commands } = await start(t);
         const answer = await commands.run({
           user: 'root',
@@ -100,7 +100,7 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         assert.equal(answer.status, 0);
       });
 
-      test('a program of a person is run as that person, word by word', async (t) => {
+      test('a program is run as its user, with unchanged arguments', async (t) => {
         const { commands } = await start(t);
         const answer = await commands.runProgram({
           user: 'root',
@@ -112,7 +112,7 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         assert.match(answer.stdout, /a b.*\$HOME/);
       });
 
-      test('a program whose signal has fired ends as one that was ended', async (t) => {
+      test('a program whose signal is already aborted ends like a terminated one', async (t) => {
         const { commands } = await start(t);
         const answer = await commands.runProgram({
           user: 'root',
@@ -123,7 +123,7 @@ export function describeCommands(hosts: readonly HostUnderTest[]): void {
         assert.equal(answer.status, 143);
       });
 
-      test('a person that there is not runs nothing', async (t) => {
+      test('an unknown user cannot run commands', async (t) => {
         const { commands } = await start(t);
         const { signal } = new AbortController();
         await refused(commands.run({ user: 'hf-no-such-user', line: 'true', signal, keep: 1000 }), /hf-no-such-user/);

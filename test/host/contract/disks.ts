@@ -7,7 +7,7 @@ import { freeDisks, poolOn, refused } from './support.ts';
 export function describeDisks(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`disks on the ${title} host`, () => {
-      test('each has a name of its own and a size', async (t) => {
+      test('each disk has a unique name and a size', async (t) => {
         const disks = await (await start(t)).disks.list();
         assert.ok(disks.length > 0);
         assert.equal(new Set(disks.map((disk) => disk.name)).size, disks.length);
@@ -17,14 +17,14 @@ export function describeDisks(hosts: readonly HostUnderTest[]): void {
         }
       });
 
-      test('each has a path that leads to it, and says what it lets itself be told', async (t) => {
+      test('each disk has a path that leads to it, and reports the settings that it supports', async (t) => {
         for (const disk of await (await start(t)).disks.list()) {
           assert.match(disk.path, /^\/dev\//);
           for (const ability of disk.can) assert.ok(abilities.includes(ability), ability);
         }
       });
 
-      test('those that fail are some of them', async (t) => {
+      test('failing disks are a subset of all disks', async (t) => {
         const { disks } = await start(t);
         const names = (await disks.list()).map(({ name }) => name);
         assert.deepEqual(
@@ -33,14 +33,14 @@ export function describeDisks(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('a disk that can takes what it is told, and one that is not there is a failure', async (t) => {
+      test('a disk accepts the settings that it supports, and an unknown disk is refused', async (t) => {
         const { disks } = await start(t);
         const able = (await disks.list()).find((disk) => disk.can.includes('standby'));
         if (able !== undefined) await disks.tune(able.name, { standby: 30 });
         await refused(disks.tune('hf-none', { standby: 30 }), /No such file|hf-none/);
       });
 
-      test('a disk of a pool is in use by it, and free again when the pool is gone', async (t) => {
+      test('a disk of a pool is in use, and free again when the pool is destroyed', async (t) => {
         const host = await start(t);
         const [disk = ''] = await freeDisks(host, 1);
         const usedBy = async () => (await host.disks.list()).find((one) => one.name === disk)?.usedBy;

@@ -6,7 +6,7 @@ import { freshName, refused } from './support.ts';
 
 export function describeFiles(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
-    /** A folder of the test's own. */
+    /** A private folder of the test. */
     const place = async (t: TestContext): Promise<{ files: Files; folder: string }> => {
       const { files } = await start(t);
       const folder = `/etc/${freshName('holdfast-test')}`;
@@ -19,7 +19,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
     };
 
     describe(`files on the ${title} host`, () => {
-      test('what was written is read', async (t) => {
+      test('written content is read back', async (t) => {
         const { files, folder } = await place(t);
         const text = 'first\nzweite Zeile: ü €\n';
         await files.write(`${folder}/a`, text);
@@ -29,7 +29,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.remove(`${folder}/a`);
       });
 
-      test('a text can stand for bytes', async (t) => {
+      test('content can be written in base64', async (t) => {
         const { files, folder } = await place(t);
         const bytes = Buffer.from([5, 2, 0, 255, 128, 13, 10, 0]).toString('base64');
         await files.write(`${folder}/a`, bytes, { encoding: 'base64' });
@@ -38,7 +38,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.remove(`${folder}/a`);
       });
 
-      test('a copy has the content and the permissions of its original, and takes the place of what was there', async (t) => {
+      test('a copy has the content and permissions of the original, and replaces the target', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/a`, 'first\n', { mode: 0o640 });
         await files.write(`${folder}/b`, 'other\n');
@@ -58,7 +58,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         for (const name of ['new/deep', 'new']) await files.removeEmptyFolder(`${folder}/${name}`);
       });
 
-      test('nothing is read where nothing is', async (t) => {
+      test('reading a missing file returns nothing', async (t) => {
         const { files, folder } = await place(t);
         assert.equal(await files.read(`${folder}/none`), undefined);
         assert.equal(await files.read(`${folder}/none/below`), undefined);
@@ -67,7 +67,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(`${folder}/here/below`), undefined);
       });
 
-      test('files are found by how their paths begin', async (t) => {
+      test('files are found by the prefix of their paths', async (t) => {
         const { files, folder } = await place(t);
         for (const name of ['ab', 'ac', 'b', 'ad/below']) await files.write(`${folder}/${name}`, 'x');
         assert.deepEqual(await files.beginning(`${folder}/a`), [`${folder}/ab`, `${folder}/ac`]);
@@ -78,7 +78,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.removeEmptyFolder(`${folder}/ad`);
       });
 
-      test('a file of a size is made where nothing is, grows, and takes no space until then', async (t) => {
+      test('a sparse file is created where nothing is, and can grow', async (t) => {
         const { files, folder } = await place(t);
         const path = `${folder}/disk`;
         finallyOf(t, () => files.remove(path));
@@ -98,7 +98,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.size(folder), undefined);
       });
 
-      test('the permission bits of a file are those it was written with', async (t) => {
+      test('a file has the permission bits that it was written with', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/a`, 'x', { mode: 0o640 });
         assert.equal(await files.mode(`${folder}/a`), 0o640);
@@ -106,7 +106,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.remove(`${folder}/a`);
       });
 
-      test('writing makes the missing folders', async (t) => {
+      test('writing creates missing folders', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/deep/down/a`, 'x');
         assert.equal(await files.kind(`${folder}/deep/down`), 'folder');
@@ -117,7 +117,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(`${folder}/deep`), undefined);
       });
 
-      test('a folder is neither read nor written nor removed as a file', async (t) => {
+      test('a folder can be neither read nor written nor removed as a file', async (t) => {
         const { files, folder } = await place(t);
         await refused(files.read(folder), /cannot read|director/i);
         await refused(files.write(folder, 'x'), /./);
@@ -125,13 +125,13 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(folder), 'folder');
       });
 
-      test('a file cannot be written below a file, and no folder comes of trying', async (t) => {
+      test('a file cannot be written below a file, and the attempt creates no folder', async (t) => {
         const { files, folder } = await place(t);
         await refused(files.write(`${folder}/here/below/a`, 'x'), /./);
         assert.equal(await files.read(`${folder}/here`), '');
       });
 
-      test('removing what is not there is no fault', async (t) => {
+      test('removing a missing file succeeds', async (t) => {
         const { files, folder } = await place(t);
         await files.remove(`${folder}/none`);
         await files.remove(`${folder}/none/below`);
@@ -139,7 +139,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.removeEmptyFolder(`${folder}/none/below`, { within: folder });
       });
 
-      test('an empty folder is removed within another, and not outside of it', async (t) => {
+      test('an empty folder is removed only within the given folder', async (t) => {
         const { files, folder } = await place(t);
         await files.makeFolder(`${folder}/in/empty`, { within: folder, mode: 0o755 });
         await files.makeFolder(`${folder}/out`, { within: folder, mode: 0o755 });
@@ -151,13 +151,13 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(`${folder}/in`), undefined);
       });
 
-      test('a folder with something in it stays', async (t) => {
+      test('a folder with content is not removed', async (t) => {
         const { files, folder } = await place(t);
         await files.removeEmptyFolder(folder).catch(() => {});
         assert.equal(await files.read(`${folder}/here`), '');
       });
 
-      test('a staged file is not where the real one is, and is gone when discarded', async (t) => {
+      test('a staged file does not replace the real one, and is removed when discarded', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/a`, 'old');
         const staged = await files.stage(`${folder}/a`, 'new');
@@ -170,7 +170,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.remove(`${folder}/a`);
       });
 
-      test('a folder is made with its parents, which are named outermost first', async (t) => {
+      test('a folder is created with its parents, which are returned outermost first', async (t) => {
         const { files, folder } = await place(t);
         const made = await files.makeFolder(`${folder}/one/two/three`, { within: folder, mode: 0o755 });
         assert.deepEqual(made, [`${folder}/one`, `${folder}/one/two`, `${folder}/one/two/three`]);
@@ -182,7 +182,7 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(`${folder}/one`), undefined);
       });
 
-      test('a folder is made only below one that is there', async (t) => {
+      test('a folder is created only below an existing one', async (t) => {
         const { files, folder } = await place(t);
         await refused(files.makeFolder(`${folder}/none/a`, { within: `${folder}/none`, mode: 0o755 }), /./);
         await refused(files.makeFolder('/etc/elsewhere', { within: folder, mode: 0o755 }), /./);
@@ -191,14 +191,14 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind('/etc/elsewhere'), undefined);
       });
 
-      test('a folder is not made through a file, and nothing comes of trying', async (t) => {
+      test('a folder cannot be created below a file, and the attempt changes nothing', async (t) => {
         const { files, folder } = await place(t);
         await refused(files.makeFolder(`${folder}/here/a`, { within: folder, mode: 0o755 }), /./);
         await refused(files.makeFolder(`${folder}/here`, { within: folder, mode: 0o755 }), /./);
         assert.equal(await files.kind(`${folder}/here`), 'file');
       });
 
-      test('a private file has a folder of its own, and both go again', async (t) => {
+      test('a private file is created and removed together with its folder', async (t) => {
         const { files, folder } = await place(t);
         const path = `${folder}/.keys/list`;
         const owner = { within: '/etc', uid: 0, gid: 0 };
@@ -216,19 +216,19 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         await files.writePrivate(path, undefined, owner);
       });
 
-      test('permissions are set within a folder only, on what is there', async (t) => {
+      test('permissions are set only on existing files within the given folder', async (t) => {
         const { files, folder } = await place(t);
         await files.write(`${folder}/sub/a`, 'x');
-        const told: number[] = [];
+        const counts: number[] = [];
         await files.setPermissions(folder, {
           within: '/etc',
           folderMode: 0o750,
           fileMode: 0o640,
           recursive: true,
-          told: (changed) => told.push(changed),
+          told: (changed) => counts.push(changed),
         });
-        // Files of an overlay, as the test machine's root is one, tell of another file system than their folder.
-        assert.ok((told.at(-1) ?? 0) >= 2);
+        // On an overlay, such as the root of the test machine, files report another file system than their folder.
+        assert.ok((counts.at(-1) ?? 0) >= 2);
         await files.setPermissions(`${folder}/sub/a`, { within: folder, fileMode: 0o600, recursive: false });
         await refused(
           files.setPermissions(folder, { within: `${folder}/sub`, folderMode: 0o755, recursive: false }),

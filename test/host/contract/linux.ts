@@ -20,15 +20,15 @@ import { describeTargets } from './targets.ts';
 import { describeWeb } from './web.ts';
 import { describeZfs } from './zfs.ts';
 
-// These make pools and users of whatever machine they run on; test/lab/contract-*.test.ts bring them into test
+// These tests create pools and users on the machine they run on; test/lab/contract-*.test.ts run them in test
 // machines.
 const part = process.env['HOLDFAST_CONTRACT'];
 if (part === undefined)
-  throw new Error('The contract of the Linux host is tried in the test machine: bin/test test/lab/contract-*.test.ts');
-// One for all: it remembers nothing but its helper process, which takes half a second to start there.
+  throw new Error('The contract of the Linux host runs in the test machine: bin/test test/lab/contract-*.test.ts');
+// One host for all tests: its only state is a helper process, which takes half a second to start there.
 const linux = await openLinuxHost();
 after(() => linux.close());
-// The same machine with the other engine: the kernel offers nothing by then.
+// The same machine with the other engine; by then the kernel serves no targets.
 const other = await openLinuxHost({ targetEngine: 'tgt' });
 after(() => other.close());
 const withTgt: HostUnderTest = {
@@ -40,7 +40,7 @@ const withTgt: HostUnderTest = {
   },
 };
 const hosts: readonly HostUnderTest[] = [{ title: 'Linux', start: async () => linux }];
-/** Each is tried in a machine of its own. */
+/** Each part runs in a separate machine. */
 const parts: Readonly<Record<string, () => void>> = {
   storage() {
     describeAccounts(hosts);
@@ -65,14 +65,14 @@ if (describePart === undefined)
   throw new Error(`Expected one of ${Object.keys(parts).join(', ')} as HOLDFAST_CONTRACT, got ${part}.`);
 describePart();
 
-/** What only a real machine has: other hands, old contents of disks, programs that do not start. */
+/** Behaviour of a real machine only: changes by other programs, old content of disks, programs that do not start. */
 function describeReal(host: Host): void {
   describe('the Linux host in a real machine', () => {
     const runner = new HelperRunner();
     after(() => runner.close());
     const byOtherHands = (...argv: readonly string[]) => runner.run(argv);
 
-    test('changes by other programs are reported with what they touched and when', async (t) => {
+    test('changes by other programs are reported with their subject and time', async (t) => {
       const pool = await poolOn(host, t);
       const events: ZfsEvent[] = [];
       const stop = host.zfs.watch((some) => events.push(...some));
@@ -96,7 +96,7 @@ function describeReal(host: Host): void {
       assert.equal(events.length, after, 'nothing is reported after the end');
     });
 
-    test('a disk with an old file system is taken, one with an exported pool is not', async (t) => {
+    test('a disk with an old file system is accepted, one with an exported pool is refused', async (t) => {
       const [disk = ''] = await freeDisks(host, 1);
       await byOtherHands('mkfs.ext4', '-q', '-F', `/dev/${disk}`);
       const pool = await poolOn(host, t, [{ kind: 'stripe', disks: [disk] }]);
@@ -117,7 +117,7 @@ function describeReal(host: Host): void {
       );
     });
 
-    test('by force or not, groups of different kinds do not come together', async (t) => {
+    test('groups of different kinds cannot be combined, with or without force', async (t) => {
       const disks = await freeDisks(host, 4);
       await byOtherHands('mkfs.ext4', '-q', '-F', `/dev/${disks[0]}`);
       const name = freshName('hold');
@@ -130,7 +130,7 @@ function describeReal(host: Host): void {
       await poolOn(host, t, [{ kind: 'stripe', disks: disks.slice(0, 1) }]);
     });
 
-    test('a change of several properties that fails halfway leaves them all as they were', async (t) => {
+    test('a change of several properties that fails halfway changes none of them', async (t) => {
       const pool = await poolOn(host, t);
       await host.zfs.createDataset(`${pool}/a`, { properties: { recordsize: '64K' }, comment: 'old' });
       const look = async () => (await host.zfs.datasets()).find((one) => one.name === `${pool}/a`);
@@ -164,7 +164,7 @@ function describeReal(host: Host): void {
       );
     });
 
-    test('a program that does not start is told of in its own words, and does not start at boot', async (t) => {
+    test('a program that fails to start is reported with its own output, and is not enabled at boot', async (t) => {
       const path = '/etc/proftpd/proftpd.conf';
       const old = (await host.files.read(path)) ?? '';
       await host.services.stop('proftpd');
@@ -181,14 +181,14 @@ function describeReal(host: Host): void {
       });
     });
 
-    test('a program is restarted as often as changes come', async (t) => {
+    test('a program is restarted on every change', async (t) => {
       finallyOf(t, () => host.services.stop('proftpd'));
       await host.services.start('proftpd');
       for (let times = 0; times < 7; times += 1) await host.services.restart('proftpd');
       assert.equal((await host.services.states(['proftpd'])).get('proftpd')?.running, true);
     });
 
-    test('a user’s program does not keep the user from being removed', async (t) => {
+    test('a user with a running program can be removed', async (t) => {
       const { accounts, commands } = host;
       const name = freshName('hfu');
       await accounts.createGroup({ name, gid: 54321 });

@@ -6,7 +6,7 @@ import { refused } from './support.ts';
 export function describeMachine(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`the machine as a whole on the ${title} host`, () => {
-      test('its clock goes into another zone and back, and into none that there is not', async (t) => {
+      test('the time zone is changed and restored, and an unknown one is refused', async (t) => {
         const { machine } = await start(t);
         const before = await machine.zone();
         finallyOf(t, () => machine.setZone(before));
@@ -16,7 +16,7 @@ export function describeMachine(hosts: readonly HostUnderTest[]): void {
         assert.equal(await machine.zone(), 'Asia/Tokyo');
       });
 
-      test('the kernel takes a value and gives it back', async (t) => {
+      test('a kernel parameter is set and read back', async (t) => {
         const { machine } = await start(t);
         const before = (await machine.parameter('vm.swappiness')) ?? '';
         assert.match(before, /^\d+$/);
@@ -26,7 +26,7 @@ export function describeMachine(hosts: readonly HostUnderTest[]): void {
         assert.equal(await machine.parameter('vm.swappiness'), other);
       });
 
-      test('a parameter that the kernel does not know is none, and what it does not take is a failure', async (t) => {
+      test('an unknown kernel parameter is undefined, and an invalid value is refused', async (t) => {
         const { machine } = await start(t);
         assert.equal(await machine.parameter('kern.no.such'), undefined);
         await refused(machine.setParameter('kern.no.such', '1'), /./);
@@ -35,18 +35,18 @@ export function describeMachine(hosts: readonly HostUnderTest[]): void {
         assert.equal(await machine.parameter('vm.swappiness'), before);
       });
 
-      test('no time server answers at a name that nobody has', async (t) => {
+      test('no time server answers at an invalid name', async (t) => {
         assert.equal(await (await start(t)).machine.answersTime('time.invalid'), false);
       });
 
-      test('an update is a package with the version that comes', async (t) => {
+      test('an update names a package and its new version', async (t) => {
         for (const { name, to } of await (await start(t)).machine.updates()) {
           assert.match(name, /^[a-z0-9][a-z0-9.+:-]*$/);
           assert.notEqual(to, '');
         }
       });
 
-      test('the offset of the clock is seconds, where it can be told', async (t) => {
+      test('the offset of the clock is in seconds, or undefined', async (t) => {
         const offset = await (await start(t)).machine.clockOffset();
         assert.ok(offset === undefined || Number.isFinite(offset));
       });

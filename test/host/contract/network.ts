@@ -9,7 +9,7 @@ const device = (name: string) => `[NetDev]\nName=${name}\nKind=bond\n\n[Bond]\nM
 const settings = (name: string, address: string) =>
   `[Match]\nName=${name}\n\n[Network]\nConfigureWithoutCarrier=yes\n\n[Address]\nAddress=${address}\n`;
 
-/** Puts an aggregate without members in place, and takes it away after the test. */
+/** Creates an aggregate without members, and removes it after the test. */
 async function aggregate(host: Host, t: TestContext, name: string, address: string): Promise<void> {
   await host.services.start('systemd-networkd');
   const paths = [`${beginning}${name}.netdev`, `${beginning}${name}.network`] as const;
@@ -33,14 +33,14 @@ async function linkOf(host: Host, name: string) {
 export function describeNetwork(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`the network on the ${title} host`, () => {
-      test('every link has a name of its own, and the loopback is not among them', async (t) => {
+      test('links have unique names, and do not include the loopback', async (t) => {
         const { links } = await (await start(t)).network.look();
         assert.ok(links.length > 0);
         assert.equal(new Set(links.map(({ name }) => name)).size, links.length);
         assert.ok(!links.some(({ name }) => name === 'lo'));
       });
 
-      test('the machine gets another name', async (t) => {
+      test('the host name is changed', async (t) => {
         const { network } = await start(t);
         const { hostname } = await network.look();
         finallyOf(t, () => network.rename(hostname));
@@ -49,9 +49,9 @@ export function describeNetwork(hosts: readonly HostUnderTest[]): void {
         await refused(network.rename('x'.repeat(65)), /./);
       });
 
-      test('what the files say is true when they have come into force, and gone when they are', async (t) => {
+      test('links match the files when they are applied, and are removed with them', async (t) => {
         const host = await start(t);
-        await t.test('in force', async (inner) => {
+        await t.test('applied', async (inner) => {
           await aggregate(host, inner, 'lagg90', '192.0.2.90/24');
           const link = await linkOf(host, 'lagg90');
           assert.deepEqual([link?.kind, link?.up, link?.addresses], ['bond', true, ['192.0.2.90/24']]);
@@ -59,7 +59,7 @@ export function describeNetwork(hosts: readonly HostUnderTest[]): void {
         assert.equal(await linkOf(host, 'lagg90'), undefined);
       });
 
-      test('only what the order names is touched', async (t) => {
+      test('only the links in the order are changed', async (t) => {
         const host = await start(t);
         await aggregate(host, t, 'lagg91', '192.0.2.91/32');
         const path = `${beginning}lagg91.network`;
@@ -73,7 +73,7 @@ export function describeNetwork(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual((await linkOf(host, 'lagg91'))?.addresses, ['192.0.2.92/32']);
       });
 
-      test('a route by way of a gateway comes into force with its link', async (t) => {
+      test('a route through a gateway is added with its link', async (t) => {
         const host = await start(t);
         await aggregate(host, t, 'lagg92', '192.0.2.95/24');
         const path = `${beginning}lagg92.network`;
@@ -94,7 +94,7 @@ export function describeNetwork(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('an address that does not come is a failure', { timeout: 60_000 }, async (t) => {
+      test('an address that cannot be assigned is reported', { timeout: 60_000 }, async (t) => {
         const host = await start(t);
         await aggregate(host, t, 'lagg93', '192.0.2.93/32');
         await refused(

@@ -6,7 +6,7 @@ import { freshName } from './support.ts';
 export function describePackages(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`packages on the ${title} host`, () => {
-      test('a file that no package brought is local, and what is not there is absent', async (t) => {
+      test('a file of no package is local, and a missing file is absent', async (t) => {
         const { files, packages } = await start(t);
         const path = `/etc/${freshName('holdfast-test')}`;
         finallyOf(t, () => files.remove(path));

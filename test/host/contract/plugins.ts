@@ -22,7 +22,7 @@ async function archiveOn(
   return { archive: `${place}/bundle.tar`, folder: `${place}/unpacked` };
 }
 
-/** A plugin of a jail that does not run. */
+/** A plugin of a jail that is not running. */
 async function describedPlugin({ files }: Host, t: TestContext): Promise<number> {
   const id = 900_000 + Math.floor(Math.random() * 99_999);
   const description: PluginDescription = {
@@ -38,7 +38,7 @@ async function describedPlugin({ files }: Host, t: TestContext): Promise<number>
 export function describePlugins(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`plugins on the ${title} host`, () => {
-      test('an archive is unpacked, and so is a folder, which stays as it is', async (t) => {
+      test('archives and folders are unpacked, and the source folder is not changed', async (t) => {
         const host = await start(t);
         const { archive, folder } = await archiveOn(host, t, { 'plugin.json': '{}', './www/index.html': 'a page' });
         await host.plugins.unpack(archive, folder, watch);
@@ -51,7 +51,7 @@ export function describePlugins(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.read(`${folder}/www/index.html`), 'a page');
       });
 
-      test('an archive with a file that would lie outside is refused, and nothing is written', async (t) => {
+      test('an archive with a file outside of the folder is refused, and nothing is written', async (t) => {
         const host = await start(t);
         for (const name of ['../above', '/etc/holdfast-above', 'a/../../above']) {
           const { archive, folder } = await archiveOn(host, t, { 'plugin.json': '{}', [name]: 'x' });
@@ -62,7 +62,7 @@ export function describePlugins(hosts: readonly HostUnderTest[]): void {
         }
       });
 
-      test('what is no archive, and what is not there, is refused', async (t) => {
+      test('invalid and missing archives are refused', async (t) => {
         const host = await start(t);
         const { archive, folder } = await archiveOn(host, t, {});
         await host.files.write(archive, 'no archive, however long it may be. '.repeat(100));
@@ -73,7 +73,7 @@ export function describePlugins(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('a plugin of a jail that does not run is stopped, and cannot be started', async (t) => {
+      test('a plugin of a jail that is not running is stopped, and cannot be started', async (t) => {
         const host = await start(t);
         const id = await describedPlugin(host, t);
         assert.equal((await host.plugins.look()).get(id), 'STOPPED');
@@ -81,7 +81,7 @@ export function describePlugins(hosts: readonly HostUnderTest[]): void {
         await refused(host.plugins.start(id + 1_000_000), /no description/);
       });
 
-      test('only a jail that runs has packages', async (t) => {
+      test('packages can only be listed in a running jail', async (t) => {
         const host = await start(t);
         await refused(host.plugins.lacking(freshName('none'), ['busybox']), /./);
         assert.deepEqual(await host.plugins.lacking(freshName('none'), []), []);

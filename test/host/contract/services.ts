@@ -13,7 +13,7 @@ async function stateOf(services: Services, name: string) {
 export function describeServices(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`services on the ${title} host`, () => {
-      test('each that is asked for is answered for', async (t) => {
+      test('every requested service has a state', async (t) => {
         const { services } = await start(t);
         const states = await services.states(['cron', 'proftpd', unknown]);
         assert.deepEqual([...states.keys()].sort(), ['cron', unknown, 'proftpd'].sort());
@@ -22,11 +22,11 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(states.get(unknown), { running: false, enabled: false, installed: false });
       });
 
-      test('none asked for is none answered', async (t) => {
+      test('an empty request has an empty result', async (t) => {
         assert.equal((await (await start(t)).services.states([])).size, 0);
       });
 
-      test('a started one runs now and at boot, a stopped one does neither', async (t) => {
+      test('a started service runs now and at boot, and a stopped one does neither', async (t) => {
         const { services } = await start(t);
         finallyOf(t, () => services.start('cron'));
         await services.stop('cron');
@@ -35,7 +35,7 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await stateOf(services, 'cron'), { running: true, enabled: true, installed: true });
       });
 
-      test('starting what runs and stopping what does not change nothing', async (t) => {
+      test('starting a running service and stopping a stopped one change nothing', async (t) => {
         const { services } = await start(t);
         finallyOf(t, () => services.start('cron'));
         await services.start('cron');
@@ -46,14 +46,14 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         assert.equal((await stateOf(services, 'cron'))?.running, false);
       });
 
-      test('a restarted one runs', async (t) => {
+      test('a restarted service runs', async (t) => {
         const { services } = await start(t);
         await services.start('cron');
         await services.restart('cron');
         assert.equal((await stateOf(services, 'cron'))?.running, true);
       });
 
-      test('one is put back into the state that it was in', async (t) => {
+      test('an earlier state of a service is restored', async (t) => {
         const { services } = await start(t);
         finallyOf(t, () => services.start('cron'));
         for (const state of [
@@ -67,7 +67,7 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         }
       });
 
-      test('only what runs is reloaded', async (t) => {
+      test('only a running service can be reloaded', async (t) => {
         const { services } = await start(t);
         const before = await stateOf(services, 'proftpd');
         finallyOf(t, () => (before?.running === true ? services.start('proftpd') : services.stop('proftpd')));
@@ -78,7 +78,7 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         assert.equal((await stateOf(services, 'proftpd'))?.running, true);
       });
 
-      test('a service whose file was written is there once the service manager has read it, and its file may change while it runs', async (t) => {
+      test('a new unit file takes effect after a reload of the service manager, and may change while the service runs', async (t) => {
         const { files, services } = await start(t);
         const name = 'holdfast-contract';
         const path = `/etc/systemd/system/${name}.service`;
@@ -97,7 +97,7 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await stateOf(services, name), { running: true, enabled: true, installed: true });
       });
 
-      test('an unknown one is refused by its name', async (t) => {
+      test('an unknown service is refused with its name', async (t) => {
         const { services } = await start(t);
         await refused(services.start(unknown), new RegExp(unknown));
         await refused(services.restart(unknown), new RegExp(unknown));

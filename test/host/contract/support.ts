@@ -6,13 +6,13 @@ import { finallyOf } from '../../support/hosts.ts';
 
 let count = 0;
 
-/** A name that nothing on a machine has. */
+/** A name that is not used on the machine. */
 export function freshName(start: string): string {
   count += 1;
   return `${start}${process.pid % 10000}x${count}`;
 }
 
-/** Passes when the promise fails with a HostError of which the words match. */
+/** Passes when the promise rejects with a HostError whose message matches. */
 export async function refused(promise: Promise<unknown>, argv: RegExp): Promise<void> {
   await assert.rejects(promise, (error) => {
     assert.ok(error instanceof HostError, `not a HostError: ${String(error)}`);
@@ -21,7 +21,7 @@ export async function refused(promise: Promise<unknown>, argv: RegExp): Promise<
   });
 }
 
-/** Names of disks that nobody uses, all of the smallest size there is. */
+/** Names of unused disks, all of the smallest available size. */
 export async function freeDisks(host: Host, wanted: number): Promise<readonly string[]> {
   const free = (await host.disks.list()).filter((disk) => disk.usedBy === undefined);
   assert.ok(free.length >= wanted, `the machine has ${free.length} free disks, the test needs ${wanted}`);

@@ -14,11 +14,11 @@ const chap: Auth = {
   mutual: true,
 };
 
-/** A machine on which nothing is offered, a folder for files, and the lowest LUN. */
+/** A machine that serves no targets, a folder for files, and the lowest LUN. */
 async function furnished(start: HostUnderTest['start'], t: TestContext) {
   const host = await start(t);
   const pool = await poolOn(host, t);
-  // Before the pool goes, which would be busy.
+  // Before the pool is destroyed, which would be busy otherwise.
   finallyOf(t, () => host.targets.apply(nothing));
   const { firstLun } = await host.targets.look();
   return { host, targets: host.targets, pool, firstLun };
@@ -77,7 +77,7 @@ const offering = (
 export function describeTargets(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`targets on the ${title} host`, () => {
-      test('what is offered is what was asked for, from nothing and back to nothing', async (t) => {
+      test('the served targets match the model, from an empty model and back to it', async (t) => {
         const { host, targets, pool, firstLun } = await furnished(start, t);
         const one = extent(1, await fileOn(host, pool, 'one'));
         const model = offering([one], [target(1, firstLun, [1])]);
@@ -93,7 +93,7 @@ export function describeTargets(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await targets.differences(nothing), []);
       });
 
-      test('every step from one model to the next, with knowledge of it and without, leads to the next', async (t) => {
+      test('every change from one model to the next is applied, with and without the known state', async (t) => {
         const { host, targets, pool, firstLun } = await furnished(start, t);
         const [one, two] = [extent(1, await fileOn(host, pool, 'one')), extent(2, await fileOn(host, pool, 'two'))];
         const of = (more: Partial<TargetGroup>, extents: readonly number[] = [1, 2]) => [
@@ -136,7 +136,7 @@ export function describeTargets(hosts: readonly HostUnderTest[]): void {
         }
       });
 
-      test('a file that grows, and a zvol, is offered as long as it is then', async (t) => {
+      test('a grown file or zvol is served with its new size', async (t) => {
         const { host, targets, pool, firstLun } = await furnished(start, t);
         const path = await fileOn(host, pool, 'one');
         const before = offering([extent(1, path)], [target(1, firstLun, [1])]);
@@ -147,7 +147,7 @@ export function describeTargets(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await targets.differences(after), []);
       });
 
-      test('one extent that is not there is told of by its path, and the others are offered', async (t) => {
+      test('a missing extent is reported by its path, and the others are served', async (t) => {
         const { host, targets, pool, firstLun } = await furnished(start, t);
         const there = extent(1, await fileOn(host, pool, 'one'));
         const model = offering(
@@ -159,7 +159,7 @@ export function describeTargets(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await targets.differences(offering([there], [target(1, firstLun, [1])])), []);
       });
 
-      test('a zvol is busy while it is offered, and free afterwards', async (t) => {
+      test('a zvol is busy while it is served, and free afterwards', async (t) => {
         const { host, targets, pool, firstLun } = await furnished(start, t);
         const name = `${pool}/${freshName('v')}`;
         await host.zfs.createVolume(name, 16 * MiB);
@@ -173,7 +173,7 @@ export function describeTargets(hosts: readonly HostUnderTest[]): void {
         await host.zfs.destroyDataset(name);
       });
 
-      test('no sentence tells a secret', async (t) => {
+      test('no sentence contains a secret', async (t) => {
         const { host, targets, pool, firstLun } = await furnished(start, t);
         const model = offering(
           [extent(1, await fileOn(host, pool, 'one'))],

@@ -19,8 +19,8 @@ export function describeWeb(hosts: readonly HostUnderTest[]): void {
       return host;
     };
 
-    describe(`the doors on the ${title} host`, () => {
-      test('those that were asked for last are served, and no others', async (t) => {
+    describe(`web endpoints on the ${title} host`, () => {
+      test('only the endpoints of the last call are served', async (t) => {
         const { web } = await opened(t);
         await web.serve([plain, secure]);
         assert.deepEqual(await web.served(), [plain, secure]);
@@ -30,7 +30,7 @@ export function describeWeb(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await web.served(), []);
       });
 
-      test('one that cannot be opened is told, and all is as before', async (t) => {
+      test('an endpoint that cannot be opened is named in the error, and nothing changes', async (t) => {
         const { web } = await opened(t);
         await web.serve([plain]);
         await refused(

@@ -14,7 +14,7 @@ const poolNamed = async ({ zfs }: Host, name: string) => (await zfs.pools()).fin
 const devicesOf = async (host: Host, name: string) =>
   (await poolNamed(host, name))?.groups.flatMap((group) => group.devices) ?? [];
 
-/** Waits until nothing is wrong with the pool and nothing runs in it. */
+/** Waits until the pool is healthy and no scan is running. */
 async function healthy(host: Host, name: string): Promise<void> {
   for (let waited = 0; waited < 30_000; waited += 100) {
     const pool = await poolNamed(host, name);
@@ -27,7 +27,7 @@ async function healthy(host: Host, name: string): Promise<void> {
 export function describeZfs(hosts: readonly HostUnderTest[]): void {
   for (const { title, start } of hosts) {
     describe(`pools on the ${title} host`, () => {
-      test('a created pool is listed, in good health, with its root dataset mounted', async (t) => {
+      test('a created pool is listed as healthy, with its root dataset mounted', async (t) => {
         const host = await start(t);
         const disks = await freeDisks(host, 2);
         const name = await poolOn(host, t, [{ kind: 'mirror', disks }]);
@@ -51,7 +51,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.kind(`/mnt/${name}`), 'folder');
       });
 
-      test('each disk of a stripe is a group of its own', async (t) => {
+      test('each disk of a stripe is a separate group', async (t) => {
         const host = await start(t);
         const disks = await freeDisks(host, 2);
         const pool = await poolNamed(host, await poolOn(host, t, [{ kind: 'stripe', disks }]));
@@ -70,7 +70,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('a pool without data disks, with an unknown disk or with a disk in use is refused and not there', async (t) => {
+      test('a pool without data disks, with an unknown disk or with a disk in use is refused and not created', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         const used = (await host.disks.list()).find((disk) => disk.usedBy?.includes(pool))?.name ?? '';
@@ -84,7 +84,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.kind(`/mnt/${name}`), undefined);
       });
 
-      test('a second pool of one name is refused', async (t) => {
+      test('a second pool with the same name is refused', async (t) => {
         const host = await start(t);
         const name = await poolOn(host, t);
         await refused(
@@ -114,7 +114,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.ok(!root.inherited.includes('compression'));
       });
 
-      test('an extended pool is larger, and its new group is numbered on', async (t) => {
+      test('an extended pool is larger, and its new group has the next number', async (t) => {
         const host = await start(t);
         const disks = await freeDisks(host, 4);
         const name = await poolOn(host, t, [{ kind: 'mirror', disks: disks.slice(0, 2) }]);
@@ -145,7 +145,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(pool?.groups.at(-1)?.devices[0]?.health, 'AVAIL');
       });
 
-      test('a destroyed pool is gone with its datasets and its folder', async (t) => {
+      test('destroying a pool removes its datasets and its folder', async (t) => {
         const host = await start(t);
         const name = await poolOn(host, t);
         await host.zfs.createDataset(`${name}/a`);
@@ -156,7 +156,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(host.zfs.destroyPool(name), /no such pool/);
       });
 
-      test('an exported pool comes back with what was in it', async (t) => {
+      test('an exported pool is imported with its content', async (t) => {
         const host = await start(t);
         const name = await poolOn(host, t);
         await host.zfs.createDataset(`${name}/a`, { properties: { quota: '100M' }, comment: 'kept' });
@@ -174,11 +174,11 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.read(`/mnt/${name}/a/file`), 'content');
       });
 
-      test('a pool that is not there is not imported', async (t) => {
+      test('a pool that does not exist cannot be imported', async (t) => {
         await refused((await start(t)).zfs.importPool('1234567890123456789'), /1234567890123456789/);
       });
 
-      test('a pool that was never scrubbed has no scan, and one that is has', async (t) => {
+      test('a pool has a scan only after its first scrub', async (t) => {
         const host = await start(t);
         const name = await poolOn(host, t);
         assert.equal((await poolNamed(host, name))?.scan, undefined);
@@ -186,13 +186,13 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         const scan = (await poolNamed(host, name))?.scan;
         assert.equal(scan?.kind, 'scrub');
         assert.ok(scan.percent >= 0 && scan.percent <= 100);
-        // An empty pool may be through before it is asked.
+        // The scrub of an empty pool may end before its state is read.
         if (scan.state === 'running') await host.zfs.stopScrub(name).catch(() => {});
         assert.ok(['cancelled', 'finished'].includes((await poolNamed(host, name))?.scan?.state ?? ''));
         await refused(host.zfs.stopScrub(name), /no active scrub/);
       });
 
-      test('what names no pool is refused', async (t) => {
+      test('the name of no pool is refused', async (t) => {
         const { zfs } = await start(t);
         await refused(zfs.startScrub('hfnone'), /no such pool/);
         await refused(zfs.exportPool('hfnone'), /no such pool/);
@@ -214,7 +214,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(host.zfs.offlineDevice(name, '1234567890123456789'), /no such device/);
       });
 
-      test('a device that the pool cannot do without does not go offline', async (t) => {
+      test('a device that the pool needs cannot be taken offline', async (t) => {
         const host = await start(t);
         const name = await poolOn(host, t);
         const [only] = await devicesOf(host, name);
@@ -222,7 +222,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal((await poolNamed(host, name))?.health, 'ONLINE');
       });
 
-      test('a replaced device is gone when the new one has everything', async (t) => {
+      test('a replaced device is removed when the resilver is complete', async (t) => {
         const host = await start(t);
         const [a = '', b = '', c = ''] = await freeDisks(host, 3);
         const name = await poolOn(host, t, [{ kind: 'mirror', disks: [a, b] }]);
@@ -239,7 +239,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.read(`/mnt/${name}/file`), 'content');
       });
 
-      test('a device is not replaced by one in use, and what names no device is refused', async (t) => {
+      test('a device cannot be replaced by a disk in use, and an unknown device is refused', async (t) => {
         const host = await start(t);
         const other = await poolOn(host, t);
         const used = (await devicesOf(host, other))[0]?.disk ?? '';
@@ -253,7 +253,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(host.zfs.replaceDevice(name, '1234567890123456789', free), /no such device/);
       });
 
-      test('one side of a mirror is detached, the other stays', async (t) => {
+      test('one side of a mirror is detached, and the other is kept', async (t) => {
         const host = await start(t);
         const [a = '', b = ''] = await freeDisks(host, 2);
         const name = await poolOn(host, t, [{ kind: 'mirror', disks: [a, b] }]);
@@ -267,7 +267,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(host.zfs.detachDevice(name, rest?.guid ?? ''), /only applicable to mirror and replacing vdevs/);
       });
 
-      test('a cache, a spare and a mirrored log are taken out again', async (t) => {
+      test('a cache, a spare and a mirrored log are removed again', async (t) => {
         const host = await start(t);
         const [a = '', b = '', c = '', d = '', e = ''] = await freeDisks(host, 5);
         const name = await poolOn(host, t, [
@@ -298,7 +298,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(host.zfs.upgradePool('hfnone'), /no such pool/);
       });
 
-      test('an exported pool is importable, and told with its groups', async (t) => {
+      test('an exported pool is listed as importable with its groups', async (t) => {
         const host = await start(t);
         const disks = await freeDisks(host, 3);
         const name = await poolOn(host, t, [{ kind: 'raidz', disks }]);
@@ -306,8 +306,8 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         const guid = (await poolNamed(host, name))?.guid ?? '';
         assert.equal(await found(), undefined);
         await host.zfs.exportPool(name);
-        const { hostname: _, ...told } = (await found()) ?? assert.fail('it is not importable');
-        assert.deepEqual(told, {
+        const { hostname: _, ...rest } = (await found()) ?? assert.fail('it is not importable');
+        assert.deepEqual(rest, {
           name,
           guid,
           health: 'ONLINE',
@@ -339,7 +339,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         return name;
       }
 
-      test('what is in it is there only while its key is loaded', async (t) => {
+      test('its content is available only while its key is loaded', async (t) => {
         const host = await start(t);
         const name = await encrypted(host, t);
         assert.deepEqual(
@@ -360,7 +360,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal((await datasetOf(host, `${name}/a b`))?.mountpoint, `/mnt/${name}/a b`);
       });
 
-      test('another key takes the place of the first', async (t) => {
+      test('a changed key replaces the first', async (t) => {
         const host = await start(t);
         const name = await encrypted(host, t);
         await host.zfs.changeKey(name, other);
@@ -371,7 +371,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await host.zfs.loadKey(name, other);
       });
 
-      test('the slots are read and written with the key and without, and go with the pool', async (t) => {
+      test('key slots are read and written with and without the key, and are part of the pool', async (t) => {
         const host = await start(t);
         const name = await encrypted(host, t);
         const slots = async () => (await datasetOf(host, name))?.keySlots;
@@ -411,7 +411,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.kind(`/mnt/${pool}/b/c d`), 'folder');
       });
 
-      test('datasets and pools are listed by name, and those that are not there are left out', async (t) => {
+      test('datasets and pools are listed by name, without those that do not exist', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         for (const name of ['a', 'a/b', 'a/b/c', 'ab']) await host.zfs.createDataset(`${pool}/${name}`);
@@ -445,7 +445,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await host.zfs.pools(['nosuchpool']), []);
       });
 
-      test('a dataset without settings has the defaults of OpenZFS, all from elsewhere', async (t) => {
+      test('a dataset without settings has the defaults of OpenZFS, all inherited', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
@@ -486,7 +486,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(comment, undefined);
       });
 
-      test('sizes are answered in bytes', async (t) => {
+      test('sizes are in bytes', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`, {
@@ -498,7 +498,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(dataset?.properties.recordsize, '65536');
       });
 
-      test('a setting reaches the children until they have their own, and again when they give it back', async (t) => {
+      test('children inherit a setting until they have their own, and again when it is reset', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`, { properties: { compression: 'gzip-7', sync: 'inherit' } });
@@ -514,7 +514,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.ok((await child()).inherited.includes('compression'));
       });
 
-      test('a quota is the dataset’s own and bounds what is left for it', async (t) => {
+      test('a quota is not inherited and limits the available space', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`, { properties: { quota: String(128 * MiB) } });
@@ -526,7 +526,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         }
       });
 
-      test('a reservation is taken from the parent and left to the child', async (t) => {
+      test('a reservation reduces the space of the parent and is available to the child', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         const before = (await datasetOf(host, pool))?.available ?? 0;
@@ -540,7 +540,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('more than there is cannot be reserved', async (t) => {
+      test('a reservation above the available space is refused', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await refused(
@@ -556,7 +556,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal((await datasetOf(host, `${pool}/a`))?.properties.reservation, '0');
       });
 
-      test('a name that is taken, without a parent or without a pool is refused', async (t) => {
+      test('a name in use, without a parent or without a pool is refused', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
@@ -567,7 +567,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(host.zfs.createDataset(`${pool}/a$b`), /invalid character/);
       });
 
-      test('a value that ZFS does not know is refused by the property’s name', async (t) => {
+      test('an invalid value is refused with the name of the property', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await refused(host.zfs.createDataset(`${pool}/a`, { properties: { compression: 'squeeze' } }), /compression/);
@@ -581,7 +581,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('a comment is kept as it is written, and removed by an empty one', async (t) => {
+      test('a comment is stored unchanged, and removed by an empty one', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         const comment = 'Fotos & "Filme", ä\tb = c';
@@ -595,7 +595,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal((await datasetOf(host, `${pool}/a`))?.comment, undefined);
       });
 
-      test('a dataset with children is destroyed only with them', async (t) => {
+      test('a dataset with children can be destroyed only together with them', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
@@ -610,7 +610,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.kind(`/mnt/${pool}/a`), undefined);
       });
 
-      test('what is not there is neither changed nor destroyed', async (t) => {
+      test('a dataset that does not exist can be neither changed nor destroyed', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await refused(host.zfs.changeDataset(`${pool}/none`, { properties: { atime: 'off' } }), /does not exist/);
@@ -619,7 +619,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
     });
 
     describe(`volumes on the ${title} host`, () => {
-      test('a volume has its size reserved and is not mounted', async (t) => {
+      test('a volume reserves its size and is not mounted', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createVolume(`${pool}/v`, 10 * MiB);
@@ -634,7 +634,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(volume.properties.quota, undefined);
       });
 
-      test('a sparse volume has nothing reserved and may be larger than the pool', async (t) => {
+      test('a sparse volume reserves nothing and may be larger than the pool', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await refused(host.zfs.createVolume(`${pool}/v`, 1024 * GiB), /space/);
@@ -644,7 +644,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.ok(volume.used < MiB);
       });
 
-      test('a volume grows, and its reservation with it', async (t) => {
+      test('a volume grows together with its reservation', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createVolume(`${pool}/v`, 10 * MiB, { properties: { volblocksize: '8K' }, comment: 'disk' });
@@ -671,7 +671,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
       const namesOf = async ({ zfs }: Host, ...datasets: readonly string[]) =>
         (await zfs.snapshots(datasets)).map((one) => `${one.dataset}@${one.name}`);
 
-      test('a snapshot is listed after the older ones of its dataset, whatever it is called', async (t) => {
+      test('snapshots of a dataset are listed by age, whatever their names are', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
@@ -692,7 +692,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await namesOf(host, `${pool}/none`), []);
       });
 
-      test('the stamp of a dataset tells that its snapshots are others', async (t) => {
+      test('the stamp of a dataset changes with its snapshots', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
@@ -707,7 +707,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(new Set(seen).size, 4, seen.join('; '));
       });
 
-      test('a recursive snapshot is one of all below, or of nothing', async (t) => {
+      test('a recursive snapshot includes all datasets below, or none', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
@@ -723,15 +723,15 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await namesOf(host, ...all), []);
       });
 
-      test('a snapshot bears the number of the task that made it, those below as well', async (t) => {
+      test('a snapshot has the id of the task that created it, also in datasets below', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
         await host.zfs.createSnapshot(`${pool}@first`, { recursive: true, task: 12 });
         await host.zfs.createSnapshot(`${pool}@second`);
-        const told = await host.zfs.snapshots([pool, `${pool}/a`]);
+        const tagged = await host.zfs.snapshots([pool, `${pool}/a`]);
         assert.deepEqual(
-          told.map((one) => [one.dataset, one.name, one.task]),
+          tagged.map((one) => [one.dataset, one.name, one.task]),
           [
             [pool, 'first', 12],
             [pool, 'second', undefined],
@@ -740,7 +740,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         );
       });
 
-      test('a snapshot that is there, of what is not there, or with a name that cannot be, is refused', async (t) => {
+      test('a snapshot that exists, of no dataset, or with an invalid name is refused', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createSnapshot(`${pool}@s`);
@@ -753,7 +753,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(host.zfs.cloneSnapshot(`${pool}@none`, `${pool}/c`), /does not exist/);
       });
 
-      test('a rollback gives a dataset its files back, and leaves what lies below alone', async (t) => {
+      test('a rollback restores the files of a dataset, and does not change datasets below', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.files.write(`/mnt/${pool}/file`, 'old');
@@ -769,7 +769,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.read(`/mnt/${pool}/child/file`), 'of the child');
       });
 
-      test('a rollback past newer snapshots needs force, and they are gone then', async (t) => {
+      test('a rollback past newer snapshots needs force, and destroys them', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         for (const name of ['a', 'b', 'c']) await host.zfs.createSnapshot(`${pool}@${name}`);
@@ -779,7 +779,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await namesOf(host, pool), [`${pool}@a`]);
       });
 
-      test('a rollback gives a volume its size back', async (t) => {
+      test('a rollback restores the size of a volume', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createVolume(`${pool}/v`, 10 * MiB, { properties: { refreservation: '0' } });
@@ -789,7 +789,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal((await datasetOf(host, `${pool}/v`))?.properties.volsize, String(10 * MiB));
       });
 
-      test('a clone begins with the files of its snapshot and goes its own way', async (t) => {
+      test('a clone starts with the files of its snapshot and is independent', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
@@ -807,7 +807,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(host.zfs.cloneSnapshot(`${pool}/a@s`, `${pool}/x/c`), /parent does not exist/);
       });
 
-      test('a clone of a volume is a volume of its size', async (t) => {
+      test('a clone of a volume is a volume of the same size', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createVolume(`${pool}/v`, 10 * MiB, { properties: { volblocksize: '8K', refreservation: '0' } });
@@ -819,7 +819,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(clone.properties.volblocksize, '8192');
       });
 
-      test('a snapshot with a clone goes when the clone does, if it is told to wait', async (t) => {
+      test('a deferred snapshot is destroyed together with its clone', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
@@ -837,7 +837,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await namesOf(host, `${pool}/a`), [], 'without a clone it goes at once');
       });
 
-      test('a dataset with snapshots is destroyed only with them, one with clones elsewhere only with those', async (t) => {
+      test('a dataset with snapshots or clones can be destroyed only together with them', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.zfs.createDataset(`${pool}/a`);
@@ -850,7 +850,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await datasetOf(host, `${pool}/c`), undefined);
       });
 
-      test('the snapshots of a pool come back with it', async (t) => {
+      test('snapshots are kept when a pool is exported and imported', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);
         await host.files.write(`/mnt/${pool}/file`, 'old');

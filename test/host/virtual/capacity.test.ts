@@ -11,7 +11,7 @@ const group = (kind: GroupKind, ...sizes: readonly number[]) => ({ kind, sizes }
 const times = (count: number, size: number): readonly number[] => Array<number>(count).fill(size);
 
 describe('capacity', () => {
-  test('one disk of 4 GiB is a pool of 3840 MiB with 3712 MiB to fill, as on a real machine', () => {
+  test('one disk of 4 GiB is a pool of 3840 MiB with 3712 MiB usable, as on a real machine', () => {
     const { size, usable } = capacityOf([group('stripe', 4 * GiB)]);
     assert.equal(size, 3840 * MiB);
     assert.equal(usable, 3712 * MiB);
@@ -64,7 +64,7 @@ describe('capacity', () => {
   for (const { description, groups, holds, shows } of table) {
     test(description, () => {
       const { size, usable } = capacityOf(groups);
-      // ZFS keeps 1/32 for itself, and raidz pads blocks.
+      // ZFS reserves 1/32 for itself, and raidz pads blocks.
       assert.ok(usable < holds && usable > holds * 0.92, `${usable / TiB} TiB of ${holds / TiB}`);
       assert.ok(size <= shows && size > shows * 0.98, `${size / TiB} TiB of ${shows / TiB}`);
     });
@@ -74,7 +74,7 @@ describe('capacity', () => {
     assert.equal(volumeReservation(GiB, 8192, [group('mirror', GiB, GiB)]), GiB + 136 * 2 * 128 * 1024);
   });
 
-  test('a volume on raidz reserves room for its padding', () => {
+  test('a volume on raidz reserves space for its padding', () => {
     const plain = volumeReservation(GiB, 8192, [group('mirror', GiB, GiB)]);
     assert.ok(volumeReservation(GiB, 8192, [group('raidz2', ...times(6, GiB))]) > plain * 1.5);
   });
@@ -91,7 +91,7 @@ describe('accounting', () => {
     ...members,
   });
 
-  test('a parent uses what its children use or have reserved, whichever is more', () => {
+  test('the used space of a parent includes the larger of usage and reservation of each child', () => {
     const { shares } = account(
       [
         tenant('p'),
@@ -106,19 +106,19 @@ describe('accounting', () => {
     assert.deepEqual(shares.get('p/c'), { used: 50, available: 849 });
   });
 
-  test('a quota bounds what is below it, a refquota only the dataset itself', () => {
+  test('a quota limits a dataset with its children, a refquota only the dataset itself', () => {
     const { shares } = account([tenant('p'), tenant('p/a', { quota: 100, refquota: 10 }), tenant('p/a/b')], 1000);
     assert.deepEqual(shares.get('p/a'), { used: 2, available: 9 });
     assert.deepEqual(shares.get('p/a/b'), { used: 1, available: 98 });
   });
 
-  test('what a volume has reserved for itself is its own to fill', () => {
+  test('the refreservation of a volume is available to it', () => {
     const { shares } = account([tenant('p'), tenant('p/v', { refreservation: 400 })], 1000);
     assert.deepEqual(shares.get('p/v'), { used: 400, available: 599 + 399 });
     assert.deepEqual(shares.get('p'), { used: 401, available: 599 });
   });
 
-  test('the first that holds more than it may is told', () => {
+  test('the first dataset that exceeds its limit is reported', () => {
     assert.equal(account([tenant('p'), tenant('p/a', { reservation: 1000 })], 1000).overfull, 'p');
     assert.equal(
       account([tenant('p'), tenant('p/a', { quota: 10 }), tenant('p/a/b', { reservation: 10 })], 1000).overfull,

@@ -15,9 +15,9 @@ function ftp(text: string, others: Readonly<Record<string, string>> = {}) {
   });
 }
 
-// Every answer here was given by testparm of Samba 4.22.11 to the same text.
+// The expected output is that of testparm of Samba 4.22.11 for the same file.
 describe('the model of testparm', () => {
-  test('passes over comments, garbage and known parameters in any spelling', () => {
+  test('accepts comments, garbage and known parameters in any spelling', () => {
     const { status, stderr } = smb(
       '; a\n# b\n[global]\ngarbage\nLOADPRINTERS = No\n[homes]\nbrowseable = no\nrecycle:anything = x\n',
     );
@@ -25,7 +25,7 @@ describe('the model of testparm', () => {
     assert.doesNotMatch(stderr, /Unknown|WARNING/);
   });
 
-  test('tells each unknown parameter in two lines', () => {
+  test('reports each unknown parameter in two lines', () => {
     const { status, stderr } = smb('[global]\nfoo bar = 3\n');
     assert.equal(status, 0);
     assert.ok(
@@ -35,7 +35,7 @@ describe('the model of testparm', () => {
     );
   });
 
-  test('stops at a value that is not of its kind', () => {
+  test('stops at a value of the wrong type', () => {
     for (const [line, words] of [
       ['load printers = maybe', 'set_variable_helper(maybe): value is not boolean!'],
       ['max log size = much', 'set_variable_helper(much): value is not a valid size specifier!'],
@@ -50,7 +50,7 @@ describe('the model of testparm', () => {
     }
   });
 
-  test('stops at a section without its bracket, and at a file that is not there', () => {
+  test('stops at a section without a closing bracket, and at a missing file', () => {
     assert.equal(smb('[media\npath = /x\n').status, 1);
     assert.equal(smb('[global]\n = x\n').status, 1);
     assert.equal(testparm('/none', () => undefined).status, 1);
@@ -66,7 +66,7 @@ describe('the model of testparm', () => {
     );
   });
 
-  test('reads what is included, and passes over what is not there', () => {
+  test('reads included files, and ignores missing ones', () => {
     assert.match(
       smb('[global]\ninclude = /x/more\n', { '/x/more': 'foo = 1\n' }).stderr,
       /Unknown parameter encountered: "foo"/,
@@ -75,7 +75,7 @@ describe('the model of testparm', () => {
   });
 });
 
-// Every answer here was given by ProFTPD 1.3.8c to the same text.
+// The expected output is that of ProFTPD 1.3.8c for the same file.
 describe('the model of proftpd -t', () => {
   for (const [description, text, fatal] of [
     ['an unknown directive', 'Port 21\nFoo bar\n', "unknown configuration directive 'Foo' on line 2 of '/x/ftp.conf'"],
@@ -123,13 +123,13 @@ describe('the model of proftpd -t', () => {
     });
   }
 
-  test('takes sections, conditions, continued lines and modules', () => {
+  test('accepts sections, conditions, continued lines and modules', () => {
     const text =
       'LoadModule mod_tls.c\n<IfModule mod_tls.c>\nTLSEngine on\n</IfModule>\n<IfModule !mod_tls.c>\n<Global>\nNonsense\n</IfModule>\nUseReverseDNS \\\n  off\n<Limit LOGIN>\nDenyAll\n</Limit>\n';
     assert.deepEqual(ftp(text), { status: 0, stdout: 'Checking syntax of configuration file\n', stderr: '' });
   });
 
-  test('reads what is included and warns of what is not there', () => {
+  test('reads included files and warns of missing ones', () => {
     const included = ftp('Include /y/*\n', { '/y/a': 'Port 21\nFoo\n' });
     assert.equal(included.status, 0, 'what is wrong there does not count');
     assert.match(included.stderr, /fatal: unknown configuration directive 'Foo' on line 2 of '\/y\/a'\n/);

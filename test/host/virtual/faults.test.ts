@@ -4,7 +4,7 @@ import { HostError } from '../../../src/host/ports/index.ts';
 import { withFaults } from '../../support/faults.ts';
 import { virtualHost } from '../../support/hosts.ts';
 
-test('the call that is made to fail is not done, the others are', async (t) => {
+test('a call that is set to fail has no effect, and all others have', async (t) => {
   const faults = withFaults(await virtualHost(t));
   const { files, services } = faults.host;
   faults.failAt(2);
@@ -22,7 +22,7 @@ test('the call that is made to fail is not done, the others are', async (t) => {
   assert.equal(await files.read('/etc/b'), undefined);
 });
 
-test('the call that is made to fail afterwards is done', async (t) => {
+test('a call that is set to fail afterwards has its effect', async (t) => {
   const faults = withFaults(await virtualHost(t));
   faults.failAt(1, 'afterwards');
   await assert.rejects(faults.host.files.write('/etc/a', '1'), HostError);

@@ -10,7 +10,7 @@ import { scratchFolder, standingClock, virtualHost } from '../../support/hosts.t
 const MiB = 1024 ** 2;
 const GiB = 1024 ** 3;
 
-/** All that a host tells of itself. */
+/** The observable state of a host. */
 async function portrait({ accounts, disks, services, zfs }: Host) {
   return {
     known: await accounts.known(),
@@ -34,7 +34,7 @@ const person = {
 };
 
 describe('the virtual host', () => {
-  test('has disks ada0 and on with serials that stay', async (t) => {
+  test('names disks from ada0 on, with stable serials', async (t) => {
     const { disks } = await virtualHost(t, { disks: [4 * GiB, 8 * GiB] });
     assert.deepEqual(
       (await disks.list()).map(({ name, serial, size, usedBy }) => ({ name, serial, size, usedBy })),
@@ -45,7 +45,7 @@ describe('the virtual host', () => {
     );
   });
 
-  test('begins with the accounts of a fresh system', async (t) => {
+  test('starts with the accounts of a new system', async (t) => {
     const { users, groups } = await (await virtualHost(t)).accounts.known();
     assert.deepEqual(users[0], { name: 'root', uid: 0, gid: 0, fullName: 'root', home: '/root', shell: '/bin/csh' });
     assert.equal(users.length, 28);
@@ -60,7 +60,7 @@ describe('the virtual host', () => {
     });
   });
 
-  test('is after reopening what it was before', async (t) => {
+  test('has the same state after reopening', async (t) => {
     const folder = scratchFolder(t);
     const clock = standingClock();
     const host = await virtualHost(t, { folder, now: clock.now });
@@ -88,23 +88,23 @@ describe('the virtual host', () => {
     assert.equal(readFileSync(join(folder, 'root/etc/samba/smb.conf'), 'utf8'), '[global]\n');
   });
 
-  test('says of a state file that it cannot read which one it is', async (t) => {
+  test('names a state file that it cannot read', async (t) => {
     const folder = scratchFolder(t);
     writeFileSync(join(folder, 'zfs.json'), '{"pools":[{"name":3}]}');
     await assert.rejects(
       openVirtualHost({ folder, disks: [], now: Date.now }),
-      /zfs\.json is not what the virtual host wrote/,
+      /zfs\.json is not a valid state file of the virtual host/,
     );
   });
 
-  test('keeps nothing of a change that it cannot remember', async (t) => {
+  test('discards a change that it cannot store', async (t) => {
     const folder = scratchFolder(t);
     const host = await virtualHost(t, { folder });
     await host.zfs.createPool({ name: 'tank', mountpoint: '/mnt/tank', groups: [{ kind: 'stripe', disks: ['ada0'] }] });
     await host.zfs.createDataset('tank/a');
     await host.files.write('/mnt/tank/a/file', 'content');
     const before = await portrait(host);
-    // A folder in its place: the file can be neither written nor replaced.
+    // A folder at the file's path: the file can be neither written nor replaced.
     mkdirSync(join(folder, 'zfs.json.new'));
     for (const attempt of [
       () => host.zfs.createDataset('tank/b'),
@@ -120,7 +120,7 @@ describe('the virtual host', () => {
     }
   });
 
-  test('finds the files of a dataset again when it was killed between taking them away and remembering it', async (t) => {
+  test('recovers the files of a dataset when it was killed between unmounting and storing', async (t) => {
     const folder = scratchFolder(t);
     const host = await virtualHost(t, { folder });
     await host.zfs.createPool({ name: 'tank', mountpoint: '/mnt/tank', groups: [{ kind: 'stripe', disks: ['ada0'] }] });
@@ -132,7 +132,7 @@ describe('the virtual host', () => {
     assert.equal(await again.files.read('/mnt/tank/file'), 'content');
   });
 
-  test('makes the folder of a dataset that it was killed before making', async (t) => {
+  test('creates the folder of a dataset when it was killed before mounting', async (t) => {
     const folder = scratchFolder(t);
     const host = await virtualHost(t, { folder });
     await host.zfs.createPool({ name: 'tank', mountpoint: '/mnt/tank', groups: [{ kind: 'stripe', disks: ['ada0'] }] });
@@ -141,7 +141,7 @@ describe('the virtual host', () => {
     assert.equal(await again.files.kind('/mnt/tank'), 'folder');
   });
 
-  test('forgets the files of what was destroyed', async (t) => {
+  test('removes the files of destroyed datasets', async (t) => {
     const folder = scratchFolder(t);
     const host = await virtualHost(t, { folder });
     await host.zfs.createPool({ name: 'tank', mountpoint: '/mnt/tank', groups: [{ kind: 'stripe', disks: ['ada0'] }] });
@@ -153,7 +153,7 @@ describe('the virtual host', () => {
     assert.deepEqual(readdirSync(join(folder, 'root/mnt')), []);
   });
 
-  test('shows what a dataset covered when the dataset goes', async (t) => {
+  test('shows covered files again when the dataset is destroyed', async (t) => {
     const host = await virtualHost(t);
     await host.zfs.createPool({ name: 'tank', mountpoint: '/mnt/tank', groups: [{ kind: 'stripe', disks: ['ada0'] }] });
     await host.files.write('/mnt/tank/a/under', 'covered');
@@ -190,7 +190,7 @@ describe('the virtual host', () => {
 });
 
 describe('a scrub on the virtual host', () => {
-  test('goes by the clock, ends by itself, and is not started twice', async (t) => {
+  test('follows the clock, ends by itself, and cannot be started twice', async (t) => {
     const clock = standingClock();
     const { zfs } = await virtualHost(t, { now: clock.now });
     await zfs.createPool({ name: 'tank', mountpoint: '/mnt/tank', groups: [{ kind: 'stripe', disks: ['ada0'] }] });
@@ -214,7 +214,7 @@ describe('a scrub on the virtual host', () => {
 });
 
 describe('files on the virtual host', () => {
-  test('stay in its root whatever the path', async (t) => {
+  test('stay in its root for every path', async (t) => {
     const folder = scratchFolder(t);
     const { files } = await virtualHost(t, { folder: join(folder, 'virtual') });
     await files.write('/../../escaped', 'x');
@@ -223,7 +223,7 @@ describe('files on the virtual host', () => {
     await assert.rejects(files.write('relative', 'x'), /not an absolute path/);
   });
 
-  test('follow links as the machine would, not out of its root', async (t) => {
+  test('follow links relative to the root, not out of it', async (t) => {
     const folder = scratchFolder(t);
     const outside = scratchFolder(t);
     writeFileSync(join(outside, 'secret'), 'x');
@@ -241,7 +241,7 @@ describe('files on the virtual host', () => {
     await assert.rejects(files.read('/srv/loop/a'), HostError);
   });
 
-  test('a folder is not made through a link that leads out of its border', async (t) => {
+  test('a folder is not created through a link that leads out of its boundary', async (t) => {
     const folder = scratchFolder(t);
     const { files } = await virtualHost(t, { folder });
     await files.write('/mnt/tank/x', '');
@@ -262,7 +262,7 @@ describe('files on the virtual host', () => {
     assert.equal(await files.kind('/nowhere'), undefined);
   });
 
-  test('staged ones are not in the tree, and none is left by the last process', async (t) => {
+  test('staged files are outside of the tree, and those of the last process are removed', async (t) => {
     const folder = scratchFolder(t);
     const { files } = await virtualHost(t, { folder });
     const staged = await files.stage('/etc/a', 'x');
@@ -325,7 +325,7 @@ async function perform({ disks, zfs }: Host, guid: string, todo: Operation): Pro
   }
 }
 
-test('whatever is done to datasets, none is without parent, none has less than nothing, a refusal changes nothing, and reopening shows the same', async (t) => {
+test('random changes leave no orphaned dataset and no negative space, refusals change nothing, and reopening preserves the state', async (t) => {
   const now = () => 0;
   await fc.assert(
     fc.asyncProperty(fc.array(operation, { maxLength: 25 }), async (todo) => {
