@@ -197,7 +197,7 @@ export class VirtualFiles implements Files {
       const found = lookAt(this.#tree.locate(path));
       return found?.isFile() ? found.size : undefined;
     } catch (error) {
-      throw hostError(`cannot inspect ${path}`, error);
+      throw hostError(`cannot look at ${path}`, error);
     }
   }
 
@@ -312,7 +312,7 @@ export class VirtualFiles implements Files {
       if (found.isFile()) return 'file';
       return found.isDirectory() ? 'folder' : 'other';
     } catch (error) {
-      throw hostError(`cannot inspect ${path}`, error);
+      throw hostError(`cannot look at ${path}`, error);
     }
   }
 
@@ -321,7 +321,7 @@ export class VirtualFiles implements Files {
       const found = lookAt(this.#tree.locate(path));
       return found === undefined ? undefined : found.mode & 0o7777;
     } catch (error) {
-      throw hostError(`cannot inspect ${path}`, error);
+      throw hostError(`cannot look at ${path}`, error);
     }
   }
 

@@ -100,14 +100,14 @@ export class VirtualNetwork implements Network {
     const routed = new Set(routes.map(({ destination, gateway }) => `${destination} ${gateway}`));
     for (const goal of links) {
       const link = there.get(goal.name);
-      if (link === undefined) throw new HostError(`${goal.name} does not exist`);
+      if (link === undefined) throw new HostError(`${goal.name} is not there`);
       if (goal.master !== undefined && link.master !== goal.master)
-        throw new HostError(`${goal.name} did not become a member of ${goal.master}`);
+        throw new HostError(`${goal.name} did not become a part of ${goal.master}`);
       const missing = goal.addresses.find((address) => !link.addresses.includes(address));
       if (missing !== undefined) throw new HostError(`${goal.name} did not get the address ${missing}`);
       const route = goal.routes.find(({ destination, gateway }) => !routed.has(`${destination} ${gateway}`));
       if (route !== undefined)
-        throw new HostError(`${goal.name} did not get the route to ${route.destination} via ${route.gateway}`);
+        throw new HostError(`${goal.name} did not get the route to ${route.destination} by way of ${route.gateway}`);
     }
     this.#memory.keep(Object.freeze({ ...this.#memory.value, routes: Object.freeze(routes), links: now }));
   }

@@ -53,7 +53,7 @@ export class VirtualPlugins implements Plugins {
 
   async start(id: number): Promise<void> {
     const { jail, folder } = this.#mustBeKnown(id);
-    if (!this.#jails.runs(jail)) throw new HostError(`the jail ${jail} is not running`);
+    if (!this.#jails.runs(jail)) throw new HostError(`the jail ${jail} does not run`);
     if (!(await this.#jails.look()).get(jail)?.mounted.includes(folder))
       throw new HostError(`its start command failed: nsenter: cannot open ${folder}: No such file or directory`);
     this.#jails.switchPlugin(jail, id, true);
@@ -70,7 +70,7 @@ export class VirtualPlugins implements Plugins {
     watch.progress(`unpacking ${source}`);
     const entries = this.#entriesOf(source);
     if (entries.length > mostBundleFiles)
-      throw new HostError(`the bundle has ${entries.length} files; the limit is ${mostBundleFiles}`);
+      throw new HostError(`the bundle has ${entries.length} files; at most ${mostBundleFiles} are accepted`);
     const outside = entries.find(({ name }) => name.startsWith('/') || name.split('/').includes('..'));
     if (outside !== undefined)
       throw new HostError(`the bundle has the file ${outside.name}, which would lie outside of it`);
@@ -121,7 +121,7 @@ export class VirtualPlugins implements Plugins {
 
   #mustBeKnown(id: number): PluginDescription {
     const description = this.#description(id);
-    if (description === undefined) throw new HostError(`the plugin ${id} has no description`);
+    if (description === undefined) throw new HostError(`there is no description of the plugin ${id}`);
     return description;
   }
 
@@ -130,7 +130,7 @@ export class VirtualPlugins implements Plugins {
     try {
       const found = statSync(location);
       if (found.isDirectory()) return entriesBelow(location, location);
-      if (found.size > mostBundle) throw new HostError(`it has ${found.size} bytes; the limit is ${mostBundle}`);
+      if (found.size > mostBundle) throw new HostError(`it has ${found.size} bytes; at most ${mostBundle} are accepted`);
     } catch (error) {
       throw hostError(`cannot read the bundle ${source}`, error);
     }
@@ -172,7 +172,7 @@ export class VirtualPlugins implements Plugins {
   }
 
   #rootOfRunning(jail: string): string {
-    if (!this.#jails.runs(jail)) throw new HostError(`the jail ${jail} is not running`);
+    if (!this.#jails.runs(jail)) throw new HostError(`the jail ${jail} does not run`);
     return this.#jails.rootOf(jail);
   }
 }

@@ -1196,7 +1196,7 @@ function stampOf({ guid, snapshots = [] }: DatasetRecord): string {
 
 function partsOf(fullName: string, message: string): readonly [string, string] {
   const at = fullName.indexOf('@');
-  if (at < 0 || fullName.indexOf('@', at + 1) >= 0) throw new HostError(`${message}: '${fullName}' is not a snapshot`);
+  if (at < 0 || fullName.indexOf('@', at + 1) >= 0) throw new HostError(`${message}: '${fullName}' is no snapshot`);
   return [fullName.slice(0, at), fullName.slice(at + 1)];
 }
 
