@@ -276,11 +276,12 @@ function actionAnswer({ status, answers }: Action): JsonObject {
 function withSamples(schema: JsonObject): JsonObject {
   const { items, properties, anyOf } = schema;
   if (Array.isArray(anyOf))
-    return { ...schema, anyOf: anyOf.map((one: Json) => (isObject(one) ? withSamples(one) : one)) };
+    return { ...schema, anyOf: anyOf.map((branch: Json) => (isObject(branch) ? withSamples(branch) : branch)) };
   if (isObject(items)) return { ...schema, items: withSamples(items) };
   if (!isObject(properties)) return schema;
   const sampled = Object.entries(properties).map(
-    ([name, one]) => [name, isObject(one) ? { examples: [sampleOf(one)], ...withSamples(one) } : one] as const,
+    ([name, property]) =>
+      [name, isObject(property) ? { examples: [sampleOf(property)], ...withSamples(property) } : property] as const,
   );
   return { ...schema, properties: Object.fromEntries(sampled) };
 }

@@ -32,15 +32,15 @@ export class RefusedLogins {
   note(login: Omit<RefusedLogin, 'refused'>): void {
     const now = this.#now();
     const known = this.#addresses.get(login.address) ?? { left: ofOne.burst, at: now, unreported: 0 };
-    const one = refilled(known, ofOne, now);
+    const ofAddress = refilled(known, ofOne, now);
     const all = refilled(this.#all, ofAll, now);
-    const isReported = one.left >= 1 && all.left >= 1;
+    const isReported = ofAddress.left >= 1 && all.left >= 1;
     const cost = isReported ? 1 : 0;
     this.#all = { ...all, left: all.left - cost };
     this.#addresses.delete(login.address);
     this.#addresses.set(login.address, {
-      ...one,
-      left: one.left - cost,
+      ...ofAddress,
+      left: ofAddress.left - cost,
       unreported: isReported ? 0 : known.unreported + 1,
     });
     const [oldest] = this.#addresses.keys();

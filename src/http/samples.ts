@@ -55,10 +55,10 @@ export function sentSample(field: Field): Json {
     schema['type'] === 'array'
       ? [
           ...(isInformative(initial) ? [initial] : []),
-          ...single.filter((one) => !Array.isArray(one)).map((one) => [one]),
+          ...single.filter((value) => !Array.isArray(value)).map((candidate) => [candidate]),
         ]
       : single;
-  return candidates.filter(isJson).find((one) => field.read(one).ok && fits(accepts, one)) ?? null;
+  return candidates.filter(isJson).find((candidate) => field.read(candidate).ok && fits(accepts, candidate)) ?? null;
 }
 
 /** An example of a value that answers contain. */
@@ -82,7 +82,7 @@ export function sampleOf(schema: JsonObject): Json {
   if (kind === 'object')
     return isSchema(properties)
       ? Object.fromEntries(
-          Object.entries(properties).map(([name, one]) => [name, isSchema(one) ? sampleOf(one) : null]),
+          Object.entries(properties).map(([name, property]) => [name, isSchema(property) ? sampleOf(property) : null]),
         )
       : {};
   const among = schema['anyOf'];
@@ -110,7 +110,7 @@ function numbersOf(schema: JsonObject): readonly number[] {
 /** Whether a value has the schema's type. The field itself has already checked everything else. */
 function fits({ type, anyOf, enum: members, pattern }: JsonObject, value: Json): boolean {
   if (Array.isArray(members)) return members.includes(value);
-  if (Array.isArray(anyOf)) return anyOf.some((one) => isSchema(one) && fits(one, value));
+  if (Array.isArray(anyOf)) return anyOf.some((branch) => isSchema(branch) && fits(branch, value));
   if (typeof value === 'string' && typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value)) return false;
   const kind = Array.isArray(value)
     ? 'array'

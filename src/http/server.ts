@@ -333,7 +333,7 @@ function plannedCall(request: FastifyRequest, router: Router): Call {
   const planned = bodyOf(request, true);
   const { method, path, body } = isObject(planned) ? planned : {};
   const match = typeof path === 'string' ? router.match(plainPath(path) ?? '') : undefined;
-  const operation = [...(match?.route.operations ?? [])].find(([one]) => one === method)?.[1];
+  const operation = [...(match?.route.operations ?? [])].find(([name]) => name === method)?.[1];
   if (match === undefined || operation === undefined || method === 'GET')
     throw refused('Expected the method, path and body of a request that changes records, such as POST sharing/cifs/.');
   return {

@@ -34,7 +34,7 @@ const builtinUsers: readonly SystemUser[] = table(
   Object.freeze({
     name,
     uid: Number(uid),
-    gid: builtinGroups.find((one) => one.name === group)?.gid ?? 65534,
+    gid: builtinGroups.find((candidate) => candidate.name === group)?.gid ?? 65534,
     fullName: name,
     home,
     shell: shellsOfBuiltins[name] ?? '/usr/sbin/nologin',
@@ -99,7 +99,7 @@ export class VirtualAccounts implements Accounts {
   async createGroup(group: GroupSpec): Promise<void> {
     mustBeName('groupadd', 'group', group.name);
     mustBeId('groupadd', 'group', group.gid);
-    if (this.#groups().some((one) => one.name === group.name))
+    if (this.#groups().some((candidate) => candidate.name === group.name))
       throw new HostError(`groupadd: group '${group.name}' already exists`);
     const { users, groups } = this.#memory.value;
     this.#memory.keep(
@@ -109,7 +109,7 @@ export class VirtualAccounts implements Accounts {
 
   async changeGroup({ name, gid }: GroupSpec): Promise<void> {
     const { users, groups } = this.#memory.value;
-    const before = groups.find((one) => one.name === name);
+    const before = groups.find((other) => other.name === name);
     if (before === undefined) throw new HostError(unowned('groupmod', 'group', name, this.#groups()));
     mustBeId('groupmod', 'group', gid);
     this.#memory.keep(
@@ -122,7 +122,7 @@ export class VirtualAccounts implements Accounts {
 
   async removeGroup(name: string): Promise<void> {
     const { users, groups } = this.#memory.value;
-    const group = groups.find((one) => one.name === name);
+    const group = groups.find((other) => other.name === name);
     if (group === undefined) throw new HostError(unowned('groupdel', 'group', name, this.#groups()));
     const member = users.find((user) => user.gid === group.gid);
     if (member !== undefined) throw new HostError(`groupdel: cannot remove the primary group of user '${member.name}'`);
@@ -130,10 +130,10 @@ export class VirtualAccounts implements Accounts {
       Object.freeze({
         users: users.map((user) =>
           user.groups.includes(name)
-            ? Object.freeze({ ...user, groups: user.groups.filter((one) => one !== name) })
+            ? Object.freeze({ ...user, groups: user.groups.filter((other) => other !== name) })
             : user,
         ),
-        groups: groups.filter((one) => one !== group),
+        groups: groups.filter((other) => other !== group),
       }),
     );
   }
@@ -141,24 +141,26 @@ export class VirtualAccounts implements Accounts {
   async createUser(user: UserSpec): Promise<void> {
     mustBeName('useradd', 'user', user.name);
     const { users, groups } = this.#memory.value;
-    if ([...this.#systemUsers, ...users].some((one) => one.name === user.name))
+    if ([...this.#systemUsers, ...users].some((candidate) => candidate.name === user.name))
       throw new HostError(`useradd: user '${user.name}' already exists`);
     this.#memory.keep(Object.freeze({ users: [...users, this.#checked('useradd', user)], groups }));
   }
 
   async changeUser(user: UserSpec): Promise<void> {
     const { users, groups } = this.#memory.value;
-    if (!users.some((one) => one.name === user.name))
+    if (!users.some((account) => account.name === user.name))
       throw new HostError(unowned('usermod', 'user', user.name, this.#systemUsers));
     const changed = this.#checked('usermod', user);
-    this.#memory.keep(Object.freeze({ users: users.map((one) => (one.name === user.name ? changed : one)), groups }));
+    this.#memory.keep(
+      Object.freeze({ users: users.map((account) => (account.name === user.name ? changed : account)), groups }),
+    );
   }
 
   async removeUser(name: string): Promise<void> {
     const { users, groups } = this.#memory.value;
-    if (!users.some((one) => one.name === name))
+    if (!users.some((account) => account.name === name))
       throw new HostError(unowned('userdel', 'user', name, this.#systemUsers));
-    this.#memory.keep(Object.freeze({ users: users.filter((one) => one.name !== name), groups }));
+    this.#memory.keep(Object.freeze({ users: users.filter((account) => account.name !== name), groups }));
   }
 
   /** The user as it is stored. Throws the error that the tool would print. */
@@ -201,7 +203,7 @@ function unowned(
   name: string,
   all: readonly { readonly name: string }[],
 ): string {
-  return all.some((one) => one.name === name)
+  return all.some((candidate) => candidate.name === name)
     ? `${tool}: ${kind} '${name}' belongs to the system`
     : `${tool}: ${kind} '${name}' does not exist`;
 }

@@ -53,7 +53,7 @@ export class VirtualBootEnvironments implements BootEnvironments {
 
   /** Simulates a boot from the selected environment. */
   boot(): void {
-    this.#keep(this.#memory.value.map((one) => ({ ...one, now: one.onReboot })));
+    this.#keep(this.#memory.value.map((environment) => ({ ...environment, now: environment.onReboot })));
   }
 
   async list(): Promise<readonly BootEnvironment[]> {
@@ -66,7 +66,7 @@ export class VirtualBootEnvironments implements BootEnvironments {
 
   async create(name: string, source: string): Promise<void> {
     this.#named(source);
-    if (this.#memory.value.some((one) => one.name === name))
+    if (this.#memory.value.some((environment) => environment.name === name))
       throw new HostError(`cannot create '${name}': dataset already exists`);
     this.#keep([
       ...this.#memory.value,
@@ -76,30 +76,32 @@ export class VirtualBootEnvironments implements BootEnvironments {
 
   async rename(name: string, to: string): Promise<void> {
     const old = this.#named(name);
-    if (this.#memory.value.some((one) => one.name === to))
+    if (this.#memory.value.some((environment) => environment.name === to))
       throw new HostError(`cannot rename to '${to}': dataset already exists`);
-    this.#keep(this.#memory.value.map((one) => (one === old ? { ...one, name: to } : one)));
+    this.#keep(
+      this.#memory.value.map((environment) => (environment === old ? { ...environment, name: to } : environment)),
+    );
   }
 
   async activate(name: string): Promise<void> {
     const chosen = this.#named(name);
-    this.#keep(this.#memory.value.map((one) => ({ ...one, onReboot: one === chosen })));
+    this.#keep(this.#memory.value.map((environment) => ({ ...environment, onReboot: environment === chosen })));
   }
 
   async destroy(name: string): Promise<void> {
     const old = this.#named(name);
     if (old.now || old.onReboot) throw new HostError(`cannot destroy '${name}': dataset is busy`);
-    this.#keep(this.#memory.value.filter((one) => one !== old));
+    this.#keep(this.#memory.value.filter((environment) => environment !== old));
   }
 
   #named(name: string): BootEnvironment {
-    const found = this.#memory.value.find((one) => one.name === name);
+    const found = this.#memory.value.find((environment) => environment.name === name);
     if (found === undefined) throw new HostError(`cannot open '${name}': dataset does not exist`);
     return found;
   }
 
   #keep(environments: readonly BootEnvironment[]): void {
-    this.#memory.keep(Object.freeze(environments.map((one) => Object.freeze(one))));
+    this.#memory.keep(Object.freeze(environments.map((environment) => Object.freeze(environment))));
   }
 
   #seconds(): number {

@@ -78,7 +78,7 @@ export class VirtualJails implements Jails {
   async detach(name: string, destination: string): Promise<void> {
     const jail = this.#mustRun(name);
     if (!jail.mounted.includes(destination)) throw new HostError(`umount: ${destination}: not mounted.`);
-    this.#keep(name, { ...jail, mounted: jail.mounted.filter((one) => one !== destination) });
+    this.#keep(name, { ...jail, mounted: jail.mounted.filter((path) => path !== destination) });
   }
 
   async furnish(folder: string, { url }: RootSource, { progress }: Watch): Promise<void> {
@@ -101,7 +101,7 @@ export class VirtualJails implements Jails {
 
   switchPlugin(name: string, id: number, on: boolean): void {
     const jail = this.#mustRun(name);
-    const others = (jail.plugins ?? []).filter((one) => one !== id);
+    const others = (jail.plugins ?? []).filter((other) => other !== id);
     this.#keep(name, { ...jail, plugins: on ? [...others, id] : others });
   }
 

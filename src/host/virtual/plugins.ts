@@ -130,7 +130,8 @@ export class VirtualPlugins implements Plugins {
     try {
       const found = statSync(location);
       if (found.isDirectory()) return entriesBelow(location, location);
-      if (found.size > mostBundle) throw new HostError(`it has ${found.size} bytes; at most ${mostBundle} are accepted`);
+      if (found.size > mostBundle)
+        throw new HostError(`it has ${found.size} bytes; at most ${mostBundle} are accepted`);
     } catch (error) {
       throw hostError(`cannot read the bundle ${source}`, error);
     }

@@ -54,9 +54,9 @@ export class VirtualReplication implements Replication {
   }
 
   async near(dataset: string, { recursive }: { recursive: boolean }): Promise<readonly Replica[]> {
-    return this.#near(dataset, recursive).map((one) => ({
-      ...one,
-      marks: this.#memory.value.marks[one.name] ?? [],
+    return this.#near(dataset, recursive).map((replica) => ({
+      ...replica,
+      marks: this.#memory.value.marks[replica.name] ?? [],
       resumeToken: undefined,
     }));
   }
@@ -78,7 +78,7 @@ export class VirtualReplication implements Replication {
     if (signal.aborted) throw new HostError('zfs ended with SIGTERM');
     const [dataset = '', name = ''] = what.snapshot.split('@');
     const [here] = await this.near(dataset, { recursive: false });
-    const snapshot = here?.snapshots.find((one) => one.name === name);
+    const snapshot = here?.snapshots.find((snapshot) => snapshot.name === name);
     if (here === undefined || snapshot === undefined)
       throw new HostError(`cannot open '${what.snapshot}': dataset does not exist`);
     const there = datasets[target];
@@ -86,8 +86,8 @@ export class VirtualReplication implements Replication {
       throw new HostError(`cannot receive new filesystem stream: destination '${target}' exists`);
     const base = what.base;
     const known = [
-      ...here.snapshots.map((one) => [`${dataset}@${one.name}`, one.guid]),
-      ...here.marks.map((one) => [`${dataset}#${one.name}`, one.guid]),
+      ...here.snapshots.map((snapshot) => [`${dataset}@${snapshot.name}`, snapshot.guid]),
+      ...here.marks.map((mark) => [`${dataset}#${mark.name}`, mark.guid]),
     ];
     if (base !== undefined && there?.at(-1)?.guid !== known.find(([full]) => full === base)?.[1])
       throw new HostError(
@@ -111,18 +111,21 @@ export class VirtualReplication implements Replication {
     this.#keepPeer(
       remote,
       Object.fromEntries(
-        Object.entries(datasets).map(([name, of]) => [name, of.filter((one) => !gone.has(`${name}@${one.name}`))]),
+        Object.entries(datasets).map(([name, of]) => [
+          name,
+          of.filter((snapshot) => !gone.has(`${name}@${snapshot.name}`)),
+        ]),
       ),
     );
   }
 
   async mark(snapshot: string, name: string): Promise<void> {
     const [dataset = '', of = ''] = snapshot.split('@');
-    const found = this.#near(dataset, false)[0]?.snapshots.find((one) => one.name === of);
+    const found = this.#near(dataset, false)[0]?.snapshots.find((snapshot) => snapshot.name === of);
     if (found === undefined)
       throw new HostError(`cannot create bookmark '${dataset}#${name}': snapshot does not exist`);
     const { peers, marks } = this.#memory.value;
-    const others = (marks[dataset] ?? []).filter((one) => one.name !== name);
+    const others = (marks[dataset] ?? []).filter((mark) => mark.name !== name);
     this.#memory.keep({ peers, marks: { ...marks, [dataset]: [...others, { name, guid: found.guid }] } });
   }
 

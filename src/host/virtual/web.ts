@@ -35,7 +35,7 @@ export class VirtualWeb implements Web {
       if (!own.has(address)) throw new HostError(`cannot listen on ${shown}: this machine does not have the address.`);
       if (taken.has(port)) throw new HostError(`cannot listen on ${shown}: another program has this port.`);
     }
-    this.#memory.keep(Object.freeze(endpoints.map((one) => Object.freeze({ ...one }))));
+    this.#memory.keep(Object.freeze(endpoints.map((endpoint) => Object.freeze({ ...endpoint }))));
   }
 
   async served(): Promise<readonly Endpoint[]> {

@@ -94,7 +94,9 @@ export class VirtualZfs implements Zfs {
 
   /** Why a disk cannot be used, as a sentence. */
   usedBy(disk: string): string | undefined {
-    const pool = this.#memory.value.pools.find((one) => devicesOf(one).some((device) => device.disk === disk));
+    const pool = this.#memory.value.pools.find((candidate) =>
+      devicesOf(candidate).some((device) => device.disk === disk),
+    );
     if (pool === undefined) return undefined;
     return `it is part of the ${pool.exported ? 'exported ' : ''}pool ${pool.name}`;
   }
@@ -104,7 +106,7 @@ export class VirtualZfs implements Zfs {
     const [name = '', snapshot] = path.replace(/^\/dev\/zvol\//, '').split('@');
     const dataset = this.#imported()
       .flatMap(({ datasets }) => datasets)
-      .find((one) => one.name === name);
+      .find((candidate) => candidate.name === name);
     return (
       dataset?.kind === 'volume' && (snapshot === undefined || snapshotNames(dataset).includes(`${name}@${snapshot}`))
     );
@@ -202,16 +204,16 @@ export class VirtualZfs implements Zfs {
   }
 
   async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
-    const pool = this.#memory.value.pools.find((one) => one.guid === guid);
+    const pool = this.#memory.value.pools.find((candidate) => candidate.guid === guid);
     if (pool === undefined) throw new HostError(`cannot import '${guid}': no such pool available`);
-    if (this.#imported().some((one) => one.name === pool.name))
+    if (this.#imported().some((candidate) => candidate.name === pool.name))
       throw new HostError(`cannot import '${pool.name}': a pool with that name already exists`);
     if (this.#poolOf(pool).health === 'UNAVAIL')
       throw new HostError(`cannot import '${pool.name}': one or more devices is currently unavailable`);
-    const datasets = pool.datasets.map((one) =>
-      one.name === pool.name && mountpoint !== undefined
-        ? Object.freeze({ ...one, mountpoint: checkedMountpoint(mountpoint) })
-        : one,
+    const datasets = pool.datasets.map((record) =>
+      record.name === pool.name && mountpoint !== undefined
+        ? Object.freeze({ ...record, mountpoint: checkedMountpoint(mountpoint) })
+        : record,
     );
     this.#replace(pool, { ...pool, exported: false, datasets }, outOfSpace(pool.name));
   }
@@ -238,8 +240,8 @@ export class VirtualZfs implements Zfs {
     if (device.replaces !== undefined || group.devices.some(({ replaces }) => replaces === guid))
       throw refuse("already in replacing/spare config; wait for completion or use 'zpool detach'");
     if (made.size < device.size) throw refuse('device is too small');
-    const devices = group.devices.flatMap((one) =>
-      one === device ? [one, Object.freeze({ ...made, replaces: guid })] : [one],
+    const devices = group.devices.flatMap((member) =>
+      member === device ? [member, Object.freeze({ ...made, replaces: guid })] : [member],
     );
     this.#regroup(pool, group, devices, 'resilver');
     this.#clear([disk]);
@@ -250,13 +252,15 @@ export class VirtualZfs implements Zfs {
     const { group, device } = deviceIn(pool, guid, 'offline');
     if (group.kind === 'cache' || group.kind === 'spare')
       throw new HostError(`cannot offline ${guid}: operation not supported on this type of pool`);
-    const healthy = membersOf(group).filter((one) => one !== device && this.#healthOf(one) === 'ONLINE').length;
+    const healthy = membersOf(group).filter(
+      (candidate) => candidate !== device && this.#healthOf(candidate) === 'ONLINE',
+    ).length;
     if (device.replaces === undefined && healthy < membersOf(group).length - bearableIn(group))
       throw new HostError(`cannot offline ${guid}: no valid replicas`);
     this.#regroup(
       pool,
       group,
-      group.devices.map((one) => (one === device ? Object.freeze({ ...one, offline: true }) : one)),
+      group.devices.map((member) => (member === device ? Object.freeze({ ...member, offline: true }) : member)),
     );
   }
 
@@ -267,7 +271,7 @@ export class VirtualZfs implements Zfs {
       this.#regroup(
         pool,
         group,
-        group.devices.map((one) => (one === device ? Object.freeze({ ...one, offline: undefined }) : one)),
+        group.devices.map((member) => (member === device ? Object.freeze({ ...member, offline: undefined }) : member)),
       );
     if (!this.#isThere(device.disk))
       throw new HostError(
@@ -282,7 +286,7 @@ export class VirtualZfs implements Zfs {
     const refuse = (reason: string) => new HostError(`cannot detach ${guid}: ${reason}`);
     if (!replaced && device.replaces === undefined) {
       if (!isMirrored(group)) throw refuse('only applicable to mirror and replacing vdevs');
-      if (!membersOf(group).some((one) => one !== device && this.#healthOf(one) === 'ONLINE'))
+      if (!membersOf(group).some((candidate) => candidate !== device && this.#healthOf(candidate) === 'ONLINE'))
         throw refuse('no valid replicas');
     }
     // The old device can be detached only after the resilver is complete.
@@ -294,7 +298,7 @@ export class VirtualZfs implements Zfs {
     this.#regroup(
       { ...pool, scrub },
       group,
-      group.devices.filter((one) => one !== device),
+      group.devices.filter((member) => member !== device),
       undefined,
       pool,
     );
@@ -312,7 +316,7 @@ export class VirtualZfs implements Zfs {
       );
     this.#replace(
       pool,
-      { ...pool, groups: Object.freeze(pool.groups.filter((one) => one !== group)) },
+      { ...pool, groups: Object.freeze(pool.groups.filter((other) => other !== group)) },
       outOfSpace(poolName),
     );
   }
@@ -388,7 +392,7 @@ export class VirtualZfs implements Zfs {
     const pool = this.#poolForNew(name);
     const local = settingsAtCreation(name, 'filesystem', settings.properties ?? {});
     // New children take the case sensitivity of their parent, and keep it.
-    const above = pool.datasets.find((one) => one.name === parentOf(name))?.properties.casesensitivity;
+    const above = pool.datasets.find((record) => record.name === parentOf(name))?.properties.casesensitivity;
     const properties = above === undefined ? local : Object.freeze({ casesensitivity: above, ...local });
     this.#add(pool, datasetRecord(name, 'filesystem', properties, settings));
   }
@@ -431,8 +435,11 @@ export class VirtualZfs implements Zfs {
       mountpoint: settings.mountpoint === undefined ? dataset.mountpoint : checkedMountpoint(settings.mountpoint),
     });
     const tooSmall = changes.quota !== undefined || changes.refquota !== undefined;
-    this.#replace(pool, { ...pool, datasets: pool.datasets.map((one) => (one === dataset ? changed : one)) }, () =>
-      refuse(tooSmall ? 'size is less than current used or reserved space' : 'size is greater than available space'),
+    this.#replace(
+      pool,
+      { ...pool, datasets: pool.datasets.map((record) => (record === dataset ? changed : record)) },
+      () =>
+        refuse(tooSmall ? 'size is less than current used or reserved space' : 'size is greater than available space'),
     );
   }
 
@@ -445,8 +452,11 @@ export class VirtualZfs implements Zfs {
       throw new HostError(
         `cannot destroy '${name}': operation does not apply to pools\nuse 'zpool destroy ${name}' to destroy the pool itself`,
       );
-    const gone = new Set(pool.datasets.filter((one) => one.name === name || one.name.startsWith(`${name}/`)));
-    const below = [...gone].flatMap((one) => [...(one.name === name ? [] : [one.name]), ...snapshotNames(one)]);
+    const gone = new Set(pool.datasets.filter((record) => record.name === name || record.name.startsWith(`${name}/`)));
+    const below = [...gone].flatMap((candidate) => [
+      ...(candidate.name === name ? [] : [candidate.name]),
+      ...snapshotNames(candidate),
+    ]);
     if (below.length > 0 && !recursive && !clones) {
       throw new HostError(
         [
@@ -462,14 +472,14 @@ export class VirtualZfs implements Zfs {
         [
           `cannot destroy '${name}': filesystem has dependent clones`,
           "use '-R' to destroy the following datasets:",
-          ...dependants.map((one) => one.name),
+          ...dependants.map((dependant) => dependant.name),
         ].join('\n'),
       );
     }
-    for (const one of dependants) gone.add(one);
-    const busy = [...gone].find(({ name: one }) => this.#busyDevices().has(deviceOf(one)));
+    for (const dependant of dependants) gone.add(dependant);
+    const busy = [...gone].find((record) => this.#busyDevices().has(deviceOf(record.name)));
     if (busy !== undefined) throw new HostError(`cannot destroy '${busy.name}': dataset is busy`);
-    this.#replace(pool, { ...pool, datasets: pool.datasets.filter((one) => !gone.has(one)) }, outOfSpace(name));
+    this.#replace(pool, { ...pool, datasets: pool.datasets.filter((record) => !gone.has(record)) }, outOfSpace(name));
   }
 
   async snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]> {
@@ -487,8 +497,10 @@ export class VirtualZfs implements Zfs {
     const { pool, dataset } = this.#dataset(of);
     if (!/^[-A-Za-z0-9_.: ]+$/.test(name))
       throw new HostError(`cannot create snapshot '${fullName}': invalid character in name`);
-    const chosen = pool.datasets.filter((one) => one === dataset || (recursive && one.name.startsWith(`${of}/`)));
-    const taken = chosen.find((one) => one.snapshots?.some((snapshot) => snapshot.name === name));
+    const chosen = pool.datasets.filter(
+      (record) => record === dataset || (recursive && record.name.startsWith(`${of}/`)),
+    );
+    const taken = chosen.find((candidate) => candidate.snapshots?.some((snapshot) => snapshot.name === name));
     if (taken !== undefined)
       throw new HostError(
         `cannot create snapshot '${taken.name}@${name}': dataset already exists\nno snapshots were created`,
@@ -496,14 +508,14 @@ export class VirtualZfs implements Zfs {
     const created = Math.floor(this.#now() / 1000);
     const made = new Map(
       chosen.map(
-        (one) =>
+        (candidate) =>
           [
-            one,
+            candidate,
             Object.freeze({
               guid: newGuid(),
               name,
               created,
-              properties: contentProperties(one),
+              properties: contentProperties(candidate),
               ...(task === undefined ? {} : { task }),
             }),
           ] as const,
@@ -511,9 +523,9 @@ export class VirtualZfs implements Zfs {
     );
     const table = this.#mountTable(this.#memory.value);
     try {
-      for (const [one, snapshot] of made) this.#mounts.capture(table, one.guid, snapshot.guid);
-      const datasets = pool.datasets.map((one) =>
-        withSnapshots(one, [...(one.snapshots ?? []), ...[made.get(one) ?? []].flat()]),
+      for (const [record, snapshot] of made) this.#mounts.capture(table, record.guid, snapshot.guid);
+      const datasets = pool.datasets.map((record) =>
+        withSnapshots(record, [...(record.snapshots ?? []), ...[made.get(record) ?? []].flat()]),
       );
       this.#replace(pool, { ...pool, datasets }, outOfSpace(fullName));
     } catch (error) {
@@ -528,26 +540,26 @@ export class VirtualZfs implements Zfs {
   ): Promise<void> {
     const [of, name] = partsOf(fullName, 'cannot destroy');
     const { pool } = this.#snapshot(fullName);
-    const has = (one: DatasetRecord) =>
-      (one.name === of || (recursive && one.name.startsWith(`${of}/`))) &&
-      one.snapshots?.some((snapshot) => snapshot.name === name) === true;
-    const clones = pool.datasets.filter((one) =>
-      pool.datasets.some((other) => has(other) && one.origin === `${other.name}@${name}`),
+    const has = (record: DatasetRecord) =>
+      (record.name === of || (recursive && record.name.startsWith(`${of}/`))) &&
+      record.snapshots?.some((snapshot) => snapshot.name === name) === true;
+    const clones = pool.datasets.filter((record) =>
+      pool.datasets.some((other) => has(other) && record.origin === `${other.name}@${name}`),
     );
     if (clones.length > 0 && !deferred) {
       throw new HostError(
         [
           `cannot destroy '${fullName}': snapshot has dependent clones`,
           "use '-R' to destroy the following datasets:",
-          ...clones.map((one) => one.name),
+          ...clones.map((clone) => clone.name),
         ].join('\n'),
       );
     }
     const marked = (snapshot: SnapshotRecord) =>
       snapshot.name === name ? Object.freeze({ ...snapshot, deferred: true }) : snapshot;
     // A snapshot without clones is marked too: `withoutDeferred` removes it at once.
-    const datasets = pool.datasets.map((one) =>
-      has(one) ? withSnapshots(one, (one.snapshots ?? []).map(marked)) : one,
+    const datasets = pool.datasets.map((record) =>
+      has(record) ? withSnapshots(record, (record.snapshots ?? []).map(marked)) : record,
     );
     this.#replace(pool, { ...pool, datasets }, outOfSpace(of));
   }
@@ -572,19 +584,21 @@ export class VirtualZfs implements Zfs {
   async rollback(snapshotName: string, { force = false }: { force?: boolean } = {}): Promise<void> {
     const { pool, dataset, snapshot } = this.#snapshot(snapshotName, `cannot open '${snapshotName}'`);
     const all = dataset.snapshots ?? [];
-    const newer = all.slice(all.indexOf(snapshot) + 1).map((one) => `${dataset.name}@${one.name}`);
+    const newer = all.slice(all.indexOf(snapshot) + 1).map((candidate) => `${dataset.name}@${candidate.name}`);
     if (newer.length > 0 && !force) {
       const message = `cannot rollback to '${snapshotName}': more recent snapshots or bookmarks exist\nuse '-r' to force deletion of the following snapshots and bookmarks:`;
       throw new HostError([message, ...newer].join('\n'));
     }
-    const clones = pool.datasets.filter((one) => newer.includes(one.origin ?? '')).map((one) => one.name);
+    const clones = pool.datasets
+      .filter((record) => newer.includes(record.origin ?? ''))
+      .map((candidate) => candidate.name);
     if (clones.length > 0) {
       const message = `cannot rollback to '${snapshotName}': clones of previous snapshots exist\nuse '-R' to force deletion of the following clones and dependents:`;
       throw new HostError([message, ...clones].join('\n'));
     }
     const properties = Object.freeze({ ...dataset.properties, ...snapshot.properties });
     const back = Object.freeze({ ...withSnapshots(dataset, all.slice(0, all.indexOf(snapshot) + 1)), properties });
-    const next = { ...pool, datasets: pool.datasets.map((one) => (one === dataset ? back : one)) };
+    const next = { ...pool, datasets: pool.datasets.map((record) => (record === dataset ? back : record)) };
     this.#mounts.restore(this.#mountTable(this.#memory.value), dataset.guid, snapshot.guid, () =>
       this.#replace(pool, next, outOfSpace(dataset.name)),
     );
@@ -594,11 +608,11 @@ export class VirtualZfs implements Zfs {
   replicas(name: string, recursive: boolean): readonly Omit<Replica, 'marks' | 'resumeToken'>[] {
     const { pool } = this.#dataset(name);
     return pool.datasets
-      .filter((one) => one.name === name || (recursive && one.name.startsWith(`${name}/`)))
-      .map((one) => ({
-        name: one.name,
-        referenced: referencedBy(one.kind),
-        snapshots: (one.snapshots ?? []).map((snapshot) => ({ name: snapshot.name, guid: snapshot.guid })),
+      .filter((record) => record.name === name || (recursive && record.name.startsWith(`${name}/`)))
+      .map((candidate) => ({
+        name: candidate.name,
+        referenced: referencedBy(candidate.kind),
+        snapshots: (candidate.snapshots ?? []).map((snapshot) => ({ name: snapshot.name, guid: snapshot.guid })),
       }));
   }
 
@@ -662,7 +676,7 @@ export class VirtualZfs implements Zfs {
     before: PoolRecord = pool,
   ): void {
     const next = named(Object.freeze({ ...group, devices: Object.freeze(devices) }));
-    const groups = Object.freeze(pool.groups.map((one) => (one === group ? next : one)));
+    const groups = Object.freeze(pool.groups.map((other) => (other === group ? next : other)));
     const scrub =
       scan === undefined
         ? pool.scrub
@@ -698,14 +712,14 @@ export class VirtualZfs implements Zfs {
   }
 
   #pool(name: string): PoolRecord {
-    const pool = this.#imported().find((one) => one.name === name);
+    const pool = this.#imported().find((candidate) => candidate.name === name);
     if (pool === undefined) throw new HostError(`cannot open '${name}': no such pool`);
     return pool;
   }
 
   #dataset(name: string): { pool: PoolRecord; dataset: DatasetRecord } {
-    const pool = this.#imported().find((one) => one.name === poolNameOf(name));
-    const dataset = pool?.datasets.find((one) => one.name === name);
+    const pool = this.#imported().find((candidate) => candidate.name === poolNameOf(name));
+    const dataset = pool?.datasets.find((record) => record.name === name);
     if (pool === undefined || dataset === undefined)
       throw new HostError(`cannot open '${name}': dataset does not exist`);
     return { pool, dataset };
@@ -716,9 +730,9 @@ export class VirtualZfs implements Zfs {
     message = `could not find any snapshots to destroy; '${fullName}'`,
   ): { pool: PoolRecord; dataset: DatasetRecord; snapshot: SnapshotRecord } {
     const [of, name] = partsOf(fullName, message);
-    const pool = this.#imported().find((one) => one.name === poolNameOf(of));
-    const dataset = pool?.datasets.find((one) => one.name === of);
-    const snapshot = dataset?.snapshots?.find((one) => one.name === name);
+    const pool = this.#imported().find((candidate) => candidate.name === poolNameOf(of));
+    const dataset = pool?.datasets.find((record) => record.name === of);
+    const snapshot = dataset?.snapshots?.find((snapshot) => snapshot.name === name);
     if (pool === undefined || dataset === undefined || snapshot === undefined)
       throw new HostError(`${message}: dataset does not exist`);
     return { pool, dataset, snapshot };
@@ -727,11 +741,11 @@ export class VirtualZfs implements Zfs {
   /** The pool in which a dataset of this name can be created. */
   #poolForNew(name: string): PoolRecord {
     mustBeDatasetName(name);
-    const pool = this.#imported().find((one) => one.name === poolNameOf(name));
+    const pool = this.#imported().find((candidate) => candidate.name === poolNameOf(name));
     if (pool === undefined) throw new HostError(`cannot create '${name}': no such pool '${poolNameOf(name)}'`);
     if (pool.encryption?.locked === true) throw new HostError(`cannot create '${name}': Parent key must be loaded.`);
-    const parent = pool.datasets.find((one) => one.name === parentOf(name));
-    if (pool.datasets.some((one) => one.name === name))
+    const parent = pool.datasets.find((record) => record.name === parentOf(name));
+    if (pool.datasets.some((record) => record.name === name))
       throw new HostError(`cannot create '${name}': dataset already exists`);
     if (parent === undefined) throw new HostError(`cannot create '${name}': parent does not exist`);
     if (parent.kind !== 'filesystem') throw new HostError(`cannot create '${name}': parent is not a filesystem`);
@@ -849,12 +863,14 @@ export class VirtualZfs implements Zfs {
   }
 
   #newDevice(name: string, pool: string, seen: Set<string>): DeviceRecord {
-    const disk = this.#disks.find((one) => one.name === name);
+    const disk = this.#disks.find((disk) => disk.name === name);
     if (disk === undefined || this.isBroken(name))
       throw new HostError(
         `cannot open '${name}': no such device in /dev\nmust be a full path or shorthand device name`,
       );
-    const holder = this.#memory.value.pools.find((one) => devicesOf(one).some((device) => device.disk === name));
+    const holder = this.#memory.value.pools.find((candidate) =>
+      devicesOf(candidate).some((device) => device.disk === name),
+    );
     if (holder !== undefined)
       throw new HostError(
         `invalid vdev specification\n/dev/${name} is part of ${holder.exported ? 'exported' : 'active'} pool '${holder.name}'`,
@@ -1048,7 +1064,7 @@ function bearableIn(group: GroupRecord): number {
 
 function deviceIn(pool: PoolRecord, guid: string, operation: string): { group: GroupRecord; device: DeviceRecord } {
   for (const group of pool.groups) {
-    const device = group.devices.find((one) => one.guid === guid);
+    const device = group.devices.find((member) => member.guid === guid);
     if (device !== undefined) return { group, device };
   }
   throw new HostError(`cannot ${operation} ${guid}: no such device in pool`);
@@ -1148,26 +1164,26 @@ function withSnapshots(dataset: DatasetRecord, snapshots: readonly SnapshotRecor
 /** Removes deferred snapshots that have no clones any more. */
 function withoutDeferred(datasets: readonly DatasetRecord[]): readonly DatasetRecord[] {
   if (!datasets.some(({ snapshots }) => snapshots?.some(({ deferred }) => deferred))) return datasets;
-  const origins = new Set(datasets.map((one) => one.origin));
-  return datasets.map((one) =>
-    one.snapshots?.some(({ deferred }) => deferred) === true
+  const origins = new Set(datasets.map((record) => record.origin));
+  return datasets.map((record) =>
+    record.snapshots?.some(({ deferred }) => deferred) === true
       ? withSnapshots(
-          one,
-          one.snapshots.filter(({ deferred, name }) => deferred !== true || origins.has(`${one.name}@${name}`)),
+          record,
+          record.snapshots.filter(({ deferred, name }) => deferred !== true || origins.has(`${record.name}@${name}`)),
         )
-      : one,
+      : record,
   );
 }
 
 /** The clones of these datasets' snapshots, their children, and, recursively, the clones of those. */
 function dependantsOf(pool: PoolRecord, gone: ReadonlySet<DatasetRecord>): readonly DatasetRecord[] {
   const all = new Set(gone);
-  for (const one of all) {
-    const names = new Set(snapshotNames(one));
+  for (const record of all) {
+    const names = new Set(snapshotNames(record));
     for (const other of pool.datasets)
-      if (names.has(other.origin ?? '') || other.name.startsWith(`${one.name}/`)) all.add(other);
+      if (names.has(other.origin ?? '') || other.name.startsWith(`${record.name}/`)) all.add(other);
   }
-  return pool.datasets.filter((one) => all.has(one) && !gone.has(one));
+  return pool.datasets.filter((record) => all.has(record) && !gone.has(record));
 }
 
 /** The properties that belong to a dataset's content, which a rollback restores. */
