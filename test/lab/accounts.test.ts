@@ -147,7 +147,7 @@ test('keys go through no link, whoever the link leads to', async () => {
   );
   const key = await readFile(join(folder, 'key.pub'), 'utf8');
   const linked = await nas.api.put(mary, { bsdusr_sshpubkey: `${key}${key}` });
-  assert.match(linked.text, /\.ssh is no folder, or a link to one/);
+  assert.match(linked.text, /\.ssh is not a folder, or is a link to one/);
   await nas.machine.run(
     'rm /mnt/tank/mary/.ssh; mkdir /mnt/tank/mary/.ssh; ln /etc/shadow /mnt/tank/mary/.ssh/authorized_keys 2>/dev/null || ln -s /etc/shadow /mnt/tank/mary/.ssh/authorized_keys',
   );

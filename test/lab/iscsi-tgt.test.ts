@@ -202,7 +202,7 @@ test('what tgt cannot do is refused in words, and changes nothing', async () => 
   await refused(
     'targettoextent',
     { iscsi_target: 2, iscsi_extent: 1, iscsi_lunid: 0 },
-    /keeps LUN 0 of every target for itself/,
+    /reserves LUN 0 of every target/,
   );
   await id('portal', { iscsi_target_portal_ips: [`${nas.machine.address}:3261`] });
   await refused('targetgroup', { iscsi_target: 1, iscsi_target_portalgroup: 2 }, /every target at all addresses/);

@@ -69,7 +69,7 @@ async function theJail(): Promise<Readonly<Record<string, unknown>>> {
 
 test('an archive that is not what its checksum says is refused, and so is one that leads out; neither leaves anything', async () => {
   for (const [name, words] of [
-    ['wrong', /is not what its checksum says/],
+    ['wrong', /does not match its checksum/],
     ['evil', /holdfast-evil: Cannot open/],
   ] as const) {
     await nas.api.expect(201, 'POST', 'jails/templates/', {

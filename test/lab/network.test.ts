@@ -95,7 +95,7 @@ test('a medium that the card does not know is refused in its own words, and noth
     int_aliases: ['2001:db8:3::50/64'],
   });
   assert.equal(refused.status, 400, refused.text);
-  assert.match(refused.text, /vec1 cannot be told its medium: .*not supported/i);
+  assert.match(refused.text, /cannot set the medium of vec1: .*not supported/i);
   assert.equal((await interfaceOf('vec1'))['int_options'], int_options);
   assert.equal(await nas.machine.run('ip address show dev vec1'), before);
 });

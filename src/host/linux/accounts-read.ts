@@ -41,7 +41,7 @@ function rows(text: string): readonly (readonly string[])[] {
   return text.split('\n').flatMap((line) => (line === '' || line.startsWith('#') ? [] : [line.split(':')]));
 }
 
-/** Lines that begin with a plus or minus are about NIS. */
+/** Lines that begin with a plus or minus refer to NIS. */
 function isAccount(name: string, id: string): boolean {
   return name !== '' && !/^[+-]/.test(name) && /^\d+$/.test(id);
 }

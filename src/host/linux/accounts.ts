@@ -5,7 +5,7 @@ import { type GroupLine, readGroups, readHashes, readShells, readUsers } from '.
 import { expectSuccess, type Runner } from './runner.ts';
 import type { Tree } from './tree.ts';
 
-/** Names of what Holdfast made. */
+/** The names of the users and groups that Holdfast made. */
 interface Ledger {
   readonly users: readonly string[];
   readonly groups: readonly string[];
@@ -13,19 +13,22 @@ interface Ledger {
 
 type Kind = keyof Ledger;
 
-/** What the account files of this machine say; accounts of directory services are not in them. */
+/** The accounts in this machine's own files; accounts of directory services are not among them. */
 interface Local {
   readonly users: readonly SystemUser[];
   readonly groups: readonly GroupLine[];
   readonly hashes: ReadonlyMap<string, string>;
 }
 
-/** Made by the tools of Debian's `passwd` package. What Holdfast made is remembered in a ledger, for the files have no place for it. */
+/**
+ * Accounts by the tools of Debian's `passwd` package. The account files cannot record who made an account, so a ledger
+ * lists those that Holdfast made.
+ */
 export class LinuxAccounts implements Accounts {
   readonly #runner: Runner;
   readonly #tree: Tree;
   readonly #ledgerPath: string;
-  /** What the tools are told when the machine's root is another than ours. */
+  /** Arguments of the tools when the machine's root is not `/`. */
   readonly #prefix: readonly string[];
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -57,7 +60,7 @@ export class LinuxAccounts implements Accounts {
       const groups = local.groups
         .filter((group) => ledger.groups.includes(group.name))
         .map(({ name, gid }): GroupSpec => Object.freeze({ name, gid }));
-      // What was about to be made, or is gone, is not ours any more: whoever makes it next may be somebody else.
+      // An account that was never made, or is gone, leaves the ledger: another program may make one of that name next.
       if (users.length < ledger.users.length || groups.length < ledger.groups.length) {
         await this.#keep({ users: users.map((user) => user.name), groups: groups.map((group) => group.name) });
       }
@@ -99,7 +102,7 @@ export class LinuxAccounts implements Accounts {
       mustFit(user, 'useradd');
       await this.#mustBeNew('users', name, 'useradd');
       await this.#creating('users', name, async () => {
-        // No home folder, no group of its own, and no numbers set aside for containers.
+        // No home folder, no group of its own, and no subordinate ids for containers.
         const plain = [
           '--non-unique',
           '--no-create-home',
@@ -139,7 +142,7 @@ export class LinuxAccounts implements Accounts {
       await this.#mustBeOwned('users', name, 'usermod');
       mustFit(user, 'usermod');
       const local = await this.#local();
-      const found = local.users.find((one) => one.name === name);
+      const found = local.users.find((entry) => entry.name === name);
       if (found === undefined) throw new HostError(`usermod: user '${name}' does not exist`);
       const before = specOf(found, local);
       const changes: string[] = [];
@@ -164,35 +167,35 @@ export class LinuxAccounts implements Accounts {
     });
   }
 
-  /** One after the other: the tools lock the files, and the ledger is read and written in two steps. */
+  /** Runs operations one after the other: the tools lock the files, and the ledger is read and written in two steps. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(work);
     this.#turn = mine.catch(() => {});
     return mine;
   }
 
-  /** Remembers first and makes then: a crash in between leaves nothing behind that nobody owns. */
+  /** Writes the ledger before it makes the account: a crash in between then leaves no account that the ledger lacks. */
   async #creating(kind: Kind, name: string, make: () => Promise<void>): Promise<void> {
     const ledger = await this.#ledger();
     if (!ledger[kind].includes(name)) await this.#keep({ ...ledger, [kind]: [...ledger[kind], name] });
     try {
       await make();
     } catch (error) {
-      if (!(await this.#local())[kind].some((one) => one.name === name)) await this.#forget(kind, name);
+      if (!(await this.#local())[kind].some((entry) => entry.name === name)) await this.#forget(kind, name);
       throw error;
     }
   }
 
   async #deleteUser(name: string): Promise<void> {
-    // Also while a program of that user runs: it may be a connection that only ends when the account is gone.
+    // By force, even while a program of that user runs: it may be a connection that ends only with the account.
     const namesake = (await this.#local()).groups.find((group) => group.name === name);
     await this.#tool('userdel', '--force', name);
     if (namesake === undefined || (await this.#local()).groups.some((group) => group.name === name)) return;
-    // userdel takes a group of the user's name along, and that one is not what was to go.
+    // userdel also removes the group of the user's name, which has to stay.
     await this.#tool('groupadd', '--non-unique', `--gid=${namesake.gid}`, name);
   }
 
-  /** By standard input: a command line is for all to read. */
+  /** The hash goes by standard input: every user can read a command line. */
   async #setHash(name: string, hash: string): Promise<void> {
     const argv = ['chpasswd', '--encrypted', ...(this.#tree.root === '/' ? [] : ['--root', this.#tree.root])];
     expectSuccess(await this.#runner.run(argv, { input: `${name}:${hash}\n` }), argv);
@@ -206,7 +209,7 @@ export class LinuxAccounts implements Accounts {
   async #mustBeNew(kind: Kind, name: string, tool: string): Promise<void> {
     const known = await this.known();
     const local = await this.#local();
-    if ([...known[kind], ...local[kind]].some((one) => one.name === name))
+    if ([...known[kind], ...local[kind]].some((entry) => entry.name === name))
       throw new HostError(`${tool}: ${kind === 'users' ? 'user' : 'group'} '${name}' already exists`);
   }
 
@@ -214,7 +217,7 @@ export class LinuxAccounts implements Accounts {
     if ((await this.#ledger())[kind].includes(name)) return;
     const what = `${tool}: ${kind === 'users' ? 'user' : 'group'} '${name}'`;
     throw new HostError(
-      (await this.known())[kind].some((one) => one.name === name)
+      (await this.known())[kind].some((entry) => entry.name === name)
         ? `${what} was not made by Holdfast`
         : `${what} does not exist`,
     );
@@ -241,7 +244,7 @@ export class LinuxAccounts implements Accounts {
     const ledger = readLedger(text);
     if (ledger === undefined)
       throw new HostError(
-        `${this.#ledgerPath} is not what Holdfast wrote: it no longer tells which accounts Holdfast made`,
+        `${this.#ledgerPath} is damaged: expected a JSON object that lists the users and groups that Holdfast made`,
       );
     return ledger;
   }
@@ -256,7 +259,7 @@ export class LinuxAccounts implements Accounts {
 
   async #forget(kind: Kind, name: string): Promise<void> {
     const ledger = await this.#ledger();
-    await this.#keep({ ...ledger, [kind]: ledger[kind].filter((one) => one !== name) });
+    await this.#keep({ ...ledger, [kind]: ledger[kind].filter((entry) => entry !== name) });
   }
 }
 
@@ -273,7 +276,7 @@ export function readLedger(text: string): Ledger | undefined {
 }
 
 function isNames(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
 }
 
 function specOf(user: SystemUser, { groups, hashes }: Local): UserSpec {
@@ -285,14 +288,17 @@ function specOf(user: SystemUser, { groups, hashes }: Local): UserSpec {
   });
 }
 
-/** A key opens an account whatever its password is. One that has expired opens on no way: PAM says so to every program. */
+/**
+ * An SSH key opens an account whatever its password is. An expired account cannot be opened at all: PAM refuses it to
+ * every program.
+ */
 const expired = '--expiredate=1970-01-02';
 
 function isLocked(passwordHash: string): boolean {
   return passwordHash.startsWith('!');
 }
 
-/** The tools take more than the files can hold, and take a leading dash for an option. */
+/** The tools accept names that the files cannot hold, and read a leading dash as an option. */
 function mustBeName(name: string, tool: string, kind: 'user' | 'group'): void {
   if (!/^[^-+\s:,/\p{C}][^\s:,/\p{C}]*$/u.test(name))
     throw new HostError(`${tool}: '${name}' is not a valid ${kind} name`);
@@ -305,7 +311,7 @@ function mustFit({ fullName, home, shell, passwordHash, groups }: UserSpec, tool
     ['shell', shell],
     ['password hash', passwordHash],
   ] as const) {
-    if (/[:\n\0]/.test(text)) throw new HostError(`${tool}: the ${what} has a colon or a line end in it`);
+    if (/[:\n\0]/.test(text)) throw new HostError(`${tool}: the ${what} must not contain a colon or a line break`);
   }
   for (const name of groups) mustBeName(name, tool, 'group');
 }

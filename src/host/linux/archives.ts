@@ -6,10 +6,10 @@ import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 /** Milliseconds that fetching and unpacking may take. */
 export const longWork = 2 * 60 * 60_000;
 
-/** What curl ends with when there is nothing at an address: by HTTP, on an FTP server, in a file. */
+/** curl's exit statuses when nothing is at an address: by HTTP, on an FTP server, in a file. */
 const nothingThere: ReadonlySet<number> = new Set([22, 37, 78]);
 
-/** What a program prints that may take as long, and has to be content. */
+/** The output of a program that may take as long and has to succeed. */
 export async function longOutput(runner: Runner, ...argv: readonly string[]): Promise<string> {
   return expectSuccess(await runner.run(argv, { timeout: longWork }), argv).stdout;
 }
@@ -21,7 +21,7 @@ export interface Wanted {
   readonly most: number;
 }
 
-/** Fetches an archive into a file. Where its server has a checksum beside it, it has to be the archive's. */
+/** Fetches an archive into a file, and compares it with the `.sha256` file beside it where its server has one. */
 export async function fetchArchive(runner: Runner, wanted: Wanted, watch: Watch): Promise<void> {
   await fetch(runner, wanted, watch);
   await verify(runner, wanted, watch);
@@ -57,11 +57,11 @@ async function verify(runner: Runner, { url, file: archive }: Wanted, watch: Wat
   const found = /^\\?([0-9a-f]{64})/.exec(await longOutput(runner, 'sha256sum', '--', archive))?.[1];
   if (wanted !== found)
     throw new HostError(
-      `${url} is not what its checksum says: it has ${found}, and ${url}.sha256 says ${wanted ?? 'none'}`,
+      `${url} does not match its checksum: expected ${wanted ?? 'a SHA-256 checksum'} by ${url}.sha256, got ${found}`,
     );
 }
 
-/** Only by the ways that an archive may be fetched by, also when an address leads to another. */
+/** Allows only the protocols that an archive may be fetched by, also for redirects. */
 function curlWords(url: string, file: string, most: number): readonly string[] {
   return [
     'curl',

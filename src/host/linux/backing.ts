@@ -7,7 +7,10 @@ import { hostError } from './failure.ts';
 /** How long udev may take to make the device of a new zvol, in milliseconds, and how often it is looked for. */
 const patience = { whole: 10_000, step: 50 };
 
-/** What is offered is opened wherever its path leads. It must be the thing itself: whoever may write in the folder must not choose what is offered. */
+/**
+ * The kernel opens whatever the path leads to. So the path itself must be the file or device: through a link, any
+ * account that can write in the folder could choose what is offered.
+ */
 export async function mustBeItself({ backing: { kind, path } }: Extent): Promise<void> {
   for (let waited = 0; kind === 'zvol' && waited < patience.whole && !(await exists(path)); waited += patience.step)
     await wait(patience.step);
@@ -15,7 +18,7 @@ export async function mustBeItself({ backing: { kind, path } }: Extent): Promise
     const found = await stat(path);
     if (kind === 'file' ? !found.isFile() || (await realpath(path)) !== path : !found.isBlockDevice()) {
       throw new HostError(
-        kind === 'file' ? 'it is not the file itself, but a link or something else' : 'it is no disk',
+        kind === 'file' ? 'expected a regular file, not a link or another kind of file' : 'it is not a disk',
       );
     }
   } catch (error) {

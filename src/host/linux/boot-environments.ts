@@ -6,19 +6,19 @@ import { expectSuccess, type Runner } from './runner.ts';
 
 const columns = ['name', 'creation', 'used'];
 
-/** Where the environments lie: `rpool/ROOT` for a machine that runs from `rpool/ROOT/default`. */
-interface Place {
+/** The parent of the environments: `rpool/ROOT` for a machine that runs from `rpool/ROOT/default`. */
+interface Location {
   readonly pool: string;
   readonly folder: string;
   readonly running: string;
-  /** What the boot loader's own settings name as the root, whatever `bootfs` says. */
+  /** The root that the boot loader's own settings name, regardless of `bootfs`. */
   readonly fixed: string | undefined;
 }
 
 /**
- * Siblings of the file system that the machine runs from. The pool's `bootfs` names the one that is booted, as boot
- * loaders that know ZFS understand it; each has its mount point `/` and is mounted by whoever boots it. What lies below
- * one belongs to it.
+ * Boot environments: the siblings of the file system that the machine runs from, each with the datasets below it. The
+ * pool's `bootfs` names the one that boot loaders with ZFS support start. Each has the mount point `/`, and the boot
+ * process mounts it.
  */
 export class LinuxBootEnvironments implements BootEnvironments {
   readonly #runner: Runner;
@@ -30,9 +30,9 @@ export class LinuxBootEnvironments implements BootEnvironments {
   }
 
   async list(): Promise<readonly BootEnvironment[] | undefined> {
-    const place = await placeOf();
-    if (place === undefined) return undefined;
-    const { pool, folder, running, fixed } = place;
+    const location = await locate();
+    if (location === undefined) return undefined;
+    const { pool, folder, running, fixed } = location;
     const [listed, bootfs] = await Promise.all([
       this.#run('zfs', 'list', '-Hp', '-d', '1', '-t', 'filesystem', '-o', columns.join(','), '-s', 'creation', folder),
       this.#run('zpool', 'get', '-Hp', '-o', 'value', 'bootfs', pool),
@@ -41,14 +41,14 @@ export class LinuxBootEnvironments implements BootEnvironments {
   }
 
   async pool(): Promise<Pool | undefined> {
-    const place = await placeOf();
-    return place && (await this.#pools()).find(({ name }) => name === place.pool);
+    const location = await locate();
+    return location && (await this.#pools()).find(({ name }) => name === location.pool);
   }
 
   async create(name: string, source: string): Promise<void> {
-    const { folder } = await this.#place();
+    const { folder } = await this.#location();
     const origin = `${folder}/${source}`;
-    // Environments are renamed and give their snapshots to one another: only the moment makes a name that no other has.
+    // Environments are renamed and pass snapshots on to one another, so only a time makes the snapshot's name unique.
     const moment = `${name}-${new Date().toISOString()}`;
     const made: string[] = [];
     await this.#run('zfs', 'snapshot', '-r', '--', `${origin}@${moment}`);
@@ -68,30 +68,30 @@ export class LinuxBootEnvironments implements BootEnvironments {
   }
 
   async rename(name: string, to: string): Promise<void> {
-    const { folder, fixed } = await this.#place();
+    const { folder, fixed } = await this.#location();
     if (fixed === `${folder}/${name}`)
       throw new HostError(
-        `the boot loader of this machine names ${name} itself and would not find it under another name`,
+        `the boot loader of this machine is configured to start ${name}, and would not find it under another name`,
       );
     // Without unmounting: the machine may run from it. `bootfs` follows.
     await this.#run('zfs', 'rename', '-u', '--', `${folder}/${name}`, `${folder}/${to}`);
   }
 
   async activate(name: string): Promise<void> {
-    const { pool, folder, fixed } = await this.#place();
+    const { pool, folder, fixed } = await this.#location();
     if (fixed !== undefined && fixed !== `${folder}/${name}`) {
       throw new HostError(
-        `the boot loader of this machine names ${fixed} itself, whatever is chosen here; one that goes by the property bootfs is needed, as ZFSBootMenu`,
+        `the boot loader of this machine is configured to start ${fixed} and ignores the property bootfs; use a boot loader that reads it, such as ZFSBootMenu`,
       );
     }
     await this.#run('zpool', 'set', `bootfs=${folder}/${name}`, pool);
   }
 
   async destroy(name: string): Promise<void> {
-    const { folder } = await this.#place();
+    const { folder } = await this.#location();
     const top = `${folder}/${name}`;
     const datasets = namesIn(await this.#run('zfs', 'list', '-Hp', '-r', '-t', 'filesystem', '-o', 'name', top));
-    // What was cloned from it takes over the snapshots that both need.
+    // Its clones take over the snapshots that they share with it.
     for (const dataset of datasets) await this.#giveSnapshots(dataset);
     const origins = namesIn(
       await this.#run('zfs', 'get', '-Hp', '-r', '-t', 'filesystem', '-o', 'value', 'origin', top),
@@ -103,7 +103,7 @@ export class LinuxBootEnvironments implements BootEnvironments {
     }
   }
 
-  /** One clone of the newest snapshot that has any is promoted, and takes the older ones along. */
+  /** Promotes one clone of the newest snapshot that has any; the older snapshots move along with it. */
   async #giveSnapshots(dataset: string): Promise<void> {
     const listed = await this.#run(
       'zfs',
@@ -131,41 +131,49 @@ export class LinuxBootEnvironments implements BootEnvironments {
     );
   }
 
-  async #place(): Promise<Place> {
-    const place = await placeOf();
-    if (place === undefined) throw new HostError('this machine does not run from ZFS, so it has no boot environments');
-    return place;
+  async #location(): Promise<Location> {
+    const location = await locate();
+    if (location === undefined)
+      throw new HostError('this machine does not run from ZFS, so it has no boot environments');
+    return location;
   }
 
-  async #run(...words: readonly string[]): Promise<string> {
-    return expectSuccess(await this.#runner.run(words), words).stdout;
+  async #run(...argv: readonly string[]): Promise<string> {
+    return expectSuccess(await this.#runner.run(argv), argv).stdout;
   }
 }
 
-async function placeOf(): Promise<Place | undefined> {
-  const [mounts, words] = await Promise.all([readFile('/proc/self/mounts', 'utf8'), readFile('/proc/cmdline', 'utf8')]);
-  return readPlace(mounts, words);
-}
-
-/** From `/proc/self/mounts`, which writes a blank as `\040`; no name of a boot environment has one. And `/proc/cmdline`. */
-export function readPlace(mounts: string, words: string): Place | undefined {
-  const [, running, folder, pool] = /^((([^/\s]+)\/\S+)\/[^/\s]+) \/ zfs /m.exec(mounts) ?? [];
-  return running === undefined || folder === undefined || pool === undefined
-    ? undefined
-    : { pool, folder, running, fixed: readFixedRoot(words) };
+async function locate(): Promise<Location | undefined> {
+  const [mounts, argv] = await Promise.all([readFile('/proc/self/mounts', 'utf8'), readFile('/proc/cmdline', 'utf8')]);
+  return readLocation(mounts, argv);
 }
 
 /**
- * GRUB (`BOOT_IMAGE=`) and systemd-boot (`initrd=`) give the kernel the root that their files had. One that goes by
- * `bootfs` names a root as well, but says neither of these words.
+ * From `/proc/self/mounts` and `/proc/cmdline`. The first writes a blank as `\040`, but names of boot environments have
+ * none.
  */
-function readFixedRoot(words: string): string | undefined {
-  return /(?:^|\s)(?:BOOT_IMAGE|initrd)=/.test(words)
-    ? /(?:^|\s)root=zfs[:=](?!AUTO\b)(\S+)/i.exec(words)?.[1]
+export function readLocation(mounts: string, argv: string): Location | undefined {
+  const [, running, folder, pool] = /^((([^/\s]+)\/\S+)\/[^/\s]+) \/ zfs /m.exec(mounts) ?? [];
+  return running === undefined || folder === undefined || pool === undefined
+    ? undefined
+    : { pool, folder, running, fixed: readFixedRoot(argv) };
+}
+
+/**
+ * GRUB (`BOOT_IMAGE=`) and systemd-boot (`initrd=`) pass the root from their own files to the kernel. A boot loader
+ * that
+ * reads `bootfs` also passes a root, but neither of these parameters.
+ */
+function readFixedRoot(argv: string): string | undefined {
+  return /(?:^|\s)(?:BOOT_IMAGE|initrd)=/.test(argv)
+    ? /(?:^|\s)root=zfs[:=](?!AUTO\b)(\S+)/i.exec(argv)?.[1]
     : undefined;
 }
 
-/** From `zfs get -Hp -r -o name,value,source mountpoint`: what a clone of each is to have. Whoever boots it mounts it. */
+/**
+ * The settings of a clone of each dataset, from `zfs get -Hp -r -o name,value,source mountpoint`. The boot process
+ * mounts it.
+ */
 export function readMountPoints(
   listed: string,
 ): readonly { readonly dataset: string; readonly settings: readonly string[] }[] {
@@ -179,7 +187,7 @@ export function readMountPoints(
   });
 }
 
-/** The lines of what a program printed. */
+/** The lines of a program's output. */
 function namesIn(printed: string): readonly string[] {
   return printed.split('\n').filter((line) => line !== '');
 }

@@ -24,18 +24,19 @@ export class LinuxCommands implements Commands {
 
   async #runAs(user: string, argv: readonly string[], options: RunOptions): Promise<Outcome> {
     const { stdout } = await this.#runner.run(['getent', 'passwd', '--', user]);
-    const account = readUsers(stdout).find((one) => one.name === user);
+    const account = readUsers(stdout).find((found) => found.name === user);
     if (account === undefined) throw new HostError(`no account is called ${user}`);
     const { gid, home } = account;
-    // By name, for several accounts may have one number and each has groups of its own.
+    // By name: several accounts may share one uid, and each has groups of its own.
     const become = ['setpriv', `--reuid=${user}`, `--regid=${gid}`, '--init-groups', '--'];
     const folder = await this.#runner.run(['test', '-d', home]);
     return this.#runner.run([...become, ...argv], {
       ...options,
       folder: folder.status === 0 ? home : '/',
-      // What a line of the cron table gets too.
+      // The environment that a line of the cron table also gets.
       environment: { PATH: systemPath, HOME: home, USER: user, LOGNAME: user, SHELL: '/bin/sh' },
-      // The daemon's own is narrower; what a person's program makes is for others to read, as if it were started by hand.
+      // The daemon's own umask is stricter; files of a user's program get the permissions of one that was started by
+      // hand.
       umask: 0o022,
     });
   }

@@ -5,7 +5,9 @@ import { lastElement } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
 import { isAbsence } from './failure.ts';
 
-/** Makes `to` what `from` is, a file or a link, with its owner, permissions and times. False when nothing is at `from`. */
+/**
+ * Makes `to` a copy of the file or link `from`, with its owner, permissions and times. False when nothing is at `from`.
+ */
 export async function copyFileOrLink(from: string, to: string, folderMode: number): Promise<boolean> {
   const found = await lstat(from).catch((error: unknown) => {
     if (isAbsence(error)) return undefined;
@@ -44,7 +46,7 @@ export async function copyFileOrLink(from: string, to: string, folderMode: numbe
   return true;
 }
 
-/** The daemon's umask closes what it makes, so the permissions of new folders are set and not only asked for. */
+/** The daemon's umask cuts the mode given to mkdir, so the permissions of new folders are set afterwards. */
 async function makeFolders(folder: string, mode: number): Promise<void> {
   const above = dirname(folder);
   if (above !== folder) {

@@ -1,8 +1,11 @@
-/** What the kernel and udev call a disk. */
+/** The names that the kernel and udev give a disk. */
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
-/** The whole disk that a device path leads to (`/dev/disk/by-id/ata-X-part1` to `sda`), or undefined when it leads nowhere. */
+/**
+ * The whole disk that a device path leads to (`/dev/disk/by-id/ata-X-part1` to `sda`), or undefined when it leads
+ * nowhere.
+ */
 export async function diskBehind(path: string): Promise<string | undefined> {
   try {
     const name = basename(await realpath(path));
@@ -35,7 +38,7 @@ export async function poolOfRoot(): Promise<string | undefined> {
   return /^([^/\s]+)\S* \/ zfs /m.exec(mounts)?.[1];
 }
 
-/** Names with the maker's serial number first: people find them on the disk. */
+/** Prefers names with the maker's serial number, which is printed on the disk. */
 const order = [
   /^nvme-(?!eui|nvme|uuid)/,
   /^ata-/,

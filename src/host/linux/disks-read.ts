@@ -3,7 +3,7 @@ import { standbyCode } from '../../lib/disk.ts';
 import { isObject } from '../../lib/json.ts';
 import { type Ability, abilities, type Disk, type Tuning } from '../ports/disks.ts';
 
-/** The columns of `lsblk` that a disk is read from. */
+/** The columns of `lsblk` that describe a disk. */
 export const diskColumns: readonly string[] = [
   'NAME',
   'TYPE',
@@ -36,16 +36,16 @@ export interface FoundDisk {
   readonly disk: Omit<Disk, 'usedBy' | 'path' | 'can'>;
   /** Whether the machine runs from it. */
   readonly system: boolean;
-  /** What keeps it from being used, by what the kernel does with it. */
+  /** Why it cannot be used, judged by the kernel's use of it. */
   readonly usedBy: string | undefined;
-  /** Devices on it, or it itself, that carry a label of ZFS. */
+  /** The disk itself or partitions of it that carry a ZFS label. */
   readonly labelled: readonly string[];
 }
 
-/** Kinds of devices that call themselves disks and are none: memory disks, floppies, cards' boot areas, network disks, zvols. */
+/** Devices of the type `disk` that are none: memory disks, floppies, boot areas of cards, network disks, zvols. */
 const notDisks = /^(ram|zram|fd|nbd|rbd|zd|loop|sr|mtdblock|drbd)\d|^mmcblk\d+(boot|rpmb)/;
 
-const systemPlaces = ['/', '/boot', '/boot/efi', '/usr', '/var', '/efi'];
+const systemMountpoints = ['/', '/boot', '/boot/efi', '/usr', '/var', '/efi'];
 
 export function readDisks(text: string): readonly FoundDisk[] {
   const parsed: unknown = JSON.parse(text);
@@ -54,7 +54,7 @@ export function readDisks(text: string): readonly FoundDisk[] {
     .filter((node) => node.type === 'disk' && node.size > 0 && !node.readOnly && !notDisks.test(node.name))
     .map((node) => {
       const all = withChildren(node);
-      const mountpoints = all.flatMap((one) => one.mountpoints);
+      const mountpoints = all.flatMap((device) => device.mountpoints);
       return Object.freeze({
         disk: Object.freeze({
           name: node.name,
@@ -64,9 +64,11 @@ export function readDisks(text: string): readonly FoundDisk[] {
           size: node.size,
           rotational: node.rotational,
         }),
-        system: mountpoints.some((place) => systemPlaces.includes(place)),
+        system: mountpoints.some((mountpoint) => systemMountpoints.includes(mountpoint)),
         usedBy: useOf(all, mountpoints),
-        labelled: Object.freeze(all.filter((one) => one.filesystem === 'zfs_member').map((one) => one.name)),
+        labelled: Object.freeze(
+          all.filter((device) => device.filesystem === 'zfs_member').map((device) => device.name),
+        ),
       });
     });
 }
@@ -102,7 +104,7 @@ function nodesOf(value: unknown): readonly Node[] {
       serial: text('serial'),
       wwn: text('wwn'),
       model: text('model'),
-      mountpoints: Array.isArray(mountpoints) ? mountpoints.filter((place) => typeof place === 'string') : [],
+      mountpoints: Array.isArray(mountpoints) ? mountpoints.filter((mountpoint) => typeof mountpoint === 'string') : [],
       filesystem: text('fstype'),
       children: nodesOf(node['children']),
     };
@@ -111,12 +113,15 @@ function nodesOf(value: unknown): readonly Node[] {
 
 const feature: Readonly<Record<Ability, string>> = { standby: 'PM', power: 'APM', acoustics: 'AAM', smart: 'SMART' };
 
-/** What an ATA disk told udev of itself when it was plugged in, from udev's database: asking the disk could wake it. */
+/**
+ * The features that an ATA disk reported to udev when it was plugged in, from udev's database: a query could wake the
+ * disk.
+ */
 export function readAbilities(database: string): readonly Ability[] {
   return abilities.filter((ability) => new RegExp(`^E:ID_ATA_FEATURE_SET_${feature[ability]}=1$`, 'm').test(database));
 }
 
-/** The words of `hdparm` for what it can tell a disk; none when it has nothing to tell. */
+/** The arguments of `hdparm` for these settings; empty when it has nothing to set. */
 export function hdparmArgv({ standby, power, acoustics }: Tuning): readonly string[] {
   return [
     ...(standby === undefined ? [] : ['-S', String(standbyCode(standby))]),

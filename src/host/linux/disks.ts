@@ -10,9 +10,11 @@ import { type FoundLabel, type Label, readLabel } from './zfs-read.ts';
 export class LinuxDisks implements Disks {
   readonly #runner: Runner;
   readonly #pools: () => Promise<readonly Pool[]>;
-  /** Labels by what udev knew of their devices when they were read: to read one again could wake a sleeping disk. */
+  /**
+   * Labels by the state of udev's record of their device when they were read: another read could wake a sleeping disk.
+   */
   readonly #known = new Map<string, { readonly known: string; readonly label: Label | undefined }>();
-  /** The pools of that time. The kernel writes labels without udev's knowledge when a pool comes or goes. */
+  /** The pools at that time. When a pool comes or goes, the kernel writes labels and udev does not notice. */
   #labelsUnder = '';
 
   constructor(options: { runner: Runner; pools: () => Promise<readonly Pool[]> }) {
@@ -35,7 +37,7 @@ export class LinuxDisks implements Disks {
     );
     this.#forgetUnless(pools);
     const disks = readDisks(expectSuccess(listed, argv).stdout).filter(
-      (one) => !one.system && (systemPool === undefined || poolOf.get(one.disk.name) !== systemPool),
+      ({ system, disk }) => !system && (systemPool === undefined || poolOf.get(disk.name) !== systemPool),
     );
     return Promise.all(
       disks.map(async (found) => {
@@ -50,7 +52,7 @@ export class LinuxDisks implements Disks {
     );
   }
 
-  /** The labels of pools that nobody has taken up. */
+  /** The labels of pools that are not imported. */
   async labels(): Promise<readonly FoundLabel[]> {
     const argv = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
     const [listed, pools] = await Promise.all([this.#runner.run(argv), this.#pools()]);
@@ -89,11 +91,11 @@ export class LinuxDisks implements Disks {
   }
 
   async tune(disk: string, tuning: Tuning): Promise<void> {
-    if (!/^[a-z0-9-]+$/.test(disk)) throw new HostError(`${disk} is no disk`);
+    if (!/^[a-z0-9-]+$/.test(disk)) throw new HostError(`${disk} is not a disk`);
     const argv = hdparmArgv(tuning);
     if (argv.length > 0) await this.#tell(['hdparm', ...argv, `/dev/${disk}`], (status) => status === 0);
     const { smart } = tuning;
-    // The higher bits tell how the disk is, not how it took this.
+    // The higher bits report the disk's health, not whether it accepted the command.
     if (smart !== undefined)
       await this.#tell(
         ['smartctl', '-s', smart.on ? 'on' : 'off', ...(smart.on ? smart.options : []), `/dev/${disk}`],
@@ -101,7 +103,7 @@ export class LinuxDisks implements Disks {
       );
   }
 
-  /** Forgets the labels that were read when there were other pools. */
+  /** Discards the labels that were read when there were other pools. */
   #forgetUnless(pools: readonly Pool[]): void {
     const under = pools.map(({ name }) => name).join();
     if (under !== this.#labelsUnder) this.#known.clear();
@@ -110,7 +112,7 @@ export class LinuxDisks implements Disks {
 
   async #tell(argv: readonly string[], content: (status: number) => boolean): Promise<void> {
     const outcome = await this.#runner.run(argv);
-    // hdparm tells of some refusals, and ends as if there were none.
+    // hdparm prints some refusals and still ends with the status 0.
     if (!content(outcome.status) || /failed:/.test(outcome.stderr))
       throw new HostError(messageOfProgram(outcome) || `${argv.join(' ')} ended with the status ${outcome.status}`);
   }
@@ -122,7 +124,7 @@ export class LinuxDisks implements Disks {
   ): Promise<string | undefined> {
     if (pool !== undefined) return `it is part of the pool ${pool}`;
     if (usedBy !== undefined) return usedBy;
-    // udev tells that there is a label, not whether its pool was destroyed.
+    // udev reports that there is a label, not whether its pool was destroyed.
     for (const device of labelled) {
       const label = await this.#labelOn(device, pools);
       if (label !== undefined) return `it is part of the exported pool ${label.pool}`;
@@ -131,8 +133,8 @@ export class LinuxDisks implements Disks {
   }
 
   /**
-   * The label on a device of a pool that may come back: one that left a pool which is here keeps the label of it, and is
-   * free. udev looks at a device again when somebody has written to it.
+   * The label on a device of an exported pool. A device that was removed from an imported pool keeps that pool's label,
+   * and is free. udev examines a device again after a program has written to it.
    */
   async #labelOn(device: string, pools: readonly Pool[]): Promise<Label | undefined> {
     const known = await udevDatabase(device);
@@ -144,12 +146,15 @@ export class LinuxDisks implements Disks {
   }
 }
 
-/** What smartctl ends with, bit by bit: the fourth is set when the disk says so, which counts only if it could be asked. */
+/**
+ * smartctl's exit status is a bit mask: the fourth bit is set when the disk reports a failure, and counts only if the
+ * disk could be queried.
+ */
 export function isFailing(status: number): boolean {
   return (status & 0b111) === 0 && (status & 0b1000) !== 0;
 }
 
-/** What udev found out about a disk when it was plugged in. */
+/** The record that udev made of a disk when it was plugged in. */
 async function udevDatabase(disk: string): Promise<string> {
   const number = await readFile(`/sys/class/block/${disk}/dev`, 'utf8').catch(() => '');
   return readFile(`/run/udev/data/b${number.trim()}`, 'utf8').catch(() => '');

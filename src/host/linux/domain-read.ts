@@ -1,7 +1,7 @@
 import type { Outcome } from '../ports/commands.ts';
 import type { DomainObjection, Membership } from '../ports/domain.ts';
 
-/** What `net ads lookup` tells of a controller. */
+/** What `net ads lookup` reports of a controller. */
 export interface ControllerReport {
   readonly domain: string;
   readonly workgroup: string;
@@ -19,7 +19,7 @@ export function readLookup(stdout: string): ControllerReport | undefined {
 /** The status that `timeout` ends with. */
 export const tookTooLong = 124;
 
-/** What `kinit` means by its refusal. */
+/** The reason of a refusal by `kinit`. */
 export function ticketObjection({ status, stdout, stderr }: Outcome): {
   readonly objection: DomainObjection;
   readonly said: string;
@@ -32,7 +32,7 @@ export function ticketObjection({ status, stdout, stderr }: Outcome): {
       .find((line) => line.trim() !== '')
       ?.trim() ??
     `kinit ended with ${status}`;
-  if (status === tookTooLong) return { objection: 'unreachable', said: 'the time for its answer ran out' };
+  if (status === tookTooLong) return { objection: 'unreachable', said: 'it did not answer in time' };
   const known: readonly (readonly [RegExp, DomainObjection])[] = [
     [/Password incorrect|Preauthentication failed|Decrypt integrity|keytab entry|no suitable keys/i, 'password'],
     [/not found in Kerberos database/i, 'account'],
@@ -43,7 +43,7 @@ export function ticketObjection({ status, stdout, stderr }: Outcome): {
   return { objection: known.find(([pattern]) => pattern.test(text))?.[1] ?? 'other', said };
 }
 
-/** The lines of a program that are worth a log: it warns of what a file for it alone leaves out. */
+/** The lines of a program that belong in the log: without its warnings of settings that its private file leaves out. */
 export function logLines(stdout: string, stderr: string): readonly string[] {
   return `${stdout}\n${stderr}`
     .split('\n')
@@ -55,7 +55,7 @@ export function logLines(stdout: string, stderr: string): readonly string[] {
     );
 }
 
-/** Of the keys of a machine, the one of its account is called `MACHINE$@DOMAIN`. */
+/** Among the keys of a machine, the principal of its account is `MACHINE$@DOMAIN`. */
 export function membershipIn(keys: readonly { readonly principal: string }[]): Membership | undefined {
   for (const { principal } of keys) {
     const [, machine, domain] = /^([^/@]+)\$@(.+)$/.exec(principal) ?? [];

@@ -22,7 +22,7 @@ import { messageOfProgram, type Runner } from './runner.ts';
 const machineKeytab = '/etc/krb5.keytab';
 const privateFolder = '/run/holdfast';
 
-/** Programs, with files of their own that end with the work: the machine's own configuration is not yet that of a member. */
+/** Runs programs with temporary configuration files: the machine's own configuration is not yet that of a member. */
 interface Tools {
   run(argv: readonly string[], options: { readonly seconds: number; readonly input?: string }): Promise<Outcome>;
   readonly keytab: string;
@@ -30,7 +30,7 @@ interface Tools {
   readonly conf: string;
 }
 
-/** By Samba's `net`, and with a Kerberos ticket: so no program is told the password but `kinit`, on its standard input. */
+/** Membership by Samba's `net` with a Kerberos ticket. So only `kinit` receives the password, by its standard input. */
 export class LinuxDomain implements Domain {
   readonly #runner: Runner;
 
@@ -47,19 +47,20 @@ export class LinuxDomain implements Domain {
       const outcome = await getTicket(tools, access);
       if (outcome.status !== 0) return { found: false, ...ticketObjection(outcome) };
       const siteServers = access.site === undefined ? [] : await controllersOf(access.site, access);
-      if (siteServers === undefined) return { found: false, objection: 'site', said: 'DNS names no controller of it.' };
+      if (siteServers === undefined)
+        return { found: false, objection: 'site', said: 'DNS names no controller of this site.' };
       return { found: true, workgroup: report.workgroup, siteServers };
     });
   }
 
-  join(joining: Joining, heard: (line: string) => void): Promise<void> {
+  join(joining: Joining, onLine: (line: string) => void): Promise<void> {
     return this.#with(joining, async (tools) => {
       await mustGetTicket(tools, joining);
       const { report } = joining.server === undefined ? {} : await lookUp(tools, joining);
       const by = report === undefined ? [] : ['-S', report.controller];
-      // Addresses are registered when the machine is a member: then it speaks for itself.
+      // Addresses are registered after the join, with the machine's own account.
       const outcome = await net(tools, joining, ['join', '--no-dns-updates', ...by]);
-      for (const line of logLines(outcome.stdout, outcome.stderr)) heard(line);
+      for (const line of logLines(outcome.stdout, outcome.stderr)) onLine(line);
       if (outcome.status !== 0)
         throw new HostError(
           `The machine cannot join the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`,
@@ -68,20 +69,20 @@ export class LinuxDomain implements Domain {
       const registration = await tools.run(['net', '-s', tools.conf, 'ads', 'dns', 'register', '-P'], {
         seconds: joining.seconds,
       });
-      for (const line of logLines(registration.stdout, registration.stderr)) heard(line);
+      for (const line of logLines(registration.stdout, registration.stderr)) onLine(line);
     });
   }
 
-  leave(joining: Joining, heard: (line: string) => void): Promise<void> {
+  leave(joining: Joining, onLine: (line: string) => void): Promise<void> {
     return this.#with(joining, async (tools) => {
       await mustGetTicket(tools, joining);
       let outcome = await net(tools, joining, ['leave']);
-      // Not everybody who may let machines in may take them out.
+      // An account that may add machines to the domain need not have the right to delete them.
       if (outcome.status !== 0) {
-        for (const line of logLines(outcome.stdout, outcome.stderr)) heard(line);
+        for (const line of logLines(outcome.stdout, outcome.stderr)) onLine(line);
         outcome = await net(tools, joining, ['leave', '--keep-account']);
       }
-      for (const line of logLines(outcome.stdout, outcome.stderr)) heard(line);
+      for (const line of logLines(outcome.stdout, outcome.stderr)) onLine(line);
       if (outcome.status !== 0)
         throw new HostError(
           `The machine cannot leave the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`,
@@ -96,7 +97,7 @@ export class LinuxDomain implements Domain {
     } catch (error) {
       throw hostError(`cannot remove ${machineKeytab}`, error);
     }
-    // Samba remembers which numbers the domain's accounts had.
+    // Samba caches the ids of the domain's accounts.
     await this.#runner.run(['net', 'cache', 'flush']);
   }
 
@@ -132,7 +133,7 @@ export class LinuxDomain implements Domain {
       await write('smb.conf', smbConf(access, place('authority.pem')));
       if (access.authority !== undefined) await write('authority.pem', access.authority);
       if ('keytab' in access.account) await write('keytab', Buffer.from(access.account.keytab, 'base64'));
-      // What Samba makes on the way, such as the folder of its sockets, is for other accounts to enter.
+      // Other accounts must be able to enter folders that Samba creates meanwhile, such as that of its sockets.
       const environment = { KRB5_CONFIG: place('krb5.conf') };
       return await work({
         run: (argv, { seconds, input }) =>
@@ -160,10 +161,10 @@ async function lookUp(
     ['net', '-s', tools.conf, 'ads', 'lookup', ...(server === undefined ? [] : ['-S', server])],
     { seconds: dnsSeconds },
   );
-  if (outcome.status === tookTooLong) return { said: 'the time to find it ran out' };
+  if (outcome.status === tookTooLong) return { said: 'no controller answered in time' };
   return {
     report: readLookup(outcome.stdout),
-    said: logLines(outcome.stderr, outcome.stdout)[0] ?? `nothing is known of ${domain}`,
+    said: logLines(outcome.stderr, outcome.stdout)[0] ?? `no controller of ${domain} was found`,
   };
 }
 
@@ -176,7 +177,9 @@ function getTicket(tools: Tools, { account, domain, seconds }: DomainAccess): Pr
 async function mustGetTicket(tools: Tools, access: DomainAccess): Promise<void> {
   const outcome = await getTicket(tools, access);
   if (outcome.status !== 0)
-    throw new HostError(`The domain ${access.domain} gives no Kerberos ticket: ${ticketObjection(outcome).said}`);
+    throw new HostError(
+      `The domain ${access.domain} did not issue a Kerberos ticket: ${ticketObjection(outcome).said}`,
+    );
 }
 
 function net(tools: Tools, { seconds, dnsSeconds }: DomainAccess, argv: readonly string[]): Promise<Outcome> {

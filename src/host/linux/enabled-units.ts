@@ -3,9 +3,9 @@ import { access, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hostError, isAbsence } from './failure.ts';
 
-/** Where administrators and programs link units, for good and until the next boot. */
+/** Where administrators and programs link units, permanently or until the next boot. */
 const configured = ['etc/systemd/system', 'run/systemd/system'];
-/** Where unit files of packages lie. */
+/** The folders of unit files. */
 const installed = [...configured, 'usr/local/lib/systemd/system', 'usr/lib/systemd/system', 'lib/systemd/system'];
 /** Links that start init scripts, in the runlevel of systemd's multi-user target and at every boot. */
 const runlevels = ['etc/rc5.d', 'etc/rcS.d'];
@@ -13,7 +13,8 @@ const runlevels = ['etc/rc5.d', 'etc/rcS.d'];
 /**
  * The units that start at boot, as `systemctl is-enabled` finds them: something requires or wants them, or they have an
  * alias (systemctl(1), `is-enabled`). For thirty units that program makes the service manager read the same folders
- * thirty times, which takes seconds on a small machine; here each is read once. What is only an init script is enabled
+ * thirty times, which takes seconds on a small machine; here each is read once. A service with only an init script is
+ * enabled
  * by a link of its runlevel.
  */
 export async function enabledUnits(root: string): Promise<ReadonlySet<string>> {
@@ -25,7 +26,8 @@ export async function enabledUnits(root: string): Promise<ReadonlySet<string>> {
           if (link.isSymbolicLink()) enabled.add(link.name);
       } else if (entry.isSymbolicLink()) {
         const target = await targetOf(join(root, folder, entry.name));
-        // A link to nothing masks a unit, and one to a file of the same name only makes it known.
+        // A link to an empty target masks a unit, and a link to a file of the same name only makes the file known to
+        // systemd.
         if (target !== undefined && target !== '/dev/null' && basename(target) !== entry.name)
           enabled.add(basename(target));
       }
@@ -49,7 +51,7 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   }
 }
 
-/** Where a link points; nothing when it was removed meanwhile. */
+/** The target of a link; undefined when it was removed meanwhile. */
 async function targetOf(link: string): Promise<string | undefined> {
   try {
     return await readlink(link);

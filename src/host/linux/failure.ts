@@ -5,13 +5,13 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Whether the call failed because nothing is there, or a file is where a folder would have to be. */
+/** Whether the call failed because the path does not exist, or one of its parents is not a folder. */
 export function isAbsence(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR';
 }
 
-/** `cannot write /etc/x: permission denied`, for whatever failed while doing it. */
+/** The error with what was attempted before it: `cannot write /etc/x: permission denied`. */
 export function hostError(what: string, error: unknown): HostError {
   if (error instanceof HostError) return new HostError(`${what}: ${error.message}`, { cause: error });
   const known = error instanceof Error && 'errno' in error && typeof error.errno === 'number';

@@ -1,6 +1,6 @@
 /**
- * The helper process: starts programs for the daemon, which is too big to start them quickly itself. It is a program
- * of its own, ends with the daemon, and takes along what it still runs.
+ * The helper process starts programs for the daemon: a fork of the daemon's large process would block it. It ends with
+ * the daemon, and then ends the programs that it still runs.
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
@@ -11,25 +11,31 @@ import { isPermissionOrder, permissionsWord, setPermissionsBelow } from './permi
 import { type Report, readOrder, type StartOrder } from './protocol.ts';
 import { carry, isTransferOrder, transferWord } from './transfer.ts';
 
-/** Milliseconds from asking a program to end to ending it. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 const patience = 3000;
 
-/** Milliseconds that a program's children may go on writing after it has ended, counted anew with each piece. */
-const afterglow = 1000;
+/**
+ * Milliseconds without output after which the streams of an ended program are closed, although its children hold them.
+ */
+const drainTime = 1000;
 
 const running = new Map<number, (cut?: 'time' | 'size') => void>();
 
-/** Work that is a program of its own, by the word that asks for it: told its order, it counts what it has done. */
-const deeds: Readonly<Record<string, (order: unknown, told: (count: number) => void) => Promise<void>>> = {
-  [permissionsWord]: async (order, told) => (isPermissionOrder(order) ? setPermissionsBelow(order, told) : noOrder()),
-  [transferWord]: async (order, told) => (isTransferOrder(order) ? carry(order, told) : noOrder()),
+/**
+ * Operations that run in a process of their own, by the argument that selects them. Each reports a count of what it has
+ * done.
+ */
+const operations: Readonly<Record<string, (order: unknown, report: (count: number) => void) => Promise<void>>> = {
+  [permissionsWord]: async (order, report) =>
+    isPermissionOrder(order) ? setPermissionsBelow(order, report) : refuseOrder(),
+  [transferWord]: async (order, report) => (isTransferOrder(order) ? carry(order, report) : refuseOrder()),
 };
 
-const deed = deeds[process.argv[2] ?? ''];
+const operation = operations[process.argv[2] ?? ''];
 
-if (deed !== undefined) {
+if (operation !== undefined) {
   try {
-    await deed(JSON.parse(await text(process.stdin)), (count) => process.stdout.write(`${count}\n`));
+    await operation(JSON.parse(await text(process.stdin)), (count) => process.stdout.write(`${count}\n`));
   } catch (error) {
     process.stderr.write(`${messageOf(error)}\n`);
     process.exitCode = 1;
@@ -44,15 +50,15 @@ if (deed !== undefined) {
     for (const end of running.values()) end();
     process.exit();
   });
-  // The daemon decides when it is time; a signal to the whole group must not end this process before its own work.
+  // The daemon ends this process. A signal to the whole process group must not end it before the daemon has stopped.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
 }
 
-function noOrder(): never {
-  throw new Error('this is no order');
+function refuseOrder(): never {
+  throw new Error('expected an order for the helper process on standard input');
 }
 
-function tell(report: Report): void {
+function send(report: Report): void {
   process.send?.(report);
 }
 
@@ -61,9 +67,10 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
   let cut: 'time' | 'size' | undefined;
   let status: number | undefined;
   const timers = new Set<NodeJS.Timeout>();
-  // A process group of its own: whoever ends the program ends its children too.
+  // A program inherits the umask of this process.
   const own = umask === undefined ? undefined : process.umask(umask);
-  // Without input there is none: a pipe of Node's is a socket, and some programs (proftpd) take a socket for a client.
+  // `detached` makes a process group, so that a signal reaches the program and its children. Without input, standard
+  // input is not a pipe: a pipe of Node's is a socket, and some programs (proftpd) take a socket for a client.
   const child = spawn(program, rest, {
     cwd: folder,
     env: environment,
@@ -72,8 +79,8 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
   });
   if (own !== undefined) process.umask(own);
 
-  const later = (milliseconds: number, deed: () => void) => {
-    const timer = setTimeout(deed, milliseconds);
+  const later = (milliseconds: number, callback: () => void) => {
+    const timer = setTimeout(callback, milliseconds);
     timers.add(timer);
     return timer;
   };
@@ -81,14 +88,14 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
     try {
       if (child.pid !== undefined) process.kill(-child.pid, name);
     } catch {
-      // It has ended by itself.
+      // The program has already ended.
     }
   };
   const end = (reason?: 'time' | 'size') => {
     cut ??= reason;
     signal('SIGTERM');
     later(patience, () => signal('SIGKILL'));
-    // A program that the kernel holds does not end even then; its answer does not wait for it.
+    // A program in an uninterruptible system call survives even SIGKILL; the daemon is answered regardless.
     later(patience + 1000, () => answer());
   };
   const stdout = new Collected(most, tail, () => end('size'));
@@ -102,7 +109,7 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
   };
   const answer = () => {
     if (settle())
-      tell({
+      send({
         kind: 'ended',
         id,
         status: status ?? 128 + constants.signals.SIGKILL,
@@ -114,32 +121,32 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
 
   running.set(id, end);
   if (timeout !== undefined) later(timeout, () => end('time'));
-  let glow: NodeJS.Timeout | undefined;
+  let drain: NodeJS.Timeout | undefined;
   const keep = (where: Collected) => (piece: Buffer) => {
     where.add(piece);
-    glow?.refresh();
+    drain?.refresh();
   };
   child.stderr?.on('data', keep(stderr));
   if (lines && child.stdout !== null)
-    createInterface({ input: child.stdout }).on('line', (line) => tell({ kind: 'line', id, text: line }));
+    createInterface({ input: child.stdout }).on('line', (line) => send({ kind: 'line', id, text: line }));
   child.stdout?.on('data', keep(stdout));
   child.on('error', (error: NodeJS.ErrnoException) => {
     if (child.pid === undefined && settle())
-      tell({ kind: 'failed', id, code: error.code ?? '', message: error.message });
+      send({ kind: 'failed', id, code: error.code ?? '', message: error.message });
   });
   child.on('exit', (code, name) => {
     status = code ?? 128 + (name === null ? 0 : constants.signals[name]);
-    // What it left running in the background may hold its streams open for ever.
-    glow = later(afterglow, answer);
+    // Programs that it left in the background may hold its streams open indefinitely.
+    drain = later(drainTime, answer);
   });
   child.on('close', answer);
   child.stdin?.on('error', () => {
-    // The program did not want its input.
+    // The program ended or closed its standard input without reading all of it.
   });
   child.stdin?.end(input);
 }
 
-/** What a stream said: all of it up to a limit, or its end. */
+/** The output on a stream: all of it up to a limit, or its end. */
 class Collected {
   #pieces: Buffer[] = [];
   #size = 0;
@@ -168,7 +175,7 @@ class Collected {
     const whole = Buffer.concat(this.#pieces);
     if (!this.#tail || whole.length <= this.#most) return whole.toString();
     let from = whole.length - this.#most;
-    // Not from within a character: its later bytes are 10xxxxxx.
+    // Starts at a whole UTF-8 character: the later bytes of one are 10xxxxxx.
     while (from < whole.length && ((whole[from] ?? 0) & 0xc0) === 0x80) from += 1;
     return whole.subarray(from).toString();
   }

@@ -18,15 +18,15 @@ import { LinuxWeb } from './web.ts';
 import { LinuxZfs } from './zfs.ts';
 
 export interface LinuxHostOptions {
-  /** Where the machine's files are: `/`, but in tests. Programs always see the real machine. */
+  /** The root of the machine's files: `/` except in tests. Programs always see the real machine. */
   readonly root?: string;
-  /** Where it is written which accounts Holdfast made. */
+  /** The ledger of the accounts that Holdfast made. */
   readonly ledger?: string;
-  /** What offers iSCSI targets; unless named, whatever the machine has. */
+  /** The iSCSI target engine; unless named, the one that the machine has. */
   readonly targetEngine?: EngineName | undefined;
 }
 
-/** This machine: a Debian 13. */
+/** The host ports over this machine, a Debian 13. */
 export async function openLinuxHost({
   root = '/',
   ledger = '/var/lib/holdfast/accounts.json',
@@ -35,7 +35,7 @@ export async function openLinuxHost({
   const runner = new HelperRunner();
   const web = new LinuxWeb();
   const tree = new Tree({ root, runner });
-  // Each looks at the other: a disk is taken by a pool, and a pool takes only disks that are free.
+  // The two depend on one another: a disk is in use by a pool, and a pool may take only disks that are free.
   const zfs: LinuxZfs = new LinuxZfs({ runner, tree, disks: () => disks.list(), labels: () => disks.labels() });
   const disks: LinuxDisks = new LinuxDisks({ runner, pools: () => zfs.pools() });
   return Object.freeze({

@@ -11,7 +11,7 @@ export function readRunning(listed: string): readonly string[] {
   });
 }
 
-/** The number of each machine's first process, from `machinectl show`, which leaves a line empty between two. */
+/** The pid of each machine's first process, from `machinectl show`, which separates machines by an empty line. */
 export function readLeaders(shown: string): ReadonlyMap<string, number> {
   const leaders = shown
     .split('\n\n')
@@ -21,17 +21,17 @@ export function readLeaders(shown: string): ReadonlyMap<string, number> {
   );
 }
 
-/** What every container has by itself. */
+/** Mounts that every container has. */
 const ordinary = /^\/(proc|sys|dev|run)(\/|$)/;
 
-/** Where something is mounted, from `/proc/<pid>/mountinfo`, which writes a blank as `\040`. */
+/** The mount points from `/proc/<pid>/mountinfo`, which writes a blank as `\040`. */
 export function readMountPoints(mountinfo: string): readonly string[] {
-  const places = mountinfo
+  const mountpoints = mountinfo
     .split('\n')
     .map((line) =>
       (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, (_, digits: string) =>
         String.fromCharCode(Number.parseInt(digits, 8)),
       ),
     );
-  return [...new Set(places.filter((place) => place !== '' && place !== '/' && !ordinary.test(place)))];
+  return [...new Set(mountpoints.filter((place) => place !== '' && place !== '/' && !ordinary.test(place)))];
 }

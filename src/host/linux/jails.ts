@@ -14,10 +14,13 @@ import { readLeaders, readMountPoints, readRunning } from './jails-read.ts';
 import { lastWords } from './journal.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 
-/** Milliseconds: longer than the limits in a jail's unit, so that the service manager's words are heard and not ours. */
+/**
+ * Milliseconds: longer than the limits in a jail's unit, so that the service manager's error is reported and not this
+ * timeout.
+ */
 const patience = 150_000;
 
-/** systemd-nspawn, one unit for each jail. systemd-machined knows them by name and puts mounts into those that run. */
+/** Jails by systemd-nspawn, one unit for each. systemd-machined knows them by name and adds mounts to running jails. */
 export class LinuxJails implements Jails {
   readonly #runner: Runner;
 
@@ -44,7 +47,7 @@ export class LinuxJails implements Jails {
   async start(name: string): Promise<void> {
     const unit = `${jailService(name)}.service`;
     const since = Date.now();
-    // systemd refuses to start what was started several times within seconds; people may well be as quick.
+    // systemd refuses to start a unit that was started several times within seconds, as a client may well do.
     await this.#runner.run(['systemctl', '--quiet', 'reset-failed', unit]);
     const outcome = await this.#runner.run(['systemctl', '--no-ask-password', '--quiet', 'start', unit], {
       timeout: patience,
@@ -74,8 +77,8 @@ export class LinuxJails implements Jails {
   async detach(name: string, destination: string): Promise<void> {
     const leader = (await this.#leaders([name])).get(name);
     if (leader === undefined) throw new HostError(`the jail ${name} does not run`);
-    // The program and what it sees are the machine's, only the mounts that it may undo are the jail's: nothing of the
-    // jail is run, and a link in it that leads elsewhere finds nothing to undo.
+    // The program is the machine's and sees the machine's files; only its mount namespace is the jail's. So no program
+    // of the jail runs, and a link in the jail cannot redirect the unmount.
     await this.#run(
       'nsenter',
       `--target=${leader}`,
@@ -94,10 +97,11 @@ export class LinuxJails implements Jails {
     const release = /^debootstrap:([a-z]+)$/.exec(source.url)?.[1];
     if (release === undefined) await this.#unpack(folder, source.url, watch);
     else await this.#bootstrap(folder, release, source.arch, watch);
-    // A jail gets the devices that it may use when it starts, and no others.
+    // A jail gets its permitted devices when it starts, and no others.
     await longOutput(this.#runner, 'find', folder, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-delete');
-    // A jail is called what its record says, and has a number of its own: the template's would be that of all its jails.
-    // An empty file is filled in at the first start; without one, the system would ask who it is.
+    // The record names the jail, and each jail has its own machine id: all copies of a template would share the
+    // template's.
+    // systemd fills an empty file in at the first start; without the file, it would start its first-boot dialogue.
     await longOutput(this.#runner, 'find', folder, '-maxdepth', '2', '-path', `${folder}/etc/hostname`, '-delete');
     await longOutput(
       this.#runner,
@@ -121,7 +125,7 @@ export class LinuxJails implements Jails {
     const archive = `${folder}/.archive`;
     await fetchArchive(this.#runner, { url, file: archive, most: mostArchive }, watch);
     watch.progress(`unpacking ${url}`);
-    // tar itself writes nothing by way of a link of the archive that leads elsewhere, and nothing above the folder.
+    // tar itself does not write through links of the archive that lead elsewhere, nor above the folder.
     await longOutput(
       this.#runner,
       'tar',
@@ -138,7 +142,7 @@ export class LinuxJails implements Jails {
 
   async #bootstrap(folder: string, release: string, arch: RootSource['arch'], watch: Watch): Promise<void> {
     watch.progress(`making Debian ${release}`);
-    // Where the machine has its own packages of this release from; else debootstrap knows where there are some.
+    // The mirror that the machine itself uses for this release; without one, debootstrap's default.
     const known = await this.#runner.run([
       'apt-get',
       'indextargets',
@@ -167,10 +171,10 @@ export class LinuxJails implements Jails {
       );
   }
 
-  /** The first process of each of these jails that runs. */
+  /** The pid of the first process of each of these jails that runs. */
   async #leaders(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (names.length === 0) return new Map();
-    // One that ended meanwhile is said to be unknown, and the others are shown.
+    // For a jail that ended meanwhile machinectl reports an error, and still shows the others.
     const { stdout } = await this.#runner.run([
       'machinectl',
       'show',
@@ -191,7 +195,7 @@ async function mountedIn(leader: number | undefined): Promise<readonly string[]>
   try {
     return leader === undefined ? [] : readMountPoints(await readFile(`/proc/${leader}/mountinfo`, 'utf8'));
   } catch {
-    // It ended while it was looked at.
+    // The jail ended meanwhile.
     return [];
   }
 }

@@ -1,6 +1,8 @@
 import type { Runner } from './runner.ts';
 
-/** The last lines that the journal has since then (milliseconds since 1970) of what `choice` names, as `--unit=x.service`. */
+/**
+ * The last journal lines since a time (milliseconds since 1970) of what `choice` selects, such as `--unit=x.service`.
+ */
 export async function lastWords(runner: Runner, choice: string, since: number): Promise<string> {
   await runner.run(['journalctl', '--sync']);
   const { stdout } = await runner.run([

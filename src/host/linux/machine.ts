@@ -8,7 +8,7 @@ import { expectSuccess, type Runner } from './runner.ts';
 /** Milliseconds. */
 const patience = { timeServer: 4000, packages: 600_000 };
 
-/** For apt: nobody is there to be asked, and settings that somebody changed stay. */
+/** For apt: it must not ask questions, and must keep configuration files that were changed. */
 const unattended = { DEBIAN_FRONTEND: 'noninteractive' };
 const keepSettings = ['-o', 'Dpkg::Options::=--force-confdef', '-o', 'Dpkg::Options::=--force-confold'];
 
@@ -21,7 +21,7 @@ export class LinuxMachine implements Machine {
 
   async setZone(zone: string): Promise<void> {
     await this.#run('timedatectl', '--no-ask-password', 'set-timezone', '--', zone);
-    // A process learns its zone when it starts; this one, whose schedules go by it, and cron have started already.
+    // A process reads the time zone when it starts. This process, whose schedules depend on it, and cron already run.
     process.env['TZ'] = zone;
     await this.#run('systemctl', '--no-ask-password', '--quiet', 'try-restart', 'cron.service');
   }
@@ -37,21 +37,23 @@ export class LinuxMachine implements Machine {
 
   async setParameter(name: string, value: string): Promise<void> {
     await this.#run('sysctl', '--quiet', '--write', '--', `${name}=${value}`);
-    // For some parameters sysctl tells of a refusal and ends as if there were none.
+    // For some parameters sysctl prints a refusal and still ends with the status 0.
     const now = await this.parameter(name);
     if (now?.split(/\s+/).join(' ') !== value.trim().split(/\s+/).join(' '))
-      throw new HostError(`the kernel does not take ${value} for ${name}: it is ${now ?? 'not there'}`);
+      throw new HostError(
+        `the kernel did not accept ${value} for ${name}: ${now === undefined ? 'there is no such parameter' : `it is still ${now}`}`,
+      );
   }
 
   async renewBootLoader({ needed }: { readonly needed: boolean }): Promise<void> {
     if (existsSync('/usr/sbin/update-grub')) await this.#run('update-grub');
     else if (needed)
       throw new HostError(
-        'this machine has no GRUB that could be told; give the words for the kernel to the boot loader it has',
+        'this machine has no GRUB to configure; set the kernel parameters in the boot loader that it uses',
       );
   }
 
-  /** One question of the simplest kind (RFC 4330), which every server answers. */
+  /** Sends one SNTP request (RFC 4330), which every server answers. */
   async answersTime(host: string): Promise<boolean> {
     const socket = createSocket({ type: host.includes(':') ? 'udp6' : 'udp4' });
     const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -59,7 +61,7 @@ export class LinuxMachine implements Machine {
     socket.on('error', () => resolve(false));
     socket.on('message', (answer) => resolve(answer.length >= 48 && (answer[0] ?? 0) % 8 === 4));
     const question = Buffer.alloc(48);
-    // Version 4, asked by a client.
+    // Version 4, client mode.
     question[0] = 0x23;
     socket.send(question, 123, host, (error) => {
       if (error !== null) resolve(false);

@@ -1,4 +1,4 @@
-/** Pure readers of what iproute2 prints and of the files about names. */
+/** Pure readers of iproute2's output and of the files about names. */
 import { parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { isObject } from '../../lib/json.ts';
 import type { FixedRoute, Link, Medium } from '../ports/network.ts';
@@ -17,7 +17,7 @@ export function readLinks(text: string): readonly Link[] {
         name: ifname,
         kind,
         up,
-        // A link that is down does not look whether there is a cable.
+        // A link that is down does not detect a cable.
         carrier: up ? flags.includes('LOWER_UP') : undefined,
         mtu: typeof mtu === 'number' ? mtu : 0,
         master: typeof master === 'string' ? master : undefined,
@@ -33,7 +33,7 @@ function readAddress({ local, prefixlen, scope }: Readonly<Record<string, unknow
   return network === undefined ? [] : [showNetwork(network)];
 }
 
-/** What `ip -json route show` prints of one family: those that have a gateway. */
+/** The routes with a gateway, from `ip -json route show` for one address family. */
 export function readRoutes(text: string, family: 4 | 6): readonly FixedRoute[] {
   const entries: unknown = JSON.parse(text.trim() === '' ? '[]' : text);
   return (Array.isArray(entries) ? entries : []).filter(isObject).flatMap(({ dst, gateway }) => {
@@ -49,7 +49,7 @@ export function readRoutes(text: string, family: 4 | 6): readonly FixedRoute[] {
   });
 }
 
-/** The lines of a table of hosts that not every machine has. */
+/** The lines that this machine's hosts file adds. */
 export function readOtherHosts(text: string): string {
   const other = text
     .split('\n')
@@ -57,19 +57,19 @@ export function readOtherHosts(text: string): string {
   return other.map((line) => line.trim()).join('\n');
 }
 
-/** The domain of the machine by its own table of hosts: what stands behind its name there. */
+/** The domain of the machine by its own hosts file: the part behind its name there. */
 export function readDomain(text: string, hostname: string): string {
   const names = text.split('\n').flatMap((line) => line.replace(/#.*/, '').trim().split(/\s+/).slice(1));
   return names.find((name) => name.startsWith(`${hostname}.`))?.slice(hostname.length + 1) ?? '';
 }
 
-/** The name servers of a `resolv.conf`, without those of the machine itself. */
+/** The name servers of a `resolv.conf`, without the machine itself. */
 export function readNameServers(text: string): readonly string[] {
   const named = [...text.matchAll(/^nameserver\s+(\S+)/gm)].map(([, address = '']) => address);
   return named.filter((address) => !/^(127\.|::1$|fe80:|169\.254\.)/i.test(address)).slice(0, 3);
 }
 
-/** What `ethtool` prints of a card; undefined for one that says nothing of negotiation. */
+/** The medium of a card from `ethtool`'s output; undefined for a card that reports nothing about negotiation. */
 export function readMedium(text: string): Medium | undefined {
   const negotiates = /^\s*Auto-negotiation: (on|off)/m.exec(text)?.[1];
   if (negotiates === undefined) return undefined;
@@ -86,7 +86,7 @@ export function readMedium(text: string): Medium | undefined {
     : 'auto';
 }
 
-/** The modes that stand behind a title, over several lines: `10baseT/Half 10baseT/Full`. */
+/** The modes below a title, over several lines: `10baseT/Half 10baseT/Full`. */
 function modesIn(text: string, title: string): readonly Exclude<Medium, 'auto'>[] {
   const block = new RegExp(`^\\s*${title} link modes:((?:\\s+\\d+base\\S+)+)`, 'm').exec(text)?.[1] ?? '';
   return [...block.matchAll(/(\d+)base\S*\/(Full|Half)/g)].map(([, speed, duplex]) => ({

@@ -7,10 +7,10 @@ import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import { readLastWords } from './services-read.ts';
 import { watchProgram } from './watch.ts';
 
-/** Milliseconds in which networkd has to have done it, and how many more for each link and route. */
+/** Milliseconds that networkd has to apply a change, and the addition for each link and route. */
 const patience = { once: 20_000, each: 50, step: 100 };
 
-/** The kinds of devices that files make. */
+/** The kinds of devices that networkd makes from files. */
 const made: ReadonlySet<string> = new Set(['vlan', 'bond']);
 
 export class LinuxNetwork implements Network {
@@ -54,7 +54,7 @@ export class LinuxNetwork implements Network {
 
   async medium(link: string): Promise<Medium | undefined> {
     const { status, stdout } = await this.#runner.run(['ethtool', link]).catch((error: unknown) => {
-      // Without the program nobody held a card to anything.
+      // Without ethtool no card was set to a fixed medium.
       if (error instanceof HostError) return { status: 1, stdout: '' };
       throw error;
     });
@@ -65,12 +65,12 @@ export class LinuxNetwork implements Network {
     const how =
       medium === 'auto'
         ? ['autoneg', 'on']
-        : // From gigabit on, copper has to negotiate: then only this speed is offered.
+        : // From gigabit on, copper has to negotiate; then the card offers only this speed.
           ['speed', String(medium.speed), 'duplex', medium.duplex, 'autoneg', medium.speed < 1000 ? 'off' : 'on'];
     const outcome = await this.#runner.run(['ethtool', '-s', link, ...how]);
     if (outcome.status !== 0 || /not setting|Cannot set/i.test(outcome.stderr))
       throw new HostError(
-        `${link} cannot be told its medium: ${messageOfProgram(outcome).replaceAll(/\s*\n\s*/g, ' ')}`,
+        `cannot set the medium of ${link}: ${messageOfProgram(outcome).replaceAll(/\s*\n\s*/g, ' ')}`,
       );
   }
 
@@ -85,14 +85,14 @@ export class LinuxNetwork implements Network {
     const since = Date.now();
     const [devices, settings] = [namesOf(changed, 'netdev'), namesOf(changed, 'network')];
     const before = await this.#links();
-    // networkd never changes a device that is there, nor takes away one whose file is gone.
+    // networkd neither changes an existing device nor removes one whose file is gone.
     await this.#batch(
       before
         .filter(({ name, kind }) => devices.has(name) && made.has(kind))
         .map(({ name }) => `link delete dev ${name}`),
     );
     await this.#networkctl('reload');
-    // By itself it looks only at links whose own file became another.
+    // By itself networkd reconfigures only links whose own file has changed.
     const others = [...new Set([...links.filter(({ name }) => !settings.has(name)).map(({ name }) => name), ...again])];
     const there = new Set((await this.#links()).map(({ name }) => name));
     const reconfigured = others.filter((name) => there.has(name));
@@ -102,7 +102,7 @@ export class LinuxNetwork implements Network {
     await this.#reached(links, since);
   }
 
-  /** A link that has no file any more is left without addresses, and down. */
+  /** Takes links without a file down and removes their addresses. */
   async #release(before: readonly Link[], settings: ReadonlySet<string>, goals: readonly LinkGoal[]): Promise<void> {
     const wanted = new Set(goals.map(({ name }) => name));
     const released = before
@@ -117,7 +117,7 @@ export class LinuxNetwork implements Network {
     );
   }
 
-  /** Waits until every link is there and has its addresses and routes. */
+  /** Waits until every link exists and has its addresses and routes. */
   async #reached(goals: readonly LinkGoal[], since: number): Promise<void> {
     const end =
       since + patience.once + patience.each * goals.reduce((count, { routes }) => count + 1 + routes.length, 0);
@@ -129,9 +129,9 @@ export class LinuxNetwork implements Network {
       );
       const lacks = ({ name, master, addresses, routes }: LinkGoal): string | undefined => {
         const link = there.get(name);
-        if (link === undefined) return `${name} is not there`;
+        if (link === undefined) return `there is no link ${name}`;
         if (master !== undefined && link.master !== master) return `${name} did not become a part of ${master}`;
-        const address = addresses.find((one) => !link.addresses.includes(one));
+        const address = addresses.find((wanted) => !link.addresses.includes(wanted));
         if (address !== undefined) return `${name} did not get the address ${address}`;
         const route = routes.find(({ destination, gateway }) => !known.has(`${destination} ${gateway}`));
         return route && `${name} did not get the route to ${route.destination} by way of ${route.gateway}`;
@@ -154,7 +154,7 @@ export class LinuxNetwork implements Network {
       '--output=json',
       '--output-fields=MESSAGE,_PID',
     ];
-    return readLastWords((await this.#runner.run(argv)).stdout).join('\n') || 'networkd said nothing';
+    return readLastWords((await this.#runner.run(argv)).stdout).join('\n') || 'networkd logged nothing';
   }
 
   async #links(): Promise<readonly Link[]> {
@@ -174,7 +174,7 @@ export class LinuxNetwork implements Network {
   }
 }
 
-/** The links that files of this kind are about, by the files' names. */
+/** The links that files of this kind configure, by the names of the files. */
 function namesOf(paths: readonly string[], kind: 'network' | 'netdev'): ReadonlySet<string> {
   return new Set(
     paths

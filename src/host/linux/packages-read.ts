@@ -1,6 +1,6 @@
-/** Pure readers of what dpkg and ucf keep of configuration files. */
+/** Pure readers of the records that dpkg and ucf keep of configuration files. */
 
-/** The MD5 sums of the contents that packages brought for their configuration files, from dpkg's `status`. */
+/** The MD5 sums of the configuration files as packages shipped them, from dpkg's `status`. */
 export function readConffiles(status: string): ReadonlyMap<string, string> {
   return new Map(
     Array.from(status.matchAll(/^ (\/\S+) ([0-9a-f]{32})(?: obsolete)?$/gm), ([, path = '', sum = '']) => [path, sum]),

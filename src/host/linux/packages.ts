@@ -4,14 +4,14 @@ import { HostError } from '../ports/index.ts';
 import type { Origin, Packages } from '../ports/packages.ts';
 import { readConffiles, readUcfHashes } from './packages-read.ts';
 
-/** Configuration files that a package's installation copies from elsewhere, without dpkg or ucf noting them. */
+/** Configuration files that a package's installation copies from elsewhere, without a record by dpkg or ucf. */
 const templates: Readonly<Record<string, string>> = {
   '/etc/motd': '/usr/share/base-files/motd',
   '/etc/nsswitch.conf': '/usr/share/libc-bin/nsswitch.conf',
   '/etc/proftpd/proftpd.conf': '/usr/share/proftpd/templates/proftpd.conf',
 };
 
-/** By dpkg's and ucf's records, which are read as files: to ask `dpkg-query` for each path would take seconds. */
+/** Reads the record files of dpkg and ucf directly: calling `dpkg-query` for each path would take seconds. */
 export class LinuxPackages implements Packages {
   readonly #files: Files;
 

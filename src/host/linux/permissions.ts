@@ -4,10 +4,10 @@ import type { Permissions } from '../ports/files.ts';
 import { isAbsence } from './failure.ts';
 import { type Border, byHandle, lookOnly, walk } from './walk.ts';
 
-/** The word that makes the helper's program set permissions instead of serving the daemon. */
+/** The argument that makes the helper set permissions instead of serving the daemon. */
 export const permissionsWord = 'permissions';
 
-/** What is given to whatever is found. */
+/** The owner and modes that each file and folder gets. */
 export type Given = Pick<Permissions, 'uid' | 'gid' | 'folderMode' | 'fileMode'>;
 
 export interface PermissionOrder {
@@ -21,47 +21,48 @@ export function isPermissionOrder(value: unknown): value is PermissionOrder {
   const { border, parts, given } = value;
   return (
     isObject(border) &&
-    typeof border['place'] === 'string' &&
+    typeof border['path'] === 'string' &&
     Array.isArray(border['names']) &&
     Array.isArray(parts) &&
     isObject(given)
   );
 }
 
-/** ZFS's own folder of snapshots: nothing in it can be changed. */
+/** ZFS's own folder of snapshots: its contents are read-only. */
 const snapshots = Buffer.from('.zfs');
 
 /**
- * Gives a folder and all in it on the same file system an owner and permissions. Of a million files, so each call is
- * synchronous: this runs in a process of its own.
+ * Gives a folder and everything in it on the same file system an owner and permissions. The calls are synchronous,
+ * which
+ * is fastest for a million files: this runs in a process of its own.
  */
 export async function setPermissionsBelow(
   { border, parts, given }: PermissionOrder,
-  told: (changed: number) => void,
+  report: (changed: number) => void,
 ): Promise<void> {
   const { end, stats, close } = await walk(border, parts);
   let changed = 0;
-  let toldAt = performance.now();
-  const changing: Give = (descriptor, of) => {
+  let reportedAt = performance.now();
+  const changing: ApplyTo = (descriptor, of) => {
     give(descriptor, of, given);
     changed += 1;
-    if (performance.now() - toldAt < tellingEvery) return;
-    toldAt = performance.now();
-    told(changed);
+    if (performance.now() - reportedAt < reportInterval) return;
+    reportedAt = performance.now();
+    report(changed);
   };
   if (stats.isDirectory()) inFolder(end.fd, stats.dev, changing);
   changing(end.fd, stats);
-  told(changed);
+  report(changed);
   await close();
 }
 
-type Give = (descriptor: number, stats: Stats) => void;
+type ApplyTo = (descriptor: number, stats: Stats) => void;
 
-/** Milliseconds. */
-const tellingEvery = 1000;
+/** Milliseconds between two reports. */
+const reportInterval = 1000;
 
 export function give(descriptor: number, stats: Stats, { uid, gid, folderMode, fileMode }: Given): void {
-  // A new owner takes away the bits that a mode may give, so the mode comes second.
+  // A change of owner clears the set-id bits of the mode, so the mode is set second.
   if (uid !== undefined || gid !== undefined) chownSync(byHandle(descriptor), uid ?? unchanged, gid ?? unchanged);
   const mode = stats.isDirectory() ? folderMode : fileMode;
   if (mode !== undefined) chmodSync(byHandle(descriptor), mode);
@@ -69,14 +70,14 @@ export function give(descriptor: number, stats: Stats, { uid, gid, folderMode, f
 
 const unchanged = 0xffffffff;
 
-function inFolder(descriptor: number, device: number, change: Give): void {
+function inFolder(descriptor: number, device: number, change: ApplyTo): void {
   for (const name of readdirSync(byHandle(descriptor), { encoding: 'buffer' })) {
     if (name.equals(snapshots)) continue;
     let entry: number;
     try {
       entry = openSync(Buffer.concat([Buffer.from(`${byHandle(descriptor)}/`), name]), lookOnly | constants.O_NOFOLLOW);
     } catch (error) {
-      // It was removed meanwhile.
+      // The file was removed meanwhile.
       if (isAbsence(error)) continue;
       throw error;
     }

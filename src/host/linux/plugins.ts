@@ -24,16 +24,21 @@ import { lastWords } from './journal.ts';
 import { http } from './node-http.ts';
 import { expectSuccess, messageOfProgram, type Runner, type RunOptions } from './runner.ts';
 
-/** Milliseconds: longer than the limits in a plugin's unit, so that the service manager's words are heard and not ours. */
+/**
+ * Milliseconds: longer than the limits in a plugin's unit, so that the service manager's error is reported and not this
+ * timeout.
+ */
 const patience = 120_000;
 
-/** Milliseconds in which a plugin that was started answers, and one that was stopped does so no more. */
+/** Milliseconds until a started plugin must answer, and a stopped one must no longer answer. */
 const readyWithin = 30_000;
 
-/** Milliseconds that one look at a plugin may take. */
+/** Milliseconds that one health check may take. */
 const lookWithin = 3000;
 
-/** Plugins are units of the service manager whose commands run in the namespaces and the control group of their jail. */
+/**
+ * Plugins are units of the service manager whose commands run in the namespaces and the control group of their jail.
+ */
 export class LinuxPlugins implements Plugins {
   readonly #runner: Runner;
 
@@ -51,7 +56,7 @@ export class LinuxPlugins implements Plugins {
   async start(id: number): Promise<void> {
     const unit = `${pluginService(id)}.service`;
     const { jail } = await this.#mustBeKnown(id);
-    // The service manager would start the jail for it, which nobody asked for.
+    // Otherwise the service manager would also start the jail, which was not requested.
     if (!(await this.#isActive(jailService(jail)))) throw new HostError(`the jail ${jail} does not run`);
     const since = Date.now();
     await this.#runner.run(['systemctl', '--quiet', 'reset-failed', unit]);
@@ -78,7 +83,7 @@ export class LinuxPlugins implements Plugins {
     );
     if (!(await this.#becomes(id, 'STOPPED')))
       throw new HostError(
-        `it goes on after its stop command: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || 'which said nothing'}`,
+        `it still runs after its stop command: ${(await lastWords(this.#runner, `--identifier=${pluginService(id)}`, since)) || 'which printed nothing'}`,
       );
   }
 
@@ -97,10 +102,11 @@ export class LinuxPlugins implements Plugins {
     );
     const names = listed.split('\n').filter((name) => name !== '');
     if (names.length > mostBundleFiles)
-      throw new HostError(`the bundle has ${names.length} files; at most ${mostBundleFiles} are taken`);
+      throw new HostError(`the bundle has ${names.length} files; at most ${mostBundleFiles} are accepted`);
     const outside = names.find((name) => name.startsWith('/') || name.split('/').includes('..'));
     if (outside !== undefined) throw new HostError(`the bundle has the file ${outside}, which would lie outside of it`);
-    // tar itself writes nothing by way of a link of the archive that leads elsewhere. Nobody becomes another by what is in it.
+    // tar itself does not write through links of the archive that lead elsewhere. Its owners and set-id bits are
+    // ignored.
     const argv = ['tar', '--extract', ...named, `--directory=${folder}`, '--no-same-owner', '--no-same-permissions'];
     expectSuccess(await this.#runner.run(argv, { timeout: longWork, umask: 0o022 }), argv);
     if (archive === fetched) await rm(fetched, { force: true });
@@ -137,7 +143,7 @@ export class LinuxPlugins implements Plugins {
       ...packages,
     ]);
     if (/failed to execute/.test(stderr))
-      throw new HostError(`the jail ${jail} has no packages of Debian: ${stderr.trim()}`);
+      throw new HostError(`the jail ${jail} has no Debian packages: ${stderr.trim()}`);
     const there = new Set(stdout.split('\n').flatMap((line) => /^installed (\S+)$/.exec(line)?.[1] ?? []));
     return packages.filter((name) => !there.has(name));
   }
@@ -170,7 +176,7 @@ export class LinuxPlugins implements Plugins {
       );
   }
 
-  /** The archive of a bundle: itself, one made of a folder, or one that is fetched. */
+  /** The archive of a bundle: the source itself, an archive of a source folder, or a fetched archive. */
   async #archiveOf(source: string, fetched: string, watch: Watch): Promise<string> {
     if (!source.startsWith('/')) {
       await fetchArchive(this.#runner, { url: source, file: fetched, most: mostBundle }, watch);
@@ -179,7 +185,7 @@ export class LinuxPlugins implements Plugins {
     try {
       const found = await stat(source);
       if (found.isFile() && found.size > mostBundle)
-        throw new HostError(`it has ${found.size} bytes; at most ${mostBundle} are taken`);
+        throw new HostError(`it has ${found.size} bytes; at most ${mostBundle} are accepted`);
       if (!found.isDirectory()) return source;
     } catch (error) {
       throw hostError(`cannot read the bundle ${source}`, error);
@@ -267,7 +273,7 @@ function takesConnections({ address, port }: Extract<HealthCheck, { by: 'tcp' }>
   return promise.finally(() => socket.destroy());
 }
 
-/** Whatever the page is, but a failure of its server. */
+/** Whether the page answers with anything except a server error. */
 function hasPage({ address, port, path }: Extract<HealthCheck, { by: 'http' }>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const request = http.get({ host: address, port, path, agent: false, timeout: lookWithin }, ({ statusCode = 500 }) =>

@@ -6,11 +6,12 @@ import { codeOf } from './failure.ts';
 import { type Border, inFolder, openFolder, walk } from './walk.ts';
 
 /**
- * Files in folders that their owner may change meanwhile, such as keys in a home. Root writes them, so each step goes by
- * an open folder and a plain name in it, and no link is followed anywhere.
+ * Files in folders that their owner may change meanwhile, such as keys in a home. Root writes them, so each step uses
+ * an
+ * open folder and a plain name in it, and follows no link.
  */
 
-/** More than any list of keys; a file that a user has put there must not fill the memory. */
+/** Larger than any list of keys; a user's file must not fill the memory. */
 const mostBytes = 1024 * 1024;
 
 export interface Owner {
@@ -45,7 +46,7 @@ export function writePrivateFile(
       folder = await openFolderIn(above, folderName);
     }
     try {
-      if (folder === undefined) throw new HostError(`${folderName} was taken away`);
+      if (folder === undefined) throw new HostError(`${folderName} was removed meanwhile`);
       await folder.chown(owner.uid, owner.gid);
       await folder.chmod(0o700);
       await replaceIn(folder, name, content, owner);
@@ -80,7 +81,8 @@ async function inFolderOf<T>(
   work: (above: FileHandle, names: { folderName: string; name: string }) => Promise<T>,
 ): Promise<T> {
   const [folderName, name] = parts.slice(-2);
-  if (folderName === undefined || name === undefined) throw new HostError('such a file lies in a folder of its own');
+  if (folderName === undefined || name === undefined)
+    throw new HostError('expected a path of a folder and a file in it');
   const { end, close } = await walk(border, parts.slice(0, -2), { links: 'refused' });
   try {
     return await work(end, { folderName, name });
@@ -95,7 +97,7 @@ async function openFolderIn(above: FileHandle, name: string): Promise<FileHandle
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT') return undefined;
-    if (code === 'ELOOP' || code === 'ENOTDIR') throw new HostError(`${name} is no folder, or a link to one`);
+    if (code === 'ELOOP' || code === 'ENOTDIR') throw new HostError(`${name} is not a folder, or is a link to one`);
     throw error;
   }
 }
@@ -103,7 +105,7 @@ async function openFolderIn(above: FileHandle, name: string): Promise<FileHandle
 async function readIn(folder: FileHandle, name: string): Promise<string | undefined> {
   let file: FileHandle;
   try {
-    // A pipe that somebody has put there would keep us waiting.
+    // Without O_NONBLOCK, opening a named pipe would block.
     file = await open(inFolder(folder, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const code = codeOf(error);
@@ -112,9 +114,9 @@ async function readIn(folder: FileHandle, name: string): Promise<string | undefi
   }
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw new HostError(`${name} is no file`);
-    // It could be somebody else's file under a second name.
-    if (stats.nlink > 1) throw new HostError(`${name} has another name besides`);
+    if (!stats.isFile()) throw new HostError(`${name} is not a file`);
+    // It could be another user's file under a second name.
+    if (stats.nlink > 1) throw new HostError(`${name} has more than one hard link`);
     if (stats.size > mostBytes) throw new HostError(`${name} is larger than ${mostBytes} bytes`);
     return await file.readFile('utf8');
   } finally {

@@ -1,6 +1,6 @@
 import { isObject } from '../../lib/json.ts';
 
-/** What the daemon and its helper process say to one another. Each program that runs has a number. */
+/** The messages between the daemon and its helper process. Each running program has an id. */
 
 export interface StartOrder {
   readonly kind: 'start';
@@ -9,14 +9,14 @@ export interface StartOrder {
   readonly input: string | undefined;
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Milliseconds, or undefined for a program that may go on as long as it likes. */
+  /** Milliseconds, or undefined for no limit. */
   readonly timeout: number | undefined;
-  /** With `tail` only the last `most` bytes of each stream are kept; without, more than `most` end the program. */
+  /** With `tail`, only the last `most` bytes of each stream are kept; without it, more than `most` end the program. */
   readonly most: number;
   readonly tail: boolean;
-  /** Permission bits that the files it makes do not get, or undefined for those of the helper itself. */
+  /** The program's umask, or undefined for that of the helper. */
   readonly umask: number | undefined;
-  /** Whether each line of standard output is told as it comes. */
+  /** Whether each line of standard output is reported as it comes. */
   readonly lines: boolean;
 }
 
@@ -39,7 +39,7 @@ export type Report =
       readonly cut: 'time' | 'size' | undefined;
     };
 
-/** The message as a report, or undefined when it is none. */
+/** The message as a report, or undefined when it is not one. */
 export function readReport(message: unknown): Report | undefined {
   if (!isObject(message)) return undefined;
   const { kind, id, text, code, message: said, status, stdout, stderr, cut } = message;
@@ -53,7 +53,7 @@ export function readReport(message: unknown): Report | undefined {
   return undefined;
 }
 
-/** The message as an order, or undefined when it is none. */
+/** The message as an order, or undefined when it is not one. */
 export function readOrder(message: unknown): Order | undefined {
   if (!isObject(message)) return undefined;
   const { kind, id, argv, input, folder, environment, timeout, most, tail, lines, umask } = message;
@@ -83,9 +83,9 @@ export function readOrder(message: unknown): Order | undefined {
 }
 
 function isTextList(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
 }
 
 function isTextMap(value: unknown): value is Readonly<Record<string, string>> {
-  return isObject(value) && Object.values(value).every((one) => typeof one === 'string');
+  return isObject(value) && Object.values(value).every((entry) => typeof entry === 'string');
 }

@@ -20,19 +20,19 @@ import { type TransferOrder, transferWord } from './transfer.ts';
 
 const minute = 60_000;
 
-/** How often what still receives there is told to end. */
+/** How often an earlier receive on the other machine is signalled to end. */
 const mostReleases = 40;
 
-/** What `zfs list` is asked for. */
+/** The columns of `zfs list`. */
 const columns = 'name,guid,referenced,receive_resume_token';
 
-/** The programs of each compressor, here and there. */
+/** The programs of each compressor, on this machine and on the other. */
 const compressing: Readonly<
   Record<Compressor, { readonly pack: readonly string[]; readonly unpack: readonly string[] } | undefined>
 > = {
   off: undefined,
   lz4: { pack: ['lz4', '-c'], unpack: ['lz4', '-dc'] },
-  // Every machine unpacks with gzip what pigz packed.
+  // gzip unpacks what pigz packed, and every machine has it.
   pigz: { pack: ['pigz', '-c'], unpack: ['gzip', '-dc'] },
   plzip: { pack: ['plzip', '-c'], unpack: ['plzip', '-dc'] },
 };
@@ -82,14 +82,14 @@ export class LinuxReplication implements Replication {
   async release(remote: Remote, datasets: readonly string[]): Promise<void> {
     const names = datasets.map((one) => one.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&'));
     const pattern = `^zfs receive .* (${names.join('|')})$`;
-    // 1: there is none to end, or none any more. What has arrived is known only when the last is gone.
+    // Status 1: no such process is left. Only then is it known how much has arrived.
     for (let tries = 0; tries < mostReleases; tries += 1) {
       const outcome = await this.#there(remote, 'pkill', '-f', pattern);
       if (outcome.status === 1) return;
       expectSuccess(outcome, ['pkill']);
       await wait(500);
     }
-    throw new HostError(`On ${remote.hostname} an earlier zfs receive does not end.`);
+    throw new HostError(`An earlier zfs receive on ${remote.hostname} does not end.`);
   }
 
   async send({ remote, what, target, over, compressor, limit, stall, signal, progress }: Transfer): Promise<void> {
@@ -113,7 +113,7 @@ export class LinuxReplication implements Replication {
       target,
     ];
     const parent = target.slice(0, target.lastIndexOf('/'));
-    // What lies between the destination and the dataset has to be there, and need not be mounted.
+    // The datasets between the destination and this one have to exist, but need not be mounted.
     if ('snapshot' in what && what.base === undefined && parent.includes('/')) {
       const make = ['zfs', 'create', '-p', '-u', parent];
       expectSuccess(await this.#there(remote, ...make), make);
@@ -147,7 +147,7 @@ export class LinuxReplication implements Replication {
 
   async destroy(remote: Remote, snapshots: readonly string[]): Promise<void> {
     for (const snapshot of snapshots) {
-      if (!/^[^@]+@[^@,%]+$/.test(snapshot)) throw new HostError(`cannot destroy '${snapshot}': it is no snapshot`);
+      if (!/^[^@]+@[^@,%]+$/.test(snapshot)) throw new HostError(`cannot destroy '${snapshot}': it is not a snapshot`);
       const argv = ['zfs', 'destroy', '-d', '--', snapshot];
       const outcome = await this.#there(remote, ...argv);
       if (outcome.status !== 0 && !/could not find any snapshots|does not exist/.test(outcome.stderr))
@@ -180,7 +180,7 @@ export class LinuxReplication implements Replication {
     return { hostKey: answer['hostkey'], sshPort: answer['port'] };
   }
 
-  /** How many bytes a send will have, as ZFS estimates it; that it cannot tell is no fault of the send. */
+  /** ZFS's estimate of the bytes of a send. Without an estimate, the send still goes on. */
   async #sizeOf(send: readonly string[]): Promise<number | undefined> {
     const argv = [...send.slice(0, 2), '-nP', ...send.slice(2)];
     const outcome = expectSuccess(await this.#runner.run(argv, { timeout: 5 * minute }), argv);
@@ -190,13 +190,13 @@ export class LinuxReplication implements Replication {
 
   async #there(remote: Remote, ...argv: readonly string[]): Promise<Outcome> {
     const outcome = await this.#runner.run([...sshWords(remote), asRoot(remote, argv)], { timeout: 5 * minute });
-    // That is ssh itself, whatever the program would have said.
+    // The status 255 is ssh's own: the connection failed.
     if (outcome.status === 255) throw new HostError(messageOfProgram(outcome) || `${remote.hostname} does not answer`);
     return outcome;
   }
 }
 
-/** ssh for one command on another machine, which is known by the key that the record has and by no other. */
+/** ssh for one command on another machine, which must present the host key of the record. */
 export function sshWords({ hostname, port, user, ciphers, identity, knownHosts, alias }: Remote): readonly string[] {
   const settings = [
     'BatchMode=yes',
@@ -228,7 +228,7 @@ export function sshWords({ hostname, port, user, ciphers, identity, knownHosts, 
   ];
 }
 
-/** The line that the shell there reads: each word in quotes. */
+/** The line for the shell of the other machine, with each argument quoted. */
 function asRoot({ sudo }: Remote, argv: readonly string[]): string {
   return [...(sudo ? ['sudo', '-n'] : []), ...argv].map(shellWord).join(' ');
 }
@@ -237,7 +237,10 @@ function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** The replicas, from `zfs list -Hp` with the columns above: datasets, their snapshots from the oldest on, and bookmarks. */
+/**
+ * The replicas, from `zfs list -Hp` with the columns above: datasets, their snapshots from the oldest on, and
+ * bookmarks.
+ */
 export function readReplicas(list: string): readonly Replica[] {
   const found = new Map<
     string,
@@ -301,14 +304,14 @@ function post({
     const request = https
       ? httpsRequest({ ...options, ca: [...getCACertificates('default'), ...getCACertificates('system')] })
       : http.request(options);
-    request.on('timeout', () => request.destroy(new Error('it does not answer')));
+    request.on('timeout', () => request.destroy(new Error('it did not answer in time')));
     request.on('error', failed);
     request.on('response', (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (piece: string) => {
         text += piece;
-        if (text.length > 65_536) request.destroy(new Error('it answers too much'));
+        if (text.length > 65_536) request.destroy(new Error('its answer is larger than 64 KiB'));
       });
       response.on('error', failed);
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));

@@ -5,37 +5,43 @@ import type { Outcome } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
 import { type Order, readReport, type StartOrder } from './protocol.ts';
 
-/** Starts programs. A program is a list of words that no shell reads. */
+/** Starts programs. A program is a list of arguments (argv) that no shell interprets. */
 export interface Runner {
-  /** A status other than zero is an answer. A missing program, one that takes too long or says too much is a failure. */
+  /** Answers with any exit status. Rejects when the program is missing, takes too long or prints too much. */
   run(argv: readonly string[], options?: RunOptions): Promise<Outcome>;
 
-  /** Starts a program that goes on by itself, and tells each line that it writes. Returns how to end it. */
+  /**
+   * Starts a program that runs until it is ended, and reports each line that it writes. Returns a function that ends
+   * it.
+   */
   follow(argv: readonly string[], listener: Listener): () => void;
 }
 
 export interface RunOptions {
   /** Written to its standard input, which is empty otherwise. */
   readonly input?: string;
-  /** Milliseconds, a minute unless told; `Infinity` for no limit. */
+  /** Milliseconds, a minute by default; `Infinity` for no limit. */
   readonly timeout?: number;
-  /** Ends it, with all it started, when it fires; its status is then 143. */
+  /** When it fires, the program and its children are ended; the status is then 143. */
   readonly signal?: AbortSignal;
-  /** Only the last bytes of each stream are kept, so many. Without it everything is, and very much is a failure. */
+  /**
+   * How many bytes from the end of each stream are kept. Without it everything is kept, and too much output is a
+   * failure.
+   */
   readonly keep?: number;
-  /** Besides PATH and LANG. */
+  /** In addition to PATH and LANG. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where it runs, `/` unless told. */
+  /** The working directory, `/` by default. */
   readonly folder?: string;
-  /** Permission bits that the files it makes do not get; the daemon's own unless told. */
+  /** The program's umask, by default that of the daemon. */
   readonly umask?: number;
-  /** Told each line of standard output as it comes. */
+  /** Receives each line of standard output as it comes. */
   readonly heard?: (line: string) => void;
 }
 
 export interface Listener {
   line(text: string): void;
-  /** It ended or did not start, for whatever reason but that it was told to end. */
+  /** The program did not start, or ended without having been asked to. */
   ended(reason: string): void;
 }
 
@@ -44,7 +50,7 @@ export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 const minute = 60_000;
 const mostOutput = 64 * 1024 ** 2;
 
-/** The status of a program that SIGTERM ended, as a shell tells it. */
+/** The status of a program that SIGTERM ended, as shells report it. */
 export const endedBySignal = 143;
 
 type Waiting =
@@ -57,7 +63,9 @@ type Waiting =
     }
   | { readonly argv: readonly string[]; readonly listener: Listener };
 
-/** Runs programs by way of a helper process: one that is as big as the daemon stands still whenever it starts a program. */
+/**
+ * Runs programs by a small helper process: a process as large as the daemon would block whenever it starts a program.
+ */
 export class HelperRunner implements Runner {
   readonly #entry: string;
   readonly #waiting = new Map<number, Waiting>();
@@ -136,7 +144,7 @@ export class HelperRunner implements Runner {
     this.#child.ref();
     this.#child.channel?.ref();
     this.#child.send(order, (error) => {
-      if (error !== null) this.#fail(order.id, `the helper process does not listen: ${error.message}`);
+      if (error !== null) this.#fail(order.id, `the helper process cannot be reached: ${error.message}`);
     });
   }
 
@@ -195,9 +203,9 @@ export class HelperRunner implements Runner {
     this.#rest();
   }
 
-  /** A helper that only watches does not keep the daemon from ending. */
+  /** A helper that only follows programs does not keep the daemon from ending. */
   #rest(): void {
-    if ([...this.#waiting.values()].some((one) => !('listener' in one))) return;
+    if ([...this.#waiting.values()].some((waiting) => !('listener' in waiting))) return;
     this.#child?.unref();
     this.#child?.channel?.unref();
   }
@@ -211,7 +219,7 @@ export function helperEntry(): string {
     : fileURLToPath(new URL('./helper.mjs', import.meta.url));
 }
 
-/** The outcome, if the program was content; else a failure in its own words. */
+/** The outcome of a program that succeeded; otherwise throws the program's own error message. */
 export function expectSuccess(outcome: Outcome, argv: readonly string[]): Outcome {
   if (outcome.status === 0) return outcome;
   throw new HostError(messageOfProgram(outcome) || `${shown(argv)} ended with the status ${outcome.status}`, {
@@ -219,12 +227,12 @@ export function expectSuccess(outcome: Outcome, argv: readonly string[]): Outcom
   });
 }
 
-/** What a program said of its failure: on standard error, or else at all. */
+/** A program's error message: its standard error, or else its standard output. */
 export function messageOfProgram({ stdout, stderr }: Outcome): string {
   return stderr.trim() || stdout.trim();
 }
 
-/** A program with its words, for reading. */
+/** A program with its arguments, for messages. */
 function shown(argv: readonly string[]): string {
   const text = argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;

@@ -1,10 +1,12 @@
-/** Pure readers of what systemd's tools print. */
+/** Pure readers of the output of systemd's tools. */
 import { isObject } from '../../lib/json.ts';
 
 /** One unit's properties. */
 export type UnitProperties = Readonly<Record<string, string>>;
 
-/** What `systemctl show` prints for several units: blocks in the order they were asked for. */
+/**
+ * The properties of several units from `systemctl show`, which prints a block for each in the order of the arguments.
+ */
 export function readUnits(text: string): readonly UnitProperties[] {
   return text
     .trim()
@@ -12,7 +14,7 @@ export function readUnits(text: string): readonly UnitProperties[] {
     .map((block) => Object.freeze(Object.fromEntries(block.split('\n').map((line) => splitAt(line, '=')))));
 }
 
-/** What `ListUnitsByNames` of the service manager answers, as busctl prints it: the units in the order of the names. */
+/** The answer of the service manager's `ListUnitsByNames`, as busctl prints it: the units in the order of the names. */
 export function readUnitStates(text: string): readonly UnitProperties[] {
   const answer: unknown = JSON.parse(text);
   const units: unknown = isObject(answer) && Array.isArray(answer['data']) ? answer['data'][0] : undefined;
@@ -28,8 +30,9 @@ function splitAt(line: string, separator: string): [string, string] {
 }
 
 /**
- * A program's own last words, from `journalctl --output=json`: what the service manager says of it is left out unless
- * there is nothing else.
+ * A program's last log lines, from `journalctl --output=json`. The service manager's lines about the program are left
+ * out
+ * unless there are no others.
  */
 export function readLastWords(text: string): readonly string[] {
   const entries = text.split('\n').flatMap((line) => {

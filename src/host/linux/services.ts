@@ -28,20 +28,20 @@ const listUnitsByNames = [
   'ListUnitsByNames',
 ];
 
-/** Longer than systemd's own limit for a start, so that its words are heard and not ours. */
+/** Longer than systemd's own limit for a start, so that its error is reported and not this timeout. */
 const patience = 150_000;
 
-/** Milliseconds that a program must live which systemd takes for started as soon as it is there, and how often it is looked at. */
+/** Milliseconds that a service of a type without readiness must survive to count as started, and between two checks. */
 const proving = { long: 400, step: 100 };
 
-/** Programs of these kinds tell systemd nothing when they are ready. */
+/** Types of services that do not report to systemd when they are ready. */
 const silent: ReadonlySet<string> = new Set(['simple', 'exec', 'idle']);
 
 export class LinuxServices implements Services {
   readonly #runner: Runner;
   readonly #root: string;
 
-  /** `root` is where the machine's files are. */
+  /** `root` is the root folder of the machine's files. */
   constructor(options: { runner: Runner; root: string }) {
     this.#runner = options.runner;
     this.#root = options.root;
@@ -61,7 +61,7 @@ export class LinuxServices implements Services {
     try {
       await this.#bringUp('start', name);
     } catch (error) {
-      // Left as it was: a program that cannot start must not try again at every boot.
+      // The earlier state is restored: a service that cannot start must not try again at every boot.
       if (!enabled) await this.#switch('disable', name).catch(() => {});
       throw error;
     }
@@ -70,7 +70,7 @@ export class LinuxServices implements Services {
   async stop(name: string): Promise<void> {
     await this.#switch('disable', name);
     await this.#systemctl('stop', name);
-    // A program that ends badly because it was stopped while it still started has not failed.
+    // A program that exits with an error because it was stopped during its start has not failed.
     await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
   }
 
@@ -105,9 +105,12 @@ export class LinuxServices implements Services {
   }
 
   /**
-   * A unit that gets a second name while something refers to that name (`sshd`, for `ssh`) is two units to systemd until it
-   * reads the files anew. Then what it knew of the second, that nothing runs, may be put over the state of the first, and
-   * the program that runs is nobody's. So the unit stands still meanwhile; to stop it ends no session of SSH.
+   * A unit that gets an alias while another unit refers to that alias (`sshd`, for `ssh`) is two units to systemd until
+   * a
+   * daemon-reload. The reload merges them, and the state of the alias, inactive, may replace that of the running unit,
+   * so
+   * that systemd loses track of the program. Therefore the unit is stopped during the reload; SSH sessions survive
+   * this.
    */
   async #enable(name: string): Promise<void> {
     const links = await this.#switch('enable', name);
@@ -129,10 +132,10 @@ export class LinuxServices implements Services {
     await this.reread();
   }
 
-  /** Starts or restarts it, and waits until it is sure to run. */
+  /** Starts or restarts the service, and waits until it certainly runs. */
   async #bringUp(verb: 'start' | 'restart', name: string): Promise<void> {
     const since = Date.now();
-    // systemd refuses to start what was started several times within seconds; changes may well come so fast.
+    // systemd refuses to start a unit that was started several times within seconds, and changes may come that fast.
     await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
     const argv = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
     const outcome = await this.#run(argv);
@@ -140,12 +143,12 @@ export class LinuxServices implements Services {
     if (isRunning(unit.ActiveState)) return;
     if (unit.LoadState === 'not-found' || unit.LoadState === 'masked') expectSuccess(outcome, argv);
     const said = await this.#lastWords(name, since);
-    // One that systemd goes on trying to start would come up behind the back of whoever was told that it failed.
+    // Otherwise systemd would go on trying and start the service after Holdfast has reported the failure.
     if (unit.ActiveState === 'activating') await this.#run(['systemctl', '--quiet', 'stop', unitOf(name)]);
     throw new HostError(`${name} did not start: ${said || endingOf(unit) || messageOfProgram(outcome)}`);
   }
 
-  /** The unit once it no longer starts. One that systemd will start again after a failure has settled. */
+  /** The unit once its start has ended. A unit that systemd will restart after a failure counts as settled. */
   async #settled(name: string, first: UnitProperties): Promise<UnitProperties> {
     let unit = first;
     for (
@@ -159,7 +162,7 @@ export class LinuxServices implements Services {
     return unit;
   }
 
-  /** The unit once it has settled; of a kind that does not report when it is ready, after it has lived for a while. */
+  /** The unit once it has settled; if its type does not report readiness, after it has survived for a while. */
   async #proven(name: string): Promise<UnitProperties> {
     const first = await this.#look(name);
     let unit = await this.#settled(name, first);
@@ -174,7 +177,7 @@ export class LinuxServices implements Services {
       await wait(proving.step);
       unit = await this.#settled(name, await this.#look(name));
     }
-    // systemd has restarted it meanwhile, so it will fail again.
+    // systemd has already restarted it once, so it will fail again.
     return Number(unit.NRestarts) > Number(first.NRestarts) ? { ...unit, ActiveState: 'failed' } : unit;
   }
 
@@ -193,13 +196,16 @@ export class LinuxServices implements Services {
     return readLastWords(stdout).slice(-10).join('\n');
   }
 
-  /** Whether it starts at boot, in systemd's words. Asked for alone: what a loaded unit tells of it is as old as its loading. */
+  /**
+   * Whether it starts at boot, as `systemctl is-enabled` prints it. The property of a loaded unit is as old as its
+   * loading.
+   */
   async #enabling(name: string): Promise<string> {
     return (await this.#run(['systemctl', 'is-enabled', '--', unitOf(name)])).stdout.trim();
   }
 
   /**
-   * Whether each is there and runs. By one call of the bus: `systemctl show` asks for all 250 properties of each unit,
+   * Whether each service exists and runs, by one D-Bus call: `systemctl show` requests all 250 properties of each unit,
    * which for thirty services takes the service manager ten times as long.
    */
   async #loaded(names: readonly string[]): Promise<readonly UnitProperties[]> {
@@ -217,9 +223,10 @@ export class LinuxServices implements Services {
   }
 
   /**
-   * Links for the next boot. Without reading every unit file anew and without linking the init script that stands
-   * beside the unit: that takes seconds and changes nothing. Only what is nothing but an init script needs it. Answers
-   * what systemctl says of the links.
+   * Makes or removes the links for the next boot, without a daemon-reload and without the links of an init script of
+   * the
+   * same name: both take seconds and change nothing. Only a service with just an init script needs them. Returns
+   * systemctl's messages about the links.
    */
   async #switch(verb: 'enable' | 'disable', name: string): Promise<string> {
     const argv = ['systemctl', '--no-reload', verb, unitOf(name)];
@@ -242,7 +249,7 @@ export class LinuxServices implements Services {
 
 function stateOf({ ActiveState, LoadState }: UnitProperties, enabled: boolean): ServiceState {
   const installed = LoadState !== 'not-found' && LoadState !== undefined;
-  // What is masked does not start, whatever links lead to it.
+  // A masked unit does not start, whatever links lead to it.
   return Object.freeze({
     running: isRunning(ActiveState),
     enabled: installed && enabled && LoadState !== 'masked',

@@ -5,7 +5,7 @@ import { TgtTargets } from './tgt/targets.ts';
 
 export type EngineName = 'lio' | 'tgt';
 
-/** What can offer targets. */
+/** The engines that can offer targets. */
 export interface Engine {
   look(): Promise<TargetService>;
   objections(model: TargetModel): readonly string[];
@@ -14,7 +14,9 @@ export interface Engine {
   sessions(target: string): Promise<readonly Session[]>;
 }
 
-/** The machine's targets: by the kernel where it can, else in user space, or by the engine that is named. */
+/**
+ * The machine's targets: by the kernel where it supports them, otherwise in user space, or by the engine that is named.
+ */
 export class LinuxTargets implements Targets {
   readonly #runner: Runner;
   readonly #wanted: EngineName | undefined;
@@ -59,12 +61,12 @@ export class LinuxTargets implements Targets {
   }
 }
 
-const words =
-  'This machine has nothing that offers iSCSI targets: its kernel lacks target_core_mod and iscsi_target_mod (LIO), and the package tgt is not there.';
+const noEngine =
+  'This machine cannot offer iSCSI targets: its kernel lacks target_core_mod and iscsi_target_mod (LIO), and the package tgt is not installed.';
 
 const none: Engine = {
   look: async () => ({ engine: undefined, serving: false, firstLun: 0 }),
-  objections: ({ serving }) => (serving ? [words] : []),
+  objections: ({ serving }) => (serving ? [noEngine] : []),
   differences: async () => [],
   apply: async () => {},
   sessions: async () => [],

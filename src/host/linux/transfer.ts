@@ -4,27 +4,27 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isObject } from '../../lib/json.ts';
 
-/** The word that makes the helper's program carry a stream through a row of programs instead of serving the daemon. */
+/** The argument that makes the helper carry a stream through a pipeline of programs instead of serving the daemon. */
 export const transferWord = 'transfer';
 
 export interface TransferOrder {
-  /** Programs, each a list of words: what the first writes goes through the others to the last. */
+  /** Programs, each an argv: the output of the first goes through the others to the last. */
   readonly stages: readonly (readonly string[])[];
-  /** Bytes in a second into the last, or 0 for as many as there go. */
+  /** Bytes per second into the last program, or 0 for no limit. */
   readonly limit: number;
-  /** Milliseconds without a byte after which it is given up. */
+  /** Milliseconds without a byte after which the transfer fails. */
   readonly stall: number;
 }
 
 export function isTransferOrder(value: unknown): value is TransferOrder {
   if (!isObject(value)) return false;
   const { stages, limit, stall } = value;
-  const isWords = (one: unknown) =>
-    Array.isArray(one) && one.length > 0 && one.every((word) => typeof word === 'string');
+  const isArgv = (stage: unknown) =>
+    Array.isArray(stage) && stage.length > 0 && stage.every((argument) => typeof argument === 'string');
   return (
     Array.isArray(stages) &&
     stages.length > 1 &&
-    stages.every(isWords) &&
+    stages.every(isArgv) &&
     typeof limit === 'number' &&
     typeof stall === 'number'
   );
@@ -34,17 +34,17 @@ export function isTransferOrder(value: unknown): value is TransferOrder {
 const patience = 2000;
 
 /**
- * Starts the programs with pipes between them and answers when all have ended well. `told` hears every second how many
- * bytes the first has written. One that fails, or a stream that stands still, ends the others.
+ * Starts the programs with pipes between them and resolves when all have succeeded. `report` receives every second how
+ * many bytes the first has written. A program that fails, or a stream that stalls, ends the other programs.
  */
-export async function carry({ stages, limit, stall }: TransferOrder, told: (bytes: number) => void): Promise<void> {
-  const children = stages.map(([program = '', ...words], index) => {
-    const child = spawn(program, words, {
+export async function carry({ stages, limit, stall }: TransferOrder, report: (bytes: number) => void): Promise<void> {
+  const children = stages.map(([program = '', ...argv], index) => {
+    const child = spawn(program, argv, {
       stdio: [index === 0 ? 'ignore' : 'pipe', index === stages.length - 1 ? 'ignore' : 'pipe', 'pipe'],
     });
     return { child, program };
   });
-  const words = children.map(({ child }) => {
+  const messages = children.map(({ child }) => {
     const said = { text: '' };
     child.stderr?.on('data', (piece: Buffer) => {
       said.text = `${said.text}${piece.toString()}`.slice(-4000);
@@ -60,7 +60,7 @@ export async function carry({ stages, limit, stall }: TransferOrder, told: (byte
         child.on('error', () => reject(new Error(`this machine has no ${program}`)));
         child.on('close', (code, signal) => {
           if (code === 0) resolve();
-          else reject(new Error(words[index]?.text.trim() || `${program} ended with ${code ?? signal}`));
+          else reject(new Error(messages[index]?.text.trim() || `${program} ended with ${code ?? signal}`));
         });
       }),
   );
@@ -78,26 +78,26 @@ export async function carry({ stages, limit, stall }: TransferOrder, told: (byte
   });
   const stalled = Promise.withResolvers<never>();
   const watch = setInterval(() => {
-    told(bytes);
+    report(bytes);
     if (!last.writableFinished && performance.now() - moved > stall)
-      stalled.reject(new Error(`No data moved for ${stall / 1000} s, so it was given up.`));
+      stalled.reject(new Error(`The transfer was stopped: no data moved for ${stall / 1000} s.`));
   }, 1000);
 
   const flows = children.slice(0, -1).flatMap(({ child }, index) => {
     const into = children[index + 1]?.child.stdin;
     if (child.stdout === null || into === null || into === undefined) return [];
     const between = [...(index === 0 ? [counter] : []), ...(index === children.length - 2 ? [last] : [])];
-    // A program that ended before its input did is told by its own end.
+    // A program that ended before its input did is reported by its exit status.
     return [pipeline([child.stdout, ...between, into]).catch(() => {})];
   });
   try {
     await Promise.race([Promise.all(ends), stalled.promise]);
     await Promise.all(flows);
-    told(bytes);
+    report(bytes);
   } catch (error) {
     endAll();
     await Promise.race([Promise.allSettled(ends), wait(patience)]);
-    throw withFarWords(error, words.at(-1)?.text.trim() ?? '');
+    throw withLastMessage(error, messages.at(-1)?.text.trim() ?? '');
   } finally {
     clearInterval(watch);
     for (const { child } of children) child.kill('SIGKILL');
@@ -105,13 +105,13 @@ export async function carry({ stages, limit, stall }: TransferOrder, told: (byte
   }
 }
 
-/** What the last program says tells why, more than that a pipe to it broke. */
-function withFarWords(error: unknown, farWords: string): Error {
+/** The error message of the last program explains a failure better than the broken pipe to it does. */
+function withLastMessage(error: unknown, lastMessage: string): Error {
   const own = error instanceof Error ? error : new Error(String(error));
-  return farWords === '' || own.message.includes(farWords) ? own : new Error(`${farWords}\n${own.message}`);
+  return lastMessage === '' || own.message.includes(lastMessage) ? own : new Error(`${lastMessage}\n${own.message}`);
 }
 
-/** Lets so many bytes through in a second, and tells when some went. */
+/** Lets so many bytes per second through, and calls `moved` for each piece. */
 function paced(limit: number, moved: () => void): Transform {
   let free = performance.now();
   return new Transform({

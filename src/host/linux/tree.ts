@@ -28,10 +28,10 @@ import { type Border, byHandle, walk } from './walk.ts';
 
 const mostLinks = 40;
 
-/** Where a checker finds what is not yet in place. Nobody else may read it: some files hold secrets. */
+/** Where checkers find files that are not yet installed. Only root may read it: some files hold secrets. */
 const stagedFolder = '/run/holdfast/staged';
 
-/** The machine's files, below a root that is `/` but in tests. */
+/** The machine's files, below a root that is `/` except in tests. */
 export class Tree implements Files {
   readonly root: string;
   readonly #runner: Runner;
@@ -72,15 +72,15 @@ export class Tree implements Files {
 
   async write(path: string, content: string, options: FileOptions = {}): Promise<void> {
     try {
-      const place = await this.locate(path, { follow: false });
-      const earlier = this.#writing.get(place) ?? Promise.resolve();
+      const location = await this.locate(path, { follow: false });
+      const earlier = this.#writing.get(location) ?? Promise.resolve();
       const writing = earlier.then(() =>
-        replaceFile(place, Buffer.from(content, options.encoding), options.mode ?? 0o644),
+        replaceFile(location, Buffer.from(content, options.encoding), options.mode ?? 0o644),
       );
       const settled = writing.catch(() => {});
-      this.#writing.set(place, settled);
+      this.#writing.set(location, settled);
       await writing.finally(() => {
-        if (this.#writing.get(place) === settled) this.#writing.delete(place);
+        if (this.#writing.get(location) === settled) this.#writing.delete(location);
       });
     } catch (error) {
       throw hostError(`cannot write ${path}`, error);
@@ -122,10 +122,11 @@ export class Tree implements Files {
   }
 
   async discard(staged: string): Promise<void> {
-    const place = normalPath(staged);
-    if (place === this.#staged || !isWithin(place, this.#staged)) throw new HostError(`${staged} is not a staged file`);
+    const location = normalPath(staged);
+    if (location === this.#staged || !isWithin(location, this.#staged))
+      throw new HostError(`${staged} is not a staged file`);
     try {
-      await rm(place, { force: true });
+      await rm(location, { force: true });
     } catch (error) {
       throw hostError(`cannot discard ${staged}`, error);
     }
@@ -150,9 +151,9 @@ export class Tree implements Files {
     try {
       const { end, close } = await walk(await this.#border(within), parts.slice(0, -1));
       try {
-        const place = byHandle(end.fd, parts.at(-1));
+        const location = byHandle(end.fd, parts.at(-1));
         const file = await open(
-          place,
+          location,
           constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
           0o600,
         );
@@ -160,7 +161,7 @@ export class Tree implements Files {
           await file.truncate(size);
           await file.chmod(mode);
         } catch (error) {
-          await unlink(place);
+          await unlink(location);
           throw error;
         } finally {
           await file.close();
@@ -236,9 +237,13 @@ export class Tree implements Files {
       if (recursive) {
         const argv = [process.execPath, helperEntry(), permissionsWord];
         const order: PermissionOrder = { border, parts, given };
-        const heard = (line: string) => told?.(Number(line));
+        const onLine = (line: string) => told?.(Number(line));
         expectSuccess(
-          await this.#runner.run(argv, { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY, heard }),
+          await this.#runner.run(argv, {
+            input: JSON.stringify(order),
+            timeout: Number.POSITIVE_INFINITY,
+            heard: onLine,
+          }),
           argv,
         );
         return;
@@ -300,8 +305,9 @@ export class Tree implements Files {
   }
 
   /**
-   * Where the machine's `path` lies for this process. Below another root than `/`, links are followed as the machine
-   * itself would, so that neither they nor `..` lead out of it.
+   * The path of the machine's `path` for this process. Below a root other than `/`, links are resolved as on the
+   * machine
+   * itself, so that neither they nor `..` lead out of the root.
    */
   async locate(path: string, options: { follow: boolean } = { follow: true }): Promise<string> {
     if (!path.startsWith('/') || path.includes('\0'))
@@ -317,7 +323,7 @@ export class Tree implements Files {
         continue;
       }
       const here = join(this.root, ...at, part);
-      const last = ahead.every((one) => one === '');
+      const last = ahead.every((name) => name === '');
       if ((last && !options.follow) || !(await isLink(here))) {
         at.push(part);
         continue;
@@ -332,11 +338,11 @@ export class Tree implements Files {
   }
 
   async #border(within: string): Promise<Border> {
-    const place = await realpath(await this.locate(within));
-    return { place, names: [...new Set([normalPath(within), `/${relative(this.root, place)}`])] };
+    const location = await realpath(await this.locate(within));
+    return { path: location, names: [...new Set([normalPath(within), `/${relative(this.root, location)}`])] };
   }
 
-  /** What a killed process left there is read by nobody. */
+  /** Removes the files that a killed process left there. */
   async #prepareStaged(): Promise<void> {
     await rm(this.#staged, { recursive: true, force: true });
     await mkdir(this.#staged, { recursive: true });
@@ -354,23 +360,26 @@ function partsBelow(path: string, within: string, what: string): readonly string
     .filter((part) => part !== '');
 }
 
-async function isLink(place: string): Promise<boolean> {
+async function isLink(location: string): Promise<boolean> {
   try {
-    return (await lstat(place)).isSymbolicLink();
+    return (await lstat(location)).isSymbolicLink();
   } catch (error) {
     if (isAbsence(error)) return false;
     throw error;
   }
 }
 
-/** Makes `place` hold `content` in one step, with the folders above it. Nothing is left behind if that fails. */
-async function replaceFile(place: string, content: Buffer, mode: number): Promise<void> {
-  const made = await mkdir(dirname(place), { recursive: true });
-  // What everybody may read is of no use in a folder that the daemon's umask closed.
+/**
+ * Replaces the file at `location` by `content` in one step, and makes the folders above it. A failure leaves nothing
+ * behind.
+ */
+async function replaceFile(location: string, content: Buffer, mode: number): Promise<void> {
+  const made = await mkdir(dirname(location), { recursive: true });
+  // The daemon's umask closes new folders, but other programs must be able to reach the file.
   if (made !== undefined && (mode & 0o004) !== 0)
-    for (let at = dirname(place); isWithin(at, made); at = dirname(at)) await chmod(at, 0o755);
-  // A name that the programs which read whole folders leave alone: cron, sudo, Samba and proftpd skip it.
-  const aside = join(dirname(place), `.${lastElement(place)}.holdfast`);
+    for (let at = dirname(location); isWithin(at, made); at = dirname(at)) await chmod(at, 0o755);
+  // A name that programs which read whole folders ignore: cron, sudo, Samba and proftpd skip it.
+  const aside = join(dirname(location), `.${lastElement(location)}.holdfast`);
   try {
     await rm(aside, { force: true });
     const file = await open(
@@ -381,15 +390,15 @@ async function replaceFile(place: string, content: Buffer, mode: number): Promis
     try {
       await file.writeFile(content);
       await file.chmod(mode);
-      // Without it a power cut after the renaming could leave an empty file under the right name.
+      // Without the sync, a power cut after the rename could leave an empty file under the final name.
       await file.sync();
     } finally {
       await file.close();
     }
-    await rename(aside, place);
+    await rename(aside, location);
   } catch (error) {
     await rm(aside, { force: true }).catch(() => {});
-    if (made !== undefined) await removeUpTo(dirname(place), made);
+    if (made !== undefined) await removeUpTo(dirname(location), made);
     throw error;
   }
 }

@@ -4,28 +4,28 @@ import { isWithin, normalPath } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
 import { codeOf } from './failure.ts';
 
-/** Opens a place without the right to read it: only to look at it and to change its owner and permissions. */
+/** Opens a path without reading it: only to inspect it and to change its owner and permissions. */
 export const lookOnly = 0o10000000;
 
 export const openFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const mostLinks = 40;
 
-/** A name in an open folder. Whoever renames folders meanwhile cannot make it mean another place. */
+/** A name in an open folder. A rename of folders meanwhile cannot redirect it. */
 export const inFolder = (folder: FileHandle, name: string): string => `/proc/self/fd/${folder.fd}/${name}`;
 
 /** The folder that a walk must not leave. */
 export interface Border {
-  /** Where it is for this process. */
-  readonly place: string;
-  /** Its names as the machine sees it: links with an absolute target that begins with one of them stay within. */
+  /** Its path for this process. */
+  readonly path: string;
+  /** Its paths as the machine sees them: links with an absolute target below one of them stay within the border. */
   readonly names: readonly string[];
 }
 
-/** What lies at the end of a walk, held open until the walk is closed. */
+/** The end of a walk, held open until the walk is closed. */
 export interface Walk {
   readonly end: FileHandle;
   readonly stats: Stats;
-  /** How many of the elements of the path were missing and were made: its last ones. */
+  /** How many of the last elements of the path were missing and have been made. */
   readonly made: number;
   /** Removes what was made. */
   undo(): Promise<void>;
@@ -33,9 +33,10 @@ export interface Walk {
 }
 
 /**
- * Goes from the border along `parts`, following links that stay within unless they are refused, and with `make` making the folders that are
- * missing, with those permission bits. It holds each folder on the way open and never uses a path twice, so that whoever may write there
- * cannot lead it out by exchanging a folder for a link in the meantime.
+ * Goes from the border along `parts`. Links that stay within the border are followed unless they are refused. With
+ * `make`,
+ * missing folders are made with those permission bits. The walk holds each folder on the way open and never resolves a
+ * path twice. So an account that can write there cannot lead it outside by replacing a folder with a link meanwhile.
  */
 export async function walk(
   border: Border,
@@ -56,10 +57,10 @@ export async function walk(
     return handle;
   };
   try {
-    const first = await enter(border.place, constants.O_RDONLY | constants.O_DIRECTORY);
+    const first = await enter(border.path, constants.O_RDONLY | constants.O_DIRECTORY);
     let stack = [first];
     const top = () => stack.at(-1) ?? first;
-    // The parts of the path itself are asked for; those of a link's target must be there.
+    // Only the parts of the path itself may be made; those of a link's target must exist.
     const ahead = parts.map((name) => ({ name, asked: true })).reverse();
     let links = 0;
     for (let part = ahead.pop(); part !== undefined; part = ahead.pop()) {
@@ -78,7 +79,7 @@ export async function walk(
         await mkdir(here);
         made.push({ folder: top(), name });
         const folder = await enter(here, openFolder);
-        // The mode given to mkdir would be cut by the process's umask.
+        // The process's umask would cut a mode given to mkdir.
         await folder.chmod(options.make);
         stack.push(folder);
       } else if (found.isSymbolicLink()) {
@@ -92,13 +93,13 @@ export async function walk(
         ahead.push(
           ...rest
             .split('/')
-            .map((one) => ({ name: one, asked: false }))
+            .map((part) => ({ name: part, asked: false }))
             .reverse(),
         );
       } else if (found.isDirectory()) {
         stack.push(await enter(here, openFolder));
       } else {
-        if (options.make !== undefined || ahead.some((one) => one.name !== ''))
+        if (options.make !== undefined || ahead.some((part) => part.name !== ''))
           throw new HostError(`${name} is not a folder`);
         const end = await enter(here, lookOnly | constants.O_NOFOLLOW);
         return { end, stats: await end.stat(), made: 0, undo, close };
@@ -118,19 +119,19 @@ export async function walk(
 /** The rest of a link's target below the border, or undefined when it leads elsewhere. */
 function restWithin(target: string, names: readonly string[]): string | undefined {
   const path = normalPath(target);
-  const name = names.find((one) => isWithin(path, one));
+  const name = names.find((candidate) => isWithin(path, candidate));
   return name === undefined ? undefined : path.slice(name.length);
 }
 
-async function lookAt(place: string): Promise<Stats | undefined> {
+async function lookAt(path: string): Promise<Stats | undefined> {
   try {
-    return await lstat(place);
+    return await lstat(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-/** The path by which an open place, or a name in an open folder, is changed, whatever it was opened for. */
+/** The path by which an open file, or a name in an open folder, can be changed, whatever mode it was opened with. */
 export const byHandle = (descriptor: number, name?: string): string =>
   `/proc/self/fd/${descriptor}${name === undefined ? '' : `/${name}`}`;

@@ -1,16 +1,16 @@
 import type { Runner } from './runner.ts';
 
-/** Milliseconds that events are gathered for before they are reported, and the longest wait before watching again. */
+/** Milliseconds for which events are collected before they are reported, and the longest wait before a restart. */
 const gathering = 250;
 const longestPause = 60_000;
 
 export interface Watching<Event> {
-  /** Makes a reader of the program's lines, a new one for each start; a line may complete an event. */
+  /** Makes a reader of the program's lines for each start. A line may complete an event. */
   readonly reader: () => (line: string) => Event | undefined;
   readonly changed: (events: readonly Event[]) => void;
 }
 
-/** Follows a program that writes down what happens, and starts it again when it ends. Returns how to stop. */
+/** Follows a program that prints events, and restarts it when it ends. Returns a function that stops it. */
 export function watchProgram<Event>(
   runner: Runner,
   argv: readonly string[],
@@ -41,7 +41,7 @@ export function watchProgram<Event>(
       },
       ended: () => {
         if (stopped) return;
-        // One that has run for a while has earned a quick return.
+        // A program that has run for a while is restarted quickly.
         pause = Date.now() - begun > longestPause ? 1000 : Math.min(pause * 2, longestPause);
         again = setTimeout(begin, pause).unref();
       },

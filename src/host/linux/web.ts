@@ -23,10 +23,12 @@ export class LinuxWeb implements Web {
   }
 
   async serve(endpoints: readonly Endpoint[]): Promise<void> {
-    const staying = this.#listeners.filter((listener) => endpoints.some((one) => isSame(one, listener.endpoint)));
+    const staying = this.#listeners.filter((listener) =>
+      endpoints.some((endpoint) => isSame(endpoint, listener.endpoint)),
+    );
     const leaving = this.#listeners.filter((listener) => !staying.includes(listener));
-    const coming = endpoints.filter((one) => !staying.some((listener) => isSame(one, listener.endpoint)));
-    // One that is to be opened may need the port of one that is to be closed.
+    const coming = endpoints.filter((endpoint) => !staying.some((listener) => isSame(endpoint, listener.endpoint)));
+    // A new listener may need the port of one that is to be closed.
     const shut = leaving.filter(({ endpoint }) => coming.some(({ port }) => port === endpoint.port));
     for (const listener of shut) close(listener);
     const opened: Listener[] = [];
@@ -58,11 +60,11 @@ export class LinuxWeb implements Web {
     this.#listeners = [];
   }
 
-  /** Undefined for the whole of an address family that this machine does not have. */
+  /** Undefined for the wildcard of an address family that this machine does not have. */
   async #open(endpoint: Endpoint): Promise<Listener | undefined> {
     const { address, port, tls, redirectTo } = endpoint;
     const handler = redirectTo === undefined ? this.#handler : redirecting(redirectTo);
-    if (handler === undefined) throw new Error('nobody answers at the doors yet');
+    if (handler === undefined) throw new Error('serve() was called before attach()');
     const shown = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
     try {
       const server =
@@ -100,7 +102,7 @@ function isSame(a: Endpoint, b: Endpoint): boolean {
   );
 }
 
-/** It takes nobody any more; who is being answered is answered to the end. */
+/** Stops accepting connections. Requests in progress are answered. */
 function close({ server }: Listener): void {
   server.close();
   server.closeIdleConnections();
@@ -108,7 +110,7 @@ function close({ server }: Listener): void {
 
 function redirecting(port: number): Handler {
   return (request, response) => {
-    // Without its port; an address of IPv6 stands in brackets.
+    // The Host header without its port; an IPv6 address is in brackets.
     const host = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d+)?$/.exec(request.headers.host ?? '')?.[1];
     if (host === undefined) response.writeHead(400).end();
     else

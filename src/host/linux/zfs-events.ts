@@ -1,15 +1,15 @@
 import type { ZfsEvent, ZfsSubject } from '../ports/zfs.ts';
 
-/** The program that writes every event of every pool, the past ones first. */
+/** The program that prints every event of every pool, past events first. */
 export const zfsEvents = ['zpool', 'events', '-f', '-H', '-v'] as const;
 
-/** Changes of a dataset that the datasets below it inherit, or that move them. */
+/** Changes of a dataset that its descendants inherit, or that move them. */
 const deep = new Set(['set', 'inherit', 'destroy', 'receive', 'finish receiving', 'rollback']);
 
-/** Changes after which a dataset lies elsewhere in its pool; the event names one of the two places. */
+/** Changes that move a dataset within its pool; the event names only one of the two names. */
 const moving = new Set(['rename', 'promote']);
 
-/** Events after which there is a pool more or a pool less. */
+/** Events that add or remove a pool. */
 const ofPoolList = /\.pool_(create|destroy|import|export|reguid)$/;
 
 /**
@@ -22,7 +22,7 @@ const ofPoolList = /\.pool_(create|destroy|import|export|reguid)$/;
  *             history_internal_name = "snapshot"
  *             time = 0x65600000 0x75bcd15
  *
- * Answers the event that a line completes, if it completes one. Seconds and nanoseconds of `time` are hexadecimal.
+ * Returns the event that a line completes, if any. Seconds and nanoseconds of `time` are hexadecimal.
  */
 export function zfsEventReader(): (line: string) => ZfsEvent | undefined {
   let values = new Map<string, string>();
@@ -50,7 +50,7 @@ function subjectOf(values: ReadonlyMap<string, string>): ZfsSubject | 'everythin
   return deep.has(what) ? { dataset, below: true } : { dataset };
 }
 
-/** An event without a time is as good as one that happens now: it is looked at. */
+/** An event without a time counts as one that happens now. */
 function timeOf(text: string): number {
   const [, seconds, nanoseconds] = /^0x([0-9a-f]+) 0x([0-9a-f]+)$/.exec(text) ?? [];
   if (seconds === undefined || nanoseconds === undefined) return Number.MAX_SAFE_INTEGER;

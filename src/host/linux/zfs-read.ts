@@ -1,4 +1,6 @@
-/** Pure readers of what OpenZFS 2.3 prints as JSON, with `-p` and `-P`: every number a text of digits, every device a path. */
+/**
+ * Pure readers of OpenZFS 2.3's JSON output with `-p` and `-P`: each number is a text of digits, each device a path.
+ */
 import { isObject } from '../../lib/json.ts';
 import { HostError } from '../ports/index.ts';
 import {
@@ -22,7 +24,7 @@ import {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The columns of `zfs list` that a dataset is read from. */
+/** The columns of `zfs list` that describe a dataset. */
 export const datasetColumns: readonly string[] = [
   'name',
   'type',
@@ -41,7 +43,7 @@ export const datasetColumns: readonly string[] = [
   'usedbysnapshots',
 ];
 
-/** The columns of `zfs list -t snapshot` that a snapshot is read from. */
+/** The columns of `zfs list -t snapshot` that describe a snapshot. */
 export const snapshotColumns: readonly string[] = [
   'name',
   'used',
@@ -72,7 +74,7 @@ function readPool(name: string, pool: Members, properties: Members, diskOf: Disk
   const [root] = entriesOf(pool, 'vdevs');
   const groups = [
     ...groupsOf(root?.[1] ?? {}, 'vdevs', undefined, diskOf),
-    // Kinds of data groups of their own.
+    // The special and dedup groups.
     ...groupsOf(pool, 'special', undefined, diskOf),
     ...groupsOf(pool, 'dedup', undefined, diskOf),
     ...groupsOf(pool, 'logs', 'log', diskOf),
@@ -92,7 +94,7 @@ function readPool(name: string, pool: Members, properties: Members, diskOf: Disk
   });
 }
 
-/** A pool of before feature flags has a version; one of today has each feature at least enabled. */
+/** A pool older than feature flags has a version; a current one has no disabled feature. */
 function isUpgraded(properties: Members): boolean {
   if (/^\d+$/.test(propertyOf(properties, 'version')?.value ?? '-')) return false;
   return !Object.keys(properties).some(
@@ -103,7 +105,7 @@ function isUpgraded(properties: Members): boolean {
 function groupsOf(holder: Members, section: string, kind: GroupKind | undefined, diskOf: DiskOf): readonly PoolGroup[] {
   return entriesOf(holder, section).flatMap(([key, vdev]) => {
     const type = textOf(vdev, 'vdev_type');
-    // What a removed device leaves behind.
+    // The remains of a removed device.
     if (type === 'hole' || type === 'indirect') return [];
     const devices = leavesOf(key, vdev).map(([name, leaf]) => deviceOf(name, leaf, diskOf));
     const alone = type === 'disk' || type === 'file' || type === 'missing' || type === 'replacing' || type === 'spare';
@@ -127,14 +129,14 @@ function kindOf(type: string, name: string): GroupKind {
   return parity === '1' ? 'raidz' : parity === '2' ? 'raidz2' : 'raidz3';
 }
 
-/** The disks of a group, also those below one that is being replaced or stands in for another. */
+/** The disks of a group, including those below a replacement or a spare in use. */
 function leavesOf(key: string, vdev: Members): readonly [string, Members][] {
   const below = entriesOf(vdev, 'vdevs');
   return below.length === 0 ? [[key, vdev]] : below.flatMap(([name, child]) => leavesOf(name, child));
 }
 
 function deviceOf(key: string, leaf: Members, diskOf: DiskOf): PoolDevice {
-  // A device that is gone is called by its number; what it was is what its path tells.
+  // A missing device is named by its guid; `was` holds its former path.
   const path = textOf(leaf, 'was') || textOf(leaf, 'path') || key;
   const absent = leaf['not_present'] !== undefined;
   const state = textOf(leaf, 'state');
@@ -164,7 +166,7 @@ const healths: Readonly<Record<string, Health>> = {
   INUSE: 'ONLINE',
 };
 
-/** In JSON a device tells its inner state, of which `CANT_OPEN` and the rest are UNAVAIL in the table for people. */
+/** In JSON a device has its internal state; the plain output shows `CANT_OPEN` and the others as UNAVAIL. */
 function healthOf(state: string): Health {
   return healths[state] ?? 'UNAVAIL';
 }
@@ -199,9 +201,11 @@ function readScan(stats: Members): Scan | undefined {
 }
 
 /**
- * The datasets, from `zfs list -jp` with the columns above, as it was printed at a time in seconds. ZFS tells the second
- * in which a dataset last got or lost a snapshot; while that second is not long past, more may come in it, so its stamp
- * is one that never comes again.
+ * The datasets, from `zfs list -jp` with the columns above, printed at the time `now` in seconds. ZFS reports the
+ * second
+ * in which a dataset last got or lost a snapshot. While that second is recent, more changes may follow within it, so
+ * the
+ * stamp then contains a value that never repeats.
  */
 export function readDatasets(
   list: string,
@@ -213,7 +217,7 @@ export function readDatasets(
     const inherited: DatasetProperty[] = [];
     for (const property of datasetProperties) {
       const { value = '-', source } = propertyOf(properties, property) ?? {};
-      // What does not apply to it. The source beside it is whatever the property before had.
+      // The property does not apply. Its source is then a leftover of the property before.
       if (value === '-') continue;
       values[property] = value;
       if (source === 'DEFAULT' || source === 'INHERITED') inherited.push(property);
@@ -230,7 +234,7 @@ export function readDatasets(
         propertyOf(properties, 'mounted')?.value === 'yes' ? propertyOf(properties, 'mountpoint')?.value : undefined,
       properties: Object.freeze(values),
       inherited: Object.freeze(inherited),
-      // Of a parent it is not this dataset's.
+      // An inherited comment describes the parent.
       comment:
         comment !== undefined && isOwn(comment) && comment.value !== '-' && comment.value !== ''
           ? comment.value
@@ -241,10 +245,10 @@ export function readDatasets(
           : text('keystatus') === 'unavailable'
             ? 'unavailable'
             : undefined,
-      // Of the pool's root, from which all below inherit it.
+      // Only of the pool's root; all other datasets inherit it.
       keySlots: name.includes('/') || text(keySlotsProperty) === '' ? undefined : text(keySlotsProperty),
       origin: text('origin') === '' ? undefined : text('origin'),
-      // Where other contents leave a snapshot's own, the space that all of them take becomes another.
+      // The space that snapshots use alone changes with the contents that they share with the dataset.
       snapshotStamp: [
         text('guid'),
         text('origin'),
@@ -256,7 +260,7 @@ export function readDatasets(
   });
 }
 
-/** Seconds after which a dataset's last change of snapshots is told for good. */
+/** Seconds after which the time of a dataset's last snapshot change is final. */
 const settling = 3;
 
 /** The snapshots, from `zfs list -Hp` with the columns above. */
@@ -279,7 +283,9 @@ export function readSnapshots(list: string): readonly Snapshot[] {
   });
 }
 
-/** What a dataset has set itself, by name, from `zfs get -jp`; properties it does not have are left out. */
+/**
+ * The properties that a dataset itself sets, by name, from `zfs get -jp`; properties that do not apply are left out.
+ */
 export function readOwnSettings(got: string, name: string): ReadonlyMap<string, string | undefined> {
   const dataset = new Map(entriesOf(parse(got), 'datasets')).get(name) ?? {};
   return new Map(
@@ -295,8 +301,8 @@ function isOwn({ source }: Property): boolean {
 }
 
 /**
- * Comments by dataset, from `zfs get -H -o name,value` for those that have one of their own. The text may hold line
- * ends; a line that does not begin with the next name belongs to the text before.
+ * Comments by dataset, from `zfs get -H -o name,value` for datasets with a comment of their own. A comment may contain
+ * line breaks; a line that does not begin with the next name belongs to the comment before it.
  */
 export function readComments(text: string, names: ReadonlySet<string>): ReadonlyMap<string, string> {
   const comments = new Map<string, string>();
@@ -314,24 +320,28 @@ export function readComments(text: string, names: ReadonlySet<string>): Readonly
   return comments;
 }
 
-/** A label of a pool that is not taken up here. */
+/** A label of a pool that is not imported here. */
 export interface Label {
   readonly pool: string;
   readonly guid: string;
-  /** Of the machine that had it last. */
+  /** Of the machine that imported it last. */
   readonly hostname: string;
 }
 
 export interface FoundLabel extends Label {
-  /** Below /dev. */
+  /** Relative to /dev. */
   readonly device: string;
 }
 
-/** What `zdb -l` finds on a device: a pool that may come back, or undefined for none and for one that was destroyed. */
+/**
+ * The label that `zdb -l` finds on a device: that of an importable pool; undefined without a label or for a destroyed
+ * pool.
+ */
 export function readLabel(text: string): Label | undefined {
   const state = /^ {4}state: (\d)$/m.exec(text)?.[1];
   const pool = /^ {4}name: '(.*)'$/m.exec(text)?.[1];
-  // 0 is a pool in use, here or elsewhere, 1 an exported one; then come destroyed ones, spares and caches.
+  // The state 0 is a pool in use, here or elsewhere, 1 an exported pool; the others are destroyed pools, spares and
+  // caches.
   if (pool === undefined || (state !== '0' && state !== '1')) return undefined;
   return {
     pool,
@@ -340,7 +350,7 @@ export function readLabel(text: string): Label | undefined {
   };
 }
 
-/** What `zpool import` says of the pools that it finds. There is no JSON of it. */
+/** The pools that `zpool import` finds. It has no JSON output. */
 export function readImportable(text: string): readonly Omit<ImportablePool, 'hostname'>[] {
   return text.split(/^ {2,3}pool: /m).flatMap((part) => {
     const name = part.split('\n', 1)[0] ?? '';
@@ -353,14 +363,14 @@ export function readImportable(text: string): readonly Omit<ImportablePool, 'hos
 
 const sections: Readonly<Record<string, GroupKind>> = { logs: 'log', cache: 'cache', spares: 'spare' };
 
-/** The tree of a pool, each line two blanks further in than the one above it: pool or section, group, device. */
+/** The tree of a pool, in which each level is indented by two more blanks: pool or section, group, device. */
 function importableGroups(part: string): readonly ImportableGroup[] {
   const groups: { kind: GroupKind; name: string; health: Health; devices: { name: string; health: Health }[] }[] = [];
   let section: GroupKind | undefined;
   for (const line of part.slice(part.indexOf('config:')).split('\n')) {
     const [, blanks = '', name = '', state] = /^\t( *)(\S+)(?: +(\S+))?/.exec(line) ?? [];
     if (name === '') continue;
-    // Spares and caches are told without a state, as long as nothing is wrong with them.
+    // Healthy spares and caches are printed without a state.
     const health = state === undefined ? 'ONLINE' : healthOf(state);
     const depth = blanks.length / 2;
     if (depth === 0) section = sections[name];
@@ -369,7 +379,7 @@ function importableGroups(part: string): readonly ImportableGroup[] {
       const kind = section ?? kindOf(name.startsWith('mirror') ? 'mirror' : '', name);
       groups.push({ kind, name, health, devices: isGroup ? [] : [{ name, health }] });
     }
-    // Both disks of a replacement stand below the word for it.
+    // Both disks of a replacement are below the line `replacing`.
     else if (!/^(replacing|spare)-\d/.test(name)) groups.at(-1)?.devices.push({ name, health });
   }
   return Object.freeze(groups.map((group) => Object.freeze({ ...group, devices: Object.freeze(group.devices) })));
@@ -380,7 +390,7 @@ function parse(text: string): Members {
   try {
     value = JSON.parse(text.trim() === '' ? '{}' : text);
   } catch (error) {
-    throw new HostError(`OpenZFS answered what is no JSON: ${text.slice(0, 200)}`, { cause: error });
+    throw new HostError(`expected JSON from OpenZFS, got: ${text.slice(0, 200)}`, { cause: error });
   }
   return isObject(value) ? value : {};
 }

@@ -36,16 +36,18 @@ import {
   snapshotColumns,
 } from './zfs-read.ts';
 
-/** Pools of many disks take their time to make, import and export. */
+/** Creating, importing and exporting a pool of many disks takes long. */
 const patience = 15 * 60_000;
 
-/** What a new pool's root dataset has unless told: what Samba's and NFS's rights need. */
+/** Default properties of a new pool's root dataset, which Samba's and NFS's permissions require. */
 const rootSettings = ['-O', 'acltype=posixacl', '-O', 'xattr=sa'];
 
-/** Milliseconds between the tries at something that is busy, for the probing of new devices and the last client to end. */
+/**
+ * Milliseconds between tries while something is busy, until udev has probed new devices and the last client has ended.
+ */
 const retries = [100, 200, 400, 800];
 
-/** How many names one call of a program is given. */
+/** How many names one call of a program gets. */
 const mostNames = 500;
 
 export class LinuxZfs implements Zfs {
@@ -54,7 +56,7 @@ export class LinuxZfs implements Zfs {
   readonly #disks: () => Promise<readonly Disk[]>;
   readonly #labels: () => Promise<readonly FoundLabel[]>;
   #looks = 0;
-  /** What was found importable, and the labels it was found by. */
+  /** The importable pools, and the labels by which they were found. */
   #found: { readonly by: string; readonly pools: readonly ImportablePool[] } = { by: '[]', pools: [] };
 
   constructor(options: {
@@ -77,7 +79,7 @@ export class LinuxZfs implements Zfs {
     const isOneGone =
       names.length > 0 &&
       [status, properties].some(({ status: code, stderr }) => code !== 0 && /no such pool/.test(stderr));
-    // In JSON zpool answers nothing at all when one of several pools is not there.
+    // With JSON output zpool prints nothing at all when one of several pools does not exist.
     if (isOneGone) return (await this.pools()).filter(({ name }) => names.includes(name));
     for (const outcome of [status, properties]) expectSuccess(outcome, ['zpool', 'status']);
     const paths = [...new Set([...status.stdout.matchAll(/"(?:path|was)":"([^"]+)"/g)].map((match) => match[1] ?? ''))];
@@ -101,13 +103,13 @@ export class LinuxZfs implements Zfs {
   }
 
   async destroyPool(name: string): Promise<void> {
-    const pool = (await this.pools()).find((one) => one.name === name);
-    const mountpoint = (await this.datasets()).find((one) => one.name === name)?.mountpoint;
+    const pool = (await this.pools()).find((found) => found.name === name);
+    const mountpoint = (await this.datasets()).find((dataset) => dataset.name === name)?.mountpoint;
     await this.#patiently('zpool', 'destroy', '--', name);
-    // Else the disks would tell for ever of a pool that cannot come back.
+    // Otherwise the disks would keep the labels of a pool that cannot be imported.
     for (const device of pool?.groups.flatMap((group) => group.devices) ?? [])
       await this.#run('zpool', 'labelclear', `/dev/${device.label}`);
-    // ZFS keeps the folder of a mountpoint that was set by hand, as ours always is.
+    // ZFS keeps the folder of an explicitly set mountpoint, and Holdfast always sets it.
     if (mountpoint !== undefined && mountpoint !== '/') await this.#tree.removeEmptyFolder(mountpoint).catch(() => {});
   }
 
@@ -118,7 +120,7 @@ export class LinuxZfs implements Zfs {
   async importable(): Promise<readonly ImportablePool[]> {
     const labels = await this.#labels();
     const by = JSON.stringify(labels);
-    // To look again would wake the disks.
+    // Another search would wake the disks.
     if (by === this.#found.by) return this.#found.pools;
     const argv = ['zpool', 'import', ...labels.flatMap(({ device }) => ['-d', `/dev/${device}`])];
     const outcome = labels.length === 0 ? nothing : await this.#run(...argv);
@@ -133,7 +135,7 @@ export class LinuxZfs implements Zfs {
 
   async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
     if (!/^\d+$/.test(guid)) throw new HostError(`cannot import '${guid}': no such pool available`);
-    // By force: a pool of a machine that died was never exported, and its disks are here now.
+    // By force: a pool of a machine that failed was never exported, and its disks are here now.
     await this.#do('zpool', 'import', '-f', ...(mountpoint === undefined ? [] : ['-N']), guid);
     if (mountpoint === undefined) return;
     const name = (await this.pools()).find((pool) => pool.guid === guid)?.name ?? '';
@@ -193,7 +195,7 @@ export class LinuxZfs implements Zfs {
       for (const name of [...(await this.#mounted(pool))].reverse()) await this.#patiently('zfs', 'unmount', name);
       await this.#patiently('zfs', 'unload-key', pool);
     } catch (error) {
-      // Those that were not in use are there again.
+      // Mounts the datasets that had already been unmounted.
       await this.#mountAll(pool).catch(() => {});
       throw error;
     }
@@ -244,7 +246,7 @@ export class LinuxZfs implements Zfs {
         : [...new Map(found.map((one) => [one.name, one])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     const commented = new Set(datasets.filter((one) => one.comment !== undefined).map((one) => one.name));
     if (commented.size === 0) return datasets;
-    // The JSON of OpenZFS 2.3 leaves out characters beyond U+FFFF; plain output has them.
+    // OpenZFS 2.3's JSON output leaves out characters beyond U+FFFF; its plain output has them.
     const asked = scope === undefined ? [] : [...commented];
     const plain = await this.#run(
       'zfs',
@@ -266,7 +268,10 @@ export class LinuxZfs implements Zfs {
     );
   }
 
-  /** In JSON zfs answers nothing at all when one of several datasets is not there; it names those, and is asked for the others. */
+  /**
+   * With JSON output zfs prints nothing but errors when one of several datasets does not exist, so the others are
+   * listed again.
+   */
   async #listDatasets(options: readonly string[], names: readonly string[] = []): Promise<string> {
     const argv = ['zfs', 'list', '-jp', ...options, '-t', 'filesystem,volume', '-o', datasetColumns.join(',')];
     const outcome = await this.#run(...argv, ...names);
@@ -286,9 +291,10 @@ export class LinuxZfs implements Zfs {
   }
 
   /**
-   * In two steps: space that a volume cannot have is refused only after the volume was made, and OpenZFS 2.3 then
-   * tries in the kernel, without a pause, to destroy it for as long as udev looks at it; a machine with one processor
-   * stands still for ever.
+   * In two steps. ZFS refuses space that a volume cannot get only after it has made the volume. OpenZFS 2.3 then tries
+   * in
+   * the kernel, without a pause, to destroy the volume while udev still has it open: a machine with one processor
+   * hangs.
    */
   async createVolume(name: string, size: number, settings: DatasetSettings = {}): Promise<void> {
     const { volsize: _, reservation, refreservation = 'auto', ...properties } = settings.properties ?? {};
@@ -327,7 +333,7 @@ export class LinuxZfs implements Zfs {
       if (set.length > 0) await this.#set(name, set);
       for (const [property] of inherit) await this.#do('zfs', 'inherit', property, name);
     } catch (error) {
-      // zfs goes through them one by one and may have changed some.
+      // zfs sets them one after the other and may have changed some.
       if (names.length > 1) await this.#restore(name, before, names);
       throw error;
     }
@@ -337,8 +343,8 @@ export class LinuxZfs implements Zfs {
     name: string,
     { recursive = false, clones = false }: { recursive?: boolean; clones?: boolean } = {},
   ): Promise<void> {
-    // A snapshot would be destroyed as readily.
-    if (name.includes('@')) throw new HostError(`cannot open '${name}': it is no dataset`);
+    // `zfs destroy` would also accept a snapshot.
+    if (name.includes('@')) throw new HostError(`cannot open '${name}': it is not a dataset`);
     await this.#patiently('zfs', 'destroy', ...(clones ? ['-R'] : recursive ? ['-r'] : []), '--', name);
   }
 
@@ -352,7 +358,7 @@ export class LinuxZfs implements Zfs {
     for (let from = 0; from < datasets.length; from += mostNames) {
       const some = datasets.slice(from, from + mostNames);
       const outcome = await this.#run(...argv, '-d', '1', '--', ...some);
-      // One that went meanwhile has none; the others are told all the same.
+      // A dataset that was removed meanwhile has none; the others are printed regardless.
       if (outcome.status !== 0 && !isGone(outcome)) expectSuccess(outcome, argv);
       found.push(...readSnapshots(outcome.stdout));
     }
@@ -377,8 +383,8 @@ export class LinuxZfs implements Zfs {
     name: string,
     { deferred = false, recursive = false }: { deferred?: boolean; recursive?: boolean } = {},
   ): Promise<void> {
-    // Of lists and ranges of snapshots, which zfs would take as well, no name here is one.
-    if (!/^[^@]+@[^@,%]+$/.test(name)) throw new HostError(`cannot destroy '${name}': it is no snapshot`);
+    // zfs would also accept lists and ranges of snapshots.
+    if (!/^[^@]+@[^@,%]+$/.test(name)) throw new HostError(`cannot destroy '${name}': it is not a snapshot`);
     await this.#patiently('zfs', 'destroy', ...(deferred ? ['-d'] : []), ...(recursive ? ['-r'] : []), '--', name);
   }
 
@@ -396,8 +402,9 @@ export class LinuxZfs implements Zfs {
   }
 
   /**
-   * Makes or extends a pool. zpool objects to disks with old contents and of different sizes, which an appliance takes:
-   * what is free is free for whatever is on it. Its other objections stand.
+   * Makes or extends a pool. zpool refuses disks with old contents or of different sizes without force, but an
+   * appliance
+   * accepts them: a disk that is not in use may be overwritten. zpool's other objections still apply.
    */
   async #useDisks(
     program: readonly string[],
@@ -417,7 +424,7 @@ export class LinuxZfs implements Zfs {
     if (!overridable || /mismatched replication level/.test(outcome.stderr)) expectSuccess(outcome, argv);
     const disks = await this.#disks();
     for (const name of groups.flatMap((group) => group.disks)) {
-      const disk = disks.find((one) => one.name === name);
+      const disk = disks.find((found) => found.name === name);
       if (disk === undefined || disk.usedBy !== undefined)
         throw new HostError(`cannot use the disk ${name}: ${disk?.usedBy ?? 'there is no such disk'}`);
     }
@@ -426,14 +433,17 @@ export class LinuxZfs implements Zfs {
         .filter((group) => isData(group))
         .map((group) => `${group.kind}/${group.kind === 'stripe' ? 1 : group.disks.length}`),
     );
-    // By force zpool would not look at this any more.
+    // With force zpool does not check this.
     if (different.size > 1)
       throw new HostError(`mismatched replication level: the groups are ${[...different].join(', ')}`);
     const forced = [...program, '-f', ...rest];
     expectSuccess(await this.#runner.run(forced, options), forced);
   }
 
-  /** Where the filesystems of a pool want to be mounted, parents before children; those that mount nothing by themselves are left out. */
+  /**
+   * The mountpoints of a pool's unmounted filesystems, parents first; those that are not mounted automatically are left
+   * out.
+   */
   async #mountpoints(pool: string): Promise<ReadonlyMap<string, string>> {
     const { stdout } = await this.#do(
       'zfs',
@@ -459,7 +469,7 @@ export class LinuxZfs implements Zfs {
     return stdout.split('\n').flatMap((line) => (line.startsWith('yes\t') ? [line.slice('yes\t'.length)] : []));
   }
 
-  /** Mounts what in the pool is not mounted, as far as its key is there; with `within` only what belongs there. */
+  /** Mounts the pool's unmounted filesystems whose keys are loaded; with `within`, only those below that path. */
   async #mountAll(pool: string, within?: string): Promise<void> {
     const { stdout } = await this.#do(
       'zfs',
@@ -482,7 +492,7 @@ export class LinuxZfs implements Zfs {
     }
   }
 
-  /** The device of a volume appears when udev has seen it. A filesystem has none. */
+  /** Waits for the device of a volume, which udev makes. A filesystem has none. */
   async #deviceOf(name: string): Promise<void> {
     const { stdout } = await this.#do('zfs', 'get', '-Hp', '-o', 'value', 'type', name);
     if (stdout.trim() !== 'volume') return;
@@ -512,13 +522,13 @@ export class LinuxZfs implements Zfs {
     if (own.length > 0) await this.#set(name, own);
     for (const property of changed) {
       if (before.get(property) !== undefined) continue;
-      // Limits cannot be inherited: giving them back is setting none.
+      // Limits cannot be inherited: they are reset to none.
       if ((await this.#run('zfs', 'inherit', property, name)).status !== 0)
         await this.#run('zfs', 'set', `${property}=none`, name);
     }
   }
 
-  /** What is busy for a moment is tried again. */
+  /** Tries again while something is busy. */
   async #patiently(...argv: readonly string[]): Promise<void> {
     for (const pause of retries) {
       const outcome = await this.#runner.run(argv, { timeout: patience });
@@ -538,13 +548,13 @@ export class LinuxZfs implements Zfs {
   }
 }
 
-/** Whether a dataset is of the pool that the machine runs from: what lies there are boot environments, and no data. */
+/** Whether a dataset is in the pool that the machine runs from: it holds boot environments and no data. */
 async function ofSystem(): Promise<(dataset: string) => boolean> {
   const pool = await poolOfRoot();
   return (dataset) => pool !== undefined && (dataset === pool || dataset.startsWith(`${pool}/`));
 }
 
-/** What is to be set, with undefined for what is to be given back. */
+/** The properties to set, with undefined for those to inherit again. */
 function wantedOf({
   properties = {},
   comment,
@@ -560,7 +570,7 @@ function wantedOf({
   ];
 }
 
-/** The settings as options of a command that makes something: there is nothing to give back yet. */
+/** The settings as options of a command that creates something: there is nothing to inherit again yet. */
 function options(
   flag: '-o' | '-O',
   settings: Omit<DatasetSettings, 'mountpoint'> & { readonly mountpoint?: string | undefined },
@@ -573,7 +583,7 @@ function options(
 
 const nothing: Outcome = { status: 0, stdout: '', stderr: '' };
 
-/** Something that zfs was asked for by name was not there. What it said of the others stands. */
+/** Whether zfs reported that a named dataset or pool does not exist. Its output about the others is valid. */
 function isGone({ stderr }: Outcome): boolean {
   return /does not exist|no such pool/.test(stderr);
 }
@@ -593,13 +603,13 @@ function isData({ kind }: DiskGroup): boolean {
   return kind !== 'log' && kind !== 'cache' && kind !== 'spare';
 }
 
-/** The groups as `zpool` wants them: the data first, each kind introduced by its word. */
+/** The groups as arguments of `zpool`: data first, each kind after its keyword. */
 async function vdevArgv(groups: readonly DiskGroup[]): Promise<readonly string[]> {
   const stable = await stablePaths();
   return [...groups.filter(isData), ...groups.filter((group) => !isData(group))].flatMap(({ kind, disks }) => {
     const paths = disks.map((disk) => stable.get(disk) ?? `/dev/${disk}`);
     if (kind === 'stripe') return paths;
-    // Two disks for the log are there so that one may fail.
+    // Two log disks form a mirror, so that one may fail.
     return kind === 'log' && paths.length > 1 ? ['log', 'mirror', ...paths] : [kind, ...paths];
   });
 }

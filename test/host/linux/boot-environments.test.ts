@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readEnvironments, readMountPoints, readPlace } from '../../../src/host/linux/boot-environments.ts';
+import { readEnvironments, readLocation, readMountPoints } from '../../../src/host/linux/boot-environments.ts';
 
 const mounts =
   'proc /proc proc rw 0 0\nrpool/ROOT/default / zfs rw,relatime,xattr,posixacl 0 0\ntank/a /mnt/tank/a zfs rw 0 0\n';
 const place = { pool: 'rpool', folder: 'rpool/ROOT', running: 'rpool/ROOT/default', fixed: undefined };
 
 test('where the environments lie is read off what is mounted at /', () => {
-  assert.deepEqual(readPlace(mounts, 'quiet'), place);
-  assert.equal(readPlace(mounts.replace('rpool/ROOT/default / zfs', '/dev/vda1 / ext4'), 'quiet'), undefined);
+  assert.deepEqual(readLocation(mounts, 'quiet'), place);
+  assert.equal(readLocation(mounts.replace('rpool/ROOT/default / zfs', '/dev/vda1 / ext4'), 'quiet'), undefined);
   assert.equal(
-    readPlace(mounts.replace('rpool/ROOT/default', 'rpool'), 'quiet'),
+    readLocation(mounts.replace('rpool/ROOT/default', 'rpool'), 'quiet'),
     undefined,
     'there is no place for another beside a root dataset',
   );
 });
 
 test('a boot loader that names the root by itself is known by its words', () => {
-  const fixed = (argv: string) => readPlace(mounts, argv)?.fixed;
+  const fixed = (argv: string) => readLocation(mounts, argv)?.fixed;
   assert.equal(
     fixed('BOOT_IMAGE=/ROOT/default@/boot/vmlinuz-6.12.57 root=ZFS=rpool/ROOT/default ro quiet\n'),
     'rpool/ROOT/default',

@@ -164,7 +164,7 @@ test('what comes and goes touches nothing else, and names change before anybody 
   assert.deepEqual(said(after, after), []);
 });
 
-test('what grows is opened anew, what can be changed in place is told, what cannot is made anew', () => {
+test('what grows is opened fresh, what can be changed in place is told, what cannot is made fresh', () => {
   const of = (more: Partial<Extent>) => goal(model([extent(1, more)], [target(1, [1])]));
   assert.deepEqual(said(of({}), of({ size: 2048 })), [
     'update device t1 l1 targetOps online=0,',
@@ -265,7 +265,7 @@ test('what tgtd shows is read', () => {
   });
 });
 
-test('what is shown as it is wanted needs nothing, but its secrets are told anew when they are not known', () => {
+test('what is shown as it is wanted needs nothing, but its secrets are told fresh when they are not known', () => {
   const size = 16 * 1024 ** 2;
   const portals = [
     { address: '0.0.0.0', port: 3260 },
@@ -278,12 +278,12 @@ test('what is shown as it is wanted needs nothing, but its secrets are told anew
     ),
   );
   const without = { ...shows, targets: shows.targets.replace(/ {8}192.*\n {8}2001.*\n/, '') };
-  assert.deepEqual(said(shownGoal(without, wanted, { anew: false }), wanted), []);
-  assert.deepEqual(said(shownGoal(shows, wanted, { anew: false }), wanted), [
+  assert.deepEqual(said(shownGoal(without, wanted, { fresh: false }), wanted), []);
+  assert.deepEqual(said(shownGoal(shows, wanted, { fresh: false }), wanted), [
     'unbind target t1 initiator-address=192.0.2.0/24',
     'unbind target t1 initiator-address=2001:db8::/32',
   ]);
-  assert.deepEqual(said(shownGoal(without, wanted, { anew: true }), wanted), [
+  assert.deepEqual(said(shownGoal(without, wanted, { fresh: true }), wanted), [
     'delete account user=peer',
     'delete account user=joe',
     'new account user=joe,password=secretsecret12',

@@ -271,12 +271,10 @@ export class AfpClient implements Disposable {
       const number = this.#received.readUInt16BE(2);
       // What the server asks for by itself, to see whether anybody is there, needs no answer in a test.
       if (this.#received.readUInt8(0) === 1) {
-        this.#waiting
-          .get(number)
-          ?.resolve({
-            code: this.#received.readInt32BE(4),
-            data: Buffer.from(this.#received.subarray(headerLength, end)),
-          });
+        this.#waiting.get(number)?.resolve({
+          code: this.#received.readInt32BE(4),
+          data: Buffer.from(this.#received.subarray(headerLength, end)),
+        });
         this.#waiting.delete(number);
       }
       this.#received = this.#received.subarray(end);

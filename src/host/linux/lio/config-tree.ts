@@ -1,6 +1,7 @@
 /**
- * The kernel's target configuration is a tree of folders, values and links (configfs). What it shall be is written down
- * as the same tree, and only where the two differ is anything done.
+ * The kernel's target configuration is a tree of folders, values and links (configfs). The desired state is the same
+ * kind
+ * of tree, and only the differences between the two are written.
  */
 
 /** Paths are below the tree's root. */
@@ -9,7 +10,7 @@ export type Node = Folder | Value | Link;
 interface Folder {
   readonly kind: 'folder';
   readonly path: string;
-  /** What is told to a new one, in order. What it took cannot be read back, so a folder that was told something else has another name. */
+  /** Writes to a new folder, in order. They cannot be read back, so a folder with other orders has another name. */
   readonly orders?: readonly Order[];
 }
 
@@ -17,16 +18,16 @@ interface Value {
   readonly kind: 'value';
   readonly path: string;
   readonly text: string;
-  /** What has to be told before the value is written: the value only notes it. */
-  readonly tell?: Order;
-  /** Written before the folder goes. */
+  /** The write that takes effect, before the value itself, which only records it. */
+  readonly order?: Order;
+  /** The text that is written before the folder is removed. */
   readonly off?: string;
 }
 
 interface Link {
   readonly kind: 'link';
   readonly path: string;
-  /** Path of what it leads to. */
+  /** Path of the link's target. */
   readonly to: string;
 }
 
@@ -35,7 +36,7 @@ export interface Order {
   readonly text: string;
 }
 
-/** What belongs together: when a step for one piece fails, the others are not to suffer. */
+/** Nodes that belong together: a step that fails stops the rest of its piece, but not the other pieces. */
 export interface Piece {
   readonly name: string;
   /** Folders before what is in them. */
@@ -46,12 +47,12 @@ export interface Step {
   readonly piece: string;
   readonly do: 'make' | 'remove' | 'link' | 'unlink' | 'write';
   readonly path: string;
-  /** What is written, or where a link leads. */
+  /** The text to write, or the target of a link. */
   readonly text: string;
   readonly orders: readonly Order[];
 }
 
-/** What has to be done to come from one tree to another: all that goes, the last first, then all that comes. */
+/** The steps from one tree to another: first every removal, in reverse order, then every addition. */
 export function stepsBetween(from: readonly Piece[], to: readonly Piece[]): readonly Step[] {
   const before = new Map(from.map((piece) => [piece.name, piece]));
   const after = new Map(to.map((piece) => [piece.name, piece]));
@@ -97,7 +98,7 @@ function addition(piece: Piece, node: Node, before: Node | undefined): readonly 
     case 'value':
       return before?.kind === 'value' && before.text === node.text
         ? []
-        : [step(piece, 'write', node.path, node.text, node.tell === undefined ? [] : [node.tell])];
+        : [step(piece, 'write', node.path, node.text, node.order === undefined ? [] : [node.order])];
   }
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Extent, Target, TargetGroup, TargetModel } from '../../ports/targets.ts';
 
-/** What the kernel's targets cannot do of a model, in words. */
+/** Messages about what the kernel's targets cannot do of a model. */
 export function lioObjections({ extents, targets, discovery, nameServers }: TargetModel): readonly string[] {
   const byId = new Map(extents.map((extent) => [extent.id, extent]));
   const [first] = discovery;
@@ -10,7 +10,7 @@ export function lioObjections({ extents, targets, discovery, nameServers }: Targ
     ...(oneDiscovery
       ? []
       : [
-          "The kernel's targets (LIO) have one discovery authentication for all portals: give every portal the same method and group.",
+          "The kernel's targets (LIO) support one discovery authentication for all portals: set the same method and group on every portal.",
         ]),
     ...(discovery.some(({ auth }) => auth !== undefined && auth.credentials.length > 1)
       ? [`Discovery: ${oneCredential}`]
@@ -19,19 +19,21 @@ export function lioObjections({ extents, targets, discovery, nameServers }: Targ
       ? []
       : ["The kernel's targets (LIO) do not speak iSNS: leave iscsi_isns_servers empty."]),
     ...extents.flatMap(({ backing }) =>
-      backing.path.includes(',') ? [`The kernel's targets (LIO) take no path with a comma: ${backing.path}.`] : [],
+      backing.path.includes(',')
+        ? [`The kernel's targets (LIO) do not accept a path with a comma: ${backing.path}.`]
+        : [],
     ),
     ...targets.flatMap((target) => targetObjections(target, byId)),
   ];
 }
 
-/** Whether a way in can be offered just as it is meant. One that cannot is not offered at all. */
+/** Whether LIO can offer the group exactly as it is configured. A group for which it cannot is not offered at all. */
 export function isServed(group: TargetGroup): boolean {
   return groupObjections(group).length === 0;
 }
 
 const oneCredential =
-  "the kernel's targets (LIO) know one user for each initiator, but the group of credentials has more.";
+  "the kernel's targets (LIO) support one user for each initiator, but the group of credentials has more.";
 
 function targetObjections(target: Target, extents: ReadonlyMap<number, Extent>): readonly string[] {
   const behind = target.luns.flatMap(({ extent }) => extents.get(extent) ?? []);
@@ -42,7 +44,7 @@ function targetObjections(target: Target, extents: ReadonlyMap<number, Extent>):
     ...target.groups.flatMap((group) => groupObjections(group).map((objection) => `${target.name}: ${objection}`)),
     ...(unprotected && target.groups.some(({ initiators }) => initiators === undefined)
       ? [
-          `${target.name}: the kernel's targets (LIO) cannot protect one file beside others that may be written to, unless the initiators are named: give it a target of its own, or name the initiators.`,
+          `${target.name}: the kernel's targets (LIO) cannot combine read-only and writable extents unless the initiators are named: name the initiators, or use a separate target for the read-only extent.`,
         ]
       : []),
   ];

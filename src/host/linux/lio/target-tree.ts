@@ -10,13 +10,13 @@ import {
 import type { Node, Order, Piece } from './config-tree.ts';
 import { isServed } from './objections.ts';
 
-/** Bytes that a file has, by the extent's id, where all of it is offered. */
+/** Sizes of the files that are offered whole, in bytes, by the extent's id. */
 export type Sizes = ReadonlyMap<number, number>;
 
-/** Numbers of backends that nobody else takes: targetcli counts from 0. */
+/** Backend numbers that no other program uses: targetcli counts from 0. */
 export const backends = { device: 'core/iblock_3260', file: 'core/fileio_3260' } as const;
 
-/** The model as the kernel's tree, in pieces. A piece is the same value as long as what it is made from is. */
+/** The model as the kernel's tree, in pieces. As long as its inputs are the same values, so is a piece. */
 export function targetTree(model: TargetModel, sizes: Sizes): readonly Piece[] {
   if (!model.serving) return [];
   const extents = new Map(model.extents.map((extent) => [extent.id, extent]));
@@ -29,7 +29,7 @@ export function targetTree(model: TargetModel, sizes: Sizes): readonly Piece[] {
 
 const places = new WeakMap<Extent, string>();
 
-/** Where an extent is. The name holds a digest of all that cannot be changed while it is there. */
+/** The path of an extent. The name holds a digest of everything that cannot change while the extent exists. */
 export function placeOf(extent: Extent): string {
   const known = places.get(extent);
   if (known !== undefined) return known;
@@ -47,12 +47,15 @@ function makePlace(extent: Extent): string {
   return `${isFileIo(extent) ? backends.file : backends.device}/e${extent.id}-${fixed}`;
 }
 
-/** Of its piece. */
+/** The name of the extent's piece. */
 export function extentName({ id, backing }: Extent): string {
   return `extent ${id} ${backing.path}`;
 }
 
-/** Files, and devices of which the physical block size is not to be told: only the other backend knows it. */
+/**
+ * Whether the file backend offers it: files, and devices whose physical block size is not to be reported, which only
+ * the device backend does.
+ */
 function isFileIo({ backing, physicalBlocks }: Extent): boolean {
   return backing.kind === 'file' || !physicalBlocks;
 }
@@ -74,7 +77,7 @@ function base({ discovery }: TargetModel): Piece {
 const extentPieces = new WeakMap<Extent, { readonly size: number | undefined; readonly piece: Piece }>();
 
 function extentPiece(extent: Extent, sizes: Sizes): Piece {
-  // A device tells its size itself.
+  // A device reports its own size.
   const size = extent.backing.kind === 'file' ? (extent.size ?? sizes.get(extent.id)) : undefined;
   const known = extentPieces.get(extent);
   if (known !== undefined && known.size === size) return known.piece;
@@ -86,8 +89,8 @@ function extentPiece(extent: Extent, sizes: Sizes): Piece {
 function extentNodes(extent: Extent, size: number | undefined): readonly Node[] {
   const { backing, naa, serial, blockSize, readOnly, rotation, thirdPartyCopy } = extent;
   const place = placeOf(extent);
-  const tell = (name: string, text: string): Order => ({ path: `${place}/${name}`, text });
-  // What a disk with a cache does: initiators are told of it, and what they flush is on the pool.
+  const order = (name: string, text: string): Order => ({ path: `${place}/${name}`, text });
+  // Like a disk with a write cache: initiators know of it, and data that they flush is on the pool.
   const control = isFileIo(extent)
     ? `fd_dev_name=${backing.path},${size === undefined ? '' : `fd_dev_size=${size},`}fd_buffered_io=1`
     : `udev_path=${backing.path},readonly=${readOnly ? 1 : 0}`;
@@ -96,16 +99,17 @@ function extentNodes(extent: Extent, size: number | undefined): readonly Node[] 
       kind: 'folder',
       path: place,
       orders: [
-        tell('control', control),
-        tell('enable', '1'),
-        tell('attrib/block_size', String(blockSize)),
-        tell('wwn/vendor_id', 'FreeNAS'),
-        tell('wwn/product_id', 'iSCSI Disk'),
-        tell('wwn/company_id', `0x${naa.slice(1, 7)}`),
-        // The kernel has one text for both: the name it makes takes the first hexadecimal digits of the serial number.
-        tell('wwn/vpd_unit_serial', `${naa.slice(7)}-${serial}`),
-        // Blocks that initiators give up are given back to the pool. Whether a disk can do that, only the disk knows.
-        ...(backing.kind === 'disk' ? [] : [tell('attrib/emulate_tpu', '1')]),
+        order('control', control),
+        order('enable', '1'),
+        order('attrib/block_size', String(blockSize)),
+        order('wwn/vendor_id', 'FreeNAS'),
+        order('wwn/product_id', 'iSCSI Disk'),
+        order('wwn/company_id', `0x${naa.slice(1, 7)}`),
+        // The kernel has one text for both: the NAA identifier takes the first hexadecimal digits of the serial number.
+        order('wwn/vpd_unit_serial', `${naa.slice(7)}-${serial}`),
+        // Blocks that initiators unmap are freed in the pool. Whether a disk supports that, the kernel learns from the
+        // disk.
+        ...(backing.kind === 'disk' ? [] : [order('attrib/emulate_tpu', '1')]),
       ],
     },
     value(`${place}/attrib/is_nonrot`, rotation === 0 ? '1' : '0'),
@@ -116,7 +120,7 @@ function extentNodes(extent: Extent, size: number | undefined): readonly Node[] 
             kind: 'value' as const,
             path: `${place}/alias`,
             text: String(size),
-            tell: { path: `${place}/control`, text: `fd_dev_size=${size}` },
+            order: { path: `${place}/control`, text: `fd_dev_size=${size}` },
           },
         ]
       : []),
@@ -153,8 +157,8 @@ function targetPiece(target: Target, extents: ReadonlyMap<number, Extent>): Piec
 }
 
 /**
- * A group that is for named initiators only is another one than that for everybody: the kernel remembers whom it let in
- * while everybody could, and would go on letting them in.
+ * A group for named initiators has another tag than a group for everybody: the kernel remembers the initiators that it
+ * admitted while everybody could log in, and would go on admitting them.
  */
 function tagOf({ tag, initiators }: TargetGroup): number {
   return initiators === undefined ? tag : tag + 0x4000;
@@ -181,7 +185,7 @@ function groupNodes(
     value(`${own}/attrib/generate_node_acls`, everybody ? '1' : '0'),
     value(`${own}/attrib/cache_dynamic_acls`, everybody ? '1' : '0'),
     value(`${own}/attrib/demo_mode_write_protect`, protectedAll ? '1' : '0'),
-    // Who may not come in does not learn that it is there.
+    // Discovery does not show the target to initiators that may not log in.
     value(`${own}/attrib/demo_mode_discovery`, '0'),
     value(`${own}/param/TargetAlias`, target.alias === '' ? target.name : target.alias),
     ...authValues(`${own}/auth`, auth),
@@ -196,7 +200,7 @@ function groupNodes(
         ...authValues(`${acl}/auth`, auth),
         ...luns.flatMap(({ number, extent, place }): readonly Node[] => [
           folder(`${acl}/lun_${number}`),
-          // Under the extent's name, so that it is linked anew when another takes the number.
+          // Named after the extent, so that a new extent under the same number gets a new link.
           link(`${acl}/lun_${number}/${nameOf(place)}`, `${own}/lun/lun_${number}`),
           value(`${acl}/lun_${number}/write_protect`, extent.readOnly ? '1' : '0'),
         ]),
@@ -207,7 +211,7 @@ function groupNodes(
   ];
 }
 
-/** The kernel's word for a name or secret that is not set. */
+/** The kernel's text for a name or secret that is not set. */
 const unset = 'NULL';
 
 function authValues(own: string, auth: Auth | undefined): readonly Node[] {

@@ -8,7 +8,7 @@ import { type Node, type Piece, type Step, stepsBetween } from './config-tree.ts
 import { lioObjections } from './objections.ts';
 import { backends, extentName, type Sizes, targetTree } from './target-tree.ts';
 
-/** The kernel's iSCSI targets (LIO), by the tree of files through which they are told what to be. */
+/** The kernel's iSCSI targets (LIO), configured through its tree of files (configfs). */
 export class LioTargets {
   readonly #root: string;
 
@@ -62,59 +62,62 @@ export class LioTargets {
 
   // Doing ------------------------------------------------------------------------------------------------------------
 
-  /** Does all that can be done. When a piece meets a failure, the rest of it is left, and the first failure is told in the end. */
+  /**
+   * Does as much as possible. When a step of a piece fails, the rest of that piece is skipped; the first failure is
+   * thrown at the end.
+   */
   async #carryOut(steps: readonly Step[], failures: Map<string, HostError>): Promise<void> {
     for (const step of steps) {
       if (failures.has(step.piece)) continue;
       try {
         await this.#do(step);
       } catch (error) {
-        failures.set(step.piece, told(step, error));
+        failures.set(step.piece, stepError(step, error));
       }
     }
     for (const failure of failures.values()) throw failure;
   }
 
   async #do({ do: what, path, text, orders }: Step): Promise<void> {
-    const place = join(this.#root, path);
+    const location = join(this.#root, path);
     switch (what) {
       case 'make':
-        return this.#make(place, orders);
+        return this.#make(location, orders);
       case 'remove':
-        return removeFolder(place);
+        return removeFolder(location);
       case 'link':
-        return symlink(join(this.#root, text), place);
+        return symlink(join(this.#root, text), location);
       case 'unlink':
-        return unlink(place);
+        return unlink(location);
       case 'write':
         for (const order of orders) await writeFile(join(this.#root, order.path), order.text);
-        return writeFile(place, text);
+        return writeFile(location, text);
     }
   }
 
-  /** A folder that was not told all it has to know is taken away again: what is there is complete. */
-  async #make(place: string, orders: Step['orders']): Promise<void> {
+  /** Removes the folder again when one of its orders fails, so that folders in the tree are complete. */
+  async #make(location: string, orders: Step['orders']): Promise<void> {
     try {
-      await mkdir(place);
+      await mkdir(location);
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
-      // Half made by a process that was killed.
+      // A process that was killed left it incomplete.
       if (orders.length > 0) {
-        await rmdir(place);
-        await mkdir(place);
+        await rmdir(location);
+        await mkdir(location);
       }
     }
     try {
       for (const order of orders) await writeFile(join(this.#root, order.path), order.text);
     } catch (error) {
-      await rmdir(place);
+      await rmdir(location);
       throw error;
     }
   }
 
   // Looking ----------------------------------------------------------------------------------------------------------
 
-  /** The tree as it is. Of the values, only those that the wanted tree has are looked at. */
+  /** The tree as it is. Of the values, only those of the desired tree are read. */
   async #read(wanted: readonly Piece[]): Promise<readonly Piece[]> {
     const values = new Map(wanted.map(({ name, nodes }) => [name, nodes.filter((node) => node.kind === 'value')]));
     const names = new Map(
@@ -131,7 +134,7 @@ export class LioTargets {
       const read = await Promise.all(
         inThere.map(async (one): Promise<Node | undefined> => withText(one, await this.#value(one.path))),
       );
-      // Enabled groups that go are switched off first.
+      // Enabled groups are disabled before they are removed.
       const enabled = nodes.flatMap((node): readonly Node[] =>
         node.kind === 'folder' && /\/tpgt_\d+$/.test(node.path) && !names.has(node.path)
           ? [{ kind: 'value', path: `${node.path}/enable`, text: '1', off: '0' }]
@@ -145,7 +148,7 @@ export class LioTargets {
     if (folders.length > 0) await add('iscsi', folders);
     for (const backend of [backends.device, backends.file]) {
       for (const path of await this.#list(backend, /^e\d+-/)) {
-        // One that is not enabled was not finished, and is made anew.
+        // A backend that is not enabled is incomplete, and is made again.
         const isWhole = (await this.#value(`${path}/enable`)) === '1';
         if (isWhole) await add(names.get(path) ?? `extent ${path}`, [{ kind: 'folder', path }]);
       }
@@ -157,7 +160,7 @@ export class LioTargets {
     return pieces;
   }
 
-  /** A target as it is, or undefined for one that offers what others made: it is left alone. */
+  /** A target as it is, or undefined for one that offers backends of other programs: it is left alone. */
   async #target(path: string): Promise<readonly Node[] | undefined> {
     const nodes: Node[] = [{ kind: 'folder', path }];
     for (const group of await this.#list(path, /^tpgt_\d+$/)) {
@@ -184,7 +187,7 @@ export class LioTargets {
     return nodes;
   }
 
-  /** Paths of the folders in a folder; none when it is not there. */
+  /** Paths of the folders in a folder; none when it does not exist. */
   async #list(path: string, pattern = /./): Promise<readonly string[]> {
     try {
       const entries = await readdir(join(this.#root, path), { withFileTypes: true });
@@ -198,14 +201,14 @@ export class LioTargets {
   }
 
   async #links(path: string): Promise<readonly Node[]> {
-    const place = join(this.#root, path);
-    const entries = (await readdir(place, { withFileTypes: true })).filter((entry) => entry.isSymbolicLink());
+    const location = join(this.#root, path);
+    const entries = (await readdir(location, { withFileTypes: true })).filter((entry) => entry.isSymbolicLink());
     return Promise.all(
       entries.map(
         async ({ name }): Promise<Node> => ({
           kind: 'link',
           path: `${path}/${name}`,
-          to: relative(this.#root, join(place, await readlink(join(place, name)))),
+          to: relative(this.#root, join(location, await readlink(join(location, name)))),
         }),
       ),
     );
@@ -231,7 +234,7 @@ export class LioTargets {
   }
 }
 
-/** A value as it is, in the form in which it is wanted. What was never set reads as nothing. */
+/** A value as it is, in the form of the desired tree. A value that was never set reads as an empty text. */
 function withText(wanted: Node, text: string | undefined): Node | undefined {
   if (wanted.kind !== 'value' || text === undefined) return undefined;
   return { ...wanted, text: text === '' && wanted.text === 'NULL' ? 'NULL' : text };
@@ -241,23 +244,23 @@ function asHostError(error: unknown): HostError {
   return error instanceof HostError ? error : hostError('cannot offer an extent', error);
 }
 
-/** A folder that others use is left: theirs are the targets in it. */
-async function removeFolder(place: string): Promise<void> {
+/** Leaves a folder that holds targets of other programs. */
+async function removeFolder(location: string): Promise<void> {
   try {
-    await rmdir(place);
+    await rmdir(location);
   } catch (error) {
     const code = codeOf(error);
-    if (code === 'ENOENT' || (code === 'ENOTEMPTY' && !/\/(iqn|eui|naa)\./.test(place))) return;
+    if (code === 'ENOENT' || (code === 'ENOTEMPTY' && !/\/(iqn|eui|naa)\./.test(location))) return;
     throw error;
   }
 }
 
-/** What could not be done, in words. Values are left out: some are secret. */
-function told({ do: what, path }: Step, error: unknown): HostError {
+/** The error of a step. Values are left out: some are secret. */
+function stepError({ do: what, path }: Step, error: unknown): HostError {
   const portal = /\/np\/(.+)$/.exec(path)?.[1];
   if (portal !== undefined && what === 'make' && codeOf(error) === 'EINVAL')
     return new HostError(
-      `cannot listen at ${portal}: the address is none of this machine, or another program has the port`,
+      `cannot listen at ${portal}: this machine does not have the address, or another program uses the port`,
       { cause: error },
     );
   return hostError(`cannot ${what} ${path}`, error);

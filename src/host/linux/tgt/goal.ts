@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Auth, type Extent, portalText, type Target, type TargetModel } from '../../ports/targets.ts';
 import { isServed } from './objections.ts';
 
-/** What tgtd shall be, or is, in its own terms. */
+/** The desired or present state of tgtd, in its own terms. */
 export interface Goal {
   readonly portals: ReadonlySet<string>;
   /** Secrets by user. */
   readonly accounts: ReadonlyMap<string, string>;
-  /** Who may ask what targets there are; nobody named is everybody. */
+  /** The users that may discover targets; an empty set admits everybody. */
   readonly discovery: Accounts;
-  /** By number. A target is the same value as long as what it is made from is. */
+  /** By number. As long as its inputs are the same values, so is a target. */
   readonly targets: ReadonlyMap<number, GoalTarget>;
   readonly nameServer: NameServer | undefined;
 }
@@ -18,17 +18,17 @@ export interface GoalTarget {
   readonly name: string;
   readonly devices: ReadonlyMap<number, GoalDevice>;
   readonly accounts: Accounts;
-  /** Who may come in, each as tgtd is told it. */
+  /** The initiators that may log in, each as an argument for tgtd. */
   readonly admitted: ReadonlySet<string>;
 }
 
 export interface GoalDevice {
-  /** What cannot be changed while it is there. */
+  /** The parameters that cannot change while the device exists. */
   readonly fixed: string;
   readonly path: string;
   readonly size: number | undefined;
   readonly parameters: string;
-  /** Those of its features that tgtd shows. */
+  /** The features that tgtd shows. */
   readonly shown: Shown;
 }
 
@@ -42,7 +42,7 @@ export interface Shown {
 
 export interface Accounts {
   readonly incoming: ReadonlySet<string>;
-  /** By which the target shows who it is. */
+  /** The account by which the target authenticates itself. */
   readonly outgoing: string | undefined;
 }
 
@@ -52,8 +52,9 @@ export interface NameServer {
 }
 
 /**
- * Stands beside the accounts wherever somebody has to show who he is. Nobody knows its secret: while the others change,
- * and where there are none, the door is shut and not open to all.
+ * An account with a random secret, bound beside the others wherever authentication is required. tgtd requires none
+ * where
+ * no account is bound: with this one, the target stays closed while the others change and when there are none.
  */
 export const lock = 'holdfast lock';
 
@@ -136,11 +137,11 @@ function deviceOf({
       `scsi_id=${naa}`,
       `scsi_sn=${serial}`,
       `readonly=${readOnly ? 1 : 0}`,
-      // 1 says that nothing turns, 0 that it is not told.
+      // 1 reports a medium that does not rotate, 0 reports no rate.
       `rotation_rate=${rotation === 0 ? 1 : (rotation ?? 0)}`,
-      // As powers of two of the logical ones; what ZFS writes at once has at least 4 KiB.
+      // The physical block size as a power of two of logical blocks; ZFS writes at least 4 KiB at once.
       `lbppbe=${physicalBlocks ? Math.log2(4096 / blockSize) : 0}`,
-      // Blocks that initiators give up are given back to the pool.
+      // Blocks that initiators unmap are freed in the pool.
       `thin_provisioning=${kind === 'disk' ? 0 : 1}`,
     ].join(),
     shown: { path, blockSize, id: naa, serial, readOnly },
@@ -149,7 +150,7 @@ function deviceOf({
 
 function accountsOf(auth: Auth | undefined): Accounts {
   if (auth === undefined) return open;
-  const peer = auth.mutual ? auth.credentials.find((one) => one.peer !== undefined)?.peer : undefined;
+  const peer = auth.mutual ? auth.credentials.find(({ peer }) => peer !== undefined)?.peer : undefined;
   return { incoming: new Set([lock, ...auth.credentials.map(({ user }) => user)]), outgoing: peer?.user };
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Credential, Extent, Target, TargetModel } from '../../ports/targets.ts';
 
-/** What tgt cannot do of a model, in words. */
+/** Messages about what tgt cannot do of a model. */
 export function tgtObjections({ extents, targets, discovery, nameServers }: TargetModel): readonly string[] {
   const [first] = discovery;
   const oneDiscovery = first === undefined || discovery.every(({ auth }) => isDeepStrictEqual(auth, first.auth));
@@ -12,51 +12,55 @@ export function tgtObjections({ extents, targets, discovery, nameServers }: Targ
   return [
     ...(tags.size > 1
       ? [
-          'tgt offers every target at all addresses: let all groups of targets name one portal, which may have several addresses.',
+          'tgt offers every target at all addresses: use one portal, which may have several addresses, for all target groups.',
         ]
       : []),
     ...(oneDiscovery
       ? []
-      : ['tgt has one discovery authentication for all portals: give every portal the same method and group.']),
+      : ['tgt supports one discovery authentication for all portals: set the same method and group on every portal.']),
     ...(discovery.some(({ auth }) => auth !== undefined && hasSeveralPeers(auth.credentials, auth.mutual))
       ? [`Discovery: ${onePeer}`]
       : []),
-    ...(nameServers.length > 1 ? ['tgt knows one iSNS server: name one in iscsi_isns_servers.'] : []),
+    ...(nameServers.length > 1 ? ['tgt supports one iSNS server: send one server in iscsi_isns_servers.'] : []),
     ...usersWithTwoSecrets(credentials).map(
-      (user) => `tgt knows one secret for each user, but ${user} has more than one among the credentials in use.`,
+      (user) => `tgt supports one secret for each user, but ${user} has more than one among the credentials in use.`,
     ),
-    ...credentials.flatMap(({ user }) => (user.includes(',') ? [`tgt takes no user with a comma: ${user}.`] : [])),
+    ...credentials.flatMap(({ user }) =>
+      user.includes(',') ? [`tgt does not accept a user with a comma: ${user}.`] : [],
+    ),
     ...extents.flatMap(extentObjections),
     ...targets.flatMap((target) => targetObjections(target).map((objection) => `${target.name}: ${objection}`)),
   ];
 }
 
-/** Whether a target can be offered just as it is meant. One that cannot is not offered at all. */
+/** Whether tgt can offer the target exactly as it is configured. A target for which it cannot is not offered at all. */
 export function isServed(target: Target): boolean {
   return targetObjections(target).length === 0;
 }
 
-const onePeer = 'tgt shows who it is by one peer user for each target, but the group of credentials has more.';
+const onePeer = 'tgt supports one peer user for each target, but the group of credentials has more.';
 
 function extentObjections({ backing: { path }, serial }: Extent): readonly string[] {
   return [
-    ...(path.includes(',') ? [`tgt takes no path with a comma: ${path}.`] : []),
-    ...(serial.includes(',') ? [`tgt takes no serial number with a comma: ${serial}.`] : []),
+    ...(path.includes(',') ? [`tgt does not accept a path with a comma: ${path}.`] : []),
+    ...(serial.includes(',') ? [`tgt does not accept a serial number with a comma: ${serial}.`] : []),
   ];
 }
 
 function targetObjections({ groups, luns }: Target): readonly string[] {
   return [
     ...(luns.some(({ number }) => number === 0)
-      ? ['tgt keeps LUN 0 of every target for itself: send an iscsi_lunid from 1 on.']
+      ? ['tgt reserves LUN 0 of every target: send an iscsi_lunid of at least 1.']
       : []),
     ...(groups.length > 1
-      ? ['tgt offers a target in one way only: give it one group, whose portal may have several addresses.']
+      ? [
+          'tgt supports one group for each target: remove the other groups; the portal of the group may have several addresses.',
+        ]
       : []),
     ...groups.flatMap(({ initiators, networks, auth }) => [
       ...(initiators !== undefined && networks !== undefined
         ? [
-            'tgt lets in whoever has the name or the address, not only those that have both: give the group of initiators names or networks.',
+            'tgt admits initiators by name or by address, but cannot require both: give the group of initiators either names or networks.',
           ]
         : []),
       ...(auth !== undefined && hasSeveralPeers(auth.credentials, auth.mutual) ? [onePeer] : []),

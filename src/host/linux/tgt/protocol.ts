@@ -1,6 +1,6 @@
 /**
- * How tgtd is spoken to: the records that tgtadm writes to its socket (usr/tgtadm.h of tgt). tgtadm itself takes secrets
- * only as arguments, which every user of the machine could read.
+ * tgtd's management protocol: the records that tgtadm writes to its socket (usr/tgtadm.h of tgt). tgtadm itself accepts
+ * secrets only as arguments, which every user of the machine could read.
  */
 
 const modes = { system: 0, target: 1, device: 2, portal: 3, connection: 6, account: 7 } as const;
@@ -9,12 +9,12 @@ const operations = { new: 0, delete: 1, show: 2, bind: 3, unbind: 4, update: 5 }
 export interface Request {
   readonly mode: keyof typeof modes;
   readonly op: keyof typeof operations;
-  /** Number of the target; without it all, or discovery. */
+  /** Number of the target; without it, all targets, or discovery. */
   readonly tid?: number;
   readonly session?: number;
   readonly connection?: number;
   readonly lun?: number;
-  /** Of an account: by which the target shows who it is. */
+  /** Whether the target authenticates itself by the account. */
   readonly outgoing?: boolean;
   readonly words?: string;
 }
@@ -22,7 +22,7 @@ export interface Request {
 const headLength = 120;
 const everyLun = 0xffffffffffffffffn;
 
-/** A request as bytes: numbers as the machine has them, then the words and a zero. */
+/** A request as bytes: numbers in the machine's byte order, then the parameters and a zero. */
 export function encoded({
   mode,
   op,
@@ -49,12 +49,12 @@ export function encoded({
 
 export const answerHeadLength = 8;
 
-/** The length that an answer says it has, with its head. */
+/** The length that the head of an answer gives, head included. */
 export function lengthOf(head: Buffer): number {
   return head.readUInt32LE(4);
 }
 
-/** What tgtd said, or the number of what was wrong. */
+/** The text of an answer, or the number of its error. */
 export function decoded(answer: Buffer): { readonly fault: number; readonly text: string } {
   return {
     fault: answer.readUInt32LE(0),
@@ -62,22 +62,22 @@ export function decoded(answer: Buffer): { readonly fault: number; readonly text
   };
 }
 
-/** Those of its answers that mean something here. */
+/** The error numbers that Holdfast handles. */
 export const fault = { noTarget: 4, exists: 14, noAccount: 15, targetInUse: 19, deviceInUse: 20 } as const;
 
 const said: Readonly<Record<number, string>> = {
-  4: 'it knows no such target',
-  5: 'it knows no such LUN',
-  9: 'it has the target already',
-  10: 'it has the LUN already',
-  14: 'it has that already',
-  15: 'it knows no such user',
-  17: 'it takes that for invalid',
-  18: 'the target has a user of its own already',
+  4: 'there is no such target',
+  5: 'there is no such LUN',
+  9: 'the target already exists',
+  10: 'the LUN already exists',
+  14: 'it already exists',
+  15: 'there is no such user',
+  17: 'the request is invalid',
+  18: 'the target already has an outgoing user',
   19: 'an initiator is connected to the target',
-  20: 'an initiator is busy with the LUN',
+  20: 'an initiator uses the LUN',
 };
 
 export function faultWords(number: number): string {
-  return said[number] ?? `it answers with the fault ${number}`;
+  return said[number] ?? `it answered with the error ${number}`;
 }

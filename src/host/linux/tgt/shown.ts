@@ -8,7 +8,7 @@ import {
   type Shown,
 } from './goal.ts';
 
-/** What tgtd shows of itself. It shows no secrets, and not for whom discovery asks. */
+/** The output of tgtd's `show`. It has no secrets, and not the accounts bound to discovery. */
 export interface Shows {
   readonly targets: string;
   readonly portals: string;
@@ -26,16 +26,20 @@ export interface ShownTarget {
   readonly admitted: ReadonlySet<string>;
 }
 
-/** tgtd as it is. What it does not show is taken for what is wanted, or with `anew` for something else. */
-export function shownGoal(shows: Shows, wanted: Goal, { anew }: { readonly anew: boolean }): Goal {
+/**
+ * The state of tgtd. What it does not show is assumed to be as desired, or with `fresh`, for a daemon in an unknown
+ * state,
+ * to differ.
+ */
+export function shownGoal(shows: Shows, wanted: Goal, { fresh }: { readonly fresh: boolean }): Goal {
   const users = [...shows.accounts.matchAll(/^ {4}(.+)$/gm)].map(([, user = '']) => user);
   const unknown = '';
   const noAsking: Accounts = { incoming: new Set(), outgoing: undefined };
   const asking: Accounts = { incoming: new Set([lock]), outgoing: undefined };
   return {
     portals: new Set([...shows.portals.matchAll(/^Portal: (.+),\d+$/gm)].map(([, portal = '']) => portal)),
-    accounts: new Map(users.map((user) => [user, anew ? unknown : (wanted.accounts.get(user) ?? unknown)])),
-    discovery: anew
+    accounts: new Map(users.map((user) => [user, fresh ? unknown : (wanted.accounts.get(user) ?? unknown)])),
+    discovery: fresh
       ? users.includes(lock) && !wanted.discovery.incoming.has(lock)
         ? asking
         : noAsking
@@ -47,7 +51,7 @@ export function shownGoal(shows: Shows, wanted: Goal, { anew }: { readonly anew:
   };
 }
 
-/** What `show` tells of all targets, which is indented text. */
+/** Reads the output of `show` for all targets, which is indented text. */
 export function shownTargets(text: string): readonly ShownTarget[] {
   return text.split(/^(?=Target \d+: )/m).flatMap((part) => {
     const [, tid, name] = /^Target (\d+): (.*)$/m.exec(part) ?? [];
@@ -79,7 +83,7 @@ export function shownTargets(text: string): readonly ShownTarget[] {
           incoming: new Set(users.flatMap(([, user = '', outgoing]) => (outgoing === undefined ? [user] : []))),
           outgoing: users.find(([, , outgoing]) => outgoing !== undefined)?.[1],
         },
-        // Names begin with letters, and no address does but ALL and those of IPv6, which have no dot before a colon.
+        // Names begin with letters. So do the addresses ALL and some of IPv6, but those have no dot before a colon.
         admitted: new Set(
           [...section('ACL information').matchAll(/^ {8}(\S+)$/gm)].map(
             ([, word = '']) => `initiator-${isAddress(word) ? 'address' : 'name'}=${word}`,
@@ -109,7 +113,7 @@ function shownDevice(part: string): readonly (readonly [number, Shown & { readon
   return [[Number(value('LUN')), shown]];
 }
 
-/** The wanted values wherever what is shown agrees with them. */
+/** The desired values wherever the output agrees with them. */
 function asGoal({ name, devices, accounts, admitted }: ShownTarget, wanted: GoalTarget | undefined): GoalTarget {
   return {
     name,

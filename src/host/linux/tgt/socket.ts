@@ -7,7 +7,7 @@ import { answerHeadLength, decoded, encoded, lengthOf, type Request } from './pr
 /** How long an answer may take, in milliseconds. */
 const patience = 30_000;
 
-/** The socket through which tgtd is told what to offer. Each request has a connection of its own, as tgtd wants it. */
+/** tgtd's management socket. tgtd requires a connection for each request. */
 export class TgtSocket {
   readonly #path: string;
 
@@ -15,7 +15,7 @@ export class TgtSocket {
     this.#path = path;
   }
 
-  /** What it says, or undefined when nobody listens. */
+  /** tgtd's answer, or undefined when it does not listen. */
   async ask(request: Request): Promise<{ readonly fault: number; readonly text: string } | undefined> {
     try {
       return decoded(await this.#exchange(encoded(request)));
@@ -32,14 +32,16 @@ export class TgtSocket {
     return new Promise((resolve, reject) => {
       const parts: Buffer[] = [];
       const socket = connect(this.#path);
-      socket.setTimeout(patience, () => socket.destroy(new HostError(`tgtd does not answer in ${patience / 1000} s`)));
+      socket.setTimeout(patience, () =>
+        socket.destroy(new HostError(`tgtd did not answer within ${patience / 1000} s`)),
+      );
       socket.on('error', reject);
       socket.on('connect', () => socket.write(request));
       socket.on('data', (part) => parts.push(part));
       socket.on('close', () => {
         const answer = Buffer.concat(parts);
         if (answer.length < answerHeadLength || answer.length < lengthOf(answer))
-          reject(new HostError('tgtd broke off its answer'));
+          reject(new HostError('tgtd closed the connection before the end of its answer'));
         else resolve(answer);
       });
     });

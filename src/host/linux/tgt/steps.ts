@@ -2,21 +2,21 @@ import { type Accounts, type Goal, type GoalDevice, type GoalTarget, lock, type 
 import { fault, type Request } from './protocol.ts';
 
 export interface Step {
-  /** What it belongs to, in words. */
+  /** The name of the part that it belongs to. */
   readonly part: string;
   readonly request: Request;
-  /** Answers that are as good as success. */
+  /** Errors that count as success. */
   readonly fine?: readonly number[];
   /**
-   * What has to come first: initiators are sent away, or let finish what they are at, or, for an offline device, the
-   * commands that it has begun end.
+   * What has to happen first: initiators are disconnected, or finish their commands, or the commands that an offline
+   * device has begun end.
    */
-  readonly first?: 'send away' | 'let finish' | 'let end';
+  readonly first?: 'disconnect' | 'finish commands' | 'await commands';
 }
 
 /**
- * What has to be said to tgtd so that one becomes the other. Nobody is let in before all that keeps others out is there,
- * and sessions with what stays the same go on: tgtd looks at accounts and names only when somebody comes in.
+ * The requests that take tgtd from one state to another. No initiator is admitted before all restrictions are in place.
+ * Sessions with unchanged targets go on: tgtd checks accounts and names only at login.
  */
 export function stepsBetween(from: Goal, to: Goal): readonly Step[] {
   const stale = new Set(
@@ -40,10 +40,10 @@ export function stepsBetween(from: Goal, to: Goal): readonly Step[] {
   return [
     ...difference(from.portals, to.portals).map((portal) => portalStep('delete', portal)),
     ...gone.flatMap(([tid, target]) => removal(tid, target)),
-    // Before targets come, so that it is told of each.
+    // Before targets are added, so that the iSNS server learns of each.
     ...nameServerSteps(from.nameServer, to.nameServer),
     ...kept.flatMap(({ tid, target, earlier }) => lessening(tid, earlier, target)),
-    // Before any account goes, so that none of those who ask for one is without.
+    // Before any account is removed, so that targets that require one are never without.
     ...(fresh.some(([user]) => user === lock) ? [newAccount(lock, to.accounts.get(lock) ?? '')] : []),
     ...kept.flatMap(({ tid, target, earlier }) => locking(target.name, tid, earlier.accounts, target.accounts)),
     ...locking('discovery', undefined, from.discovery, to.discovery),
@@ -71,18 +71,22 @@ export function stepsBetween(from: Goal, to: Goal): readonly Step[] {
 function removal(tid: number, { name, admitted }: GoalTarget): readonly Step[] {
   return [
     ...[...admitted].map((words) => admission('unbind', name, tid, words)),
-    { part: name, request: { mode: 'target', op: 'delete', tid }, first: 'send away', fine: [fault.noTarget] },
+    { part: name, request: { mode: 'target', op: 'delete', tid }, first: 'disconnect', fine: [fault.noTarget] },
   ];
 }
 
-/** What goes of a target that stays. */
+/** The removals from a target that stays. */
 function lessening(tid: number, from: GoalTarget, to: GoalTarget): readonly Step[] {
   return [
     ...difference(from.admitted, to.admitted).map((words) => admission('unbind', to.name, tid, words)),
     ...[...from.devices]
       .filter(([lun, device]) => to.devices.get(lun)?.fixed !== device.fixed)
       .map(
-        ([lun]): Step => ({ part: to.name, request: { mode: 'device', op: 'delete', tid, lun }, first: 'let finish' }),
+        ([lun]): Step => ({
+          part: to.name,
+          request: { mode: 'device', op: 'delete', tid, lun },
+          first: 'finish commands',
+        }),
       ),
   ];
 }
@@ -91,7 +95,7 @@ function locking(part: string, tid: number | undefined, from: Accounts, to: Acco
   return to.incoming.has(lock) && !from.incoming.has(lock) ? [accountStep('bind', part, tid, lock)] : [];
 }
 
-/** What comes to a target, or the whole of a new one. */
+/** The additions to a target, or the whole of a new one. */
 function increase(tid: number, from: GoalTarget | undefined, to: GoalTarget): readonly Step[] {
   return [
     ...(from === undefined
@@ -121,13 +125,15 @@ function deviceSteps(
   if (from?.fixed !== to.fixed)
     return [{ part, request: { mode: 'device', op: 'new', tid, lun, words: to.fixed } }, update(to.parameters)];
   return [
-    // It looks at the size when it opens. For that moment initiators hear that it is not ready, and ask again.
-    ...(from.size === to.size ? [] : [update('online=0'), update(`path=${to.path}`, 'let end'), update('online=1')]),
+    // tgtd reads the size when it opens the file. Meanwhile initiators get the status "not ready", and retry.
+    ...(from.size === to.size
+      ? []
+      : [update('online=0'), update(`path=${to.path}`, 'await commands'), update('online=1')]),
     ...(from.parameters === to.parameters ? [] : [update(to.parameters)]),
   ];
 }
 
-/** The lock is bound already, and goes last. */
+/** The lock account is already bound, and is unbound last. */
 function binding(part: string, tid: number | undefined, from: Accounts, to: Accounts): readonly Step[] {
   return [
     ...(from.outgoing !== undefined && from.outgoing !== to.outgoing
@@ -172,7 +178,7 @@ function accountStep(
     words: `user=${user}`,
     ...(tid === undefined ? {} : { tid }),
   };
-  // Whom discovery asks for is not shown, so it may be known for less than it is.
+  // tgtd does not show the accounts bound to discovery, so the account may already be bound.
   return { part, request, fine: [op === 'bind' ? fault.exists : fault.noAccount] };
 }
 
@@ -188,7 +194,7 @@ function usesAny({ incoming, outgoing }: Accounts, users: ReadonlySet<string>): 
   return [...incoming].some((user) => users.has(user)) || (outgoing !== undefined && users.has(outgoing));
 }
 
-/** What is left of bindings when accounts go. */
+/** The bindings that remain when accounts are removed. */
 function without({ incoming, outgoing }: Accounts, users: ReadonlySet<string>): Accounts {
   return {
     incoming: new Set([...incoming].filter((user) => !users.has(user))),
@@ -197,5 +203,5 @@ function without({ incoming, outgoing }: Accounts, users: ReadonlySet<string>): 
 }
 
 function difference<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): readonly T[] {
-  return [...a].filter((one) => !b.has(one));
+  return [...a].filter((entry) => !b.has(entry));
 }

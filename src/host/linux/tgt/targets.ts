@@ -13,15 +13,16 @@ import { TgtSocket } from './socket.ts';
 import { type Step, stepsBetween } from './steps.ts';
 
 /**
- * Milliseconds for the commands that a device has begun when it goes offline. tgtd reads and writes in threads and closes
- * the file under them when it is given a path: a read that was under way then ended as an unrecovered error.
+ * Milliseconds for the commands that a device has begun when it goes offline. tgtd reads and writes in threads, and a
+ * new
+ * path makes it close the file that they use: a read that was under way would end as an unrecovered error.
  */
 const commandsEnd = 500;
 
-/** How long initiators may take to finish what they are at, in milliseconds, and how often is looked. */
+/** How long initiators may take to finish their commands, in milliseconds, and the pause between two tries. */
 const patience = { whole: 10_000, step: 50 };
 
-/** Targets in user space, by the daemon tgtd, which is Holdfast's alone: what others made in it goes. */
+/** Targets in user space by the daemon tgtd. Holdfast owns it: objects that other programs made in it are removed. */
 export class TgtTargets {
   readonly #socket: TgtSocket;
   readonly #program: string;
@@ -50,20 +51,23 @@ export class TgtTargets {
 
   async differences(model: TargetModel): Promise<readonly string[]> {
     const wanted = goalOf(model, this.#lockSecret);
-    const there = await this.#read(wanted, { anew: false });
+    const there = await this.#read(wanted, { fresh: false });
     if (there === undefined) return model.serving ? ['bring the iSCSI targets into line'] : [];
     return [...new Set(stepsBetween(there, wanted).map(({ part }) => part))].map(
       (part) => `bring the iSCSI ${part} into line`,
     );
   }
 
-  /** Does all that can be done. When a part meets a failure, the rest of it is left, and the first failure is told in the end. */
+  /**
+   * Does as much as possible. When a step of a part fails, the rest of that part is skipped; the first failure is
+   * thrown at the end.
+   */
   async apply(model: TargetModel, known?: TargetModel): Promise<void> {
-    // With the daemon all that it offered is gone.
+    // The state of tgtd ends with its process.
     if (!model.serving && !(await this.look()).serving) return;
     const wanted = goalOf(model, this.#lockSecret);
-    // A daemon that was just started listens where nobody told it to.
-    const there = known?.serving === true ? goalOf(known, this.#lockSecret) : await this.#read(wanted, { anew: true });
+    // A daemon that was just started listens at its default portal.
+    const there = known?.serving === true ? goalOf(known, this.#lockSecret) : await this.#read(wanted, { fresh: true });
     if (there === undefined) {
       if (model.serving) throw new HostError('tgtd does not run');
       return;
@@ -97,21 +101,21 @@ export class TgtTargets {
 
   async #do({ part, request, fine = [], first }: Step): Promise<void> {
     const busy: readonly number[] =
-      first === undefined || first === 'let end' ? [] : [fault.targetInUse, fault.deviceInUse];
-    if (first === 'let end') await wait(commandsEnd);
-    if (first === 'let finish') await this.#socket.ask({ ...request, op: 'update', words: 'targetOps online=0,' });
+      first === undefined || first === 'await commands' ? [] : [fault.targetInUse, fault.deviceInUse];
+    if (first === 'await commands') await wait(commandsEnd);
+    if (first === 'finish commands') await this.#socket.ask({ ...request, op: 'update', words: 'targetOps online=0,' });
     for (let waited = 0; ; waited += patience.step) {
-      if (first === 'send away') await this.#sendAway(request.tid);
+      if (first === 'disconnect') await this.#sendAway(request.tid);
       const answer = await this.#socket.ask(request);
       if (answer === undefined) throw new HostError('tgtd does not run');
       if (answer.fault === 0 || fine.includes(answer.fault)) return;
       if (busy.includes(answer.fault) && waited < patience.whole) await wait(patience.step);
-      else throw told(part, request, answer.fault);
+      else throw stepError(part, request, answer.fault);
     }
   }
 
   async #sendAway(tid: number | undefined): Promise<void> {
-    const target = (await this.#targets()).find((one) => one.tid === tid);
+    const target = (await this.#targets()).find((shown) => shown.tid === tid);
     if (tid === undefined || target === undefined || target.sessions.length === 0) return;
     await this.#socket.ask({ mode: 'target', op: 'update', tid, words: 'state=offline' });
     for (const session of target.sessions)
@@ -120,8 +124,8 @@ export class TgtTargets {
 
   // Looking ----------------------------------------------------------------------------------------------------------
 
-  /** What it is, or undefined when it does not run. */
-  async #read(wanted: Goal, options: { readonly anew: boolean }): Promise<Goal | undefined> {
+  /** The state of tgtd, or undefined when it does not run. */
+  async #read(wanted: Goal, options: { readonly fresh: boolean }): Promise<Goal | undefined> {
     const show = async (mode: Request['mode']) => (await this.#socket.ask({ mode, op: 'show' }))?.text;
     const [targets, portals, accounts, system] = [
       await show('target'),
@@ -139,7 +143,7 @@ export class TgtTargets {
   }
 }
 
-/** Why an extent cannot be offered, or nothing. */
+/** Why an extent cannot be offered, or undefined. */
 async function mustBeOffered(extent: Extent): Promise<HostError | undefined> {
   const { backing, size } = extent;
   try {
@@ -147,7 +151,7 @@ async function mustBeOffered(extent: Extent): Promise<HostError | undefined> {
     const bytes = backing.kind === 'file' && size !== undefined ? (await stat(backing.path)).size : undefined;
     if (bytes !== undefined && bytes !== size)
       throw new HostError(
-        `cannot offer ${size} bytes of ${backing.path}: tgt offers whole files, and this one has ${bytes}. Send 0 as its size to offer all of it`,
+        `cannot offer ${size} bytes of ${backing.path}: tgt offers whole files, and this one has ${bytes} bytes; send 0 as its size to offer all of it`,
       );
   } catch (error) {
     if (error instanceof HostError) return error;
@@ -156,11 +160,11 @@ async function mustBeOffered(extent: Extent): Promise<HostError | undefined> {
   return undefined;
 }
 
-/** What could not be done, in words. Those of accounts are left out: they hold secrets. */
-function told(part: string, { mode, op, words }: Request, number: number): HostError {
+/** The error of a step. The parameters of accounts are left out: they hold secrets. */
+function stepError(part: string, { mode, op, words }: Request, number: number): HostError {
   if (mode === 'portal' && op === 'new')
     return new HostError(
-      `cannot listen at ${part.replace(/^portal /, '')}: the address is none of this machine, or another program has the port`,
+      `cannot listen at ${part.replace(/^portal /, '')}: this machine does not have the address, or another program uses the port`,
     );
   return new HostError(
     `tgtd: cannot ${op} ${mode} of ${part}${mode === 'account' || words === undefined ? '' : ` (${words})`}: ${faultWords(number)}`,
