@@ -1,4 +1,4 @@
-/** What the daemon is measured against: node:http alone, with an answer at hand for each address. A process of its own. */
+/** The baseline for the daemon: node:http alone in a separate process, with a prepared answer for each address. */
 import { createServer } from 'node:http';
 
 export interface Prepared {

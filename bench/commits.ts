@@ -1,4 +1,4 @@
-/** How many durable commits a second the disk allows: rows like a change's, one transaction each, nothing else. */
+/** Measures how many durable commits per second the disk allows: rows like those of a change, one transaction each. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { migrations } from '../src/store/migrations.ts';

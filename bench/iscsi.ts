@@ -1,6 +1,7 @@
 /**
- * `node bench/iscsi.ts [COUNT...]`: what one more iSCSI target costs (an extent, a target, its group and its association,
- * four POSTs) on the virtual host, where there are so many already. The aim is that it is the same for any number.
+ * `node bench/iscsi.ts [COUNT...]`: the cost of another iSCSI target (an extent, a target, its group and its
+ * association:
+ * four POSTs) on the virtual host when COUNT targets exist. The aim is a cost that does not depend on their number.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -86,7 +87,7 @@ try {
     }
     const sorted = times.toSorted((a, b) => a - b);
     process.stdout.write(
-      `with ${String(count).padStart(6)} targets: one more ${sorted[samples / 2]?.toFixed(1)} ms (half of them), ${sorted[samples - 2]?.toFixed(1)} ms (nearly all)\n`,
+      `with ${String(count).padStart(6)} targets: another takes ${sorted[samples / 2]?.toFixed(1)} ms (median), ${sorted[samples - 2]?.toFixed(1)} ms (slowest but one)\n`,
     );
   }
 } finally {

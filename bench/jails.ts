@@ -1,4 +1,4 @@
-/** `node bench/jails.ts [COUNT]`: what a list of many jails costs on the virtual host, and to start ten of them at once. */
+/** `node bench/jails.ts [COUNT]`: the cost of listing many jails on the virtual host, and of starting ten at once. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildApp } from '../src/app.ts';
@@ -11,11 +11,11 @@ const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64'
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const state = mkdtempSync('/var/tmp/holdfast-bench-');
 
-async function timed(times: number, deed: () => Promise<unknown>): Promise<string> {
+async function timed(times: number, operation: () => Promise<unknown>): Promise<string> {
   const all: number[] = [];
   for (let n = 0; n < times; n += 1) {
     const begun = performance.now();
-    await deed();
+    await operation();
     all.push(performance.now() - begun);
   }
   const sorted = all.toSorted((a, b) => a - b);
@@ -48,7 +48,7 @@ try {
   await send('PUT', 'jails/configuration/', { jc_path: '/mnt/tank', jc_ipv4_network: '10.9.0.0/16' });
   let n = 0;
   print(
-    `making one of ${count}:          ${await timed(count, () => send('POST', 'jails/jails/', { jail_host: `jail${n++}` }))}`,
+    `creating one of ${count}:         ${await timed(count, () => send('POST', 'jails/jails/', { jail_host: `jail${n++}` }))}`,
   );
   print(`the first page:              ${await timed(50, () => send('GET', 'jails/jails/'))}`);
   print(`all ${count}, limit=0:           ${await timed(50, () => send('GET', 'jails/jails/?limit=0'))}`);

@@ -1,11 +1,11 @@
-/** A small HTTP/1.1 client that asks for one thing again and again, light enough to leave the limit to the server. */
+/** A small HTTP/1.1 client that repeats one kind of request, light enough for the server to be the bottleneck. */
 import { connect, type Socket } from 'node:net';
 
 export interface Target {
   readonly port: number;
   /** The next request, complete, as bytes for the socket. */
   readonly request: () => Buffer;
-  /** What every answer must have. */
+  /** The status that every answer must have. */
   readonly status: number;
 }
 
@@ -23,7 +23,7 @@ export interface Result {
   readonly requests: number;
 }
 
-/** Keeps every connection busy with one request at a time until the time or the requests are used up. */
+/** Keeps every connection busy with one request at a time until the time or the number of requests is reached. */
 export async function load(
   target: Target,
   { connections, seconds, requests = Number.POSITIVE_INFINITY }: Bounds,
@@ -45,7 +45,7 @@ export async function load(
   return { perSecond: latencies.length / elapsed, p50: quantile(0.5), p99: quantile(0.99), requests: latencies.length };
 }
 
-/** Asks once, and answers what came, head and body. */
+/** Sends one request and resolves with the answer, head and body. */
 export async function ask(
   port: number,
   request: Buffer,
@@ -80,26 +80,28 @@ async function converse({ port, status }: Target, next: () => Buffer | undefined
   try {
     await new Promise<void>((resolve, reject) => {
       let asked = performance.now();
-      /** What came of the answer in hand, and how long it will be; almost always it comes whole. */
+      /**
+       * The received part of the current answer, and the length of the whole; it almost always arrives in one piece.
+       */
       let seen: Buffer = nothing;
-      let wanted = 0;
+      let expected = 0;
       socket.on('error', reject);
       socket.on('close', () => reject(new Error('the server closed the connection')));
       socket.on('data', (chunk) => {
         seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
-        if (wanted === 0) {
+        if (expected === 0) {
           const answer = answerIn(seen);
           if (answer === undefined) return;
           if (answer.status !== status)
             return reject(
-              new Error(`answered ${answer.status}, not ${status}: ${seen.toString('utf8').slice(0, 1000)}`),
+              new Error(`expected the status ${status}, got ${answer.status}: ${seen.toString('utf8').slice(0, 1000)}`),
             );
-          wanted = answer.length;
+          expected = answer.length;
         }
-        if (seen.length < wanted) return;
+        if (seen.length < expected) return;
         latencies.push(performance.now() - asked);
         seen = nothing;
-        wanted = 0;
+        expected = 0;
         const request = next();
         if (request === undefined) return resolve();
         asked = performance.now();
@@ -125,7 +127,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-/** Status and lengths of the answer that begins here; undefined while its head is not all there. */
+/** The status and the lengths of the answer that begins here; undefined until its head is complete. */
 function answerIn(
   bytes: Buffer,
 ): { readonly status: number; readonly headLength: number; readonly length: number } | undefined {

@@ -1,6 +1,8 @@
 /**
- * `lab/enclosed node bench/network-machine.ts`, after `node scripts/package.ts`, `lab/build` and `lab/layer`: the fleet
- * of `bench/network.ts` made over HTTP in the test machine, 128 requests at a time, and how long one more takes then.
+ * `lab/enclosed node bench/network-machine.ts`, after `node scripts/package.ts`, `lab/build` and `lab/layer`: creates
+ * the
+ * VLANs and routes of `bench/network.ts` over HTTP in the test machine, 128 requests at a time, and times another
+ * route.
  */
 import { startNas } from '../test/support/lab/nas.ts';
 
@@ -34,9 +36,9 @@ for (const [what, make, count] of [
   }
   console.log(`${count} ${what} over HTTP: ${seconds(begun)}`);
 }
-const one = performance.now();
+const before = performance.now();
 await route(routes);
-console.log(`one more route: ${seconds(one)}`);
+console.log(`another route: ${seconds(before)}`);
 console.log(
   `the machine has ${(await nas.machine.run('ip -o link show type vlan | wc -l; ip route show proto static | wc -l')).trim().replace('\n', ' VLANs and ')} static routes`,
 );

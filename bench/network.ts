@@ -1,6 +1,8 @@
 /**
- * `node bench/network.ts`: how much computing VLANs and static routes take to be checked, rendered and applied on the
- * virtual host, up to 1,000 VLANs with an address each and 4,000 routes. It is linear while the columns `µs each` stay alike.
+ * `node bench/network.ts`: the processor time for checking, rendering and applying VLANs and static routes on the
+ * virtual
+ * host, up to 1,000 VLANs with an address each and 4,000 routes. It is linear while the columns `µs each` stay
+ * constant.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +16,7 @@ import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { Store } from '../src/store/store.ts';
 import { networkSubsystem } from '../src/subsystems/network/subsystem.ts';
 
-const asker = { actor: 'bench', request: 'network' };
+const context = { actor: 'bench', request: 'network' };
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const fleets = [125, 250, 500, 1000];
 const routesPerVlan = 4;
@@ -40,7 +42,7 @@ async function measure(vlans: number, state: string): Promise<void> {
   });
   const { engine } = app;
   try {
-    await engine.change('an interface', asker, (draft) =>
+    await engine.change('an interface', context, (draft) =>
       draft.create(networkInterface, {
         int_name: 'a',
         int_interface: 'em0',
@@ -50,7 +52,7 @@ async function measure(vlans: number, state: string): Promise<void> {
     );
     const routes = vlans * routesPerVlan;
     const all = await timed(() =>
-      engine.change('a fleet', asker, (draft) => {
+      engine.change('a fleet', context, (draft) => {
         for (let n = 0; n < vlans; n += 1) addVlan(draft, n);
         for (let n = 0; n < routes; n += 1) addRoute(draft, n);
       }),
@@ -69,7 +71,7 @@ async function measure(vlans: number, state: string): Promise<void> {
       ms(oneVlan),
       ms(oneRoute),
     ];
-    console.log(cells.map((cell, place) => String(cell).padStart([5, 7, 20, 9, 11, 9, 15, 16][place] ?? 0)).join(' '));
+    console.log(cells.map((cell, column) => String(cell).padStart([5, 7, 20, 9, 11, 9, 15, 16][column] ?? 0)).join(' '));
   } finally {
     await app.close();
   }
@@ -91,18 +93,18 @@ function addRoute(draft: Draft, n: number): void {
   });
 }
 
-/** The quickest of a few turns: what else the machine does only ever adds. */
+/** The fastest of several turns: other load on the machine can only add time. */
 async function best(engine: Engine, make: (draft: Draft, turn: number) => void): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let turn = 0; turn < 5; turn += 1)
-    least = Math.min(least, await timed(() => engine.change('one more', asker, (draft) => make(draft, turn))));
+    least = Math.min(least, await timed(() => engine.change('one more', context, (draft) => make(draft, turn))));
   return least;
 }
 
-/** Milliseconds of computing: what else the machine does changes them least. */
-async function timed(deed: () => Promise<unknown>): Promise<number> {
+/** Milliseconds of processor time, which other load on the machine affects least. */
+async function timed(operation: () => Promise<unknown>): Promise<number> {
   const begun = process.cpuUsage();
-  await deed();
+  await operation();
   const { user, system } = process.cpuUsage(begun);
   return (user + system) / 1000;
 }

@@ -1,4 +1,4 @@
-/** The processes that are measured: the daemon, and the bare server beside it. */
+/** The measured processes: the daemon and the bare server. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ export async function startDaemon(
   }
 }
 
-/** The bare server, and how to give it an answer. */
+/** The bare server, with a function that sets an answer. */
 export interface Bare extends Running {
   know(method: string, path: string, answer: Prepared): Promise<void>;
 }
@@ -89,14 +89,14 @@ export function memoryOf({ child }: Running): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
-/** Milliseconds of computing that a process has used so far; what else runs on the machine hardly changes it. */
+/** Milliseconds of processor time that a process has used; other load on the machine hardly affects it. */
 export function computingOf({ child }: Running): number {
   const [, numbers = ''] = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ');
   const [user, system] = numbers.split(' ').slice(11, 13).map(Number);
   return ((user ?? 0) + (system ?? 0)) * millisecondsPerTick;
 }
 
-/** Linux counts in hundredths of a second there, whatever the machine. */
+/** Linux counts hundredths of a second there on every machine. */
 const millisecondsPerTick = 10;
 
 async function stopped(child: ChildProcess, end: () => void): Promise<void> {

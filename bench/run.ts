@@ -1,7 +1,9 @@
 /**
- * `node bench/run.ts [--seconds N] [--quick] [--daemon FILE]`: how fast the daemon answers on the virtual host, each
- * number beside a bare node:http server that answers the same bytes, in turns. Two cores are enough; a busy machine
- * changes the numbers more than their ratios.
+ * `node bench/run.ts [--seconds N] [--quick] [--daemon FILE]`: measures how fast the daemon answers on the virtual
+ * host,
+ * in turns with a bare node:http server that sends the same bytes. Two cores are enough. Other load on the machine
+ * changes
+ * the numbers more than their ratios.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,15 +31,15 @@ const turns = options.quick ? 3 : 5;
 const shareCount = 10_000;
 const connections = 16;
 const fewShares = 10;
-/** Of one run: enough for the numbers to settle, few enough that there are still about as many shares as the title says. */
+/** POSTs of one run: enough for stable numbers, few enough that the number of shares stays about that of the title. */
 const mostPosts = 200;
 
 const list = '/api/v1.0/sharing/cifs/';
-/** The folder is one that is there: making folders is the disk's work, not the daemon's. */
+/** The folder exists already: creating folders would measure the disk, not the daemon. */
 const postBody = (name: string) =>
   JSON.stringify({ cifs_path: '/mnt/tank/share-00001', cifs_name: name, cifs_comment: 'Files of a new team' });
 
-/** One run, and how much computing each answer took the server, in microseconds. */
+/** One run, with the server's processor time for each answer in microseconds. */
 interface Run extends Result {
   readonly computing: number;
 }
@@ -49,7 +51,7 @@ interface Line {
   readonly aim: number | undefined;
 }
 
-// On a disk, as a state folder would be: /tmp is often memory.
+// On a disk, like a real state folder: /tmp is often in memory.
 const folder = mkdtempSync('/var/tmp/holdfast-bench-');
 try {
   await measure();
@@ -88,7 +90,7 @@ async function measure(): Promise<void> {
     for (const { line, alone, commits } of [withFew, withMany.posts]) {
       const share = line.ours.perSecond / commits;
       print(
-        `${line.what.padEnd(30)} one at a time, each with a commit of its own, ${whole(alone.perSecond)} a second; ${connections} at once ${(line.ours.perSecond / alone.perSecond).toFixed(1)} times as many`,
+        `${line.what.padEnd(30)} one at a time, each with its own commit, ${whole(alone.perSecond)} per second; ${connections} at once ${(line.ours.perSecond / alone.perSecond).toFixed(1)} times as many`,
       );
       print(
         `${line.what.padEnd(30)} ${connections} at once, ${share.toFixed(2)} of the ${whole(commits)} durable commits a second that this disk allows (aim: more than 1)`,
@@ -177,7 +179,7 @@ async function postsBeside(
   return { line: { what, aim: undefined, ...runs }, alone: middle(alone.slice(1)), commits: median(commits) };
 }
 
-/** Short runs, one after the other, so that what else the machine does meets both alike. The first warms both up. */
+/** Short runs in turns, so that other load on the machine affects both servers alike. The first runs warm both up. */
 async function inTurns(
   ofBare: () => Promise<Run>,
   ofOurs: () => Promise<Run>,
@@ -197,7 +199,7 @@ async function run(server: Running, target: Omit<Target, 'port'>, bounds: Bounds
   return { ...result, computing: ((computingOf(server) - before) * 1000) / result.requests };
 }
 
-/** The bare server answers what the daemon answered, to the byte; what Node adds by itself, it adds there too. */
+/** The bare server sends the daemon's answer byte for byte, without the headers that Node adds to both. */
 async function teach(
   bare: Bare,
   method: string,

@@ -1,4 +1,4 @@
-/** A state folder with a volume and many shares, made through the engine: all that a change checks and does, done. */
+/** A state folder with a volume and many shares, made by changes of the engine with all their checks. */
 import { join } from 'node:path';
 import { buildApp } from '../src/app.ts';
 import { afpShare } from '../src/areas/sharing/afp.ts';
@@ -9,19 +9,19 @@ import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { Store } from '../src/store/store.ts';
 import { password } from './processes.ts';
 
-const asker = { actor: 'bench', request: 'shares' };
+const context = { actor: 'bench', request: 'shares' };
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const perChange = 500;
 
 export type Protocol = 'cifs' | 'afp' | 'nfs';
 
 export interface Share {
-  /** As it is sent to `sharing/<protocol>/`. */
+  /** The body for `sharing/<protocol>/`. */
   readonly body: Readonly<Record<string, unknown>>;
   put(draft: Draft): void;
 }
 
-/** The share with this number, of which each is unlike the others. NFS shares of one dataset are for different hosts. */
+/** The share with this number. All shares differ; NFS shares of one dataset have different hosts. */
 export function shareOf(protocol: Protocol, index: number, path = `/mnt/tank/share-${digits(index)}`): Share {
   const name = `share-${digits(index)}`;
   const comment = `Files of team ${index}`;
@@ -69,7 +69,7 @@ export async function makeShares(state: string, count: number, protocol: Protoco
     });
     await inject(app, 'PUT', `services/services/${protocol}/`, { srv_enable: true });
     for (let first = 0; first < count; first += perChange) {
-      await app.engine.change(`create shares from ${first} on`, asker, (draft) => {
+      await app.engine.change(`create shares from ${first} on`, context, (draft) => {
         for (let index = first; index < Math.min(first + perChange, count); index += 1)
           shareOf(protocol, index).put(draft);
       });

@@ -1,7 +1,8 @@
 /**
- * `node bench/sharing.ts [PROTOCOL...]`: what one more share costs beside few and beside thousands on the virtual host, by
- * each protocol or by those named: one request after the other, each with a commit of its own. It costs what one costs
- * while the ratio stays near 1.
+ * `node bench/sharing.ts [PROTOCOL...]`: the cost of another share on the virtual host with few shares and with
+ * thousands,
+ * for each protocol or for those named: one request after the other, each with its own commit. The cost does not depend
+ * on the number of shares while the ratio stays near 1.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ const posts = 200;
 interface Cost {
   /** Milliseconds until the answer. */
   readonly p50: number;
-  /** Microseconds of computing. */
+  /** Microseconds of processor time. */
   readonly computing: number;
 }
 
@@ -26,9 +27,9 @@ const folder = mkdtempSync('/var/tmp/holdfast-bench-');
 try {
   await bundle('dist');
   console.log(
-    `one more share beside          ${fleets.map((count) => `${count}: p50 ms    CPU µs`.padStart(22)).join('')}   CPU ratio`,
+    `another share, with            ${fleets.map((count) => `${count}: p50 ms    CPU µs`.padStart(22)).join('')}   CPU ratio`,
   );
-  for (const protocol of protocols.filter((one) => asked.length === 0 || asked.includes(one))) {
+  for (const protocol of protocols.filter((protocol) => asked.length === 0 || asked.includes(protocol))) {
     const costs: Cost[] = [];
     for (const count of fleets) costs.push(await measure(protocol, count));
     const cells = costs.map(
@@ -42,7 +43,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The second of two runs: the first warms the daemon up. */
+/** The result of the second of two runs: the first warms the daemon up. */
 async function measure(protocol: Protocol, count: number): Promise<Cost> {
   const state = mkdtempSync(join(folder, `${protocol}-${count}-`));
   await makeShares(state, count, protocol);

@@ -1,6 +1,6 @@
 /**
- * `node bench/snapshots.ts [COUNT]`: what a list of very many snapshots costs on the virtual host. They are written into
- * its memory by hand: made one by one they would take the night.
+ * `node bench/snapshots.ts [COUNT]`: the cost of listing very many snapshots on the virtual host. They are written into
+ * its memory directly: creating them one by one would take hours.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,11 +63,11 @@ function many(dataset: number) {
   }));
 }
 
-async function timed(times: number, deed: () => Promise<unknown>): Promise<string> {
+async function timed(times: number, operation: () => Promise<unknown>): Promise<string> {
   const all: number[] = [];
   for (let n = 0; n < times; n += 1) {
     const begun = performance.now();
-    await deed();
+    await operation();
     all.push(performance.now() - begun);
   }
   const sorted = all.toSorted((a, b) => a - b);
@@ -87,7 +87,7 @@ try {
   };
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   print(`start with ${count} snapshots: ${milliseconds.toFixed(0)} ms`);
-  // A password is slow once, by design.
+  // The first check of a password is slow by design.
   print(`the first request of all:     ${await timed(1, () => send('services/cifs/'))}`);
   print(`the first page, first:        ${await timed(1, () => send('storage/snapshot/'))}`);
   print(`the first page:               ${await timed(50, () => send('storage/snapshot/'))}`);
@@ -99,7 +99,7 @@ try {
   await all;
   let n = 0;
   print(
-    `making one:                   ${await timed(5, () => send('storage/snapshot/', { method: 'POST', body: JSON.stringify({ dataset: 'tank/d7', name: `made-${n++}` }) }))}`,
+    `creating one:                  ${await timed(5, () => send('storage/snapshot/', { method: 'POST', body: JSON.stringify({ dataset: 'tank/d7', name: `made-${n++}` }) }))}`,
   );
   await app.close();
 } finally {

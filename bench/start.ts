@@ -1,32 +1,35 @@
 /**
- * `lab/enclosed node bench/start.ts`, after `node scripts/package.ts`, `lab/build` and `lab/layer`: processor seconds of
- * a restart of the daemon with nothing to do on an empty test machine, beside the time of 200 programs that do nothing.
- * With `programs` as argument it also prints each program that the restart ran, with its duration in milliseconds.
+ * `lab/enclosed node bench/start.ts`, after `node scripts/package.ts`, `lab/build` and `lab/layer`: processor seconds
+ * of
+ * a restart of the daemon on an empty test machine, compared with the time of 200 programs that do nothing. With the
+ * argument `programs` it also prints each program that the restart ran, with its duration in milliseconds.
  */
 import { eventually, startNas } from '../test/support/lab/nas.ts';
 
 const listed = process.argv.includes('programs');
-/** Seconds after the start in which what goes on in the background is counted too. */
+/** Seconds after the start during which background work is also counted. */
 const background = 20;
 
-/** Utime, stime, and both of the children that have ended, in hundredths of a second, of the daemon and of its helper. */
+/**
+ * The processor times of the daemon and of its helper: user and system, their own and of ended children, in 1/100 s.
+ */
 const account = `
   pid=$(systemctl show -P MainPID holdfast)
   helper=$(pgrep -P $pid | head -n 1)
-  for one in $pid $helper; do cut -d')' -f2 /proc/$one/stat | awk '{print $12, $13, $14, $15}'; done`;
+  for process in $pid $helper; do cut -d')' -f2 /proc/$process/stat | awk '{print $12, $13, $14, $15}'; done`;
 
 await using nas = await startNas({ disks: 2 });
 const { machine } = nas;
 const quiet = () =>
   eventually(240, async () => {
     const [load] = (await machine.run('cut -d" " -f1 /proc/loadavg')).trim().split(' ');
-    if (Number(load) > 1) throw new Error(`the load is ${load}`);
+    if (Number(load) > 1) throw new Error(`expected a load of at most 1, got ${load}`);
   });
 await quiet();
 if (listed) {
   await machine.run(`
     sed -i '1i import{appendFileSync as __note}from"node:fs";' /usr/lib/holdfast/dist/helper.mjs
-    sed -i 's/const child *= *spawn(program, *rest,\\([^;]*\\));/const __began=Date.now();const child=spawn(program,rest,\\1);child.on("close",()=>__note("\\/tmp\\/programs",__began+" "+(Date.now()-__began)+" "+words.join(" ").slice(0,200)+"\\\\n"));/' /usr/lib/holdfast/dist/helper.mjs
+    sed -i 's/const child *= *spawn(program, *rest,\\([^;]*\\));/const __began=Date.now();const child=spawn(program,rest,\\1);child.on("close",()=>__note("\\/tmp\\/programs",__began+" "+(Date.now()-__began)+" "+argv.join(" ").slice(0,200)+"\\\\n"));/' /usr/lib/holdfast/dist/helper.mjs
     grep -c __note /usr/lib/holdfast/dist/helper.mjs`);
 }
 console.log(

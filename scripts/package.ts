@@ -1,5 +1,6 @@
 /**
- * Makes dist/debian/holdfast.deb for Debian 13: the bundle, the Node that runs it, the database's native part, the systemd
+ * Makes dist/debian/holdfast.deb for Debian 13: the bundle, the Node that runs it, the database's native part, the
+ * systemd
  * unit and a configuration file. Debian's own Node is too old for the daemon.
  */
 import { spawnSync } from 'node:child_process';
@@ -11,7 +12,7 @@ import { bundle, root } from './bundle.ts';
 const tree = `${root}/dist/package`;
 const home = `${tree}/usr/lib/holdfast`;
 
-/** Programs that the daemon drives. It starts without the recommended ones and says what it lacks. */
+/** Programs that the daemon controls. It also starts without the recommended ones and reports which are missing. */
 const depends = [
   'adduser',
   'hostname',
@@ -73,8 +74,8 @@ const recommends = [
   'zfs-zed',
 ];
 
-function run(program: string, ...words: string[]): void {
-  const { status, error } = spawnSync(program, words, { stdio: ['ignore', 'ignore', 'inherit'] });
+function run(program: string, ...argv: string[]): void {
+  const { status, error } = spawnSync(program, argv, { stdio: ['ignore', 'ignore', 'inherit'] });
   if (status !== 0) throw new Error(`${program} failed: ${error?.message ?? status}`);
 }
 
@@ -86,7 +87,7 @@ async function put(path: string, content: string, mode = 0o644): Promise<void> {
 }
 
 if (spawnSync('dpkg-deb', ['--version']).status !== 0) {
-  process.stdout.write('the Debian package cannot be made here: there is no dpkg-deb\n');
+  process.stdout.write('The Debian package cannot be built on this machine: dpkg-deb is missing.\n');
   process.exit(77);
 }
 
@@ -98,7 +99,7 @@ await rm(tree, { recursive: true, force: true });
 await bundle('dist/package/usr/lib/holdfast/dist');
 await copyFile(`${root}/package.json`, `${home}/package.json`);
 await mkdir(`${home}/bin`, { recursive: true });
-// What somebody is shown who may see nothing.
+// The root folder of FTP accounts that may see nothing.
 await mkdir(`${home}/empty`);
 await copyFile(process.execPath, `${home}/bin/node`);
 run('strip', '--strip-unneeded', `${home}/bin/node`);

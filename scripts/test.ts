@@ -1,5 +1,5 @@
 /**
- * Runs tests: all of them, some tiers, or some files. The files of all tiers run side by side, for those on machines
+ * Runs tests: all of them, some tiers, or some files. The files of all tiers run in parallel, because those on machines
  * mostly wait; what they need is prepared meanwhile.
  */
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
@@ -29,13 +29,16 @@ Tiers: ${tiers.map(({ name }) => name).join(', ')}.
   --record  write the seconds that each file takes in this run to test/durations.json
 `;
 
-/** How many files are shown as the slowest. */
+/** How many of the slowest files are listed. */
 const slowest = 10;
 
-/** Bytes of memory for each core's worth of jobs: two test machines with their disks. */
+/** Bytes of memory that each core's worth of jobs needs: two test machines with their disks. */
 const memoryForLoad = 4 * 1024 ** 3;
 
-/** Cores' worth of jobs at once. A little more than there are cores, for a job is not always busy; and no more than the memory holds. */
+/**
+ * How many cores' worth of jobs run at once: slightly more than there are cores, because a job is not always busy, but
+ * no more than the memory can hold.
+ */
 const room = Math.max(1, Math.min(availableParallelism() * 1.3, freemem() / memoryForLoad));
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
@@ -54,8 +57,8 @@ function readWords(): { readonly selection: Selection; readonly list: boolean; r
     process.exit(0);
   }
   const names = tiers.map(({ name }) => name).filter((name) => positionals.includes(name));
-  const words = positionals.filter((word) => !tiers.some(({ name }) => name === word));
-  const found = words.map((word) => ({ word, file: findFile(word) }));
+  const others = positionals.filter((word) => !tiers.some(({ name }) => name === word));
+  const found = others.map((word) => ({ word, file: findFile(word) }));
   const unknown = found.filter(({ file }) => file === undefined).map(({ word }) => word);
   if (unknown.length > 0)
     throw new Error(
@@ -77,7 +80,10 @@ function listFiles(): void {
   }
 }
 
-/** The selection without the tiers that this machine cannot run. These are named with the reason before the first test starts. */
+/**
+ * The selection without the tiers that this machine cannot run. Prints those with the reason before the first test
+ * starts.
+ */
 function possible(selection: Selection): Selection {
   const concerned = new Set<TierName>([...selection.tiers, ...selection.files.map(({ tier }) => tier)]);
   const obstacles = new Map<TierName, string>();
@@ -85,14 +91,14 @@ function possible(selection: Selection): Selection {
     const reason = obstacle(name);
     if (reason !== undefined) obstacles.set(name, reason);
   }
-  for (const [name, reason] of obstacles) print(`The tier ${name} cannot run here: ${reason}.`);
+  for (const [name, reason] of obstacles) print(`The tier ${name} cannot run on this machine: ${reason}.`);
   return {
     tiers: selection.tiers.filter((name) => !obstacles.has(name)),
     files: selection.files.filter(({ tier }) => !obstacles.has(tier)),
   };
 }
 
-/** A folder of the run's own: in memory where there is room, for the tests sync thousands of small files to it. */
+/** A folder for this run: in memory where there is room, because the tests sync thousands of small files to it. */
 function scratchFolder(): string {
   const needed = 2 * 1024 ** 3;
   const isRoomy = (folder: string) => {
@@ -115,11 +121,14 @@ function report({ job, seconds, statements, failure }: Outcome): void {
   if (failure !== undefined) print(`\n${failure}\n`);
 }
 
-/** A file that fails runs once more alone. If it passes then, it is flaky: a defect to be mended, which is counted and named. */
+/**
+ * Runs each file that failed once more, alone. A file that then passes is flaky: a defect, which the report counts and
+ * names.
+ */
 async function again(failed: readonly Outcome[]): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const { job } of failed) {
-    print(`── once more, alone: ${job.name}`);
+    print(`── running again, alone: ${job.name}`);
     const outcome = await runJob(job);
     report(outcome);
     outcomes.push(outcome);
@@ -130,26 +139,26 @@ async function again(failed: readonly Outcome[]): Promise<readonly Outcome[]> {
 function summarize(outcomes: readonly Outcome[], flaky: readonly string[], seconds: number): void {
   const tests = outcomes.filter(({ job }) => job.isTest);
   print(`\nThe slowest files:`);
-  for (const one of tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowest))
-    print(`${one.seconds.toFixed(1).padStart(7)} s  ${one.job.name}`);
+  for (const { job, seconds } of tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowest))
+    print(`${seconds.toFixed(1).padStart(7)} s  ${job.name}`);
   print('');
   for (const name of new Set(outcomes.map(({ job }) => job.tier))) {
     const own = outcomes.filter(({ job }) => job.tier === name);
-    const total = own.reduce((sum, one) => sum + one.seconds, 0);
-    const statements = own.flatMap((one) => one.statements);
+    const total = own.reduce((sum, outcome) => sum + outcome.seconds, 0);
+    const statements = own.flatMap((outcome) => outcome.statements);
     const failed = own.filter(({ failure }) => failure !== undefined).length;
     const what = own.some(({ job }) => job.isTest)
       ? `${own.length} files, ${statements.length} statements`
       : `${own.length} jobs`;
     print(
-      `${name.padEnd(8)} ${failed === 0 ? 'passed' : `${failed} FAILED`}: ${what}, ${Math.round(total)} s one after the other`,
+      `${name.padEnd(8)} ${failed === 0 ? 'passed' : `${failed} FAILED`}: ${what}, ${Math.round(total)} s in sequence`,
     );
   }
   print(`\nflaky: ${flaky.length === 0 ? 'none' : flaky.join(', ')}`);
   print(
     `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s with up to ${room.toFixed(1)} cores' worth of jobs at once`,
   );
-  const statements = outcomes.flatMap((one) => one.statements);
+  const statements = outcomes.flatMap((outcome) => outcome.statements);
   const unreported = outcomes.filter(
     ({ failure, statements: own }) => failure !== undefined && own.every(({ passed }) => passed),
   ).length;
@@ -184,7 +193,7 @@ async function main(): Promise<number> {
   const failed = first.filter(({ failure }) => failure !== undefined);
   const second = await again(failed.filter(({ job, seconds }) => job.isTest && seconds > 0));
   const mended = new Set(second.filter(({ failure }) => failure === undefined).map(({ job }) => job.name));
-  const outcomes = first.map((one) => second.find(({ job }) => job === one.job) ?? one);
+  const outcomes = first.map((outcome) => second.find(({ job }) => job === outcome.job) ?? outcome);
   if (record) recordDurations(outcomes);
   summarize(outcomes, [...mended], (performance.now() - start) / 1000);
   return outcomes.some(({ failure }) => failure !== undefined) ? 1 : 0;

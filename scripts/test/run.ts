@@ -4,21 +4,22 @@ import { mark, type Statement } from './reporter.ts';
 import { type Job, next } from './schedule.ts';
 import { root } from './tiers.ts';
 
-/** How a job ended. */
+/** The outcome of a job. */
 export interface Outcome {
   readonly job: Job;
   readonly seconds: number;
   readonly statements: readonly Statement[];
-  /** Why it failed, in the words that a person needs; nothing when it passed. */
+  /** Why it failed; undefined when it passed. */
   readonly failure: string | undefined;
 }
 
-/** Characters of a job's own output that a failure shows, from its end. */
+/** How many characters from the end of a job's output a failure shows. */
 const shownOutput = 20_000;
 
 /**
- * Runs jobs side by side until all have ended or can no longer run, and reports each as it ends. A job whose needs
- * failed fails with them.
+ * Runs jobs in parallel until all have ended or can no longer run, and reports each as it ends. A job fails when one
+ * that
+ * it needs has failed.
  */
 export async function runAll(
   jobs: readonly Job[],
@@ -64,7 +65,7 @@ export async function runAll(
       job,
       seconds: 0,
       statements: [],
-      failure: `it needs ${job.needs.join(', ')}, and not all of these are there`,
+      failure: `it needs ${job.needs.join(', ')}, but not all of these are part of the run`,
     });
   return outcomes;
 }
@@ -73,7 +74,7 @@ export async function runAll(
 export function runJob(job: Job): Promise<Outcome> {
   const start = performance.now();
   const [program, ...argv] = job.command;
-  // With it, `node --test` makes its own children report to it in a format of theirs.
+  // With NODE_TEST_CONTEXT set, `node --test` would report in its internal format for child processes.
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   return new Promise((resolve) => {
     const child = spawn(program, argv, {
@@ -86,12 +87,12 @@ export function runJob(job: Job): Promise<Outcome> {
     let late = false;
     const collect = (piece: string) => {
       output += piece;
-      // What is prepared may take minutes, and says why.
+      // Preparations may take minutes, so their output is shown.
       if (!job.isTest) process.stdout.write(piece);
     };
     child.stdout.setEncoding('utf8').on('data', collect);
     child.stderr.setEncoding('utf8').on('data', collect);
-    // The whole group: the file may have started programs of its own.
+    // The whole process group: the file may have started programs.
     const end = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
     const timer = setTimeout(() => {
       late = true;
@@ -124,17 +125,17 @@ function failureOf(
 ): string | undefined {
   const failed = statements.filter(({ passed }) => !passed).map(({ name, failure }) => `✖ ${name}\n  ${failure}`);
   const skipped = statements
-    .filter((one) => one.skipped)
-    .map(({ name }) => `✖ ${name}\n  It was skipped, and a skipped test proves nothing.`);
-  const empty = job.isTest && ending === undefined && statements.length === 0 ? ['It ran no test.'] : [];
-  const words = [...failed, ...skipped, ...empty];
-  if (words.length === 0 && ending === undefined) return undefined;
-  // What a file printed matters when it ended by itself before it could report. What a preparation printed has been shown.
-  const unexplained = words.length === 0 ? [ending ?? '', job.isTest ? output.slice(-shownOutput).trim() : ''] : [];
-  return [...words, ...unexplained].filter((part) => part !== '').join('\n');
+    .filter((statement) => statement.skipped)
+    .map(({ name }) => `✖ ${name}\n  The test was skipped. Skipped tests count as failures.`);
+  const empty = job.isTest && ending === undefined && statements.length === 0 ? ['The file ran no test.'] : [];
+  const problems = [...failed, ...skipped, ...empty];
+  if (problems.length === 0 && ending === undefined) return undefined;
+  // The output of a file explains an end before its reports. The output of a preparation has already been shown.
+  const unexplained = problems.length === 0 ? [ending ?? '', job.isTest ? output.slice(-shownOutput).trim() : ''] : [];
+  return [...problems, ...unexplained].filter((part) => part !== '').join('\n');
 }
 
-/** Takes the reports out of what a job printed. */
+/** Separates the reports from the other output of a job. */
 export function readOutput(output: string): { readonly statements: readonly Statement[]; readonly rest: string } {
   const [first = '', ...parts] = output.split(mark);
   const statements: Statement[] = [];

@@ -4,22 +4,24 @@ export interface Job {
   readonly tier: string;
   readonly command: readonly [string, ...string[]];
   readonly environment: Readonly<Record<string, string>>;
-  /** Names of jobs that must have ended well before. */
+  /** Names of jobs that must have succeeded before. */
   readonly needs: readonly string[];
-  /** Cores that it keeps busy while it runs. Tests on machines mostly wait for them. */
+  /** Cores that it keeps busy while it runs. Tests on machines mostly wait for the machine. */
   readonly load: number;
   /** Seconds that it is expected to take. */
   readonly seconds: number;
   /** Seconds after which it is ended. */
   readonly limit: number;
-  /** Whether it runs tests and reports them; otherwise it prepares something, or is one check. */
+  /** Whether it runs tests and reports them; otherwise it is a preparation or a check. */
   readonly isTest: boolean;
 }
 
 /**
- * What to start next beside what runs: of the jobs whose needs are met and for which there is room, the one on which
- * most depends, counted in seconds until the end of all that waits for it. So the longest files begin first and none is
- * left to run alone at the end, and an image that many files need is built before a file that takes longer.
+ * Chooses the job to start next: of those whose needs are met and for which there is room, the job with the longest
+ * chain
+ * of dependents, counted in seconds until the end of the chain. So the longest files begin first and none is left to
+ * run
+ * alone at the end, and an image that many files need is built before a file that takes longer.
  */
 export function next(
   waiting: readonly Job[],

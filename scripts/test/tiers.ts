@@ -1,4 +1,4 @@
-/** What there is to test: the tiers with their files, what they need, and where a machine cannot run them. */
+/** The tiers of tests with their files, what they need, and why a machine may be unable to run them. */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
@@ -42,7 +42,7 @@ export function filesOf({ files }: Tier): readonly string[] {
   return files === undefined ? [] : globSync(files, { cwd: root }).toSorted();
 }
 
-/** Why this machine cannot run a tier; nothing when it can. */
+/** Why this machine cannot run a tier; undefined when it can. */
 export function obstacle(name: TierName): string | undefined {
   if (name !== 'machine' && name !== 'pc') return undefined;
   const { status, stdout, error } = spawnSync(`${root}/lab/can-run`, { encoding: 'utf8' });
@@ -54,29 +54,29 @@ export function obstacle(name: TierName): string | undefined {
 export function recordedSeconds(): ReadonlyMap<string, number> {
   const recorded: unknown = JSON.parse(readFileSync(durationsFile, 'utf8'));
   if (typeof recorded !== 'object' || recorded === null)
-    throw new Error(`${durationsFile} holds no durations; write it with bin/test --record.`);
+    throw new Error(`${durationsFile} contains no durations; write it with bin/test --record.`);
   return new Map(Object.entries(recorded).map(([file, seconds]) => [file, Number(seconds)]));
 }
 
-/** The tier and the path of a file that somebody names, as it is called from this folder. */
+/** The tier and the path of a file that is named relative to the working directory. */
 export function findFile(word: string): { readonly tier: TierName; readonly file: string } | undefined {
   const file = relative(root, resolve(word));
-  const tier = tiers.find((one) => filesOf(one).includes(file));
+  const tier = tiers.find((tier) => filesOf(tier).includes(file));
   return tier === undefined ? undefined : { tier: tier.name, file };
 }
 
-/** Seconds for a file without a recorded duration: in the middle, so that it runs neither first nor last. */
+/** Seconds for a file without a recorded duration: an average, so that it runs neither first nor last. */
 const unknownSeconds: Readonly<Record<TierName, number>> = { check: 10, code: 5, machine: 90, pc: 150 };
 
-/** Cores that a file keeps busy. A test machine has one processor, and more than half of the time it waits. */
+/** Cores that a file keeps busy. A test machine has one processor, which is idle more than half of the time. */
 const loads: Readonly<Record<TierName, number>> = { check: 1, code: 1, machine: 0.45, pc: 1 };
 
-/** Seconds after which a file is ended: four times what the longest of its tier needs on busy cores. */
+/** Seconds after which a file is ended: four times the longest duration in its tier on busy cores. */
 const limits: Readonly<Record<TierName, number>> = { check: 300, code: 600, machine: 1500, pc: 1500 };
 
 const nodeTest = ['node', '--test-reporter=./scripts/test/reporter.ts', '--test-reporter-destination=stdout'] as const;
 
-/** What a test file needs before it, by its tier. */
+/** The jobs that a test file needs, by its tier. */
 const needsOf: Readonly<Record<TierName, readonly string[]>> = {
   check: [],
   code: [],
@@ -89,7 +89,7 @@ interface Preparation {
   readonly command: readonly [string, ...string[]];
   readonly needs: readonly string[];
   readonly seconds: number;
-  /** Seconds after which it is ended. Kernel and modules are compiled where there are none. */
+  /** Seconds after which it is ended. It may have to compile the kernel and its modules. */
   readonly limit: number;
 }
 
@@ -107,11 +107,11 @@ const checks: readonly Preparation[] = [
 
 export interface Selection {
   readonly tiers: readonly TierName[];
-  /** Further files, of tiers that are not selected as a whole. */
+  /** Further files, from tiers that are not selected as a whole. */
   readonly files: readonly { readonly tier: TierName; readonly file: string }[];
 }
 
-/** Every job of the selection, and what these need. `scratch` is a folder of the run's own. */
+/** Every job of the selection, and the jobs that they need. `scratch` is the folder of the run. */
 export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
   const durations = recordedSeconds();
   const chosen = [
@@ -126,7 +126,7 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
       name: file,
       tier,
       command: isEnclosed ? ['lab/enclosed', ...nodeTest, file] : [...nodeTest, file],
-      // An enclosed file has a /tmp of its own; the others write thousands of small files, which belong into memory.
+      // An enclosed file has its own /tmp; the others write thousands of small files, which should be in memory.
       environment: isEnclosed ? {} : { TMPDIR: scratch, HOLDFAST_TEST_RUN: scratch },
       needs: needsOf[tier],
       load: loads[tier],
@@ -137,11 +137,11 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
   });
   const plain =
     (tier: string) =>
-    (one: Preparation): Job => ({ ...one, tier, environment: {}, load: 1, isTest: false });
+    (preparation: Preparation): Job => ({ ...preparation, tier, environment: {}, load: 1, isTest: false });
   const needed = new Set(tests.flatMap(({ needs }) => needs));
-  // In reverse order, so that the needs of what is needed are known.
+  // In reverse order, so that indirect needs are found.
   for (const { name, needs } of preparations.toReversed())
-    if (needed.has(name)) for (const one of needs) needed.add(one);
+    if (needed.has(name)) for (const need of needs) needed.add(need);
   return [
     ...(selection.tiers.includes('check') ? checks.map(plain('check')) : []),
     ...preparations.filter(({ name }) => needed.has(name)).map(plain('prepare')),

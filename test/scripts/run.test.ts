@@ -48,8 +48,8 @@ test('a failure says where it stands and what went wrong', async (t) => {
 });
 
 for (const [what, text, failure] of [
-  ['no test', 'console.log("nothing");', /It ran no test/],
-  ['a skipped test', `test.skip('a', () => {});`, /✖ a\n {2}It was skipped/],
+  ['no test', 'console.log("nothing");', /The file ran no test/],
+  ['a skipped test', `test.skip('a', () => {});`, /✖ a\n {2}The test was skipped/],
   ['an end before its tests ended', `test('a', () => process.exit(3));`, /It ended with 3/],
   [
     'an error outside of its tests',

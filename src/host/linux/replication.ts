@@ -147,7 +147,7 @@ export class LinuxReplication implements Replication {
 
   async destroy(remote: Remote, snapshots: readonly string[]): Promise<void> {
     for (const snapshot of snapshots) {
-      if (!/^[^@]+@[^@,%]+$/.test(snapshot)) throw new HostError(`cannot destroy '${snapshot}': it is not a snapshot`);
+      if (!/^[^@]+@[^@,%]+$/.test(snapshot)) throw new HostError(`cannot destroy '${snapshot}': it is no snapshot`);
       const argv = ['zfs', 'destroy', '-d', '--', snapshot];
       const outcome = await this.#there(remote, ...argv);
       if (outcome.status !== 0 && !/could not find any snapshots|does not exist/.test(outcome.stderr))

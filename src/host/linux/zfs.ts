@@ -384,7 +384,7 @@ export class LinuxZfs implements Zfs {
     { deferred = false, recursive = false }: { deferred?: boolean; recursive?: boolean } = {},
   ): Promise<void> {
     // zfs would also accept lists and ranges of snapshots.
-    if (!/^[^@]+@[^@,%]+$/.test(name)) throw new HostError(`cannot destroy '${name}': it is not a snapshot`);
+    if (!/^[^@]+@[^@,%]+$/.test(name)) throw new HostError(`cannot destroy '${name}': it is no snapshot`);
     await this.#patiently('zfs', 'destroy', ...(deferred ? ['-d'] : []), ...(recursive ? ['-r'] : []), '--', name);
   }
 
