@@ -28,7 +28,7 @@ function fileOf(t: TestContext, text: string, more: Partial<Job> = {}): Job {
   };
 }
 
-test('each test of a file is a statement, and what it prints is none', async (t) => {
+test('each test of a file is a statement, and its other output is not', async (t) => {
   const outcome = await runJob(
     fileOf(
       t,
@@ -39,7 +39,7 @@ test('each test of a file is a statement, and what it prints is none', async (t)
   assert.deepEqual(outcome.statements.map(({ name }) => name).toSorted(), ['a', 'b', 'c']);
 });
 
-test('a failure says where it stands and what went wrong', async (t) => {
+test('a failure has the location and the error', async (t) => {
   const outcome = await runJob(
     fileOf(t, `test('a', () => {}); test('b', () => { throw new Error('no such pool'); });`),
   );
@@ -62,7 +62,7 @@ for (const [what, text, failure] of [
   });
 }
 
-test('a file that does not end is ended', async (t) => {
+test('a file that does not end is stopped', async (t) => {
   assert.match(
     (await runJob(fileOf(t, `test('a', () => new Promise(() => setInterval(() => {}, 1000)));`, { limit: 2 })))
       .failure ?? '',
@@ -70,7 +70,7 @@ test('a file that does not end is ended', async (t) => {
   );
 });
 
-test('what needs something that failed is not started, and fails with it', async () => {
+test('a job that needs a failed one is not started, and fails', async () => {
   const plain = { tier: 'prepare', environment: {}, load: 1, seconds: 1, limit: 10, isTest: false } as const;
   const jobs: readonly Job[] = [
     { ...plain, name: 'image', command: ['false'], needs: [] },
@@ -87,7 +87,7 @@ test('what needs something that failed is not started, and fails with it', async
   });
 });
 
-test('what is no report stays in the output', () => {
+test('lines that are not reports stay in the output', () => {
   assert.deepEqual(readOutput('before\u001e{"name":1\nafter\u001e'), {
     statements: [],
     rest: 'before{"name":1\nafter',

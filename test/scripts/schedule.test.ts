@@ -16,14 +16,14 @@ const job = (name: string, more: Partial<Job> = {}): Job => ({
   ...more,
 });
 
-test('the longest file begins first, and what long files need before it', () => {
+test('the longest file begins first, after the jobs that it needs', () => {
   const image = job('image', { seconds: 10, isTest: false });
   const jobs = [job('short'), job('long', { seconds: 60 }), image, job('machine', { seconds: 80, needs: ['image'] })];
   assert.equal(next(jobs, [], new Set(), 2)?.name, 'image');
   assert.equal(next(jobs.slice(0, 2), [image], new Set(), 2)?.name, 'long');
 });
 
-test('nothing starts for which there is no room, unless nothing runs', () => {
+test('a job for which there is no room starts only when nothing else runs', () => {
   const big = job('big', { load: 4 });
   assert.equal(next([big], [job('other')], new Set(), 2), undefined);
   assert.equal(next([big], [], new Set(), 2), big);
@@ -39,7 +39,7 @@ const jobs = fc
     { maxLength: 20 },
   )
   .map((all) =>
-    // A job needs only earlier ones, as in any plan that can be carried out.
+    // A job needs only earlier ones, as in any plan without cycles.
     all.map(({ load, seconds, needs }, index) =>
       job(`job ${index}`, {
         load,
@@ -49,7 +49,7 @@ const jobs = fc
     ),
   );
 
-test('whatever the jobs are, each runs once, after what it needs, and within the room', () => {
+test('whatever the jobs are, each runs once, after the jobs that it needs, and within the room', () => {
   fc.assert(
     fc.property(jobs, fc.integer({ min: 1, max: 4 }), fc.infiniteStream(fc.nat()), (all, room, choices) => {
       const waiting = [...all];

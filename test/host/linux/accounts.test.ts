@@ -15,11 +15,11 @@ interface Place {
   readonly accounts: LinuxAccounts;
   readonly tree: Tree;
   readonly root: string;
-  /** What the programs were told, but the secrets on their standard input. */
+  /** The arguments of the programs that were run, without the secrets on their standard input. */
   readonly lines: readonly string[];
 }
 
-/** Account files in a folder of the test's own: the tools of `passwd` work there too. */
+/** Account files in the test's own folder: the tools of `passwd` also work there. */
 function machineFolder(t: TestContext): string {
   const root = scratchFolder(t);
   mkdirSync(`${root}/etc`);
@@ -67,7 +67,7 @@ const user = (members: Partial<UserSpec> = {}): UserSpec => ({
 const skip = process.getuid?.() === 0 ? false : 'the account tools want root';
 
 describe('reading account files', () => {
-  test('lines that are no accounts are left out', () => {
+  test('lines that are not accounts are left out', () => {
     const users = readUsers(
       'root:x:0:0:root,,,:/root:/bin/bash\n# a comment\n+::::::\n\nbroken\nBig$:x:4294967294:5::/:\n',
     );
@@ -91,7 +91,7 @@ describe('reading account files', () => {
 });
 
 describe('accounts that Holdfast makes', { skip }, () => {
-  test('names are capital, numbers are high, full names are empty', async (t) => {
+  test('an account may have a capital name, a high uid and an empty full name', async (t) => {
     const { accounts } = placeFor(t);
     const made = user({ name: 'A.b_C-1$', uid: 4294967294, gid: 4294967294 });
     await accounts.createGroup({ name: 'Group$', gid: 4294967294 });
@@ -110,7 +110,7 @@ describe('accounts that Holdfast makes', { skip }, () => {
     assert.equal(statSync(`${root}${ledger}`).mode & 0o777, 0o600);
   });
 
-  test('only what is different is changed', async (t) => {
+  test('a change passes only the different values to usermod', async (t) => {
     const { accounts, lines } = placeFor(t);
     await accounts.createGroup({ name: 'g', gid: 2000 });
     await accounts.createUser(user());
@@ -121,7 +121,7 @@ describe('accounts that Holdfast makes', { skip }, () => {
     assert.match(lines.at(-1) ?? '', /^usermod --prefix \S+ --comment=Mary mary$/);
   });
 
-  test('a user whose hash could not be set is not there', async (t) => {
+  test('a user whose hash cannot be set is removed again', async (t) => {
     const { accounts, tree } = placeFor(t, ([program]) => program === 'chpasswd');
     await accounts.createGroup({ name: 'g', gid: 2000 });
     await refused(accounts.createUser(user()), /chpasswd: no/);
@@ -130,7 +130,7 @@ describe('accounts that Holdfast makes', { skip }, () => {
     assert.doesNotMatch((await tree.read(ledger)) ?? '', /mary/);
   });
 
-  test('a user is remembered before it is made, so that a crash leaves nothing that nobody owns', async (t) => {
+  test('a user is in the ledger before it is made, so that a crash leaves no account outside of it', async (t) => {
     const seen: string[] = [];
     const place: Place = placeFor(t, ([program]) => {
       if (program === 'useradd') seen.push(readFileSync(`${place.root}${ledger}`, 'utf8'));
@@ -141,7 +141,7 @@ describe('accounts that Holdfast makes', { skip }, () => {
     assert.match(seen.join(), /mary/);
   });
 
-  test('what is remembered and not there is forgotten, and nobody’s later account of that name is taken for ours', async (t) => {
+  test('an account that no longer exists leaves the ledger, and a later one of that name is not taken for it', async (t) => {
     const { accounts, tree, root } = placeFor(t);
     await tree.write(ledger, '{"users":["mary"],"groups":["g"]}');
     assert.deepEqual(await accounts.owned(), { users: [], groups: [] });
@@ -150,7 +150,7 @@ describe('accounts that Holdfast makes', { skip }, () => {
     await refused(accounts.removeUser('mary'), /not made by Holdfast/);
   });
 
-  test('a group of the user’s name stays when the user goes', async (t) => {
+  test('a group of the user’s name stays when the user is removed', async (t) => {
     const { accounts } = placeFor(t);
     await accounts.createGroup({ name: 'mary', gid: 2000 });
     await accounts.createUser(user());
@@ -158,7 +158,7 @@ describe('accounts that Holdfast makes', { skip }, () => {
     assert.deepEqual(await accounts.owned(), { users: [], groups: [{ name: 'mary', gid: 2000 }] });
   });
 
-  test('what the files cannot hold is refused before anything happens', async (t) => {
+  test('values that the files cannot hold are refused before anything happens', async (t) => {
     const { accounts, lines } = placeFor(t);
     await refused(accounts.createGroup({ name: '-x', gid: 5 }), /not a valid group name/);
     await refused(accounts.createUser(user({ name: 'a:b' })), /not a valid user name/);
@@ -168,7 +168,7 @@ describe('accounts that Holdfast makes', { skip }, () => {
     assert.deepEqual(lines, []);
   });
 
-  test('a ledger that is not ours is not overwritten', async (t) => {
+  test('a damaged ledger is not overwritten', async (t) => {
     const { accounts, tree } = placeFor(t);
     await tree.write(ledger, 'nonsense');
     await refused(accounts.createGroup({ name: 'g', gid: 5 }), /not what Holdfast wrote/);

@@ -6,7 +6,7 @@ const mounts =
   'proc /proc proc rw 0 0\nrpool/ROOT/default / zfs rw,relatime,xattr,posixacl 0 0\ntank/a /mnt/tank/a zfs rw 0 0\n';
 const place = { pool: 'rpool', folder: 'rpool/ROOT', running: 'rpool/ROOT/default', fixed: undefined };
 
-test('where the environments lie is read off what is mounted at /', () => {
+test('the location of the environments is read from the mount at /', () => {
   assert.deepEqual(readLocation(mounts, 'quiet'), place);
   assert.equal(readLocation(mounts.replace('rpool/ROOT/default / zfs', '/dev/vda1 / ext4'), 'quiet'), undefined);
   assert.equal(
@@ -16,7 +16,7 @@ test('where the environments lie is read off what is mounted at /', () => {
   );
 });
 
-test('a boot loader that names the root by itself is known by its words', () => {
+test('a boot loader that names the root itself is recognised by its kernel parameters', () => {
   const fixed = (argv: string) => readLocation(mounts, argv)?.fixed;
   assert.equal(
     fixed('BOOT_IMAGE=/ROOT/default@/boot/vmlinuz-6.12.57 root=ZFS=rpool/ROOT/default ro quiet\n'),
@@ -27,7 +27,7 @@ test('a boot loader that names the root by itself is known by its words', () => 
   assert.equal(fixed('BOOT_IMAGE=/vmlinuz root=zfs:AUTO ro\n'), undefined);
 });
 
-test('environments are the file systems there, with what is started now and next', () => {
+test('environments are the file systems there, with the running and the next one marked', () => {
   const listed =
     'rpool/ROOT\t1767225000\t300000\nrpool/ROOT/default\t1767225600\t250610688\nrpool/ROOT/next\t1767229200\t8192\n';
   assert.deepEqual(
@@ -39,7 +39,7 @@ test('environments are the file systems there, with what is started now and next
   );
 });
 
-test('a copy is mounted by whoever starts it, and what lies below it where its original was', () => {
+test('the boot process mounts a copy, and the datasets below it keep the mount points of the originals', () => {
   const listed = [
     'rpool/ROOT/a\t/\tlocal',
     'rpool/ROOT/a/opt\t/elsewhere\tlocal',

@@ -21,7 +21,7 @@ const found = (...devices: readonly object[]) =>
 const useOf = (device: object) => found({ name: 'sda', ...device })[0]?.usedBy;
 
 describe('disks', () => {
-  test('of the test machine, only its data disks are told', () => {
+  test('of the test machine only the data disks are reported', () => {
     const disks = readDisks(recording('lsblk.json'));
     assert.deepEqual(
       disks.map((one) => one.disk.name),
@@ -39,7 +39,7 @@ describe('disks', () => {
     assert.equal(disks[0].usedBy, undefined);
   });
 
-  test('a disk has what its maker wrote on it', () => {
+  test('a disk has its serial number, model and size', () => {
     assert.deepEqual(found({ name: 'sda' })[0]?.disk, {
       name: 'sda',
       serial: 'S1',
@@ -50,7 +50,7 @@ describe('disks', () => {
     });
   });
 
-  test('what only looks like a disk is none', () => {
+  test('devices that only look like disks are left out', () => {
     const names = ['zram0', 'ram3', 'loop0', 'zd16', 'fd0', 'nbd1', 'mmcblk0boot0', 'sdb', 'nvme0n1', 'mmcblk0'];
     assert.deepEqual(
       found(...names.map((name) => ({ name }))).map((one) => one.disk.name),
@@ -59,13 +59,13 @@ describe('disks', () => {
     assert.deepEqual(found({ name: 'sr0', type: 'rom' }, { name: 'sdc', ro: true }, { name: 'sdd', size: 0 }), []);
   });
 
-  test('the disk that the machine runs from is known by what is mounted from it', () => {
+  test('the disk that the machine runs from is recognised by its mounts', () => {
     const children = [{ ...plain, name: 'sda1', type: 'part', mountpoints: ['/boot/efi'] }];
     assert.equal(found({ name: 'sda', children })[0]?.system, true);
     assert.equal(found({ name: 'sda' })[0]?.system, false);
   });
 
-  test('what holds a disk is told in words', () => {
+  test('the use of a disk is described', () => {
     const part = (members: object) => ({ children: [{ ...plain, name: 'sda1', type: 'part', ...members }] });
     assert.equal(useOf(part({ mountpoints: ['/srv'] })), 'it is mounted at /srv');
     assert.equal(useOf(part({ mountpoints: ['[SWAP]'] })), 'it is used as swap space');
@@ -77,7 +77,7 @@ describe('disks', () => {
     assert.equal(useOf(part({ fstype: 'ext4' })), undefined);
   });
 
-  test('a device on a disk that carries a label of ZFS is named', () => {
+  test('a device on a disk that carries a ZFS label is listed', () => {
     const children = [
       { ...plain, name: 'sda1', type: 'part', fstype: 'zfs_member', label: 'tank' },
       { ...plain, name: 'sda9', type: 'part' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { logLines, readLookup, ticketObjection } from '../../../src/host/linux/domain-read.ts';
 
-/** As Samba 4.22 tells it. */
+/** The output of Samba 4.22. */
 const lookup = `Information for Domain Controller: 10.0.2.15
 
 Response Type: LOGON_SAM_LOGON_RESPONSE_EX
@@ -18,7 +18,7 @@ Pre-Win2k Hostname: DC
 Server Site Name: Default-First-Site-Name
 `;
 
-test('what a controller tells of its domain', () => {
+test('the domain is read from a controller’s answer', () => {
   assert.deepEqual(readLookup(lookup), {
     domain: 'corp.example.com',
     workgroup: 'CORP',
@@ -27,7 +27,7 @@ test('what a controller tells of its domain', () => {
   assert.equal(readLookup("Didn't find the cldap server!\n"), undefined);
 });
 
-test('what kinit means by its refusals', () => {
+test('refusals of kinit are classified', () => {
   const objection = (stderr: string, status = 1) =>
     ticketObjection({ status, stdout: 'Password for x@CORP.EXAMPLE.COM: \n', stderr }).objection;
   assert.equal(objection('kinit: Password incorrect while getting initial credentials\n'), 'password');
@@ -53,7 +53,7 @@ test('what kinit means by its refusals', () => {
   assert.deepEqual(other, { objection: 'other', said: 'KDC has no support for encryption type' });
 });
 
-test('a log leaves out what Samba says of every file', () => {
+test('a log leaves out Samba’s warnings about its private file', () => {
   assert.deepEqual(
     logLines(
       "Using short domain name -- CORP\nJoined 'NAS' to dns domain 'corp.example.com'\n",

@@ -20,7 +20,7 @@ function rootWith(t: TestContext, links: readonly string[], files: readonly stri
   return root;
 }
 
-test('a unit is enabled that another requires, wants or upholds, for good or until the next boot', async (t) => {
+test('a unit is enabled that another requires, wants or upholds, permanently or until the next boot', async (t) => {
   const root = rootWith(t, [
     'etc/systemd/system/multi-user.target.wants/cron.service -> /usr/lib/systemd/system/cron.service',
     'etc/systemd/system/zfs.target.requires/zfs-mount.service -> /usr/lib/systemd/system/zfs-mount.service',
@@ -29,7 +29,7 @@ test('a unit is enabled that another requires, wants or upholds, for good or unt
   assert.deepEqual([...(await enabledUnits(root))].toSorted(), ['cron.service', 'y.service', 'zfs-mount.service']);
 });
 
-test('so is one with an alias, but not one that is masked or only linked from elsewhere', async (t) => {
+test('a unit with an alias is enabled, but not one that is masked or only linked from elsewhere', async (t) => {
   const root = rootWith(t, [
     'etc/systemd/system/sshd.service -> /usr/lib/systemd/system/ssh.service',
     'etc/systemd/system/smbd.service -> /dev/null',
@@ -38,7 +38,7 @@ test('so is one with an alias, but not one that is masked or only linked from el
   assert.deepEqual([...(await enabledUnits(root))], ['ssh.service']);
 });
 
-test('an init script counts only where no unit stands for it', async (t) => {
+test('an init script counts only where no unit replaces it', async (t) => {
   const root = rootWith(
     t,
     [

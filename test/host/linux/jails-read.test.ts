@@ -13,7 +13,7 @@ test('the jails that run are units that are active', () => {
   assert.deepEqual(readRunning(''), []);
 });
 
-test('first processes by name, where a machine is known', () => {
+test('the first processes are listed by name, for machines that are known', () => {
   assert.deepEqual(
     readLeaders('Name=web\nLeader=319\n\nName=b\nLeader=5120\n'),
     new Map([
@@ -24,7 +24,7 @@ test('first processes by name, where a machine is known', () => {
   assert.deepEqual(readLeaders(''), new Map());
 });
 
-test('what is mounted in a jail besides what every container has', () => {
+test('the mounts of a jail are read without those of every container', () => {
   const mountinfo = [
     '200 199 0:36 / / rw,relatime shared:1 - zfs tank/jails/web rw,xattr,noacl',
     '201 200 0:40 / /proc rw,nosuid - proc proc rw',

@@ -65,7 +65,7 @@ const chap: Auth = {
   mutual: true,
 };
 
-test('from nothing to a target', () => {
+test('the steps from an empty tree to a target', () => {
   const zvol = extent(1);
   const place = placeOf(zvol);
   const own = 'iscsi/iqn.x:t/tpgt_7';
@@ -102,7 +102,7 @@ test('from nothing to a target', () => {
   ]);
 });
 
-test('a LUN that comes touches nothing but itself, and what goes is let go of from the outside in', () => {
+test('a new LUN changes nothing else, and removals go from the outside in', () => {
   const [one, two] = [extent(1), extent(2)];
   const before = model([one], [target('t', [1]), target('u', [])]);
   const after = model([one, two], [target('t', [1, 2]), target('u', [])]);
@@ -122,7 +122,7 @@ test('a LUN that comes touches nothing but itself, and what goes is let go of fr
   assert.deepEqual(steps(after, after), []);
 });
 
-test('a target that goes is switched off first', () => {
+test('a target is disabled before it is removed', () => {
   const gone = steps(model([], [target('t', [])]), model([], []));
   assert.deepEqual(gone, [
     'write iscsi/iqn.x:t/tpgt_7/enable 0',
@@ -132,7 +132,7 @@ test('a target that goes is switched off first', () => {
   ]);
 });
 
-test('what cannot be changed in place is taken away and made anew, with the links to it', () => {
+test('an extent that cannot be changed in place is removed and made again, with the links to it', () => {
   const lines = steps(
     model([extent(1)], [target('t', [1])]),
     model([extent(1, { blockSize: 4096 })], [target('t', [1])]),
@@ -143,7 +143,7 @@ test('what cannot be changed in place is taken away and made anew, with the link
   );
 });
 
-test('what can be changed in place is written', () => {
+test('values that can be changed in place are written', () => {
   const file = (size: number, rotation: number) =>
     extent(1, { backing: { kind: 'file', path: '/mnt/tank/f' }, size, rotation });
   const place = placeOf(file(512, 0));
@@ -159,7 +159,7 @@ test('what can be changed in place is written', () => {
   assert.deepEqual(more, []);
 });
 
-test('named initiators have the LUNs and the credentials, and nobody else comes in', () => {
+test('named initiators have the LUNs and the credentials, and no other initiator can log in', () => {
   const lines = steps(
     model([extent(1)], []),
     model([extent(1)], [target('t', [1], { groups: [group({ initiators: ['iqn.i'], auth: chap })] })]),
@@ -177,7 +177,7 @@ test('named initiators have the LUNs and the credentials, and nobody else comes 
     assert.ok(lines.includes(line), line);
 });
 
-test('what the kernel cannot do is told, and not offered', () => {
+test('targets that the kernel cannot offer are reported and not offered', () => {
   const by = (more: Partial<TargetGroup>) => model([], [target('t', [], { groups: [group(more)] })]);
   const two: Auth = { credentials: [...chap.credentials, ...chap.credentials], mutual: false };
   assert.match(lioObjections(by({ networks: ['192.0.2.0/24'] })).join(), /not by their networks/);

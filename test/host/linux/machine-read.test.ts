@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isFailing } from '../../../src/host/linux/disks.ts';
 import { readOffset, readSimulation } from '../../../src/host/linux/machine-read.ts';
 
-test('the offset of the clock is what half of the servers that answer say, whatever chrony thinks of them', () => {
+test('the offset of the clock is the median of the servers that answer, whatever chrony thinks of them', () => {
   const server = (offset: number, { state = '*', reach = '377' } = {}) =>
     `^,${state},10.0.2.2,2,6,${reach},12,${offset.toFixed(9)},${offset.toFixed(9)},0.001704911\n`;
   const tracking = (behind: number) =>
@@ -29,7 +29,7 @@ test('the offset of the clock is what half of the servers that answer say, whate
   assert.equal(readOffset(server(0), '506 Cannot talk to daemon\n'), undefined);
 });
 
-test('a disk fails when it could be asked and says so, whatever else it says', () => {
+test('a disk fails when it could be queried and reports a failure, whatever else it reports', () => {
   assert.deepEqual([0, 8, 8 + 16, 64, 2, 2 + 8, 4 + 8].map(isFailing), [false, true, true, false, false, false, false]);
 });
 

@@ -9,7 +9,7 @@ import {
   readRoutes,
 } from '../../../src/host/linux/network-read.ts';
 
-test('links as iproute2 prints them', () => {
+test('links are read from iproute2’s output', () => {
   const text = JSON.stringify([
     { ifname: 'lo', flags: ['LOOPBACK', 'UP'], mtu: 65536, addr_info: [] },
     {
@@ -50,7 +50,7 @@ const card = (advertised: string, rest: string) => `Settings for eth0:
 	${rest}
 `;
 
-test('how a card works, as ethtool prints it', () => {
+test('the medium of a card is read from ethtool’s output', () => {
   assert.equal(
     readMedium(
       card(
@@ -68,7 +68,7 @@ test('how a card works, as ethtool prints it', () => {
   assert.equal(readMedium('Settings for vec0:\n\tLink detected: yes\n'), undefined);
 });
 
-test('routes as iproute2 prints them', () => {
+test('routes are read from iproute2’s output', () => {
   assert.deepEqual(
     readRoutes(
       '[{"dst":"default","gateway":"192.0.2.254"},{"dst":"10.1.1.1","gateway":"192.0.2.1"},{"dst":"192.0.2.0/24"}]',
@@ -85,7 +85,7 @@ test('routes as iproute2 prints them', () => {
   assert.deepEqual(readRoutes('', 6), []);
 });
 
-test('hosts and name servers that are the machine’s own are not taken for its owner’s', () => {
+test('the machine’s own hosts and name servers are left out', () => {
   assert.equal(
     readOtherHosts(
       '# x\n127.0.0.1 localhost\n127.0.1.1 nas\n::1 localhost\nff02::1 ip6-allnodes\n192.0.2.7  printer # here\nnonsense\n',

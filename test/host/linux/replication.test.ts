@@ -4,7 +4,7 @@ import { readReplicas, sshWords } from '../../../src/host/linux/replication.ts';
 import { carry } from '../../../src/host/linux/transfer.ts';
 
 describe('replicas', () => {
-  test('datasets have their snapshots, marks and what arrived in part', () => {
+  test('datasets have their snapshots, bookmarks and resume tokens', () => {
     const list = [
       'tank\t11\t98304\t-',
       'tank@a\t12\t98304\t-',
@@ -36,7 +36,7 @@ describe('replicas', () => {
   });
 });
 
-test('ssh asks nobody, reads no other settings, and takes the key of the record alone', () => {
+test('ssh asks no questions, reads no other settings, and accepts only the host key of the record', () => {
   const argv = sshWords({
     hostname: 'far',
     port: 2222,
@@ -59,10 +59,10 @@ test('ssh asks nobody, reads no other settings, and takes the key of the record 
     assert.ok(argv.includes(setting), setting);
 });
 
-describe('a stream through a row of programs', () => {
+describe('a stream through a pipeline of programs', () => {
   const program = (script: string) => [process.execPath, '-e', script];
   const bytes = (count: number) => program(`process.stdout.write(Buffer.alloc(${count}))`);
-  /** Ends well when it has read so many bytes. */
+  /** Succeeds when it has read this many bytes. */
   const reads = (count: number) =>
     program(
       `let n = 0; process.stdin.on('data', (d) => { n += d.length; }).on('end', () => process.exit(n === ${count} ? 0 : 9))`,
@@ -77,13 +77,13 @@ describe('a stream through a row of programs', () => {
     assert.equal(told.at(-1), 300_000);
   });
 
-  test('is held back to so many bytes in a second', async () => {
+  test('is limited to a number of bytes per second', async () => {
     const begun = performance.now();
     await carry({ stages: [bytes(600_000), reads(600_000)], limit: 200_000, stall: 60_000 }, () => {});
     assert.ok(performance.now() - begun > 1500, `${performance.now() - begun} ms`);
   });
 
-  test('fails with the words of the program that failed, the last one first', async () => {
+  test('fails with the error messages of the programs, that of the last one first', async () => {
     const saying = (argv: string, status: number) =>
       program(`console.error(${JSON.stringify(argv)}); process.exitCode = ${status}`);
     await assert.rejects(
@@ -100,7 +100,7 @@ describe('a stream through a row of programs', () => {
     );
   });
 
-  test('is given up when nothing moves', async () => {
+  test('fails when no data moves', async () => {
     await assert.rejects(
       carry({ stages: [program('setTimeout(() => {}, 60000)'), reads(0)], limit: 0, stall: 1500 }, () => {}),
       /No data moved for 1\.5 s/,

@@ -14,7 +14,7 @@ function runnerFor(t: TestContext): HelperRunner {
   return runner;
 }
 
-/** Whether a process with this number runs; one that has ended may wait for its parent to notice. */
+/** Whether a process with this pid runs; one that has ended may be a zombie. */
 function lives(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -24,7 +24,7 @@ function lives(pid: number): boolean {
 }
 
 describe('the runner', () => {
-  test('a program is its words, and no shell reads them', async (t) => {
+  test('a program gets its arguments, and no shell reads them', async (t) => {
     const outcome = await runnerFor(t).run(['printf', '%s\n', '$HOME', 'a b', '*', 'ü€']);
     assert.deepEqual(outcome, { status: 0, stdout: '$HOME\na b\n*\nü€\n', stderr: '' });
   });
@@ -45,7 +45,7 @@ describe('the runner', () => {
     ]);
   });
 
-  test('what it is given it reads on standard input', async (t) => {
+  test('a program reads its input on standard input', async (t) => {
     const runner = runnerFor(t);
     const long = 'ä'.repeat(300_000);
     assert.equal((await runner.run(['cat'], { input: long })).stdout, long);
@@ -60,7 +60,7 @@ describe('the runner', () => {
     );
   });
 
-  test('one that takes too long is stopped, with its children, and what it said is told', async (t) => {
+  test('a program that takes too long is stopped with its children, and its output is reported', async (t) => {
     const runner = runnerFor(t);
     const begun = Date.now();
     await refused(
@@ -70,7 +70,7 @@ describe('the runner', () => {
     assert.ok(Date.now() - begun < 3000);
   });
 
-  test('one that is aborted ends with all it started', async (t) => {
+  test('a program that is aborted ends with its children', async (t) => {
     const runner = runnerFor(t);
     const abort = new AbortController();
     const running = runner.run(['sh', '-c', 'sleep 60 & echo $!; wait'], { signal: abort.signal, keep: 100 });
@@ -83,31 +83,31 @@ describe('the runner', () => {
     assert.equal((await runner.run(['true'], { signal: abort.signal })).status, 143);
   });
 
-  test('one that does not listen to being asked is ended all the same', async (t) => {
+  test('a program that ignores SIGTERM is killed', async (t) => {
     await refused(
       runnerFor(t).run(['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; done'], { timeout: 200 }),
       /was stopped/,
     );
   });
 
-  test('only the last bytes are kept when so asked, and no half characters', async (t) => {
+  test('with `keep` only the last bytes are kept, and no partial characters', async (t) => {
     const runner = runnerFor(t);
     assert.equal((await runner.run(['sh', '-c', 'seq 100000; echo €€€'], { keep: 9 })).stdout, '€€\n');
     assert.equal((await runner.run(['echo', 'abc'], { keep: 4 })).stdout, 'abc\n');
   });
 
-  test('one that prints without end is stopped', async (t) => {
+  test('a program that prints without end is stopped', async (t) => {
     await refused(runnerFor(t).run(['yes'], { timeout: 20_000 }), /printed more than 64 MiB/);
   });
 
-  test('a background program that keeps the output open does not hold the answer', async (t) => {
+  test('a background program that keeps the output open does not delay the outcome', async (t) => {
     const begun = Date.now();
     const { stdout } = await runnerFor(t).run(['sh', '-c', 'echo done; sleep 20 & exit 0']);
     assert.equal(stdout, 'done\n');
     assert.ok(Date.now() - begun < 5000);
   });
 
-  test('many run at once', async (t) => {
+  test('many programs run at the same time', async (t) => {
     const runner = runnerFor(t);
     const outcomes = await Promise.all(Array.from({ length: 40 }, (_, index) => runner.run(['echo', String(index)])));
     assert.deepEqual(
@@ -116,7 +116,7 @@ describe('the runner', () => {
     );
   });
 
-  test('a helper that is killed fails what ran, and another takes its place', async (t) => {
+  test('when the helper is killed, its programs fail and another helper is started', async (t) => {
     const runner = runnerFor(t);
     const { stdout } = await runner.run(['sh', '-c', 'echo $PPID']);
     const running = runner.run(['sleep', '30']);
@@ -127,7 +127,7 @@ describe('the runner', () => {
     assert.equal((await runner.run(['echo', 'again'])).stdout, 'again\n');
   });
 
-  test('a program that goes on is told line by line until it is ended', async (t) => {
+  test('a followed program is reported line by line until it is ended', async (t) => {
     const runner = runnerFor(t);
     const lines: string[] = [];
     const stop = runner.follow(['sh', '-c', 'for i in 1 2 3; do echo $i; done; exec sleep 60'], {
@@ -140,13 +140,13 @@ describe('the runner', () => {
     assert.deepEqual(lines, ['1', '2', '3']);
   });
 
-  test('a program that was to go on and ended tells why', async (t) => {
+  test('a followed program that ends by itself is reported with the reason', async (t) => {
     const { promise, resolve } = Promise.withResolvers<string>();
     runnerFor(t).follow(['sh', '-c', 'echo bad >&2; exit 4'], { line: () => {}, ended: resolve });
     assert.match(await promise, /ended with the status 4; it said: bad/);
   });
 
-  test('closing ends what goes on, and nothing runs afterwards', async (t) => {
+  test('closing ends followed programs, and nothing runs afterwards', async (t) => {
     const runner = runnerFor(t);
     const lines: string[] = [];
     runner.follow(['sh', '-c', 'echo $$; exec sleep 60'], { line: (line) => lines.push(line), ended: () => {} });
@@ -157,7 +157,7 @@ describe('the runner', () => {
     await refused(runner.run(['true']), /the host is closed/);
   });
 
-  test('a failure is told in the program’s own words, with the whole story behind', () => {
+  test('a failure has the program’s own message, and the whole output as its cause', () => {
     const outcome = { status: 1, stdout: '', stderr: "cannot create 'tank': pool already exists\n" };
     assert.throws(
       () => expectSuccess(outcome, ['zpool', 'create', 'tank']),
@@ -177,11 +177,11 @@ describe('the runner', () => {
 
 const isRoot = process.getuid?.() === 0;
 
-describe('a person’s command', { skip: isRoot ? false : 'becoming somebody else takes root' }, () => {
+describe('a user’s command', { skip: isRoot ? false : 'only root can become another user' }, () => {
   const run = (t: TestContext, line: string, user = 'nobody', signal = new AbortController().signal) =>
     new LinuxCommands({ runner: runnerFor(t) }).run({ user, line, signal, keep: 1000 });
 
-  test('runs as that person, with the environment that a line of the cron table gets', async (t) => {
+  test('runs as that user, with the environment of a line of the cron table', async (t) => {
     const { stdout } = await run(t, 'id -un; id -gn; echo "$HOME $SHELL $PATH $LOGNAME"; pwd; cat');
     assert.deepEqual(stdout.split('\n').slice(0, 4), [
       'nobody',
@@ -196,7 +196,7 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
     assert.deepEqual(stdout.split('\n')[0], '/root');
   });
 
-  test('as a program it gets its words as they stand, and tells its lines as they come', async (t) => {
+  test('as a program it gets its arguments unchanged, and reports its lines as they come', async (t) => {
     const heard: string[] = [];
     const argv = ['printf', '%s\\r%s\\n%s', '$HOME', 'b c', 'end'];
     const program = {
@@ -214,11 +214,11 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
     assert.deepEqual(heard, ['$HOME', 'b c', 'end']);
   });
 
-  test('makes files that others may read, whatever the daemon itself does', async (t) => {
+  test('makes files that others may read, whatever the umask of the daemon', async (t) => {
     assert.equal((await run(t, 'umask')).stdout, '0022\n');
   });
 
-  test('is read by the shell as it stands, and its status is an answer', async (t) => {
+  test('is read by the shell unchanged, and any exit status is an answer', async (t) => {
     assert.deepEqual(await run(t, 'echo "it\'s $((1+2))" | tr a-z A-Z; exit 5'), {
       status: 5,
       stdout: "IT'S 3\n",
@@ -232,7 +232,7 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
     assert.equal((await run(t, 'grep CapEff /proc/self/status')).stdout, 'CapEff:\t0000000000000000\n');
   });
 
-  test('ends early when it is told to', async (t) => {
+  test('ends early when it is aborted', async (t) => {
     const abort = new AbortController();
     const program = {
       user: 'nobody',
@@ -248,7 +248,7 @@ describe('a person’s command', { skip: isRoot ? false : 'becoming somebody els
     });
   });
 
-  test('of nobody is refused', async (t) => {
+  test('of an unknown account is refused', async (t) => {
     await refused(run(t, 'true', 'hf-no-such-user'), /no account is called hf-no-such-user/);
     await refused(run(t, 'true', '0'), /no account is called 0/);
   });

@@ -28,7 +28,7 @@ const unit = (members: Readonly<Record<string, string>>) =>
     .join('');
 
 describe('services', () => {
-  test('one look tells the state of several', async (t) => {
+  test('one call reports the state of several services', async (t) => {
     const root = scratchFolder(t);
     mkdirSync(join(root, 'etc/systemd/system/multi-user.target.wants'), { recursive: true });
     for (const name of ['cron', 'none'])
@@ -53,7 +53,7 @@ describe('services', () => {
     assert.equal(asked.length, 1);
   });
 
-  test('one that did not start does not start at the next boot either', async () => {
+  test('a service that did not start does not start at the next boot either', async () => {
     const enabling = 'systemctl is-enabled -- x.service';
     const { runner, asked } = recordedRunner({
       [enabling]: { status: 1, stdout: 'disabled\n' },
@@ -76,7 +76,7 @@ describe('services', () => {
     assert.equal(asked.at(-1), 'systemctl --no-reload disable x.service');
   });
 
-  test('one that gets a name by which something else knows it stands still while the files are read', async () => {
+  test('a service whose new alias another unit refers to is stopped during the daemon-reload', async () => {
     const links = [
       "Created symlink '/etc/systemd/system/sshd.service' → '/usr/lib/systemd/system/ssh.service'.",
       "Created symlink '/etc/systemd/system/multi-user.target.wants/ssh.service' → '/usr/lib/systemd/system/ssh.service'.",
@@ -105,7 +105,7 @@ describe('services', () => {
     assert.ok(!unknown.asked.some((argv) => argv.includes('daemon-reload')));
   });
 
-  test('one that cannot reload is restarted', async () => {
+  test('a service that cannot reload is restarted', async () => {
     const { runner, asked } = recordedRunner({
       [show('cron.service')]: { stdout: unit({ CanReload: 'no' }) },
       'systemctl --quiet reset-failed cron.service': {},
@@ -115,7 +115,7 @@ describe('services', () => {
     assert.ok(asked.includes('systemctl --no-ask-password --quiet restart cron.service'));
   });
 
-  test('several are reloaded by one call, and none where one does not run', async () => {
+  test('several services are reloaded by one call, and none where one does not run', async () => {
     const reload = 'systemctl --no-ask-password --quiet reload smbd.service nmbd.service';
     const both = show('smbd.service nmbd.service');
     const running = recordedRunner({ [both]: { stdout: `${unit({})}\n${unit({})}` }, [reload]: {} });
@@ -129,7 +129,7 @@ describe('services', () => {
     assert.deepEqual(ended.asked, [both]);
   });
 
-  test('one that still starts is reloaded once it has started', async () => {
+  test('a service that is still starting is reloaded once it has started', async () => {
     const { runner, asked } = recordedRunner({ 'systemctl --no-ask-password --quiet reload nmbd.service': {} });
     let looks = 0;
     const services = new LinuxServices({
@@ -152,7 +152,7 @@ describe('services', () => {
     assert.deepEqual(asked, ['systemctl --no-ask-password --quiet reload nmbd.service']);
   });
 
-  test('one that falls right after its start did not start', async () => {
+  test('a service that fails right after its start did not start', async () => {
     let looks = 0;
     const { runner } = recordedRunner({
       'systemctl --quiet reset-failed x.service': {},
@@ -187,7 +187,7 @@ describe('services', () => {
     );
   });
 
-  test('its own last words are told, not the service manager’s', () => {
+  test('the program’s own last lines are reported, not the service manager’s', () => {
     assert.deepEqual(readLastWords(recording('journal.json')), [
       'Checking syntax of configuration file',
       "2026-11-21 06:14:05,226 nas0 proftpd[338]: fatal: unknown configuration directive 'Nonsense' on line 211 of '/etc/proftpd/proftpd.conf'",

@@ -5,7 +5,7 @@ import { readDatasets, readSnapshots } from '../../../src/host/linux/zfs-read.ts
 import { standbyCode } from '../../../src/lib/disk.ts';
 
 describe('snapshots', () => {
-  test('each line is one, and a name may have blanks', () => {
+  test('each line is a snapshot, and a name may contain blanks', () => {
     const [first, second, ...others] = readSnapshots(
       'tank/a@first\t0\t98304\t1763707283\toff\t-\ntank/a@second one\t57344\t98304\t1763707290\ton\t12\n',
     );
@@ -39,7 +39,7 @@ describe('snapshots', () => {
     return readDatasets(JSON.stringify({ datasets: { 'tank/a': { properties } } }), { look, now })[0]?.snapshotStamp;
   };
 
-  test('a stamp stays while nothing changes, and is another after any change', () => {
+  test('a stamp stays the same while nothing changes, and differs after any change', () => {
     const before = stamp({}, 1, 2000);
     assert.equal(stamp({}, 2, 2001), before);
     for (const change of [
@@ -51,14 +51,14 @@ describe('snapshots', () => {
       assert.notEqual(stamp(change, 1, 2000), before);
   });
 
-  test('while its second is not long past, every look gives another stamp', () => {
+  test('while the second of the last change is recent, every look gives another stamp', () => {
     assert.notEqual(stamp({}, 1, 1000.5), stamp({}, 2, 1001));
     assert.equal(stamp({}, 3, 1003.5), stamp({}, 4, 1004));
   });
 });
 
-describe('what disks are told', () => {
-  test('a disk can what udev found out about it', () => {
+describe('settings of disks', () => {
+  test('a disk has the abilities that udev found', () => {
     const database =
       'S:disk/by-id/ata-X\nE:ID_ATA=1\nE:ID_ATA_FEATURE_SET_PM=1\nE:ID_ATA_FEATURE_SET_APM=1\nE:ID_ATA_FEATURE_SET_APM_ENABLED=0\nE:ID_ATA_FEATURE_SET_SMART=1\n';
     assert.deepEqual(readAbilities(database), ['standby', 'power', 'smart']);
@@ -66,7 +66,7 @@ describe('what disks are told', () => {
     assert.deepEqual(readAbilities(''), []);
   });
 
-  test('only what is to be told is said', () => {
+  test('hdparm gets only the given settings', () => {
     assert.deepEqual(hdparmArgv({ standby: 30, power: 255, acoustics: 0 }), ['-S', '241', '-B', '255', '-M', '0']);
     assert.deepEqual(hdparmArgv({ smart: { on: true, options: [] } }), []);
   });

@@ -54,7 +54,7 @@ const model = (
 
 const goal = (of: TargetModel) => goalOf(of, 'nobody knows');
 
-/** What is said from one to the other, a line a request. */
+/** The requests from one model to the other, one per line. */
 const said = (from: Goal, to: Goal): readonly string[] =>
   stepsBetween(from, to).map(({ request: { mode, op, tid, lun, outgoing, words } }) =>
     [
@@ -79,7 +79,7 @@ const parameters = (id: number, more = 'lbppbe=3') =>
 test('a request is the record that tgtadm writes', () => {
   const bytes = encoded({ mode: 'account', op: 'new', words: 'user=u,password=p' });
   assert.equal(bytes.length, 138);
-  // As it was seen on its socket.
+  // As recorded on its socket.
   assert.equal(bytes.subarray(0, 13).toString('hex'), '07000000000000006973637369');
   assert.equal(
     bytes.subarray(72, 120).toString('hex'),
@@ -96,7 +96,7 @@ test('a request is the record that tgtadm writes', () => {
   });
 });
 
-test('from nothing to a target that asks who comes: nobody is let in before', () => {
+test('a new target with authentication admits no initiator before it is complete', () => {
   assert.deepEqual(
     said(nothingAtAll, goal(model([extent(1)], [target(1, [1], { groups: [group({ auth: chap })] })]))),
     [
@@ -115,7 +115,7 @@ test('from nothing to a target that asks who comes: nobody is let in before', ()
   );
 });
 
-test('a secret that changes leaves no moment in which none is asked for', () => {
+test('authentication is required at every moment while a secret changes', () => {
   const withSecret = (secret: string) =>
     goal(
       model(
@@ -140,7 +140,7 @@ test('a secret that changes leaves no moment in which none is asked for', () => 
   ]);
 });
 
-test('what comes and goes touches nothing else, and names change before anybody new is let in', () => {
+test('additions and removals change nothing else, and initiator names change before new initiators are admitted', () => {
   const extents = [extent(1), extent(2)];
   const before = goal(model(extents, [target(1, [1]), target(2, [])]));
   const after = goal(
@@ -164,7 +164,7 @@ test('what comes and goes touches nothing else, and names change before anybody 
   assert.deepEqual(said(after, after), []);
 });
 
-test('what grows is opened fresh, what can be changed in place is told, what cannot is made fresh', () => {
+test('a grown file is opened again, parameters change in place where possible, other changes replace the device', () => {
   const of = (more: Partial<Extent>) => goal(model([extent(1, more)], [target(1, [1])]));
   assert.deepEqual(said(of({}), of({ size: 2048 })), [
     'update device t1 l1 targetOps online=0,',
@@ -180,7 +180,7 @@ test('what grows is opened fresh, what can be changed in place is told, what can
   );
 });
 
-test('a name server is told where it is before it is told anything', () => {
+test('the address of an iSNS server is set before iSNS is switched on', () => {
   const of = (...nameServers: readonly string[]) => goal(model([], [], { nameServers }));
   assert.deepEqual(said(of(), of('192.0.2.1')), [
     'update system iSNSServerIP=192.0.2.1',
@@ -239,7 +239,7 @@ const shows = {
   system: 'System:\n    State: ready\niSNS:\n    iSNS=Off\n    iSNSServerIP=\n    iSNSServerPort=3205\n',
 };
 
-test('what tgtd shows is read', () => {
+test('the output of tgtd is read', () => {
   const [shown, ...more] = shownTargets(shows.targets);
   assert.deepEqual(more, []);
   assert.deepEqual(shown, {
@@ -265,7 +265,7 @@ test('what tgtd shows is read', () => {
   });
 });
 
-test('what is shown as it is wanted needs nothing, but its secrets are told fresh when they are not known', () => {
+test('a state as desired needs no requests, but secrets are sent again when they are unknown', () => {
   const size = 16 * 1024 ** 2;
   const portals = [
     { address: '0.0.0.0', port: 3260 },
@@ -288,14 +288,14 @@ test('what is shown as it is wanted needs nothing, but its secrets are told fres
     'delete account user=joe',
     'new account user=joe,password=secretsecret12',
     'new account user=peer,password=othersecret12',
-    // It is not shown whether discovery asks for somebody.
+    // tgtd does not show whether discovery requires an account.
     'unbind account user=holdfast lock',
     'bind account t1 user=joe',
     'bind account t1 outgoing user=peer',
   ]);
 });
 
-test('what tgt cannot do is told, and not offered', () => {
+test('targets that tgt cannot offer are reported and not offered', () => {
   const by = (...groups: readonly TargetGroup[]) => model([], [target(1, [], { groups })]);
   assert.match(
     tgtObjections(by(group({ initiators: ['iqn.i'], networks: ['192.0.2.0/24'] }))).join(),

@@ -32,7 +32,7 @@ describeFiles([belowRoot]);
 const modeOf = (path: string) => statSync(path).mode & 0o7777;
 
 describe('the tree', () => {
-  test('a file has exactly the mode that was asked for, and no other file is left beside it', async (t) => {
+  test('a file has exactly the requested mode, and no other file is left beside it', async (t) => {
     const { tree, root } = treeFor(t);
     const umask = process.umask(0o077);
     t.after(() => process.umask(umask));
@@ -43,7 +43,7 @@ describe('the tree', () => {
     assert.deepEqual(readdirSync(`${root}/etc`), ['a', 'b']);
   });
 
-  test('writes of one file at once leave one of the texts', async (t) => {
+  test('concurrent writes of a file leave one of the texts', async (t) => {
     const { tree, root } = treeFor(t);
     await Promise.all(Array.from({ length: 20 }, (_, index) => tree.write('/etc/a', String(index).repeat(10_000))));
     assert.match(readFileSync(`${root}/etc/a`, 'utf8'), /^(1?\d)\1{9999}$/);
@@ -95,7 +95,7 @@ describe('the tree', () => {
     await tree.discard(staged);
   });
 
-  test('a made folder has exactly the mode that was asked for', async (t) => {
+  test('a new folder has exactly the requested mode', async (t) => {
     const { tree, root } = treeFor(t);
     mkdirSync(`${root}/mnt/tank`, { recursive: true });
     assert.deepEqual(await tree.makeFolder('/mnt/tank/a/b', { within: '/mnt/tank', mode: 0o2777 }), [
@@ -136,7 +136,7 @@ describe('the tree', () => {
     assert.deepEqual(readdirSync(`${root}/mnt/tank/sub`), ['x', 'y']);
   });
 
-  test('what could not be made to its end is taken away again', async (t) => {
+  test('folders that could not be completed are removed again', async (t) => {
     const { tree, root } = treeFor(t);
     mkdirSync(`${root}/mnt/tank`, { recursive: true });
     await refused(
@@ -146,7 +146,7 @@ describe('the tree', () => {
     assert.deepEqual(readdirSync(`${root}/mnt/tank`), []);
   });
 
-  test('permissions reach all that is in a folder, and no link’s target', async (t) => {
+  test('permissions reach everything in a folder, but no target of a link', async (t) => {
     const { tree, root } = treeFor(t);
     const folder = `${root}/mnt/tank/share`;
     mkdirSync(`${folder}/sub/deep`, { recursive: true });

@@ -6,7 +6,7 @@ import { LinuxWeb } from '../../../src/host/linux/web.ts';
 import { exampleCertificate, exampleKey } from '../../support/certificates.ts';
 import { refused } from '../contract/support.ts';
 
-/** A port of the loopback that nobody has. */
+/** A free port of the loopback. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -27,7 +27,7 @@ function opened(): LinuxWeb {
 
 const get = async (port: number) => (await fetch(`http://127.0.0.1:${port}/`)).text();
 
-/** What is answered by TLS to one who trusts the certificate of the example alone. */
+/** The answer over TLS to a client that trusts only the certificate of the example. */
 function getByTls(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     request(
@@ -42,7 +42,7 @@ function getByTls(port: number): Promise<string> {
   });
 }
 
-test('doors open and close as they are told, by HTTP and by HTTPS', async () => {
+test('endpoints open and close as requested, by HTTP and by HTTPS', async () => {
   const web = opened();
   const [plain, tls] = [await freePort(), await freePort()];
   try {
@@ -62,14 +62,14 @@ test('doors open and close as they are told, by HTTP and by HTTPS', async () => 
   }
 });
 
-test('a door that cannot be opened is refused in words, and those there were stay open', async () => {
+test('an endpoint that cannot be opened is refused with the reason, and the others stay open', async () => {
   const web = opened();
   const [first, other] = [await freePort(), await freePort()];
   const stranger = createServer();
   await new Promise<void>((resolve) => stranger.listen(other, '127.0.0.1', resolve));
   try {
     await web.serve([{ address: '127.0.0.1', port: first }]);
-    // The first door would change, the second one is taken.
+    // The first endpoint would change; the port of the second is in use.
     const wanted = [
       { address: '127.0.0.1', port: first, redirectTo: other },
       { address: '127.0.0.1', port: other },

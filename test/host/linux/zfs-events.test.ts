@@ -32,7 +32,7 @@ test('an event of a dataset names it, in milliseconds', () => {
   ]);
 });
 
-test('what the datasets below inherit or move with is an event of the whole tree', () => {
+test('a change that the datasets below inherit or move with is an event of the whole tree', () => {
   const subjectOf = (what: string) => eventsIn(history(what, 'tank/media'))[0]?.subject;
   assert.deepEqual(subjectOf('create'), { dataset: 'tank/media' });
   assert.deepEqual(subjectOf('set'), { dataset: 'tank/media', below: true });
@@ -40,7 +40,7 @@ test('what the datasets below inherit or move with is an event of the whole tree
   assert.deepEqual(subjectOf('rename'), { dataset: 'tank', below: true });
 });
 
-test('an event of a pool names the pool, and one more pool or one less is everything', () => {
+test('an event of a pool names the pool, and a new or removed pool concerns all pools', () => {
   const subjectOf = (name: string) => eventsIn(event({ class: name, pool: 'tank', time: '0x1 0x0' }))[0]?.subject;
   assert.deepEqual(subjectOf('resource.fs.zfs.statechange'), { pool: 'tank' });
   assert.deepEqual(subjectOf('sysevent.fs.zfs.scrub_start'), { pool: 'tank' });
@@ -48,13 +48,13 @@ test('an event of a pool names the pool, and one more pool or one less is everyt
   assert.equal(subjectOf('sysevent.fs.zfs.pool_destroy'), 'everything');
 });
 
-test('an event without a pool or a time is not passed over', () => {
+test('an event without a pool or a time is not ignored', () => {
   assert.deepEqual(eventsIn(event({ class: 'sysevent.fs.zfs.unheard_of' })), [
     { subject: 'everything', at: Number.MAX_SAFE_INTEGER },
   ]);
 });
 
-test('no text breaks the reader, and each event that is complete is read', () => {
+test('no text breaks the reader, and each complete event is read', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.constant(history('create', 'tank/a')), fc.string(), fc.string({ unit: 'binary' }))),

@@ -24,7 +24,7 @@ const groupsOf = (pool: Pool | undefined) =>
 describe('pools', () => {
   const [old, tank] = poolsOf(recording('pools-status.json'), recording('pools-get.json'));
 
-  test('a pool has its sizes, its health and a number of more than 53 bits', () => {
+  test('a pool has its sizes, its health and a guid of more than 53 bits', () => {
     assert.equal(tank?.name, 'tank');
     assert.equal(tank.health, 'ONLINE');
     assert.equal(tank.guid, '5412414569266980540');
@@ -53,11 +53,11 @@ describe('pools', () => {
     assert.equal(old?.upgraded, false);
   });
 
-  test('no pools are none', () => {
+  test('an empty output has no pools', () => {
     assert.deepEqual(poolsOf(none), []);
   });
 
-  test('a disk that is gone is told by what it was and addressed by its number', () => {
+  test('a missing disk is shown with its former path and addressed by its guid', () => {
     const [pool] = poolsOf(recording('gone-status.json'));
     assert.equal(pool?.health, 'DEGRADED');
     assert.deepEqual(groupsOf(pool)?.[0], 'mirror mirror-0 DEGRADED: ubdc ONLINE, disk/by-id/lab-ubdd OFFLINE');
@@ -72,7 +72,7 @@ describe('pools', () => {
     );
   });
 
-  test('a spare in use stands in the group beside the disk it replaces', () => {
+  test('a spare in use is in the group of the disk that it replaces', () => {
     const [pool] = poolsOf(recording('spare-status.json'));
     assert.deepEqual(
       pool?.groups[0]?.devices.map((device) => device.disk),
@@ -82,7 +82,7 @@ describe('pools', () => {
     assert.deepEqual(pool.scan, { kind: 'resilver', state: 'finished', percent: 100, errors: 0, ended: 1_795_241_902 });
   });
 
-  test('raidz groups are known by their name', () => {
+  test('raidz groups are recognised by their name', () => {
     const kinds = (name: string) =>
       poolsOf(recording('unavailable-status.json').replaceAll('raidz1-0', name))[0]?.groups[0]?.kind;
     assert.deepEqual(['raidz1-0', 'raidz2-0', 'raidz3-0', 'draid2:4d:8c:1s-0'].map(kinds), [
@@ -101,7 +101,7 @@ describe('pools', () => {
     assert.equal(poolsOf(half)[0]?.scan?.percent, 50);
   });
 
-  test('a partition is told by the disk it lies on', () => {
+  test('a partition is shown as the disk that it is on', () => {
     const status = recording('pools-status.json').replaceAll(
       '/dev/disk/by-id/lab-ubdi',
       '/dev/disk/by-id/ata-MAKER_S1-part1',
@@ -120,7 +120,7 @@ describe('datasets', () => {
     assert.deepEqual([...datasets.keys()], ['old', 'tank', 'tank/a', 'tank/a/b c', 'tank/unmounted', 'tank/v']);
   });
 
-  test('what a dataset has set is not inherited', () => {
+  test('a property that a dataset sets is not inherited', () => {
     const dataset = datasets.get('tank/a');
     assert.equal(dataset?.properties.quota, '104857600');
     assert.equal(dataset.properties.compression, 'on');
@@ -144,11 +144,11 @@ describe('datasets', () => {
     assert.ok(!volume.inherited.includes('casesensitivity'));
   });
 
-  test('what is not mounted is mounted nowhere', () => {
+  test('a dataset that is not mounted has no mountpoint', () => {
     assert.equal(datasets.get('tank/unmounted')?.mountpoint, undefined);
   });
 
-  test('comments keep tabs, line ends and every character', () => {
+  test('comments keep tabs, line breaks and every character', () => {
     const comments = readComments(recording('datasets-comments.txt'), new Set(['tank/a', 'tank/v']));
     assert.deepEqual(
       [...comments],
@@ -159,7 +159,7 @@ describe('datasets', () => {
     );
   });
 
-  test('only own settings are settings', () => {
+  test('only properties that the dataset itself sets are its settings', () => {
     const settings = readOwnSettings(recording('own-settings.json'), 'tank/a');
     assert.equal(settings.get('quota'), '104857600');
     assert.equal(settings.get('compression'), undefined);
@@ -167,7 +167,7 @@ describe('datasets', () => {
   });
 });
 
-test('a label tells of a pool that may come back, not of one that was destroyed', () => {
+test('a label is read for an importable pool, not for a destroyed one', () => {
   assert.deepEqual(readLabel(recording('label-exported.txt')), {
     pool: 'tank',
     guid: '5412414569266980540',
@@ -177,7 +177,7 @@ test('a label tells of a pool that may come back, not of one that was destroyed'
     assert.equal(readLabel(recording(`label-${name}.txt`)), undefined, name);
 });
 
-test('importable pools are read from what zpool import says, with what is missing in them', () => {
+test('importable pools are read from the output of zpool import, with their missing devices', () => {
   const text = `   pool: tank
      id: 9930174748043525076
   state: DEGRADED
