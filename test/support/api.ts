@@ -4,11 +4,11 @@ export interface ApiAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined when it is not JSON. */
   readonly json: unknown;
 }
 
-/** A client of the interface, as a script would be: Basic authentication and JSON. */
+/** A client of the API like a script, with Basic authentication and JSON. */
 export class Api {
   readonly url: string;
   readonly #authorization: string;
@@ -18,7 +18,7 @@ export class Api {
     this.#authorization = `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}`;
   }
 
-  /** `path` is below the interface's root unless it begins with a slash. */
+  /** `path` is below the root of the API unless it begins with a slash. */
   async send(
     method: string,
     path: string,
@@ -52,11 +52,11 @@ export class Api {
     return this.send('DELETE', path, body);
   }
 
-  /** Sends, and throws what was answered when it was not this status. */
+  /** Sends a request, and throws the answer when its status is not the expected one. */
   async expect(status: number, method: string, path: string, body?: unknown): Promise<Record_> {
     const answer = await this.send(method, path, body);
     if (answer.status !== status)
-      throw new Error(`${method} ${path} answered ${answer.status}, not ${status}: ${answer.text.slice(0, 2000)}`);
+      throw new Error(`${method} ${path}: expected the status ${status}, got ${answer.status}: ${answer.text.slice(0, 2000)}`);
     return isObject(answer.json) ? answer.json : {};
   }
 

@@ -25,30 +25,33 @@ export interface Appliance extends AsyncDisposable {
   readonly app: App;
   readonly engine: Engine;
   readonly host: Host;
-  /** The machine beneath, to which things can happen. */
+  /** The virtual machine, which the test may change behind the daemon's back. */
   readonly machine: VirtualHost;
   readonly folder: string;
   readonly log: readonly LogLine[];
-  /** Ends it and starts it anew on the same state. */
+  /** Closes the daemon and starts it again on the same state. */
   restart(): Promise<Appliance>;
 }
 
 export interface ApplianceOptions {
   readonly profile?: Profile;
-  /** A state folder to go on with; a fresh one otherwise. */
+  /** An existing state folder; a new one by default. */
   readonly folder?: string;
   readonly disks?: readonly number[];
   readonly nics?: number;
-  /** Milliseconds since 1970; the true time unless told. With a clock that stands still, nothing is looked at anew by itself. */
+  /**
+   * Milliseconds since 1970, the real time by default. With a clock that stands still, facts are never renewed in the
+   * background.
+   */
   readonly now?: () => number;
-  /** Where it is told that it will listen; it listens on a free port all the same. */
+  /** The address in its options; it listens on a free port regardless. */
   readonly listen?: { readonly address: string; readonly port: number };
   /** Names of proxies in front of it. */
   readonly names?: readonly string[];
   readonly limits?: Partial<Limits>;
-  /** Makes the machine what Holdfast finds when it comes. */
+  /** Prepares the machine before Holdfast first starts. */
   readonly before?: (machine: VirtualHost) => Promise<void>;
-  /** Puts something around the host, as faults on purpose. */
+  /** Wraps the host, for example to inject faults. */
   readonly around?: (host: Host) => Host;
 }
 

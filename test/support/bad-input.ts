@@ -1,6 +1,6 @@
 import type { Host } from '../../src/host/ports/index.ts';
 
-/** Whatever gets out of its place in a file shows up there under this word. */
+/** A marker: text that breaks out of its position in a file appears there with it. */
 export const evil = 'evil';
 
 const nested = (levels: number): unknown => (levels === 0 ? 'x' : [nested(levels - 1)]);
@@ -138,7 +138,7 @@ const injections: readonly string[] = [
   'tank/../x',
   '-r',
   'a b',
-  // names that objects have
+  // names of object properties
   '__proto__',
   'constructor',
   'toString',
@@ -146,7 +146,7 @@ const injections: readonly string[] = [
 
 export const badValues: readonly unknown[] = [...wrongTypes, ...characters, ...injections];
 
-/** Bodies that are wrong as a whole. */
+/** Bodies that are invalid as a whole. */
 export const badBodies: readonly string[] = [
   '',
   '{',
@@ -184,7 +184,7 @@ export interface Structure {
   readonly smbPasswords: readonly string[];
 }
 
-/** What the programs would find in their files. Written from their manuals, not from what writes the files. */
+/** What the programs read from their files. Written from their manuals, independently of the renderers. */
 export async function structureOf({ files }: Host): Promise<Structure> {
   const [smb = '', ftp = '', cron = '', sudo = '', passwords = ''] = await Promise.all(
     [
@@ -197,7 +197,7 @@ export async function structureOf({ files }: Host): Promise<Structure> {
   );
   const shares: string[] = [];
   const parameters: string[] = [];
-  // The files with the shares, in the place of the lines that include them.
+  // Replaces the lines that include share files by the contents of these files.
   const ours = /^include = (\/etc\/samba\/holdfast\/shares-\d+\.conf)$/gm;
   const included = await Promise.all([...smb.matchAll(ours)].map(([, path = '']) => files.read(path)));
   for (const line of joined([smb.replace(ours, ''), ...included].join('\n'), /\\\r?\n/g)

@@ -14,12 +14,12 @@ export interface Sending {
   readonly body?: unknown;
 }
 
-/** One way to change something through the interface. */
+/** A request that changes something through the API. */
 export interface Trial {
   readonly title: string;
   readonly resource: Resource;
   readonly operation: Operation;
-  /** Makes what the request is about, so that the request itself would succeed, and answers the request. */
+  /** Creates the prerequisites of the request, so that it would succeed, and returns the request. */
   prepare(): Promise<Sending>;
 }
 
@@ -28,7 +28,7 @@ export const addressed: readonly Resource[] = catalogue.filter(
   (resource) => resource.verbs.length > 0 || resource.actions.length > 0,
 );
 
-/** Those at or below a path, as `storage` or `storage/volume`, except those at or below another. */
+/** The addresses at or below a path, such as `storage` or `storage/volume`, except those at or below another. */
 export function resourcesAt(path: string, except?: string): readonly Resource[] {
   const isAt = (resource: Resource, place: string) => resource.path === place || resource.path.startsWith(`${place}/`);
   return addressed.filter((resource) => isAt(resource, path) && (except === undefined || !isAt(resource, except)));
@@ -42,12 +42,12 @@ export function pathOf(resource: Resource): string {
   return resource.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => exampleOf(resource).params?.[name] ?? name);
 }
 
-/** Makes records from the examples, each with a number of its own. */
+/** Creates records from the examples, each with its own number. */
 export class Maker {
   readonly #api: () => Api;
   readonly #numbers: Map<string, number>;
 
-  /** `numbers` are those that an earlier maker on the same state had reached. */
+  /** `numbers` are the last numbers of an earlier maker on the same state. */
   constructor(api: () => Api, numbers: Iterable<readonly [string, number]> = []) {
     this.#api = api;
     this.#numbers = new Map(numbers);
@@ -68,12 +68,12 @@ export class Maker {
     return number;
   }
 
-  /** The number of the record that was made last of a resource's examples. */
+  /** The number of the last record that was created from a resource's examples. */
   lastOf(path: string): number {
     return (this.#numbers.get(path) ?? 1) - 1;
   }
 
-  /** Makes a record and answers its path. */
+  /** Creates a record and returns its path. */
   async make(resource: Resource, create?: Body): Promise<string> {
     const example = exampleOf(resource);
     const maker = example.madeBy === undefined ? resource : addressed.find(({ path }) => path === example.madeBy);
@@ -89,13 +89,13 @@ export class Maker {
     return recordPath(resource, answer.json);
   }
 
-  /** Sends what has to come before another record of this kind. */
+  /** Sends the requests that another record of this kind requires. */
   async makeRoom(resource: Resource): Promise<void> {
     const { first } = exampleOf(resource);
     if (first !== undefined) await this.api.send(first.method, first.path, first.body);
   }
 
-  /** A body for one more record, once what it needs has been made. */
+  /** A body for another record, after the records that it needs have been created. */
   async body(resource: Resource, from: Body | undefined): Promise<unknown> {
     const ids: number[] = [];
     for (const path of (from && exampleOf(resource).needs) ?? []) {
@@ -105,7 +105,7 @@ export class Maker {
     return from?.(this.next(resource.path), ids);
   }
 
-  /** An action answers a sentence; the record it made is the one with the highest id. */
+  /** An action answers with a sentence; the record that it created is the one with the highest id. */
   async #makeBy(resource: Resource, segment: string): Promise<string> {
     const body = exampleOf(resource).actions?.[`POST ${segment}`]?.body?.(this.next(resource.path), 0);
     const answer = await this.api.post(`${pathOf(resource)}/${segment}/`, body);
@@ -115,7 +115,7 @@ export class Maker {
     return `${pathOf(resource)}/${Math.max(...ids)}`;
   }
 
-  /** The path of a record: one that stands there, or a new one. */
+  /** The path of a record: an existing one, or a new one. */
   async record(resource: Resource): Promise<string> {
     const { standing } = exampleOf(resource);
     if (resource.kind === 'singleton') return pathOf(resource);
@@ -129,7 +129,7 @@ function recordPath(resource: Resource, record: Record_): string {
   return `${pathOf(resource)}/${key.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** Every change that can be asked for, as the examples ask for it. The one that takes all the others back comes last. */
+/** Every change that the API offers, as in the examples. The change that reverts all others comes last. */
 export function trials(maker: Maker): readonly Trial[] {
   const isLast = ({ pattern }: Route) => Number(pattern === 'system/config/factory_restore');
   return routesOf(addressed)
@@ -140,7 +140,7 @@ export function trials(maker: Maker): readonly Trial[] {
 function trialsOf(route: Route, maker: Maker): readonly Trial[] {
   const { resource } = route;
   const example = exampleOf(resource);
-  // A singleton answers under any id as well; its own address is enough here.
+  // A singleton also answers under any id; its own address is enough here.
   if (resource.kind === 'singleton' && route.pattern !== resource.path && !isActionRoute(route)) return [];
   return [...route.operations]
     .filter(([method]) => method !== 'GET')
@@ -197,7 +197,7 @@ async function prepareAction(
     const [firstMethod = '', firstSegment = ''] = first.send.split(' ');
     await maker.api.send(firstMethod, `${path}/${firstSegment}/`, 'body' in first ? first.body?.(record) : undefined);
   }
-  // A record that the segment itself names, as in `rename/{name}`.
+  // The segment itself names a record, as in `rename/{name}`.
   const named = segment.includes('{') ? lastElement(await maker.record(resource)) : '';
   const whole = segment === '' ? `${path}/` : `${path}/${segment.replace(/\{\w+\}/, named)}/`;
   if (example?.make !== undefined)
@@ -211,7 +211,7 @@ async function prepareAction(
   };
 }
 
-/** Every address that can be read, of everything there is now. */
+/** Every address that can be read, for all present records. */
 export async function readable(api: Api): Promise<readonly string[]> {
   const paths: string[] = [];
   for (const route of routesOf(addressed)) {
@@ -234,7 +234,7 @@ async function keysOf(api: Api, resource: Resource): Promise<readonly string[]> 
   );
 }
 
-/** The calls that only look, and those that put a file aside for a checker: nothing that the machine uses changes by them. */
+/** Calls that only read, or stage a file for a checker: they change nothing that the machine uses. */
 const harmless: Readonly<Record<string, readonly string[]>> = {
   accounts: ['known', 'owned'],
   bootEnvironments: ['list', 'pool'],

@@ -1,4 +1,4 @@
-/** What a certificate or an authority is asked for with, but for its name. */
+/** The fields of a new certificate or authority except its name. */
 export const certificateRequest = {
   cert_common: 'nas.example.com',
   cert_city: 'Nashville',
@@ -11,7 +11,7 @@ export const certificateRequest = {
   cert_lifetime: 3650,
 } as const;
 
-/** A certificate that signs itself and may sign others, made once with openssl, and its key. It protects nothing. */
+/** A self-signed certificate that may sign others, created with openssl, and its key. It protects nothing. */
 export const exampleCertificate = `-----BEGIN CERTIFICATE-----
 MIID0DCCArigAwIBAgIUbJ4E3CSMfMv5cSTizknZis92A+EwDQYJKoZIhvcNAQEL
 BQAwZjELMAkGA1UEBhMCVVMxEjAQBgNVBAgMCVRlbm5lc3NlZTESMBAGA1UEBwwJ

@@ -8,30 +8,32 @@ import { exampleKeytab } from './keytabs.ts';
 
 type Record_ = Readonly<Record<string, unknown>>;
 
-/** How one resource is used as it is meant to be. Bodies are made from a number: each number makes another record. */
+/** Valid uses of one resource. Bodies are made from a number: each number makes another record. */
 export interface Example {
-  /** What the names in the resource's own path stand for. */
+  /** The values of the parameters in the resource's own path. */
   readonly params?: Readonly<Record<string, string>>;
   readonly create?: Body;
-  /** What is sent before one can be made. */
+  /** Requests that have to be sent before a record can be created. */
   readonly first?: { readonly method: 'DELETE' | 'PUT'; readonly path: string; readonly body?: JsonObject };
-  /** The resources of which a record is made first for each body; `ids` are theirs. */
+  /** The resources of which a record is created first for each body; `ids` are the ids of these records. */
   readonly needs?: readonly string[];
   /** Accepted for any record that was made from these examples, and different for each number. */
   readonly update?: Body;
-  /** What a record is called in paths, from its answer; its id unless told. */
+  /** The key of a record in paths, from its answer; its id by default. */
   readonly key?: (record: Record_) => string;
-  /** The record that every fresh system has, where none can be made here. */
+  /** The record of every new system, where none can be created. */
   readonly standing?: string;
-  /** The resource whose examples make the records of this one. */
+  /** The resource whose examples create the records of this one. */
   readonly madeBy?: string;
-  /** The segment of the action that makes one, where a plain POST does not; its example is the action's. */
+  /**
+   * The segment of the action that creates a record, where a plain POST does not; its example is that of the action.
+   */
   readonly madeAt?: string;
-  /** Makes one beyond the document's interface, where that has no way to, and answers its record. */
+  /** Creates a record without the documented API, where that cannot, and returns it. */
   readonly madeBeyond?: (api: Api, n: number) => Promise<Record_>;
-  /** What actions want, by method and segment: `POST password`. Those that want nothing need no entry. */
+  /** The bodies of actions, by method and segment: `POST password`. Actions without a body need no entry. */
   readonly actions?: Readonly<Record<string, ActionExample>>;
-  /** Further bodies that take other ways through the resource. */
+  /** Further bodies that use other features of the resource. */
   readonly variants?: readonly Variant[];
 }
 
@@ -39,15 +41,15 @@ export type Body = (n: number, ids: readonly number[]) => JsonObject;
 
 export interface ActionExample {
   readonly body?: (n: number, record: number) => JsonObject | readonly string[] | boolean;
-  /** Makes what the body is about, where that is not a record, and answers the body. */
+  /** Creates the object of the body where that is not a record, and returns the body. */
   readonly make?: (api: Api, n: number) => Promise<JsonObject>;
-  /** The record that it is done to, where not any will do; `n` is the record's number. */
+  /** The record that it acts on, where not every record is suitable; `n` is the record's number. */
   readonly record?: (n: number) => JsonObject;
-  /** What is sent to the same record first, for an action that needs a certain state. */
+  /** The request to the same record that comes first, for an action that requires a certain state. */
   readonly after?: string | readonly Preparation[];
 }
 
-/** A request to the record, as `POST scrub`. */
+/** A request to the record, such as `POST scrub`. */
 export interface Preparation {
   readonly send: string;
   readonly body?: (record: number) => JsonObject;
@@ -59,7 +61,10 @@ export interface Variant {
   readonly body: Body;
 }
 
-/** Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second half. */
+/**
+ * Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second
+ * half.
+ */
 export const exampleDisks: readonly number[] = Array<number>(640).fill(GiB);
 const extensionDisks = 256;
 const importedDisks = 512;
@@ -84,20 +89,22 @@ const cached = (n: number): JsonObject => ({
   ],
 });
 
-/** Network interfaces for the examples: each takes those of its number from a range of its own. */
+/** Network interfaces for the examples: each example takes those of its number from its own range. */
 export const exampleNics = 1000;
-/** What certificates and authorities are asked for with. */
+/** The fields of new certificates and authorities. */
 const subject = (n: number, name: string) => ({
   ...certificateRequest,
   cert_name: `${name}${n}`,
   cert_common: `${name}${n}.example.com`,
-  // The shortest key, for it is made anew each time; what is done with it is the same for all.
+  // The shortest key: it is generated each time, and its length does not matter to the tests.
   cert_key_length: 1024,
 });
 
 const home = (n: number) => `/mnt/tank/homes/user${n}`;
 
-/** One entry a resource, in an order in which each finds what it needs. Number 0 is made first, in this order. */
+/**
+ * One entry per resource, ordered so that each finds what it needs. Number 0 of each is created first, in this order.
+ */
 export const examples: Readonly<Record<string, Example>> = {
   'storage/volume': {
     create: (n) => ({
@@ -191,7 +198,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'storage/volume/{vol}/zvols': {
     params: { vol: 'tank' },
     create: (n) => ({ name: `vol${n}`, volsize: '1M', sparse: true, comments: `Number ${n}.`, compression: 'lz4' }),
-    // Further than before, whatever the number: a zvol does not shrink.
+    // Always larger than before: a zvol does not shrink.
     update: (n) => ({ volsize: `${2 + n}M`, comments: `Now ${n}.`, sync: n % 2 === 0 ? 'always' : 'inherit' }),
     variants: [
       {
@@ -226,7 +233,7 @@ export const examples: Readonly<Record<string, Example>> = {
       'POST rollback': { body: () => ({ force: true }) },
     },
   },
-  // Each volume has one from the beginning, which makes room for the next.
+  // Each volume has one record from the beginning, which is replaced by the next.
   'storage/scrub': {
     first: { method: 'DELETE', path: 'storage/scrub/tank/' },
     create: (n) => ({ scrub_volume: 'tank', scrub_threshold: n }),
@@ -383,7 +390,7 @@ export const examples: Readonly<Record<string, Example>> = {
     actions: { 'POST start': { after: 'POST stop' } },
   },
   'jails/mountpoints': {
-    // The first jail stands all the time, and runs.
+    // The first jail stays, and runs.
     create: (n) => ({ jail: 'jail0', source: '/mnt/tank', destination: `/mnt/place${n}` }),
     update: (n) => ({ destination: `/mnt/other${n}`, readonly: n % 2 === 0 }),
     variants: [{ title: 'that is not mounted', verb: 'update', body: () => ({ mounted: false }) }],
@@ -1023,13 +1030,13 @@ export const examples: Readonly<Record<string, Example>> = {
   },
 };
 
-/** The body as an object to add to; a list has no members. */
+/** The body as an object to extend; a list has no members. */
 export function exampleBody(path: string, verb: 'create' | 'update', n: number): Record_ {
   const body = examples[path]?.[verb]?.(n, []);
   return isObject(body) ? body : {};
 }
 
-/** A public key of the right form, of which nobody has the other half. */
+/** A public key of the right form without a private key. */
 function sshKey(n: number): string {
   const kind = Buffer.from('\0\0\0\x0bssh-ed25519\0\0\0 ', 'latin1');
   return `ssh-ed25519 ${Buffer.concat([kind, Buffer.alloc(32, n)]).toString('base64')} user${n}\n`;

@@ -1,15 +1,15 @@
 import { type Host, HostError } from '../../src/host/ports/index.ts';
 import { withPorts } from './ports.ts';
 
-/** A host of which one call can be made to fail. */
+/** A host with one call that can be made to fail. */
 export interface FaultyHost {
   readonly host: Host;
   /**
-   * Counts anew, and lets the n-th call from now fail: without being done, or with `afterwards` once it has been
-   * done, as when the machine did it and the answer was lost.
+   * Restarts the count and makes the n-th call from now fail: before it takes effect, or with `afterwards` after it has
+   * taken effect, as if the machine had done it and the answer was lost.
    */
   failAt(n: number, when?: 'instead' | 'afterwards'): void;
-  /** Lets every call pass again, and counts anew. */
+  /** Lets every call pass again, and restarts the count. */
   heal(): void;
   /** Calls since the last `failAt` or `heal`. */
   readonly calls: number;
@@ -17,7 +17,7 @@ export interface FaultyHost {
   readonly titles: readonly string[];
 }
 
-/** `watch` and `attach` answer at once and `close` ends the host: none is a call that can fail. */
+/** `watch` and `attach` return at once and `close` ends the host: none of them can fail. */
 const uncounted: ReadonlySet<PropertyKey> = new Set(['watch', 'close', 'attach']);
 
 export function withFaults(host: Host): FaultyHost {

@@ -16,26 +16,26 @@ import { exampleDisks, exampleNics, examples } from './examples.ts';
 import { type FaultyHost, withFaults } from './faults.ts';
 import { standingClock } from './hosts.ts';
 
-/** An appliance on which every example has been made once, with a host whose calls can be made to fail. */
+/** An appliance on which every example has been created once, with a host whose calls can be made to fail. */
 export interface Furnished extends AsyncDisposable {
   readonly appliance: Appliance;
   readonly api: Api;
   readonly engine: Engine;
   readonly faults: FaultyHost;
-  /** The machine itself, beneath the faults. */
+  /** The machine itself, without the injected faults. */
   readonly machine: Host;
   readonly maker: Maker;
-  /** All that the machine is: files with contents and permissions, accounts, services, pools and datasets. */
+  /** The whole state of the machine: files with contents and permissions, accounts, services, pools and datasets. */
   machineState(): Promise<unknown>;
-  /** All that is kept: records, also what is never answered of them, and the numbers that come next. */
+  /** The whole store: records with the fields that are never answered, and the sequences. */
   keptState(): unknown;
-  /** What the interface answers at every address that can be read. */
+  /** The answers of the API at every address that can be read. */
   answers(): Promise<ReadonlyMap<string, string>>;
-  /** Ends it and starts it again on the same state. */
+  /** Closes the daemon and starts it again on the same state. */
   restart(): Promise<void>;
 }
 
-/** A furnished appliance that has been closed: its state folder, and the numbers that its maker had reached. */
+/** A furnished appliance that has been closed: its state folder, and the last numbers of its maker. */
 interface Template {
   readonly folder: string;
   readonly numbers: readonly (readonly [string, number])[];
@@ -45,8 +45,9 @@ const execute = promisify(execFile);
 let template: Promise<Template> | undefined;
 
 /**
- * Opens a copy of the template. Making every example takes a second of computing and opening a copy a tenth of that;
- * the tests need some hundred of them.
+ * Opens a copy of the template. Creating every example takes a second of processor time, opening a copy a tenth of
+ * that,
+ * and the tests need hundreds of them.
  */
 export async function furnished(): Promise<Furnished> {
   template ??= sharedTemplate();
@@ -98,13 +99,14 @@ function furnishedOptions(): ApplianceOptions {
 }
 
 function nothingBeneath(): never {
-  throw new Error('no host was made');
+  throw new Error('no host was created');
 }
 
 /**
- * The template of a whole test run, in the folder that the runner names, so that only the first file to ask makes it.
- * Two files that ask at once both make one, and the first to finish provides it: a rename needs no lock. A file that is
- * run alone makes its own.
+ * The template of a whole test run, in the folder that the runner names, so that only the first file creates it. When
+ * two
+ * files create it at the same time, the first to finish provides it: a rename needs no lock. A file that is run alone
+ * creates its own.
  */
 async function sharedTemplate(): Promise<Template> {
   const shared = process.env['HOLDFAST_TEST_RUN'];
@@ -125,7 +127,7 @@ async function sharedTemplate(): Promise<Template> {
   };
 }
 
-/** Makes every example once, in the order of the examples, and answers the folder with the state that is left. */
+/** Creates every example once, in the order of the examples, and returns the folder with the resulting state. */
 async function makeTemplate(parent: string): Promise<string> {
   const made = await mkdtemp(join(parent, 'furnishing-'));
   const folder = join(made, 'state');
@@ -137,14 +139,14 @@ async function makeTemplate(parent: string): Promise<string> {
     if (resource !== undefined && (example.create ?? example.madeAt ?? example.madeBeyond) !== undefined)
       await maker.make(resource);
   }
-  // Nothing is offered, and nothing can fail, while the service is off.
+  // While the service is off, no targets are offered, and no call could fail.
   await maker.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true });
   await one.app.close();
   await writeFile(join(made, 'numbers.json'), JSON.stringify(Object.fromEntries(maker.numbers)));
   return made;
 }
 
-/** What the interface says of everything: lists and settings. */
+/** The answers of the API for all lists and settings. */
 async function answersOf(api: Api): Promise<ReadonlyMap<string, string>> {
   const answers = new Map<string, string>();
   for (const resource of addressed.filter(({ verbs }) => verbs.length > 0)) {
@@ -157,7 +159,7 @@ async function answersOf(api: Api): Promise<ReadonlyMap<string, string>> {
 
 const services = [...new Set(subsystems.flatMap((subsystem) => subsystem.services ?? []))];
 
-/** Staged files are litter that no program reads, and are left out. */
+/** Staged files are left out: no program reads them later. */
 async function stateOf(machine: Host, folder: string): Promise<unknown> {
   const { users, groups } = await machine.accounts.owned();
   const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
@@ -186,7 +188,7 @@ function readIfThere(path: string): string {
   return existsSync(path) ? readFileSync(path, 'utf8') : '{}';
 }
 
-/** A line for everything in a folder: kind, permissions, and what a file holds. */
+/** A line for each entry in a folder: kind, permissions, and the content of a file. */
 function filesIn(folder: string, name: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true })
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

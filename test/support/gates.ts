@@ -1,12 +1,12 @@
 import type { Host } from '../../src/host/ports/index.ts';
 import { withPorts } from './ports.ts';
 
-/** A host of which calls can be held: they wait until the gate is opened, as on a machine whose disks are slow. */
+/** A host whose calls can be held until the test releases them, as on a machine with slow disks. */
 export interface GatedHost {
   readonly host: Host;
-  /** Holds every call that `matches` names, as `zfs.importPool`. Answers how to let them go on. */
+  /** Holds every call that `matches` accepts, such as `zfs.importPool`. Returns a function that releases them. */
   hold(matches: (call: string, args: readonly unknown[]) => boolean): () => void;
-  /** Lets everything go on. */
+  /** Releases all calls. */
   open(): void;
 }
 

@@ -3,13 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 
-/** What the first words behind ```sh say of a block; none is a block that everybody runs and that ends well. */
+/** The roles of a block, by the first word after ```sh. A block without one is run by every reader and succeeds. */
 const roles = ['values', 'refused', 'hypervisor'] as const;
 type Role = (typeof roles)[number];
 
-/** A block of commands of a page, with the answer that the page shows for it. */
+/** A block of commands of a page, with the output that the page shows for it. */
 export interface Block {
-  /** Of its first command, for messages. */
+  /** The line of its first command, for messages. */
   readonly line: number;
   readonly text: string;
   readonly roles: readonly Role[];
@@ -47,12 +47,12 @@ export function blocksOf(page: string): readonly Block[] {
 }
 
 function roleOf(word: string): Role {
-  return roles.find((role) => role === word) ?? assert.fail(`${word} is none of ${roles.join(', ')}`);
+  return roles.find((role) => role === word) ?? assert.fail(`expected one of ${roles.join(', ')}, got ${word}`);
 }
 
 /**
- * Whether an answer is the one that a page shows. `<number>` and the like stand for what differs from machine to machine, … for
- * any part of a line, and as a line of its own for any lines.
+ * Whether an output is the one that a page shows. `<number>` and the like stand for values that differ from machine to
+ * machine, … for any part of a line, and a line of only … for any lines.
  */
 export function isAnswer(shown: string, printed: string): boolean {
   const lines = shown.trimEnd().split('\n');
@@ -79,14 +79,17 @@ export interface Outcome {
 /** The longest that a block may take. */
 const blockSeconds = 300;
 
-/** One shell that stays, so that what one block sets the next ones have. It ends at the first command that fails, as a script would. */
+/**
+ * One shell for all blocks, so that later blocks see the variables of earlier ones. Like a script, it ends at the first
+ * command that fails.
+ */
 export class Shell implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #script: Writable;
   readonly #output: Readable;
 
   constructor(options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> }) {
-    // The blocks come by a way of their own: programs that read their input find it empty.
+    // The blocks come by a separate descriptor, so that programs which read standard input find it empty.
     this.#child = spawn(
       'bash',
       ['-euo', 'pipefail', '-c', 'exec 2>&1; while IFS= read -r -d "" -u 3 block; do eval "$block"; done'],
@@ -105,13 +108,13 @@ export class Shell implements AsyncDisposable {
     this.#script.on('error', () => {});
   }
 
-  /** What a block prints, with its status; `refused` is one whose last command has to fail. */
+  /** The output of a block, with its status; the last command of a `refused` block has to fail. */
   run(text: string, { refused = false }: { readonly refused?: boolean } = {}): Promise<Outcome> {
     assert.equal(this.#child.exitCode, null, 'the shell has ended');
     const end = randomUUID();
     return new Promise((resolve) => {
       let printed = '';
-      // A loop that waits for what never comes.
+      // A loop may wait for something that never happens.
       const limit = setTimeout(() => this.#kill(), blockSeconds * 1000);
       const settle = (outcome: Outcome) => {
         clearTimeout(limit);
@@ -138,21 +141,21 @@ export class Shell implements AsyncDisposable {
     await ended;
   }
 
-  /** With what it started. */
+  /** Ends the shell and everything that it started. */
   #kill(): void {
     if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGKILL');
   }
 }
 
 export interface Reader {
-  /** What the reader writes in the place of the values that a page shows. */
+  /** The reader's values in place of those on the page. */
   readonly values: Readonly<Record<string, string>>;
   readonly shell: Shell;
-  /** The other machine of which a page says that a block is typed there, as root, each in a shell of its own. */
+  /** The other machine on which, according to the page, a block is run as root, each in its own shell. */
   readonly hypervisor?: (script: string) => Promise<Outcome>;
 }
 
-/** Runs blocks as they are printed, and holds every answer against the one that the page shows. */
+/** Runs blocks as they are printed, and compares every output with the one that the page shows. */
 export async function follow(blocks: readonly Block[], reader: Reader): Promise<void> {
   let there = '';
   for (const block of blocks) {
@@ -171,7 +174,7 @@ export async function follow(blocks: readonly Block[], reader: Reader): Promise<
   }
 }
 
-/** Assignments, with the values of the one who reads. */
+/** Assignments with the reader's values. */
 function withValues({ line, text }: Block, values: Readonly<Record<string, string>>): string {
   const names = text
     .split('\n')

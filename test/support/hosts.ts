@@ -7,7 +7,9 @@ import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.
 
 const GiB = 1024 ** 3;
 
-/** A host that the contract suites run over. `start` hands out a machine that the test may change and need not tidy. */
+/**
+ * A host that the contract suites run over. `start` returns a machine that the test may change and need not clean up.
+ */
 export interface HostUnderTest {
   readonly title: string;
   start(t: TestContext): Promise<Host>;
@@ -18,7 +20,7 @@ export interface Clock {
   advance(milliseconds: number): void;
 }
 
-/** A clock that stands still until it is told to go. */
+/** A clock that stands still until the test moves it. */
 export function standingClock(from = Date.UTC(2026, 0, 1)): Clock {
   let at = from;
   return {
@@ -31,7 +33,10 @@ export function standingClock(from = Date.UTC(2026, 0, 1)): Clock {
 
 const deedsAfter = new WeakMap<TestContext, (() => unknown)[]>();
 
-/** Does this after the test, later ones first. (The runner's own `after` goes by the order of registration.) */
+/**
+ * Runs the callback after the test, the last registered first. (The runner's own `after` keeps the order of
+ * registration.)
+ */
 export function finallyOf(t: TestContext, deed: () => unknown): void {
   const known = deedsAfter.get(t);
   if (known !== undefined) {
@@ -45,7 +50,7 @@ export function finallyOf(t: TestContext, deed: () => unknown): void {
   });
 }
 
-/** A folder of the test's own, gone after it. */
+/** A folder for the test, removed after it. */
 export function scratchFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
   finallyOf(t, () => rmSync(folder, { recursive: true, force: true }));

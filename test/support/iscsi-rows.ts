@@ -8,7 +8,10 @@ const rows = readFileSync(new URL('../../conformance/operations.tsv', import.met
   .filter(([, path]) => path?.startsWith('/services/iscsi/'))
   .map(([method = '', path = '', status]) => ({ row: `${method} ${path}`, status: Number(status) }));
 
-/** Asks for every row about iSCSI of the document's list of operations, and wants its status. The portal 1 and the volume tank are there. */
+/**
+ * Sends every iSCSI request of the document's list of operations, and checks its status. The portal 1 and the volume
+ * tank must exist.
+ */
 export async function everyRow(api: Api): Promise<void> {
   const asked = new Set<string>();
   const ask = async (method: string, name: string, body?: object, id?: number): Promise<number> => {

@@ -4,7 +4,7 @@ export function keytabBytes(service: string, version = 1): Buffer {
   const entry = Buffer.concat([
     numbers(2, 2),
     ...['EXAMPLE.COM', service, 'nas.example.com'].map((word) => counted(Buffer.from(word))),
-    // The kind of name, the time, the version, AES-256, and the key.
+    // The name type, the time, the version, AES-256, and the key.
     numbers(4, 1),
     numbers(4, 0),
     numbers(1, version % 256),

@@ -7,7 +7,7 @@ export interface Post extends AsyncDisposable {
   readonly letters: readonly string[];
 }
 
-/** A mail server that wants a name and a password. */
+/** A mail server that requires a user name and a password. */
 export async function mailServer({
   secure,
   address = '127.0.0.1',
@@ -43,7 +43,7 @@ export async function mailServer({
   };
 }
 
-/** Settings by which the appliance reaches it. */
+/** The settings with which the appliance reaches it. */
 export const mail = (port: number, more: object = {}) => ({
   em_fromemail: 'nas@example.com',
   em_outgoingserver: '127.0.0.1',

@@ -1,6 +1,6 @@
 import type { Host } from '../../src/host/ports/index.ts';
 
-/** The same host with something around each of its ports. */
+/** The same host with each of its ports wrapped. */
 export function withPorts(host: Host, wrap: <Port extends object>(name: string, port: Port) => Port): Host {
   return {
     kind: host.kind,

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { rootPassword } from './appliance.ts';
 
-/** An answer as it came over the wire. */
+/** An answer as it was received. */
 export interface RawAnswer {
   readonly text: string;
   /** The status line with its reason phrase. */
   readonly status: string;
-  /** By lower-case name, with the value exactly as it was sent. */
+  /** Headers by lower-case name, with the value exactly as it was sent. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
@@ -18,7 +18,7 @@ export interface RawRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Whether the credential of root goes with it. */
+  /** Whether it carries root's credentials. */
   readonly stranger?: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function rawSend(
   return rawBytes(url, `${headOf(method, path, all)}${body ?? ''}`);
 }
 
-/** The lines of a request before its body. `Host` is there unless it is undefined. */
+/** The lines of a request before its body. `Host` is included unless it is undefined. */
 export function headOf(method: string, path: string, headers: Readonly<Record<string, string | undefined>>): string {
   const lines = Object.entries({ host: 'localhost', ...headers }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}: ${value}`],

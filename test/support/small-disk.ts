@@ -3,20 +3,23 @@ import { once } from 'node:events';
 import { rm, statfs, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 
-/** A file system in memory at a folder, in a mount namespace of its own: only who enters it, or looks by `path`, sees it. */
+/**
+ * A file system in memory mounted on a folder in its own mount namespace, visible only inside the namespace and by
+ * `path`.
+ */
 export interface SmallDisk extends AsyncDisposable {
-  /** The words before a command that is to run there. */
+  /** The argv prefix that runs a command in the namespace. */
   readonly within: readonly string[];
-  /** How this process reaches the folder. */
+  /** The path of the folder for this process. */
   readonly path: string;
-  /** Leaves no free byte. */
+  /** Fills the file system completely. */
   fill(): Promise<void>;
-  /** Takes what `fill` wrote away again. */
+  /** Removes the files of `fill`. */
   empty(): Promise<void>;
   remount(mode: 'ro' | 'rw'): Promise<void>;
 }
 
-/** Needs no rights where users may make namespaces, as on Debian; where they may not, the failure says so. */
+/** Needs no root where users may create namespaces, as on Debian; the error message reports where they may not. */
 export async function smallDisk(folder: string, mebibytes: number): Promise<SmallDisk> {
   const script = 'mount -t tmpfs -o size="$2"m,mode=700 tmpfs "$1" && echo ready && exec sleep infinity';
   const holder = spawn(

@@ -2,10 +2,10 @@ import { createDiffieHellman, createHash, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { cast5 } from './cast5.ts';
 
-/** What the server says of itself to whoever asks. */
+/** The server's answer to an unauthenticated status request. */
 export interface AfpStatus {
   readonly versions: readonly string[];
-  /** The ways to log in. */
+  /** The authentication methods. */
   readonly methods: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export interface OpenVolume {
   readonly attributes: number;
 }
 
-/** A client of the Apple Filing Protocol over TCP, as small as the tests let it be. */
+/** A client of the Apple Filing Protocol over TCP with only what the tests need. */
 export class AfpClient implements Disposable {
   readonly #socket: Socket;
   readonly #waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
@@ -103,8 +103,8 @@ export class AfpClient implements Disposable {
   }
 
   /**
-   * DHX2: a key agreed on by Diffie and Hellman's method, under which either side shows the other that it has it, and
-   * under which the password travels.
+   * DHX2: a Diffie-Hellman key exchange. Each side proves to the other that it has the key, which then encrypts the
+   * password.
    */
   async #loginBy(offer: Buffer, password: string): Promise<number> {
     const length = offer.readUInt16BE(6);
@@ -173,7 +173,7 @@ export class AfpClient implements Disposable {
     return (await this.#command(Buffer.from([afp.delete, 0]), short(volume), long(rootFolder), pathOf(name))).code;
   }
 
-  /** Asks for Unix permissions, as a Mac does of all that it makes. Answers the error code. */
+  /** Sets Unix permissions, as a Mac does for all its files. Returns the error code. */
   async setMode(
     volume: number,
     name: string,
@@ -193,7 +193,7 @@ export class AfpClient implements Disposable {
     ).code;
   }
 
-  /** Writes the bytes from the file's beginning on. Answers the error code of the first thing that failed. */
+  /** Writes the bytes from the beginning of the file. Returns the error code of the first request that failed. */
   async write(volume: number, name: string, bytes: Buffer): Promise<number> {
     return this.#withFork(volume, name, 'write', async (fork) => {
       const head = Buffer.concat([Buffer.from([afp.write, 0]), short(fork), longLong(0), longLong(bytes.length)]);
@@ -233,7 +233,7 @@ export class AfpClient implements Disposable {
     return outcome === afpErrors.none ? closed.code : outcome;
   }
 
-  /** A session that is only cut off counts among the connections until the server has given it up. */
+  /** The server counts a session that was only disconnected until a time-out, so it is closed properly. */
   [Symbol.dispose](): void {
     if (this.#ended !== undefined) return;
     this.#socket.end(this.#packet(dsi.close, Buffer.alloc(0)));
@@ -244,7 +244,7 @@ export class AfpClient implements Disposable {
     return this.#ask(dsi.command, Buffer.concat(words));
   }
 
-  /** `offset` is where data begins behind a command that writes. */
+  /** `offset` is the beginning of the data after a command that writes. */
   #ask(command: number, data: Buffer, offset = 0): Promise<Answer> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const packet = this.#packet(command, data, offset);
@@ -269,7 +269,7 @@ export class AfpClient implements Disposable {
       const end = headerLength + this.#received.readUInt32BE(8);
       if (this.#received.length < end) return;
       const number = this.#received.readUInt16BE(2);
-      // What the server asks for by itself, to see whether anybody is there, needs no answer in a test.
+      // The server's own keep-alive requests need no answer in a test.
       if (this.#received.readUInt8(0) === 1) {
         this.#waiting.get(number)?.resolve({
           code: this.#received.readInt32BE(4),
@@ -325,13 +325,13 @@ function zeroPadded(text: string, length: number): Buffer {
   return bytes;
 }
 
-/** The number one higher, of the same length. */
+/** The number plus one, with the same length. */
 function plusOne(bytes: Buffer): Buffer {
   const sum = (BigInt(`0x${bytes.toString('hex')}`) + 1n) % (1n << BigInt(bytes.length * 8));
   return Buffer.from(sum.toString(16).padStart(bytes.length * 2, '0'), 'hex');
 }
 
-/** A number of texts, each behind its length. */
+/** Several texts, each after its length. */
 function textsAt(data: Buffer, start: number): readonly string[] {
   const texts: string[] = [];
   let place = start + 1;

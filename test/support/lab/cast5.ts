@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 
 /**
- * CAST5 in a chain of blocks, which Apple chose for the passwords of AFP in the last century. Node's own OpenSSL does not
- * have it, the program still does.
+ * CAST5 in CBC mode, which AFP uses for passwords. The OpenSSL in Node lacks it, but the program `openssl` has it.
  */
 export function cast5(direction: 'encrypt' | 'decrypt', key: Buffer, start: string, bytes: Buffer): Promise<Buffer> {
   const words = [

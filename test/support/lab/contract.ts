@@ -10,7 +10,9 @@ import { Machine } from './machine.ts';
 
 const project = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** What the test machine needs to run the contract: the tests as one file, the helper beside it, and a Node. */
+/**
+ * The files that the test machine needs to run the contract: the tests as one file, the helper beside it, and a Node.
+ */
 async function packed(folder: string): Promise<string> {
   await build({
     entryPoints: {
@@ -30,7 +32,10 @@ async function packed(folder: string): Promise<string> {
   return folder;
 }
 
-/** Runs a program in the machine and answers what it printed, with its status as the last line; if the machine falls silent, what it had printed. */
+/**
+ * Runs a program in the machine and returns its output with its status as the last line. If the machine stops
+ * answering, returns the output so far.
+ */
 async function followed(machine: Machine, program: string): Promise<string> {
   await machine.run(`(${program}; echo "# status $?") >/run/output 2>&1 </dev/null &`);
   let output = '';
@@ -44,7 +49,7 @@ async function followed(machine: Machine, program: string): Promise<string> {
   return output;
 }
 
-/** States that the Linux host keeps one part of the contract of the ports, in a machine of its own. */
+/** Tests that the Linux host fulfils one part of the contract of the ports, in a machine of its own. */
 export function contractHolds(part: 'storage' | 'services'): void {
   test(`the Linux host keeps the contract of every port: ${part}`, { timeout: 1_000_000 }, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-contract-'));

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { runClient } from './network.ts';
 
-/** Put in front of short names. */
+/** The prefix of short names. */
 export const base = 'iqn.2005-10.org.freenas.ctl';
 
 export interface Who {
@@ -14,15 +14,15 @@ export interface Who {
   readonly port?: number;
 }
 
-/** Seconds after which a session ends that the test did not end. */
+/** Seconds after which a session ends unless the test ended it. */
 const longestSession = 600;
 
 export interface Session extends AsyncDisposable {
-  /** Ends it and answers `it lasted`, or what it said when it had ended before. */
+  /** Ends it and returns `it lasted`, or its output when it had already ended. */
   end(): Promise<string>;
 }
 
-/** libiscsi's programs, from outside the machine at an address. */
+/** libiscsi's programs, run outside of the machine against an address. */
 export function initiatorAt(address: () => string) {
   const as = ({ initiator = 'iqn.1993-08.org.debian:01:c' }: Who) => ['-i', initiator];
   const portal = ({ login, port = 3260 }: Who) =>
@@ -50,7 +50,7 @@ export function initiatorAt(address: () => string) {
       return [...stdout.matchAll(/Target:(\S+)/g)].map(([, name = '']) => name).toSorted();
     },
 
-    /** Bytes that an initiator is told a LUN has, or why it is told nothing. */
+    /** The size of a LUN in bytes as an initiator sees it, or the error. */
     async capacity(target: string, lun: number, who: Who = {}): Promise<number | string> {
       const { status, stdout, stderr } = await runClient(['iscsi-readcapacity16', ...as(who), url(target, lun, who)]);
       const total = /Total size:(\d+)/.exec(stdout)?.[1];
@@ -62,7 +62,7 @@ export function initiatorAt(address: () => string) {
       return Number(/BYTES:(\d+)/i.exec(stdout)?.[1]);
     },
 
-    /** What a LUN tells of itself, or one page of it. */
+    /** The inquiry data of a LUN, or one page of it. */
     async inquired(target: string, lun: number, page?: number): Promise<string> {
       const { stdout, stderr } = await runClient([
         'iscsi-inq',
@@ -73,7 +73,7 @@ export function initiatorAt(address: () => string) {
       return stdout + stderr;
     },
 
-    /** Lets an initiator stay connected to a LUN, asking for blocks again and again, until the session is ended. */
+    /** Keeps an initiator connected to a LUN, reading blocks repeatedly, until the session is ended. */
     busy(target: string, lun: number, who: Who = {}): Session {
       const child = spawn(
         'iscsi-perf',
@@ -87,7 +87,7 @@ export function initiatorAt(address: () => string) {
       const closed = once(child, 'close');
       const end = async () => {
         const hasEnded = child.exitCode !== null || child.signalCode !== null;
-        // It does not end when it is asked to.
+        // It ignores SIGTERM.
         child.kill('SIGKILL');
         await closed;
         return hasEnded ? `the session ended by itself: ${stderr}` : 'it lasted';
@@ -102,7 +102,7 @@ export function initiatorAt(address: () => string) {
 
     tried,
 
-    /** How many tests of these families of libiscsi's suite pass; each is told. */
+    /** How many tests of these families of libiscsi's suite pass; each is reported. */
     async passed(
       t: TestContext,
       families: readonly string[],
@@ -125,7 +125,7 @@ export function initiatorAt(address: () => string) {
   };
 }
 
-/** Those families that a machine can be asked for in a minute or two. */
+/** The families that take at most two minutes. */
 export const quickFamilies = [
   'TestUnitReady',
   'ReadCapacity10',

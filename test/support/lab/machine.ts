@@ -14,22 +14,25 @@ import { built, macOf, type Place } from './place.ts';
 
 export interface MachineOptions {
   readonly name?: string;
-  /** Number of empty data disks, `/dev/ubdc` and on. */
+  /** Number of empty data disks, `/dev/ubdc` and following. */
   readonly disks?: number;
   readonly diskSize?: string;
   /** MiB. */
   readonly memory?: number;
-  /** Networks it is on, one interface each: `vec0` on the first. */
+  /** Its networks, with one interface each: `vec0` on the first. */
   readonly networks?: readonly number[];
-  /** Those of them on which the machine is given no address: somebody else configures the interface. */
+  /** The networks on which the machine gets no address, because Holdfast or the test configures the interface. */
   readonly bare?: readonly number[];
-  /** Whether the system itself lasts over a restart; without, only the disks do. `zfs`: as the boot environment `rpool/ROOT/default`. */
+  /**
+   * Whether the system survives a restart; otherwise only the disks do. `zfs`: as the boot environment
+   * `rpool/ROOT/default`.
+   */
   readonly lasting?: boolean | 'zfs';
-  /** A whole PC with these disks, emulated by QEMU and ten times as slow, instead of User Mode Linux with `disks`. */
+  /** A PC with these disks, emulated by QEMU and ten times slower, instead of User Mode Linux with `disks`. */
   readonly pc?: readonly PcDisk[];
   /** A folder that the machine sees, read-only, at /opt/payload. */
   readonly payload?: string;
-  /** Whether Holdfast's package is unpacked in it, though not configured, from what `lab/layer` made. */
+  /** Whether Holdfast's package is unpacked in it, but not configured, from the layer of `lab/layer`. */
   readonly hasPackage?: boolean;
 }
 
@@ -38,7 +41,7 @@ export interface ScriptOutcome {
   readonly output: string;
 }
 
-/** A script in the machine that did not end well. */
+/** The error of a script in the machine that failed. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError';
 }
@@ -46,12 +49,12 @@ export class ScriptError extends Error {
 const starter = fileURLToPath(new URL('../../../lab/kernel', import.meta.url));
 
 const agentPort = 2323;
-/** Host numbers from 15 on; the test itself is number 2 of every network. */
+/** Host numbers begin at 15; the test itself is host 2 of every network. */
 let machines = 0;
 
 /**
- * A Debian 13 with systemd and kernel ZFS, as a process of this machine. It must be started in namespaces of the
- * test's own (lab/enclosed), so that it and its network end with the test.
+ * A Debian 13 with systemd and kernel ZFS, as a process of this machine. The test must run in its own namespaces
+ * (lab/enclosed), so that the machine and its network end with the test.
  */
 export class Machine implements AsyncDisposable {
   readonly name: string;
@@ -152,12 +155,12 @@ export class Machine implements AsyncDisposable {
     return machine;
   }
 
-  /** Starts it with the disks it has; answers when it can be spoken to. */
+  /** Starts it with its disks; resolves when its agent answers. */
   async boot(): Promise<void> {
     const console = openSync(join(this.#folder, 'console'), 'a');
     const [program, ...words] = this.#words;
     this.#process = spawn(program, words, {
-      // Its memory is a file, and would be written to a disk if it lay on one.
+      // Its memory is a file, which must not be on a disk.
       env: {
         LAB_KERNEL: join(built, 'linux'),
         HOME: this.#folder,
@@ -171,7 +174,7 @@ export class Machine implements AsyncDisposable {
     await this.#answers(undefined);
   }
 
-  /** Runs a script as root in the machine and answers what it printed; throws that when it fails. */
+  /** Runs a script as root in the machine and returns its output; throws the output when it fails. */
   async run(script: string, options: { readonly seconds?: number } = {}): Promise<string> {
     const { status, output } = await this.tryRun(script, options);
     if (status !== 0) throw new ScriptError(`${this.name}: a script ended with ${status}\n${script}\n${output}`);
@@ -204,14 +207,14 @@ export class Machine implements AsyncDisposable {
     return this.restartedBy(() => this.tryRun('sync; (sleep 0.2; systemctl reboot) >/dev/null 2>&1 &'));
   }
 
-  /** Does what makes it start anew, and waits until it can be spoken to again. */
+  /** Runs a callback that restarts it, and waits until its agent answers again. */
   async restartedBy(deed: () => Promise<unknown>): Promise<void> {
     const before = (await this.run('cat /proc/sys/kernel/random/boot_id')).trim();
     await deed();
     await this.#answers(before);
   }
 
-  /** Ends it as a power cut would: what was not synced is lost. */
+  /** Ends it as a power cut would: data that was not synced is lost. */
   async cutPower(): Promise<void> {
     const child = this.#process;
     if (child?.pid === undefined || this.#hasEnded()) return;
@@ -220,7 +223,7 @@ export class Machine implements AsyncDisposable {
     await ended;
   }
 
-  /** Tells the emulator to do something to the hardware, such as `device_del disk2`, and answers what it says. */
+  /** Sends a command about the hardware to the emulator, such as `device_del disk2`, and returns its output. */
   monitor(command: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = connect(join(this.#folder, 'monitor'));
@@ -251,7 +254,7 @@ export class Machine implements AsyncDisposable {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Waits until its agent answers, from another start than the one named. */
+  /** Waits until its agent answers after another start than the given one. */
   async #answers(earlier: string | undefined): Promise<void> {
     const end = Date.now() + this.#patience * 1000;
     while (Date.now() < end) {
@@ -260,7 +263,7 @@ export class Machine implements AsyncDisposable {
         const { output } = await this.tryRun('cat /proc/sys/kernel/random/boot_id', { seconds: 3 });
         if (output.trim() !== '' && output.trim() !== earlier) return;
       } catch {
-        // It is not up yet.
+        // It has not started yet.
       }
       await pause(100);
     }
@@ -296,13 +299,13 @@ async function umlWords(
     'con=null',
     'con0=null,fd:1',
     `initrd=${join(built, 'initrd')}`,
-    // Without a mac of its own every machine would have the same one.
+    // Without this, every machine would have the same MAC address.
     ...taps.map((tap, index) => `vec${index}:transport=tap,ifname=${tap},depth=128,gro=1,mac=${macOf(number, index)}`),
     `ubdar=${join(built, 'root.squashfs')}`,
     ...(payload === undefined ? [] : [`ubdbr=${payload}`, 'lab.payload=ubdb']),
     ...(layer === undefined ? [] : [`ubdor=${layer}`, 'lab.layer=ubdo']),
     ...disks.map(({ file, device }) => `${device}=${file}`),
-    // The last ones that the kernel knows, so that the data disks begin where they always do.
+    // The last device names of the kernel, so that the names of the data disks do not change.
     ...(isLasting ? [`ubdp=${system}`, `lab.${options.lasting === 'zfs' ? 'pool' : 'state'}=ubdp`] : []),
     ...kernelWords,
   ];

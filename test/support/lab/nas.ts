@@ -12,15 +12,15 @@ export interface Nas extends AsyncDisposable {
 }
 
 interface NasOptions extends MachineOptions {
-  /** A script, or whatever else, that makes the machine what Holdfast finds when it comes. */
+  /** A script or a function that prepares the machine before Holdfast is installed. */
   readonly before?: string | ((machine: Machine) => Promise<void>);
-  /** Further lines of Holdfast's file of settings. */
+  /** Further lines of Holdfast's configuration file. */
   readonly settings?: readonly string[];
-  /** `whole`: the package is installed from its file, as an administrator does. Otherwise it is unpacked already. */
+  /** `whole`: the package is installed from its file, as an administrator does. Otherwise it is already unpacked. */
   readonly installation?: 'whole';
 }
 
-/** Where the machine sees the folder with the package. */
+/** The path of the folder with the package in the machine. */
 const packageFile = '/opt/payload/holdfast.deb';
 
 export async function startNas({ before, settings = [], installation, ...options }: NasOptions = {}): Promise<Nas> {
@@ -47,7 +47,10 @@ export function installPackage(machine: Machine, settings: readonly string[] = [
   return install(machine, `-i ${packageFile}`, settings);
 }
 
-/** Settings first, then the package, which starts the service. `dpkg` are the arguments that install it or finish that. */
+/**
+ * Writes the settings, then installs the package, which starts the service. `dpkg` are the arguments that install or
+ * configure it.
+ */
 async function install(machine: Machine, dpkg: string, settings: readonly string[]): Promise<void> {
   await machine.run(
     `
@@ -60,12 +63,12 @@ async function install(machine: Machine, dpkg: string, settings: readonly string
   );
 }
 
-/** What the daemon says of itself; for a failure's message. */
+/** The log of the daemon, for the message of a failure. */
 export function journal(machine: Machine): Promise<string> {
   return machine.run('journalctl -u holdfast -n 60 --no-pager -o cat');
 }
 
-/** Asks again until it holds; throws the last refusal after so many seconds. */
+/** Repeats the callback until it succeeds; throws its last error after this many seconds. */
 export async function eventually<T>(seconds: number, question: () => Promise<T>): Promise<T> {
   const end = Date.now() + seconds * 1000;
   for (;;) {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** Runs a program of this machine and answers what it printed; throws its words when it fails. */
+/** Runs a program of this machine and returns its output; throws its message when it fails. */
 export async function run(...words: readonly [string, ...string[]]): Promise<string> {
   const [program, ...rest] = words;
   const { stdout } = await execute(program, rest, { maxBuffer: 64 * 1024 * 1024 });
@@ -33,21 +33,21 @@ export function runClient(
         else resolve({ status: status ?? 0, stdout, stderr });
       },
     );
-    // A program that has ended, or closed it, wants no input.
+    // The program has ended or closed its standard input.
     child.stdin?.on('error', () => {});
     child.stdin?.end(options.input ?? '');
   });
 }
 
-/** Networks of the test: bridges in the namespace that the test runs in, on which it is the host number 2. */
+/** Networks of the test: bridges in the test's network namespace, on which the test is host 2. */
 const bridges = new Set<number>();
 
-/** The address that host `host` has on network `network`: 10.0.2.x on the first, 10.0.3.x on the second. */
+/** The address of host `host` on network `network`: 10.0.2.x on the first, 10.0.3.x on the second. */
 export function addressOn(network: number, host: number): string {
   return `10.0.${2 + network}.${host}`;
 }
 
-/** A tap for a machine on a network; the network is made when it is the first there. */
+/** A tap for a machine on a network; creates the network when the machine is the first on it. */
 export async function plugInto(network: number, tap: string): Promise<void> {
   const bridge = `net${network}`;
   if (!bridges.has(network)) {

@@ -1,6 +1,6 @@
 import type { Machine } from './machine.ts';
 
-/** Installs version 1.0 of a package, and makes 1.1 of it what the machine's only source of packages has. */
+/** Installs version 1.0 of a package, and offers 1.1 in the machine's only package source. */
 export async function offerNewerPackage(machine: Machine): Promise<void> {
   await machine.run(`
     mkdir -p /srv/packages /etc/apt/sources.list.d && cd /srv/packages

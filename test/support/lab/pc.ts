@@ -7,13 +7,13 @@ import { built, macOf, type Place } from './place.ts';
 export interface PcDisk {
   readonly bus: 'sata' | 'scsi' | 'nvme';
   readonly serial: string;
-  /** As the disk tells it; NVMe disks have the emulator's. */
+  /** The model that the disk reports; NVMe disks have the emulator's. */
   readonly model?: string;
 }
 
 const diskBytes = 1024 ** 3;
 
-/** What each controller's disk is called in the emulator, beyond its drive, its id and its serial number. */
+/** The emulator's device for a disk of each controller, without its drive, its id and its serial number. */
 const devices: Readonly<Record<PcDisk['bus'], (index: number, model: string) => string>> = {
   sata: (index, model) => `ide-hd,bus=sata.${index},model=${model}`,
   scsi: (_, model) => `scsi-hd,bus=scsi.0,product=${model}`,
@@ -58,7 +58,7 @@ export async function pcWords(
     '-initrd',
     join(built, 'pc/initrd'),
   );
-  // The image is shared with machines that run beside this one.
+  // The image is shared with other running machines.
   for (const [index, file] of readOnly.entries())
     words.push(
       '-drive',
