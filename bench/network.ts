@@ -71,7 +71,9 @@ async function measure(vlans: number, state: string): Promise<void> {
       ms(oneVlan),
       ms(oneRoute),
     ];
-    console.log(cells.map((cell, column) => String(cell).padStart([5, 7, 20, 9, 11, 9, 15, 16][column] ?? 0)).join(' '));
+    console.log(
+      cells.map((cell, column) => String(cell).padStart([5, 7, 20, 9, 11, 9, 15, 16][column] ?? 0)).join(' '),
+    );
   } finally {
     await app.close();
   }

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { type Nas, startNas } from '../support/lab/nas.ts';
 import { run, runClient } from '../support/lab/network.ts';
 
-/** Each statement stands on the earlier ones. */
+/** Each test builds on the earlier ones. */
 let nas: Nas;
 let folder: string;
 let mary = '';
@@ -60,7 +60,7 @@ const byPassword = (user: string, password: string, command: string) =>
 const byFtp = (user: string, password: string) =>
   runClient(['curl', '-s', '--list-only', '--user', `${user}:${password}`, `ftp://${nas.machine.address}/`]);
 
-test('a new user logs in with a key and with a password, into a home of their own', async () => {
+test('a new user logs in with a key and with a password, into their own home folder', async () => {
   const made = await nas.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'mary',
     bsdusr_full_name: 'Mary',
@@ -77,7 +77,7 @@ test('a new user logs in with a key and with a password, into a home of their ow
   assert.equal((await byPassword('mary', 'first secret', 'id -un')).stdout, 'mary\n');
 });
 
-test('a new password counts at once for SSH and FTP, and the old one no more', async () => {
+test('a new password is valid at once for SSH and FTP, and the old one is not', async () => {
   await nas.api.expect(200, 'POST', `${mary}password/`, { bsdusr_password: 'second secret' });
   assert.equal((await byPassword('mary', 'second secret', 'id -un')).stdout, 'mary\n');
   assert.notEqual((await byPassword('mary', 'first secret', 'id -un')).status, 0);
@@ -85,7 +85,7 @@ test('a new password counts at once for SSH and FTP, and the old one no more', a
   assert.notEqual((await byFtp('mary', 'first secret')).status, 0);
 });
 
-test('by FTP an account without a home folder begins at the volumes, or sees nothing where the home folder would be all', async () => {
+test('by FTP an account without a home folder starts at the volumes, or sees nothing where it is restricted to its home folder', async () => {
   await nas.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'carl',
     bsdusr_full_name: 'Carl',
@@ -128,13 +128,13 @@ test('by FTP an account without a home folder begins at the volumes, or sees not
   await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_defaultroot: false });
 });
 
-test('sudo is there when the record says so', async () => {
+test('sudo works when the record allows it', async () => {
   assert.notEqual((await byKey('mary', 'echo second secret | sudo -S -k true')).status, 0);
   await nas.api.expect(200, 'PUT', mary, { bsdusr_sudo: true });
   assert.equal((await byKey('mary', 'echo second secret | sudo -S -k id -un')).stdout, 'root\n');
 });
 
-test('keys go through no link, whoever the link leads to', async () => {
+test('keys are not written through a link, wherever it leads', async () => {
   await nas.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'bob',
     bsdusr_full_name: 'Bob',
@@ -158,7 +158,7 @@ test('keys go through no link, whoever the link leads to', async () => {
   );
 });
 
-test('a locked account opens on no protocol, whatever the key', async () => {
+test('a locked account cannot log in by any protocol, not even with a key', async () => {
   await nas.api.expect(200, 'PUT', mary, { bsdusr_locked: true });
   assert.notEqual((await byKey('mary', 'true')).status, 0);
   assert.notEqual((await byPassword('mary', 'second secret', 'true')).status, 0);
@@ -167,7 +167,7 @@ test('a locked account opens on no protocol, whatever the key', async () => {
   assert.equal((await byKey('mary', 'id -un')).stdout, 'mary\n');
 });
 
-test('without keys in the record there is no file, and the key opens nothing', async () => {
+test('without keys in the record there is no key file, and the key is refused', async () => {
   await nas.api.expect(200, 'PUT', mary, { bsdusr_sshpubkey: '' });
   await nas.machine.run('test ! -e /mnt/tank/mary/.ssh');
   assert.notEqual((await byKey('mary', 'true')).status, 0);

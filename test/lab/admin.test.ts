@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
-/** How people and monitors reach the appliance. Each statement stands on the earlier ones. */
+/** SSH and SNMP access to the appliance. Each test builds on the earlier ones. */
 let nas: Nas;
 let here: string;
 
@@ -84,7 +84,7 @@ const byPassword = (user: string, password: string, port: number, ...command: st
     ...command,
   ]);
 
-test('SSH is switched on and lets in with a key, not with a password', async () => {
+test('SSH is switched on and accepts a key, but no password', async () => {
   assert.equal((await switchTo('ssh', true))['srv_state'], 'RUNNING');
   await eventually(30, async () => {
     const outcome = await byKey('mary', 22, 'id -un');
@@ -100,7 +100,7 @@ test('SSH is switched on and lets in with a key, not with a password', async () 
   );
 });
 
-test('the host keys are those that the machine had before, and the interface tells them', async () => {
+test('the host keys are those that the machine had before, and the API shows them', async () => {
   const settings = await nas.api.expect(200, 'GET', 'services/ssh/');
   for (const kind of ['rsa', 'ecdsa', 'ed25519']) {
     for (const [field, file] of [
@@ -124,7 +124,7 @@ test('the host keys are those that the machine had before, and the interface tel
   );
 });
 
-test('passwords are taken for accounts, and for root only when the settings say so', async () => {
+test('passwords are accepted for accounts, and for root only when the settings allow it', async () => {
   await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_passwordauth: true });
   assert.equal((await eventually(20, () => byPassword('mary', 'her secret', 22, 'id -un'))).stdout, 'mary\n');
   assert.notEqual((await byPassword('mary', 'wrong', 22, 'true')).status, 0);
@@ -133,14 +133,14 @@ test('passwords are taken for accounts, and for root only when the settings say 
   assert.equal((await byPassword('root', 'a root secret', 22, 'id -un')).stdout, 'root\n');
 });
 
-test('connections are forwarded only when the settings say so', async () => {
+test('connections are forwarded only when the settings allow it', async () => {
   const forwarded = () => byKey('mary', 22, '-W', '127.0.0.1:8080', '-o', 'ExitOnForwardFailure=yes');
   assert.match((await forwarded()).stderr, /forwarding failed/);
   await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_tcpfwd: true });
   assert.doesNotMatch((await forwarded()).stderr, /forwarding failed/);
 });
 
-test('files go by SFTP, and the log tells of them as the settings say', async () => {
+test('files are transferred by SFTP, and logged as set', async () => {
   await nas.api.expect(200, 'PUT', 'services/ssh/', {
     ssh_sftp_log_level: 'INFO',
     ssh_sftp_log_facility: 'LOCAL3',
@@ -168,7 +168,7 @@ test('files go by SFTP, and the log tells of them as the settings say', async ()
   assert.match(log, /"SYSLOG_FACILITY":"19"/);
 });
 
-test('a line that the server refuses is answered with its words, and a session goes on over a change of the port', async () => {
+test('a line that the server refuses is answered with its error, and a session survives a change of the port', async () => {
   const answer = await nas.api.put('services/ssh/', { ssh_options: 'MaxAuthTries 3\nNoSuchOption yes' });
   assert.equal(answer.status, 400);
   assert.match(answer.text, /line \d+: Bad configuration option: NoSuchOption/);
@@ -180,7 +180,7 @@ test('a line that the server refuses is answered with its words, and a session g
   assert.equal((await session).stdout, 'still here\n');
 });
 
-test('it listens on the interfaces that are named, and on none that is not there', async () => {
+test('it listens on the named interfaces, and skips those that do not exist', async () => {
   await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_bindiface: ['vec0'] });
   const listeners = await nas.machine.run('ss -Hltn "sport = :2222"');
   assert.match(listeners, /10\.0\.2\.15:2222/);
@@ -190,7 +190,7 @@ test('it listens on the interfaces that are named, and on none that is not there
   await nas.api.expect(200, 'PUT', 'services/ssh/', { ssh_bindiface: [] });
 });
 
-test('a key that is sent takes the place of that of its kind', async () => {
+test('a key that is sent replaces the key of the same type', async () => {
   await runClient(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'given', '-f', join(here, 'host')]);
   assert.equal(
     (
@@ -210,7 +210,7 @@ test('a key that is sent takes the place of that of its kind', async () => {
   assert.ok(scanned.includes(body), scanned);
 });
 
-test('a server that ran before Holdfast came keeps its own file until the settings are changed', async () => {
+test('a server that ran before the installation keeps its own file until the settings are changed', async () => {
   await using other = await startNas({
     disks: 0,
     memory: 768,
@@ -226,7 +226,7 @@ test('a server that ran before Holdfast came keeps its own file until the settin
   });
   assert.equal((await other.api.expect(200, 'GET', 'services/services/ssh/'))['srv_enable'], true);
   await other.machine.run('systemctl restart holdfast');
-  // The server lets whoever only looks at its keys wait before he may look again.
+  // The server delays a client that fetches its keys repeatedly.
   await eventually(60, async () => assert.equal((await login(2022)).stdout, known));
   await eventually(30, () => other.api.expect(200, 'PUT', 'services/ssh/', { ssh_tcpport: 2023 }));
   const stdout = await eventually(60, async () => {
@@ -272,7 +272,7 @@ const version3 = (password: string) => [
   'a pass phrase',
 ];
 
-test('version 2c reads what the settings say, with the right community', async () => {
+test('version 2c reads the values of the settings with the right community', async () => {
   await nas.api.expect(200, 'PUT', 'services/snmp/', {
     snmp_location: 'the "cold" room',
     snmp_contact: 'admin@example.com',
@@ -292,7 +292,7 @@ test('version 2c reads what the settings say, with the right community', async (
   );
 });
 
-test('the private tree tells of the pools, and of the intent log when it is asked to', async () => {
+test('the private tree shows the pools, and the intent log when the settings enable it', async () => {
   const walked = async (tree: string) => (await snmp('snmpwalk', '-v2c', '-c', 'our readers', 'nas', tree)).stdout;
   const told = await walked(pools);
   assert.match(told, /\.1\.2\.1 = STRING: "tank"/);
@@ -305,7 +305,7 @@ test('the private tree tells of the pools, and of the intent log when it is aske
   await eventually(20, async () => assert.match(await walked(zil), /zil_commit_count[\s\S]*Counter64/));
 });
 
-test('version 3 reads with its password and pass phrase, and another password holds at once', async () => {
+test('version 3 reads with its password and pass phrase, and a new password is valid at once', async () => {
   const account = {
     snmp_v3: true,
     snmp_v3_username: 'monitor',
@@ -323,7 +323,7 @@ test('version 3 reads with its password and pass phrase, and another password ho
   assert.notEqual((await snmp('snmpget', ...version3('the first one'), 'nas', location)).status, 0);
 });
 
-test('who asks wrongly is told of, when the settings say so and to whom', async () => {
+test('a trap about failed authentication is sent when the settings enable it', async () => {
   const socket = createSocket('udp4').bind(16200, '10.0.2.2');
   try {
     const trap = once(socket, 'message', { signal: AbortSignal.timeout(60_000) });
@@ -339,7 +339,7 @@ test('who asks wrongly is told of, when the settings say so and to whom', async 
   }
 });
 
-test('the directives that are let through are those that the server knows', async () => {
+test('the accepted directives are those that the server knows', async () => {
   const source = await readFile(new URL('../../src/areas/services/snmp-directives.ts', import.meta.url), 'utf8');
   const known = (/new Set\(\s*`([^`]+)`/.exec(source)?.[1] ?? '').split(/\s+/);
   const listed = await nas.machine.run(
@@ -351,7 +351,7 @@ test('the directives that are let through are those that the server knows', asyn
   assert.deepEqual(missing, []);
 });
 
-test('the machine is what the configuration says', async () => {
+test('nothing differs from the configuration', async () => {
   const reports = await nas.api.list('/api/holdfast/v1/drift');
   assert.deepEqual(
     reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),

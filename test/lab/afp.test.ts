@@ -4,7 +4,7 @@ import { type Account, AfpClient, afpErrors, volumeAttributes } from '../support
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 import { addressOn } from '../support/lab/network.ts';
 
-/** One machine for the file: each statement stands on what the earlier ones made, as it does for its owner. */
+/** One machine for the file: each test builds on the results of the earlier ones. */
 let nas: Nas;
 
 const mary = { name: 'mary', password: 'correct horse' };
@@ -48,7 +48,7 @@ async function shown(account: Account | undefined): Promise<readonly string[]> {
   return [...(await session.volumes())].sort();
 }
 
-/** What becomes of a file that somebody wants to write to a share. */
+/** The result of writing a file to a share. */
 async function writing(account: Account | undefined, share: string, file: string, text = 'text'): Promise<number> {
   using session = await loggedIn(account);
   const { id } = await session.open(share);
@@ -63,7 +63,7 @@ async function attributesOf(share: string): Promise<number> {
   return attributes;
 }
 
-/** Makes a share that everybody on the machine may write to. Answers its path. */
+/** Creates a share that every account of the machine may write to. Returns its path. */
 async function make(name: string, settings: object = {}): Promise<string> {
   const share = await nas.api.expect(201, 'POST', 'sharing/afp/', {
     afp_path: `/mnt/tank/${name}`,
@@ -79,10 +79,10 @@ async function ownerOf(path: string): Promise<{ readonly uid: number; readonly g
   return { uid, gid };
 }
 
-/** A changed configuration counts for sessions that begin afterwards, once the server has read it. */
+/** A changed configuration applies to new sessions, once the server has read it. */
 const soon = <T>(question: () => Promise<T>) => eventually(60, question);
 
-test('an account logs in with its password, and with no other; a guest when guests are welcome', async () => {
+test('an account logs in with its password only, and a guest when guests are allowed', async () => {
   await soon(async () => {
     using session = await client();
     assert.deepEqual((await session.status()).methods, ['DHX2']);
@@ -105,7 +105,7 @@ test('an account logs in with its password, and with no other; a guest when gues
   assert.equal(await session.login(guest), afpErrors.none);
 });
 
-test('a file is written to a new share and read back, with the permissions that the share gives', async () => {
+test('a file is written to a new share and read back, with the permissions of the share', async () => {
   const path = await make('My Media', { afp_umask: '022', afp_fperm: '640', afp_dperm: '750' });
   await soon(async () => assert.deepEqual(await shown(mary), ['My Media']));
   const text = Buffer.from('Grüße\n'.repeat(5000));
@@ -129,7 +129,7 @@ test('a file is written to a new share and read back, with the permissions that 
     await nas.machine.run('cd "/mnt/tank/My Media" && stat -c "%U %a" "ein Schlüssel" "a folder"'),
     'mary 640\nmary 2750\n',
   );
-  // What is an account's alone is not a guest's.
+  // A guest cannot read an account's private file.
   using session = await loggedIn(guest);
   const { id } = await session.open('My Media');
   assert.equal(await session.read(id, 'ein Schlüssel'), afpErrors.accessDenied);
@@ -137,7 +137,7 @@ test('a file is written to a new share and read back, with the permissions that 
   await soon(async () => assert.equal((await attributesOf('My Media')) & volumeAttributes.unixPrivileges, 0));
 });
 
-test('lists say who may read and who may write', async () => {
+test('the lists determine who may read and who may write', async () => {
   const path = await make('lists', { afp_ro: 'john' });
   await soon(async () => assert.equal(await writing(mary, 'lists', 'one'), afpErrors.none));
   await soon(async () => assert.equal(await writing(john, 'lists', 'two'), afpErrors.volumeLocked));
@@ -152,7 +152,7 @@ test('lists say who may read and who may write', async () => {
   await soon(async () => assert.equal(await writing(mary, 'lists', 'four'), afpErrors.volumeLocked));
 });
 
-test('lists say who is let in at all', async () => {
+test('the lists determine who may connect', async () => {
   const path = await make('hers', { afp_allow: 'mary' });
   const sees = async (account: Account | undefined) => (await shown(account)).includes('hers');
   await soon(async () => assert.ok(await sees(mary)));
@@ -164,7 +164,7 @@ test('lists say who is let in at all', async () => {
   assert.deepEqual([await sees(mary), await sees(guest)], [false, false]);
 });
 
-test('addresses say which hosts are let in', async () => {
+test('the addresses determine which hosts may connect', async () => {
   const here = addressOn(0, 2);
   const path = await make('hosts', { afp_hostsdeny: here });
   const sees = async () => (await shown(mary)).includes('hosts');
@@ -181,7 +181,7 @@ test('addresses say which hosts are let in', async () => {
   }
 });
 
-test('a share may want a password of its own', async () => {
+test('a share may require its own password', async () => {
   await make('locked', { afp_sharepw: 'hush' });
   await soon(async () => assert.ok((await shown(mary)).includes('locked')));
   using session = await loggedIn(mary);
@@ -190,7 +190,7 @@ test('a share may want a password of its own', async () => {
   assert.equal((await session.open('locked', 'hush')).code, afpErrors.none);
 });
 
-test('a share for Time Machine is told from others', async () => {
+test('a share for Time Machine is marked as such', async () => {
   await make('backups', { afp_timemachine: true, afp_timemachine_quota: 500 });
   await soon(async () =>
     assert.equal((await attributesOf('backups')) & volumeAttributes.timeMachine, volumeAttributes.timeMachine),
@@ -198,12 +198,12 @@ test('a share for Time Machine is told from others', async () => {
   assert.equal((await attributesOf('lists')) & volumeAttributes.timeMachine, 0);
 });
 
-test('lines of the owner reach the server', async () => {
+test('additional lines reach the server', async () => {
   await make('frozen', { afp_auxparams: 'read only = yes' });
   await soon(async () => assert.equal(await writing(mary, 'frozen', 'a file'), afpErrors.volumeLocked));
 });
 
-test('every account finds its home, and nobody that of another', async () => {
+test('every account finds its own home folder, and no other', async () => {
   await nas.api.expect(201, 'POST', 'sharing/afp/', { afp_path: '/mnt/tank/homes', afp_home: true });
   const [user] = (await nas.api.list('account/users/?limit=0')).filter((one) => one['bsdusr_username'] === 'mary');
   await nas.machine.run('install -d -o mary -g mary -m 700 /mnt/tank/homes/mary');
@@ -217,7 +217,7 @@ test('every account finds its home, and nobody that of another', async () => {
   assert.equal(await nas.machine.run('cat /mnt/tank/homes/mary/diary'), 'text');
 });
 
-test('a share that is deleted is gone, and the service stops when it is switched off', async () => {
+test('a deleted share is gone, and the service stops when it is switched off', async () => {
   await nas.api.delete('sharing/afp/');
   await soon(async () => assert.deepEqual(await shown(mary), []));
   assert.equal(

@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { offerNewerPackage, packageVersion } from '../support/lab/packages.ts';
 
-/** A machine whose root is the file system rpool/ROOT/default, started by what the property `bootfs` of rpool names. */
+/** A machine whose root is the file system rpool/ROOT/default, booted by the property `bootfs` of rpool. */
 let nas: Nas;
-/** The environment that the update made. */
+/** The environment that the update created. */
 let kept = '';
 
 before(async () => {
@@ -35,7 +35,7 @@ async function refusal(method: 'POST' | 'DELETE', path: string, body?: unknown):
   return answer.json;
 }
 
-test('a machine that runs from ZFS has one environment, and its disk and pool are nobody else’s', async () => {
+test('a machine that runs from ZFS has one environment, and its disk and pool are not offered', async () => {
   assert.equal(await root(), 'rpool/ROOT/default');
   const [only, ...others] = await nas.api.list(`${environments}/`);
   assert.deepEqual([only?.['id'], only?.['name'], only?.['active'], others.length], ['default', 'default', 'NR', 0]);
@@ -51,7 +51,7 @@ test('a machine that runs from ZFS has one environment, and its disk and pool ar
     assert.deepEqual(await nas.api.list(`storage/${path}/`), []);
 });
 
-test('one is made from the running one, named anew, and its old name is free again', async () => {
+test('an environment is created from the running one and renamed, and its old name is free again', async () => {
   await mark('early');
   await nas.api.expect(201, 'POST', `${environments}/`, { name: 'spare' });
   assert.equal(
@@ -71,7 +71,7 @@ test('one is made from the running one, named anew, and its old name is free aga
   assert.equal((await nas.api.delete('storage/dataset/rpool/ROOT/next/')).status, 404);
 });
 
-test('an update leaves the system of before it behind', async () => {
+test('an update leaves an environment with the system as before', async () => {
   await offerNewerPackage(nas.machine);
   await nas.api.expect(200, 'POST', 'system/update/update/');
   assert.equal(await packageVersion(nas.machine), '1.1');
@@ -80,7 +80,7 @@ test('an update leaves the system of before it behind', async () => {
   await mark('late');
 });
 
-test('the machine starts from the one that was activated, with what was in it', async () => {
+test('the machine starts from the activated environment, with its contents', async () => {
   await activate(kept);
   assert.deepEqual(await flags(), { default: 'N', next: '-', spare: '-', [kept]: 'R' });
   assert.equal(await refusal('DELETE', 'default/'), 'The machine runs from default, so it stays.');
@@ -94,7 +94,7 @@ test('the machine starts from the one that was activated, with what was in it', 
   assert.deepEqual([await said('cat /root/mark'), await packageVersion(nas.machine)], ['early', '1.0']);
 });
 
-test('the running one is named anew under the running system, and is the one that it starts from', async () => {
+test('the running environment is renamed while it runs, and the machine starts from it', async () => {
   await nas.api.expect(202, 'POST', `${environments}/${kept}/rename/`, { name: 'old' });
   assert.deepEqual(await flags(), { default: '-', next: '-', spare: '-', old: 'NR' });
   assert.deepEqual(
@@ -104,14 +104,14 @@ test('the running one is named anew under the running system, and is the one tha
   assert.equal(await said('systemctl is-system-running'), 'running');
 });
 
-test('the machine goes back; those it left go with all they held, and what was copied from them stays', async () => {
+test('the machine goes back; the other environments are deleted with their contents, and their copies stay', async () => {
   await activate('default');
   await restart();
   assert.deepEqual(
     [await root(), await said('cat /root/mark'), await packageVersion(nas.machine)],
     ['rpool/ROOT/default', 'late', '1.1'],
   );
-  // One is a copy of the running one, and another a copy of it.
+  // One environment is a copy of the running one, and another is a copy of that copy.
   for (const name of ['next', 'old'])
     assert.equal((await nas.api.delete(`${environments}/${name}/`)).status, 204, await journal(nas.machine));
   assert.deepEqual(await flags(), { default: 'NR', spare: '-' });
@@ -124,7 +124,7 @@ test('the machine goes back; those it left go with all they held, and what was c
   assert.equal(await refusal('DELETE', 'old/'), 'There is no boot environment "old".');
 });
 
-test('what lies below an environment belongs to it', async () => {
+test('the datasets below an environment belong to it', async () => {
   await nas.machine.run(
     'zfs create -u -o canmount=noauto rpool/ROOT/default/var && zfs create -u -o canmount=noauto -o mountpoint=/elsewhere rpool/ROOT/default/opt',
   );
@@ -141,7 +141,7 @@ test('what lies below an environment belongs to it', async () => {
   );
 });
 
-test('after all this nothing differs from the configuration', async () => {
+test('at the end nothing differs from the configuration', async () => {
   const reports = await nas.api.list('/api/holdfast/v1/drift');
   assert.deepEqual(
     reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),

@@ -8,7 +8,7 @@ import { Machine } from '../support/lab/machine.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 import { run, runClient } from '../support/lab/network.ts';
 
-/** The appliance, and another machine that is an LDAP server and a NIS server. Each statement stands on the earlier ones. */
+/** The appliance, and another machine that is an LDAP server and a NIS server. Each test builds on the earlier ones. */
 let nas: Nas;
 let far: Machine;
 let folder: string;
@@ -156,7 +156,7 @@ after(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
-/** Imports an authority and answers its id. */
+/** Imports an authority and returns its id. */
 async function imported(name: string, file: string): Promise<number> {
   const certificate = await readFile(join(folder, `${file}.pem`), 'utf8');
   await nas.api.expect(201, 'POST', 'system/certificateauthority/import/', {
@@ -201,7 +201,7 @@ const settings = () => ({
   ldap_timeout: 5,
 });
 
-/** That settings are refused with these words, and change nothing. */
+/** Asserts that settings are refused with this message, and change nothing. */
 async function refused(body: object, words: RegExp) {
   const before = await nas.api.expect(200, 'GET', 'directoryservice/ldap/');
   const answer = await nas.api.put('directoryservice/ldap/', body);
@@ -214,14 +214,14 @@ async function refused(body: object, words: RegExp) {
   );
 }
 
-test('what keeps the directory from being used is told in words, and nothing is kept', async () => {
+test('an unusable directory is reported with the reason, and nothing is stored', async () => {
   await refused(
     { ...settings(), ldap_bindpw: 'wrong' },
     /refuses the account cn=reader,dc=example,dc=com or its password/,
   );
   await refused({ ...settings(), ldap_hostname: `${far.address}:3999` }, /cannot be reached/);
   await refused({ ...settings(), ldap_basedn: 'dc=other,dc=com' }, /has no dc=other,dc=com/);
-  // An address that nobody has: it takes as long as the settings say, and not longer.
+  // An unused address: the attempt takes no longer than the time-out in the settings.
   const begun = Date.now();
   await refused(
     { ...settings(), ldap_hostname: '10.0.2.99', ldap_timeout: 2, ldap_dns_timeout: 1 },
@@ -230,7 +230,7 @@ test('what keeps the directory from being used is told in words, and nothing is 
   assert.ok(Date.now() - begun < 30_000);
 });
 
-test('accounts of the directory are accounts of the machine, and go again', async () => {
+test('accounts of the directory are accounts of the machine until it is switched off', async () => {
   await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', settings());
   assert.equal(await nas.machine.run('getent passwd lena'), 'lena:x:20001:20000:Lena:/tmp:/bin/bash\n');
   assert.match(await nas.machine.run('getent passwd; id lena'), /lena[\s\S]*20000\(painters\)/);
@@ -243,7 +243,7 @@ test('accounts of the directory are accounts of the machine, and go again', asyn
 });
 
 for (const ssl of ['on', 'start_tls']) {
-  test(`with ldap_ssl ${ssl} the server must prove who it is`, async () => {
+  test(`with ldap_ssl ${ssl} the server must authenticate itself`, async () => {
     await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', {
       ...settings(),
       ldap_anonbind: true,
@@ -319,7 +319,8 @@ test('accounts of a directory with the Samba schema log in to shares', async () 
     assert.equal(await nas.machine.run(`stat -c '%U %G' /mnt/tank/papers/letter-${ssl}`), 'lena painters\n');
     assert.match((await smb('lena', 'another', 'ls')).stdout, /NT_STATUS_LOGON_FAILURE/);
   }
-  // Samba has one store of passwords: the machine's own accounts are not in this one, and everything else of theirs is as it was.
+  // Samba has one password store, here that of the directory: the machine's own accounts cannot use SMB, but everything
+  // else is unchanged for them.
   assert.match((await smb('mary', 'marys secret', 'ls')).stdout, /NT_STATUS_ACCESS_DENIED/);
   assert.equal((await ssh('mary', 'marys secret', 'id -un')).stdout, 'mary\n');
   assert.equal(
@@ -327,7 +328,7 @@ test('accounts of a directory with the Samba schema log in to shares', async () 
     0,
     'guests are nobody of either',
   );
-  // The word for the directory is there with its service, and goes with the setting.
+  // The entry for the directory comes and goes with its setting.
   const kept = () =>
     nas.machine.run(
       `python3 -c 'import tdb; print(sum(b"LDAP_BIND_PW" in key for key in tdb.open("/var/lib/samba/private/secrets.tdb").keys()))'`,

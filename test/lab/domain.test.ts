@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
-/** The appliance as a domain controller. Each statement stands on the earlier ones. */
+/** The appliance as a domain controller. Each test builds on the earlier ones. */
 let nas: Nas;
 let here: string;
 
@@ -43,7 +43,7 @@ const ticket = (password: string) =>
     { input: `${password}\n` },
   );
 
-test('a password that Samba does not take is answered with its words, and the service stays off', async () => {
+test('a password that Samba refuses is answered with its message, and the service stays off', async () => {
   await nas.api.expect(200, 'PUT', 'services/domaincontroller/', { ...domain, dc_passwd: 'short' });
   const answer = await nas.api.put('services/services/domaincontroller/', { srv_enable: true });
   assert.equal(answer.status, 400);
@@ -51,7 +51,7 @@ test('a password that Samba does not take is answered with its words, and the se
   assert.equal((await nas.api.expect(200, 'GET', 'services/services/domaincontroller/'))['srv_enable'], false);
 });
 
-test('the domain is made when the service is switched on, and its administrator gets a ticket', async () => {
+test('the domain is created when the service is switched on, and its administrator gets a ticket', async () => {
   await nas.api.expect(200, 'PUT', 'services/domaincontroller/', { dc_passwd: 'Secret 12345' });
   assert.equal(
     (await nas.api.expect(200, 'PUT', 'services/services/domaincontroller/', { srv_enable: true }))['srv_state'],
@@ -68,7 +68,7 @@ test('the domain is made when the service is switched on, and its administrator 
   );
 });
 
-test('its shares are served, and its names', async () => {
+test('its shares and its DNS names are served', async () => {
   await eventually(60, async () => {
     const outcome = await runClient([
       'smbclient',
@@ -91,13 +91,13 @@ test('its shares are served, and its names', async () => {
   );
 });
 
-test('who asks it for names from outside is answered', async () => {
+test('DNS requests from outside are answered', async () => {
   const resolver = new Resolver();
   resolver.setServers([nas.machine.address]);
   assert.deepEqual(await eventually(30, () => resolver.resolve4('corp.example.com')), [nas.machine.address]);
 });
 
-test('another password holds at once, other names are refused, and shares may not be served beside it', async () => {
+test('a new password is valid at once, other names are refused, and shares cannot be served in addition', async () => {
   await nas.api.expect(200, 'PUT', 'services/domaincontroller/', { dc_passwd: 'Other 54321' });
   await eventually(60, async () => assert.equal((await ticket('Other 54321')).status, 0));
   const renamed = await nas.api.put('services/domaincontroller/', { dc_domain: 'OTHER' });

@@ -8,8 +8,8 @@ import { built } from '../support/lab/place.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
-test('a test runs in a checkout below /tmp, whose machine lies below /tmp as well', async () => {
-  // This file is enclosed itself, so /tmp is its own and these mounts end with it.
+test('a test runs in a checkout below /tmp, with the machine also below /tmp', async () => {
+  // This file itself runs enclosed, so it has its own /tmp and these mounts end with it.
   const [checkout, lab] = ['/tmp/builds/holdfast', '/tmp/builds/lab'];
   for (const [from, to] of [
     [project, checkout],
@@ -18,7 +18,7 @@ test('a test runs in a checkout below /tmp, whose machine lies below /tmp as wel
     await mkdir(to, { recursive: true });
     await run('mount', '--bind', from, to);
   }
-  // The Node that bin/node-path installed lies in the checkout.
+  // The Node that bin/node-path installed is in the checkout.
   const path = (process.env['PATH'] ?? '').replaceAll(project, `${checkout}/`);
   const outcome = await runClient(
     [

@@ -4,7 +4,7 @@ import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { addressOn } from '../support/lab/network.ts';
 import { mail, mailServer, type Post } from '../support/mail-server.ts';
 
-/** The root file system of the machine, which also has the state folder, becomes full. */
+/** The root file system of the machine, which also holds the state folder, becomes full. */
 let nas: Nas;
 let post: Post;
 
@@ -22,7 +22,7 @@ before(async () => {
     volume_name: 'tank',
     layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
   });
-  // It comes due every minute.
+  // The job is due every minute.
   await nas.api.expect(201, 'POST', 'tasks/rsync/', {
     rsync_path: '/mnt/tank',
     rsync_remotehost: '127.0.0.1',
@@ -44,16 +44,16 @@ const jobs = async () =>
   (await nas.api.list('/api/holdfast/v1/jobs?subject=tasks/rsync/1')).map(({ id }) => Number(id));
 const full = /The file system of \/var\/lib\/holdfast is full/;
 
-/** Long lines of a letter are wrapped, as quoted-printable or at a blank. */
+/** Long lines of a message are wrapped, as quoted-printable or at a blank. */
 const plain = (letter: string) => letter.replaceAll('=\r\n', '').replaceAll(/\s+/g, ' ');
 
-/** Whatever of the file system is left, in blocks that root alone may use as well. */
+/** Fills the rest of the file system, including the blocks reserved for root. */
 const fill = () =>
   nas.machine.run(
     'for size in 1G 100M 10M 1M 100K 4K; do while fallocate -l $size /var/filler.$(date +%s%N) 2>/dev/null; do :; done; done; df --output=avail / | tail -1',
   );
 
-test('an alert comes before the root file system is full', async () => {
+test('an alert is raised before the root file system is full', async () => {
   await nas.machine.run(
     'free=$(df --output=avail -B1 / | tail -1); total=$(df --output=size -B1 / | tail -1); fallocate -l $((free - total * 7 / 100)) /var/filler.first',
   );
@@ -100,7 +100,7 @@ test('the daemon starts on the full file system, and reads', async () => {
   );
 });
 
-test('when there is room again a change works without a restart', async () => {
+test('when there is space again a change works without a restart', async () => {
   const started = await nas.machine.run('systemctl show holdfast -P ExecMainStartTimestamp');
   await nas.machine.run('rm -f /var/filler.*');
   await eventually(60, async () =>

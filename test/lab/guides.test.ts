@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { blocksOf, follow, Shell } from '../support/guide.ts';
 import { type Nas, rootPassword, startNas } from '../support/lab/nas.ts';
 
-/** The appliance of the reader, and his other machine: the hypervisor of one guide, the second appliance of another. */
+/** The reader's appliance and second machine: the hypervisor of one guide, the second appliance of another. */
 let nas: Nas;
 let other: Nas;
 

@@ -1,4 +1,4 @@
-/** Holdfast comes to a machine that serves already, and goes again (issue 17, item 7). */
+/** Holdfast is installed on a machine that already serves clients, and removed again (issue 17, item 7). */
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -7,7 +7,7 @@ import type { Machine } from '../support/lab/machine.ts';
 import { eventually, installPackage, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
-/** One machine for the file: each statement stands on what the earlier ones made, as it does for its owner. */
+/** One machine for the file: each test builds on the results of the earlier ones. */
 let nas: Nas;
 /** A client that is connected before Holdfast is installed and never connects again. */
 let client: ConnectedClient;
@@ -28,13 +28,13 @@ const handMade = `
   echo 'LogLevel VERBOSE' >/etc/ssh/sshd_config.d/office.conf && systemctl enable --quiet --now ssh
   echo 'Ask Anna.' >/etc/motd`;
 
-/** What must stay as it is: contents, owners, permissions, and which process each service is. */
+/** What must not change: contents, owners, permissions, and the process of each service. */
 const picture = `
   stat -c '%n %a %U:%G %Y' /etc/samba/smb.conf /etc/exports /etc/snmp/snmpd.conf /etc/chrony/chrony.conf /etc/chrony/sources.d/office.sources /etc/ssh/sshd_config.d/office.conf /etc/motd
   sha256sum /etc/samba/smb.conf /etc/exports /etc/snmp/snmpd.conf /etc/chrony/chrony.conf /etc/chrony/sources.d/office.sources /etc/ssh/sshd_config.d/office.conf /etc/motd
   for unit in smbd nfs-server snmpd chrony ssh nmbd; do echo "$unit $(systemctl is-active $unit) $(systemctl is-enabled $unit) $(systemctl show -P ExecMainStartTimestampMonotonic $unit)"; done`;
 
-/** smbclient with one connection, fed with commands. */
+/** smbclient with one connection, which gets commands by standard input. */
 class ConnectedClient {
   readonly #process: ChildProcessWithoutNullStreams;
   #said = '';
@@ -47,14 +47,14 @@ class ConnectedClient {
       stream.on('data', (part: Buffer) => (this.#said += part.toString('utf8')));
   }
 
-  /** Writes a file and reads it back, over the connection that it has. */
+  /** Writes a file and reads it back, over the existing connection. */
   async writesAndReads(name: string): Promise<void> {
     await this.#does(`put /etc/hostname ${name}`, /putting file/);
     await this.#does(`get ${name} /dev/null`, /getting file/);
     assert.doesNotMatch(this.#said, /NT_STATUS|disconnect/i);
   }
 
-  /** One command at a time: smbclient waits for its input and does not look at what it has read already. */
+  /** Sends one command at a time: smbclient waits for new input even if it has already read another command. */
   async #does(command: string, outcome: RegExp): Promise<void> {
     const from = this.#said.length;
     this.#process.stdin.write(`${command}\n`);
@@ -101,13 +101,13 @@ after(async () => {
   await nas?.[Symbol.asyncDispose]();
 });
 
-test('an installation changes no file that a person made and ends no service, and clients stay connected', async () => {
+test('an installation changes no file of an administrator and ends no service, and clients stay connected', async () => {
   assert.equal(await nas.machine.run(picture), earlier);
   await client.writesAndReads('after');
   await isServed(nas.machine);
 });
 
-test('the log and the interface list what was found', async () => {
+test('the log and the API list what was found', async () => {
   const { subsystems, pools, users } = await nas.api.expect(200, 'GET', '/api/holdfast/v1/found');
   const found = JSON.stringify({ subsystems, pools, users });
   assert.ok(Array.isArray(subsystems));
@@ -136,7 +136,7 @@ test('the log and the interface list what was found', async () => {
   assert.match(await nas.machine.run('cat /tmp/install.log'), /Configured by hand and left as it is: .*samba/);
 });
 
-test('a change of what is unmanaged, or a user of the same name, is refused in words that say what to do', async () => {
+test('a change of an unmanaged subsystem, or a user of the same name, is refused with a message about what to do', async () => {
   const share = await nas.api.send('PUT', 'services/cifs/', { cifs_srv_workgroup: 'OTHER' });
   assert.equal(share.status, 409);
   assert.match(share.text, /found\/samba\/take/);
@@ -150,14 +150,14 @@ test('a change of what is unmanaged, or a user of the same name, is refused in w
   await client.writesAndReads('refused');
 });
 
-test('after a restart everything is as it was', async () => {
+test('a restart changes nothing', async () => {
   await nas.machine.run('systemctl restart holdfast', { seconds: 200 });
   await eventually(60, () => nas.api.expect(200, 'GET', 'services/cifs/'));
   assert.equal(await nas.machine.run(picture), earlier);
   await client.writesAndReads('restarted');
 });
 
-test('taken over, Samba has the file of the configuration, and the original is kept for root alone', async () => {
+test('after the takeover Samba has the rendered file, and the original is kept, readable only by root', async () => {
   await nas.api.expect(200, 'POST', '/api/holdfast/v1/found/samba/take');
   assert.match(await nas.machine.run('cat /etc/samba/smb.conf'), /workgroup = WORKGROUP/);
   const kept = (await nas.machine.run('find /var/backups/holdfast -name smb.conf')).trim();
@@ -182,7 +182,7 @@ test('taken over, Samba has the file of the configuration, and the original is k
   );
 });
 
-test('the package removed, the share is served again as before, and nothing of Holdfast is left in /etc', async () => {
+test('after the removal of the package the share is served as before, and nothing of Holdfast is left in /etc', async () => {
   await nas.machine.run('dpkg --remove holdfast >/tmp/remove.log 2>&1 || { cat /tmp/remove.log; exit 1; }', {
     seconds: 200,
   });

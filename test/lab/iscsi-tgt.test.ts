@@ -5,7 +5,7 @@ import { everyRow } from '../support/iscsi-rows.ts';
 import { base, initiatorAt, quickFamilies } from '../support/lab/initiator.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 
-/** The same machine as that of iscsi.test.ts, told to leave its kernel aside and to offer targets by tgt. */
+/** The same machine as that of iscsi.test.ts, configured to offer targets by tgt instead of the kernel. */
 let nas: Nas;
 
 const at = (path: string) => `services/iscsi/${path}/`;
@@ -35,7 +35,7 @@ async function refused(path: string, body: object, words: RegExp): Promise<void>
   assert.match(refusal.text, words);
 }
 
-test('tgt offers what the records say, once the service is on, and the kernel nothing', async () => {
+test('once the service is on, tgt offers the targets of the records, and the kernel offers none', async () => {
   await id('portal', { iscsi_target_portal_ips: ['0.0.0.0:3260'] });
   const target = await id('target', { iscsi_target_name: 't' });
   await id('targetgroup', { iscsi_target: target, iscsi_target_portalgroup: 1 });
@@ -71,7 +71,7 @@ test('tgt offers what the records say, once the service is on, and the kernel no
   );
 });
 
-test('an extent has the names and the manner that its record tells', async () => {
+test('an extent has the names and properties of its record', async () => {
   const record = await nas.api.expect(200, 'GET', `${at('extent')}1/`);
   assert.match(await inquired('t', 1, 0x80), new RegExp(`${record['iscsi_target_extent_serial']}\\]`));
   assert.match(await inquired('t', 1, 0x83), new RegExp(`\\[${String(record['iscsi_target_extent_naa']).slice(2)}\\]`));
@@ -80,7 +80,7 @@ test('an extent has the names and the manner that its record tells', async () =>
   assert.match(await inquired('t', 1), /Vendor:FreeNAS.*Product:iSCSI Disk/s);
 });
 
-test('what is written from outside is in the zvol, and what is read-only is not written to', async () => {
+test('data that is written from outside is in the zvol, and a read-only extent cannot be written', async () => {
   const digest = () => nas.machine.run('sync; dd if=/dev/zvol/tank/v bs=1M status=none | md5sum');
   const empty = await digest();
   assert.match(await tried('SCSI.Write10.Simple', 't', 1), /asserts\s+\d+\s+\d+\s+\d+\s+0/);
@@ -94,7 +94,7 @@ test('what is written from outside is in the zvol, and what is read-only is not 
   await put('extent/1', { iscsi_target_extent_blocksize: 512 });
 });
 
-test('a LUN that is added, a target that is added, a zvol and a file that grow disturb no session', async () => {
+test('an added LUN, an added target, and a zvol and a file that grow disturb no session', async () => {
   await using session = busy('t', 1);
   await eventually(10, async () =>
     assert.match(await nas.machine.run('tgtadm --lld iscsi --mode conn --op show --tid 1'), /Initiator: iqn/),
@@ -117,7 +117,7 @@ test('a LUN that is added, a target that is added, a zvol and a file that grow d
   assert.equal(await session.end(), 'it lasted');
 });
 
-test('what is taken from under a session by force is gone, and its zvol is free', async () => {
+test('a target that is deleted by force during a session is gone, and its zvol is free', async () => {
   assert.match((await nas.api.delete('storage/volume/tank/zvols/w/')).text, /dataset is busy/);
   await using session = busy('t', 3);
   await eventually(10, async () =>
@@ -131,7 +131,7 @@ test('what is taken from under a session by force is gone, and its zvol is free'
   await session.end();
 });
 
-test('initiators that are not named, or come from elsewhere, see nothing', async () => {
+test('initiators with other names or addresses see nothing', async () => {
   const network = `${nas.machine.address.split('.').slice(0, 3).join('.')}.0/24`;
   await id('authorizedinitiator', { iscsi_target_initiator_initiators: 'iqn.2026-01.com.example:one' });
   await put('targetgroup/1', { iscsi_target_initiatorgroup: 1 });
@@ -153,7 +153,7 @@ test('initiators that are not named, or come from elsewhere, see nothing', async
   assert.equal(await capacity('t', 1), 96 * MiB);
 });
 
-test('CHAP with several users, and mutual CHAP, right and wrong', async () => {
+test('CHAP with several users and mutual CHAP accept right secrets and refuse wrong ones', async () => {
   const joe = { iscsi_target_auth_tag: 5, iscsi_target_auth_user: 'joe', iscsi_target_auth_secret: 'secretsecret12' };
   await id('authcredential', {
     ...joe,
@@ -197,7 +197,7 @@ test('discovery with CHAP', async () => {
   assert.deepEqual(await discovered(), [`${base}:other`, `${base}:t`]);
 });
 
-test('what tgt cannot do is refused in words, and changes nothing', async () => {
+test('settings that tgt does not support are refused with the reason, and change nothing', async () => {
   const before = await nas.machine.run('tgtadm --lld iscsi --mode target --op show');
   await refused(
     'targettoextent',
@@ -214,7 +214,7 @@ test('what tgt cannot do is refused in words, and changes nothing', async () => 
   assert.equal(await nas.machine.run('tgtadm --lld iscsi --mode target --op show'), before);
 });
 
-test('a portal of several addresses, and a name server that is told', async () => {
+test('a portal has several addresses, and an iSNS server is notified', async () => {
   await put('portal/2', { iscsi_target_portal_ips: ['[::1]:3262'] });
   await put('portal/1', { iscsi_target_portal_ips: ['0.0.0.0:3260', `${nas.machine.address}:3261`] });
   assert.equal(await capacity('t', 1, { port: 3261 }), 96 * MiB);
@@ -238,7 +238,7 @@ test('a portal of several addresses, and a name server that is told', async () =
   await put('globalconfiguration', { iscsi_isns_servers: '' });
 });
 
-test('nothing is left to do after all that; a restart of Holdfast ends no session, and one of tgt is made good', async () => {
+test('nothing differs from the configuration; a restart of Holdfast ends no session, and after one of tgt the targets return', async () => {
   assert.deepEqual(await drift(), {
     subsystem: 'iscsi',
     managed: true,
@@ -259,7 +259,7 @@ test('nothing is left to do after all that; a restart of Holdfast ends no sessio
   assert.equal(typeof (await capacity('other', 1)), 'string');
 });
 
-test('every row of the document about iSCSI, while targets are offered', async () => {
+test('every iSCSI row of the document is answered while targets are offered', async () => {
   await everyRow(nas.api);
   assert.deepEqual(
     (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi')?.['drift'],
@@ -272,7 +272,7 @@ test('the test suite of libiscsi against tgt', { timeout: 400_000 }, async (t) =
   assert.ok(count.passed > count.failed);
 });
 
-test('the service is off, and the daemon with it', async () => {
+test('switching the service off stops the daemon', async () => {
   assert.equal(
     (await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: false }))['srv_state'],
     'STOPPED',

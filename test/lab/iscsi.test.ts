@@ -5,7 +5,7 @@ import { everyRow } from '../support/iscsi-rows.ts';
 import { base, initiatorAt, quickFamilies } from '../support/lab/initiator.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 
-/** One machine for the file: each statement stands on what the earlier ones made, as it does for its owner. */
+/** One machine for the file: each test builds on the results of the earlier ones. */
 let nas: Nas;
 
 const at = (path: string) => `services/iscsi/${path}/`;
@@ -29,7 +29,7 @@ const id = async (path: string, body: object) => Number((await nas.api.expect(20
 
 const { discovered, capacity, blockSize, inquired, busy, tried, passed } = initiatorAt(() => nas.machine.address);
 
-/** What an initiator in the machine itself, which wants to know who the target is, finds there: the name of the disk, or why it finds none. */
+/** The result of a login with mutual CHAP by an initiator in the machine itself: the name of the disk, or the error. */
 async function loggedIn(target: string, peerSecret: string): Promise<string> {
   const node = `iscsiadm -m node -T ${base}:${target} -p ${nas.machine.address}:3260`;
   const set = (name: string, value: string) =>
@@ -45,7 +45,7 @@ async function loggedIn(target: string, peerSecret: string): Promise<string> {
   return output;
 }
 
-test('the kernel offers what the records say, once the service is on', async () => {
+test('once the service is on, the kernel offers the targets of the records', async () => {
   await id('portal', { iscsi_target_portal_ips: ['0.0.0.0:3260'] });
   const target = await id('target', { iscsi_target_name: 't', iscsi_target_alias: 'an alias' });
   await id('targetgroup', { iscsi_target: target, iscsi_target_portalgroup: 1 });
@@ -75,7 +75,7 @@ test('the kernel offers what the records say, once the service is on', async () 
   assert.ok((blocks ?? 0) < 100, `it takes ${blocks} blocks`);
 });
 
-test('an extent has the names and the manner that its record tells', async () => {
+test('an extent has the names and properties of its record', async () => {
   const record = await nas.api.expect(200, 'GET', `${at('extent')}1/`);
   const naa = String(record['iscsi_target_extent_naa']).slice(2);
   assert.match(
@@ -89,15 +89,15 @@ test('an extent has the names and the manner that its record tells', async () =>
   assert.match(stdout, /Product:iSCSI Disk/);
 });
 
-test('what is written from outside is in the zvol', async () => {
-  // Past the machine's own cache of the device, which the kernel's target does not go through.
+test('data that is written from outside is in the zvol', async () => {
+  // Bypasses the machine's own cache of the device, which the kernel's target does not use.
   const digest = async () => (await lines('dd if=/dev/zvol/tank/v bs=1M iflag=direct status=none | md5sum'))[0];
   const empty = await digest();
   assert.match(await tried('SCSI.Write10.Simple', 't', 0), /asserts\s+\d+\s+\d+\s+\d+\s+0/);
   assert.notEqual(await digest(), empty);
 });
 
-test('a LUN that is added, a target that is added and a zvol that grows disturb no session', async () => {
+test('an added LUN, an added target and a zvol that grows disturb no session', async () => {
   await using session = busy('t', 0);
   await eventually(10, async () =>
     assert.match(await nas.machine.run(`cat /sys/kernel/config/target/iscsi/${base}:t/tpgt_1/dynamic_sessions`), /iqn/),
@@ -121,7 +121,7 @@ test('a LUN that is added, a target that is added and a zvol that grows disturb 
   assert.equal(await session.end(), 'it lasted');
 });
 
-test('a zvol that is offered is busy, and free when it is not', async () => {
+test('a zvol is busy while it is offered, and free afterwards', async () => {
   const refusal = await nas.api.delete('storage/volume/tank/zvols/w/');
   assert.equal(refusal.status, 400);
   assert.match(refusal.text, /dataset is busy/);
@@ -132,7 +132,7 @@ test('a zvol that is offered is busy, and free when it is not', async () => {
   assert.notEqual(await capacity('t', 2), 16 * MiB);
 });
 
-test('what is read-only is not written to, and a block size that changes is seen', async () => {
+test('a read-only extent cannot be written, and a new block size is visible', async () => {
   await nas.api.expect(200, 'PUT', `${at('extent')}1/`, {
     iscsi_target_extent_ro: true,
     iscsi_target_extent_blocksize: 4096,
@@ -164,7 +164,7 @@ test('initiators that are not named see nothing', async () => {
   assert.match(refusal.text, /by their names only, not by their networks/);
 });
 
-test('CHAP and mutual CHAP, right and wrong', async () => {
+test('CHAP and mutual CHAP accept right secrets and refuse wrong ones', async () => {
   await id('authcredential', {
     iscsi_target_auth_tag: 5,
     iscsi_target_auth_user: 'joe',
@@ -186,10 +186,10 @@ test('CHAP and mutual CHAP, right and wrong', async () => {
     peer: 'target_user=peer&target_password=wrongsecret12',
   });
   assert.match(String(unknownPeer), /Invalid CHAP_R response from the target/);
-  // libiscsi and LIO do not come to terms over the right answer; the initiator of Linux does.
+  // libiscsi and LIO are not compatible for mutual CHAP; the initiator of Linux works.
   assert.match(await loggedIn('other', 'othersecret12'), /^naa\.6589cfc000000[0-9a-f]{19}$/m);
   assert.match(await loggedIn('other', 'wrongsecret12'), /could not login/i);
-  // Also for initiators that are named.
+  // The same for named initiators.
   await nas.api.expect(200, 'PUT', `${at('targetgroup')}1/`, {
     iscsi_target_authtype: 'CHAP',
     iscsi_target_authgroup: 5,
@@ -228,7 +228,7 @@ test('a second portal with several addresses', async () => {
   assert.deepEqual(await lines('ss -ltnH | grep -o ":326[0-9] " | sort'), [':3260 ', ':3261 ', ':3261 ', ':3262 ']);
 });
 
-test('nothing is left to do after all that, and all is there again after a restart of the daemon and of the machine’s targets', async () => {
+test('nothing differs from the configuration, and the targets return after a restart of the daemon and of the kernel’s targets', async () => {
   const drift = async () => (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi');
   assert.deepEqual(await drift(), {
     subsystem: 'iscsi',
@@ -249,7 +249,7 @@ test('nothing is left to do after all that, and all is there again after a resta
   await eventually(30, async () => assert.equal(await capacity('other', 0, { port: 3261 }), 60 * MiB));
 });
 
-test('every row of the document about iSCSI, while targets are offered', async () => {
+test('every iSCSI row of the document is answered while targets are offered', async () => {
   await everyRow(nas.api);
   assert.deepEqual(
     (await nas.api.list('/api/holdfast/v1/drift')).find((one) => one['subsystem'] === 'iscsi')?.['drift'],
@@ -262,7 +262,7 @@ test('the test suite of libiscsi against the kernel', { timeout: 400_000 }, asyn
   assert.ok(count.passed > count.failed);
 });
 
-test('the service is off, and nothing is left in the kernel', async () => {
+test('switching the service off leaves nothing in the kernel', async () => {
   assert.equal(
     (await nas.api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: false }))['srv_state'],
     'STOPPED',

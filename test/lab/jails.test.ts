@@ -3,16 +3,17 @@ import { after, before, test } from 'node:test';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
-/** One machine for the file: each statement stands on what the earlier ones made, as it does for its owner. */
+/** One machine for the file: each test builds on the results of the earlier ones. */
 let nas: Nas;
 
 const address = '10.0.2.60';
 const hidden = '10.9.0.2';
 
 /**
- * A system of one program, as an archive with a checksum beside it, and with a device in it. Its apt is one that writes
- * down what it is asked, for there are no packages to be had here. Beside it one with a wrong
- * checksum, and one of bad intent, with a file to be written by way of a link that leads out.
+ * A system of one program, as an archive with a checksum file, and with a device in it. Its apt only records its
+ * arguments, because there are no packages here. There are two more archives: one with a wrong checksum, and a
+ * malicious
+ * one with a file behind a link that leads outside.
  */
 const template = `
   set -e
@@ -67,7 +68,7 @@ async function theJail(): Promise<Readonly<Record<string, unknown>>> {
   return jail;
 }
 
-test('an archive that is not what its checksum says is refused, and so is one that leads out; neither leaves anything', async () => {
+test('an archive with a wrong checksum is refused, and so is one that leads outside; neither leaves anything', async () => {
   for (const [name, words] of [
     ['wrong', /does not match its checksum/],
     ['evil', /holdfast-evil: Cannot open/],
@@ -88,7 +89,7 @@ test('an archive that is not what its checksum says is refused, and so is one th
   );
 });
 
-test('a jail with an address of its own answers ping and serves a page to the outside', async () => {
+test('a jail with its own address answers ping and serves a page to the outside', async () => {
   await nas.api.expect(201, 'POST', 'jails/templates/', {
     jt_name: 'small',
     jt_os: 'Linux',
@@ -116,11 +117,11 @@ test('a jail with an address of its own answers ping and serves a page to the ou
   assert.equal(small?.['jt_instances'], 1);
 });
 
-test('no device of the archive is left', async () => {
+test('devices of the archive are removed', async () => {
   assert.equal(await nas.machine.run('find /mnt/tank/jails/web /mnt/tank/jails/.template-* -xdev -type b'), '');
 });
 
-test('its limits and its hardware address are those it was given', async () => {
+test('its limits and its hardware address are those of its record', async () => {
   const shown = await nas.machine.run(`
     systemctl show holdfast-jail-web --property=MemoryMax --property=TasksMax
     L=$(machinectl show web --property=Leader --value); cat /proc/$L/root/etc/hostname 2>/dev/null; nsenter -t $L -u hostname
@@ -133,7 +134,7 @@ test('its limits and its hardware address are those it was given', async () => {
   assert.equal(capabilities & (1 << 13), 0, 'CAP_NET_RAW was taken from it');
 });
 
-test('a dataset is shown to it while it runs, for reading only, and taken away again', async () => {
+test('a dataset is mounted read-only in the running jail, and unmounted again', async () => {
   const mount = await nas.api.expect(201, 'POST', 'jails/mountpoints/', {
     jail: 'web',
     source: '/mnt/tank/media',
@@ -156,7 +157,7 @@ test('a dataset is shown to it while it runs, for reading only, and taken away a
   await nas.api.expect(200, 'PUT', path, { mounted: true });
 });
 
-test('it is stopped and started, and says so', async () => {
+test('it is stopped and started, and its status shows this', async () => {
   const { id } = await theJail();
   assert.equal((await nas.api.post(`jails/jails/${id}/stop/`)).status, 202);
   assert.equal((await theJail())['jail_status'], 'Stopped');
@@ -181,7 +182,7 @@ async function pluginCalled(name: string): Promise<Readonly<Record<string, unkno
 const statusBecomes = (name: string, status: string) =>
   eventually(30, async () => assert.equal((await pluginCalled(name))['plugin_status'], status));
 
-test('a bundle of bad intent, and one whose manifest is wrong, are refused and leave nothing', async () => {
+test('a malicious bundle and one with a wrong manifest are refused and leave nothing', async () => {
   await nas.machine.run(`
     mkdir -p /srv/bundles/evil/leads /srv/bundles/wrong /srv/bundles/device /srv/bundles/secret; cd /srv/bundles
     cp ${bundles}/webpage/plugin.json evil; cp ${bundles}/webpage/plugin.json device; mknod device/disk b 98 32
@@ -213,7 +214,7 @@ test('a bundle of bad intent, and one whose manifest is wrong, are refused and l
   );
 });
 
-test('a plugin is installed from the command line, serves its page to the outside, and lives in the jail', async () => {
+test('a plugin is installed from the command line, serves its page to the outside, and runs in the jail', async () => {
   const told = await nas.machine.run(`holdfast plugin install ${bundles}/webpage --jail web --enable`);
   assert.match(
     told,
@@ -239,7 +240,7 @@ test('a plugin is installed from the command line, serves its page to the outsid
   assert.match(shown, /Seccomp:\s*2/);
 });
 
-test('a second plugin lists a dataset that the jail is shown, from an archive that is fetched', async () => {
+test('a second plugin, from a fetched archive, lists a dataset that is mounted in the jail', async () => {
   await nas.machine.run(
     `tar -czf /srv/templates/fileindex.tar.gz -C ${bundles}/fileindex .; cd /srv/templates; sha256sum fileindex.tar.gz >fileindex.tar.gz.sha256`,
   );
@@ -267,7 +268,7 @@ test('a second plugin lists a dataset that the jail is shown, from an archive th
   );
 });
 
-test('a plugin is stopped and started; what ended by itself is told, and what does not start says why', async () => {
+test('a plugin is stopped and started; one that ended by itself is reported, and one that does not start gives the reason', async () => {
   const { id } = await pluginCalled('webpage');
   assert.equal((await nas.api.post(`plugins/plugins/${id}/stop/`)).text, 'Plugin stopped.');
   const stopped = await pluginCalled('webpage');
@@ -291,7 +292,7 @@ test('a plugin is stopped and started; what ended by itself is told, and what do
   await nas.api.expect(204, 'DELETE', `plugins/plugins/${broken['id']}/`);
 });
 
-test('with its jail starts a plugin that is enabled, and no other', async () => {
+test('a jail starts with its enabled plugins only', async () => {
   const { id } = await theJail();
   assert.equal((await nas.api.post(`jails/jails/${id}/restart/`)).status, 202);
   await statusBecomes('webpage', 'RUNNING');
@@ -299,7 +300,7 @@ test('with its jail starts a plugin that is enabled, and no other', async () => 
   await assert.rejects(fetch(`http://${address}:8090/`, { signal: AbortSignal.timeout(5000) }));
 });
 
-test('two jails reach one another, and one without an address outside the machine is reached from the machine', async () => {
+test('two jails reach one another, and a jail without an outside address is reached from the machine', async () => {
   await nas.api.expect(201, 'POST', 'jails/jails/', {
     jail_host: 'inner',
     jail_type: 'small',
@@ -316,7 +317,7 @@ test('two jails reach one another, and one without an address outside the machin
   assert.equal(seen, 'a page of the jail\na page of the jail\n');
 });
 
-test('after a restart of the machine it runs again with all that belongs to it, and one without autostart rests', async () => {
+test('after a restart of the machine it runs again completely, and a jail without autostart does not', async () => {
   await nas.machine.reboot();
   await eventually(90, async () => assert.equal((await theJail())['jail_status'], 'Running'));
   await pageComes('/media/film', '200 a film');
@@ -325,7 +326,7 @@ test('after a restart of the machine it runs again with all that belongs to it, 
   await statusBecomes('webpage', 'RUNNING');
 });
 
-test('a jail stays while a plugin lives in it, and deleted plugins leave nothing of theirs', async () => {
+test('a jail cannot be deleted while it has a plugin, and deleted plugins leave nothing', async () => {
   const jail = await theJail();
   const refusal = await nas.api.send('DELETE', `jails/jails/${jail['id']}/`);
   assert.equal(refusal.status, 400);
@@ -346,7 +347,7 @@ test('a jail stays while a plugin lives in it, and deleted plugins leave nothing
   await pageComes('/', '200 a page of the jail');
 });
 
-test('a jail that is made for a plugin goes with it', async () => {
+test('a jail that is created for a plugin is deleted with it', async () => {
   const [template] = (await nas.api.list('jails/templates/')).filter((one) => one['jt_name'] === 'pluginjail');
   await nas.api.expect(200, 'PUT', `jails/templates/${template?.['id']}/`, {
     jt_url: 'http://127.0.0.1:8081/web.tar.gz',
@@ -368,7 +369,7 @@ test('a jail that is made for a plugin goes with it', async () => {
   );
 });
 
-test('deleted jails leave neither datasets nor links, and what they were shown stays', async () => {
+test('deleted jails leave neither datasets nor links, and the datasets mounted in them stay', async () => {
   for (const jail of await nas.api.list('jails/jails/'))
     await nas.api.expect(204, 'DELETE', `jails/jails/${jail['id']}/`);
   const left = await nas.machine.run(`

@@ -11,7 +11,7 @@ test('the machine has systemd, kernel ZFS and empty disks', async () => {
   assert.match(await machine.run('zpool list -j --json-int'), /"name":"tank","type":"POOL","state":"ONLINE"/);
 });
 
-test('what was synced survives a power cut', async () => {
+test('synced data survives a power cut', async () => {
   await using machine = await Machine.start({ disks: 2 });
   await machine.run(
     'zpool create -m /mnt/tank tank mirror /dev/ubdc /dev/ubdd && echo kept >/mnt/tank/file && zpool sync tank',

@@ -4,7 +4,10 @@ import { Machine } from '../support/lab/machine.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
-/** The appliance as a member of an Active Directory domain, whose controller is another machine. Each statement stands on the earlier ones. */
+/**
+ * The appliance as a member of an Active Directory domain, whose controller is another machine. Each test builds on the
+ * earlier ones.
+ */
 let far: Machine;
 let member: Nas;
 
@@ -61,7 +64,7 @@ const membership = {
   ad_dns_timeout: 10,
 };
 
-/** That settings are refused with these words, and change nothing. */
+/** Asserts that settings are refused with this message, and change nothing. */
 async function refused(body: object, said: RegExp, status = 409) {
   const before = await member.api.expect(200, 'GET', place);
   const files = await member.machine.run('md5sum /etc/samba/smb.conf /etc/krb5.conf /etc/nsswitch.conf');
@@ -79,7 +82,7 @@ async function refused(body: object, said: RegExp, status = 409) {
 const smb = (user: string, command: string) =>
   runClient(['smbclient', `//${member.machine.address}/papers`, '-U', user, '-c', command]);
 
-/** The id of an authority whose certificate lies on the other machine. */
+/** The id of an authority whose certificate is on the other machine. */
 async function imported(name: string): Promise<unknown> {
   const certificate = await far.run(`cat /srv/tls/${name}.pem`);
   await member.api.expect(201, 'POST', 'system/certificateauthority/import/', {
@@ -90,11 +93,11 @@ async function imported(name: string): Promise<unknown> {
   return (await member.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === name)?.['id'];
 }
 
-/** The number of an account on the member, by its identifier in the domain. */
+/** The uid of an account on the member, by its identifier in the domain. */
 const numberOf = (account: string) =>
   member.machine.run(`wbinfo --sid-to-uid "$(wbinfo -n '${account}' | cut -d' ' -f1)"`);
 
-test('what keeps a machine from joining is told in words and within the times, and nothing is kept', async () => {
+test('a failure to join is reported with the reason within the time-outs, and nothing is stored', async () => {
   await member.api.expect(200, 'PUT', 'network/globalconfiguration/', {
     gc_nameserver1: far.address,
     gc_hostname: 'archive',
@@ -169,7 +172,7 @@ test('a lost connection is renewed', async () => {
   await eventually(90, async () => assert.equal((await member.machine.tryRun('wbinfo --ping-dc')).status, 0));
 });
 
-test('numbers come from the map that is chosen', async () => {
+test('uids come from the selected map', async () => {
   const anna = 'CORP\\anna';
   const sid = Number(/-(\d+) /.exec(await member.machine.run(`wbinfo -n '${anna}'`))?.[1]);
   assert.equal(Number(await numberOf(anna)), 20_000 + sid);
@@ -196,7 +199,7 @@ test('numbers come from the map that is chosen', async () => {
   assert.match(await member.machine.run('getent passwd anna'), /^anna:/);
 });
 
-test('numbers are those of the directory or of accounts here, or are computed, as the map says', async () => {
+test('uids are those of the directory or of local accounts, or are computed, depending on the map', async () => {
   const bert = 'CORP\\bert';
   const sid = Number(/-(\d+) /.exec(await member.machine.run('wbinfo -n bert'))?.[1]);
   const chosen = async (kind: string, map: object, settings: object = {}) => {
@@ -205,7 +208,7 @@ test('numbers are those of the directory or of accounts here, or are computed, a
   };
   const number = (holds: (found: number) => boolean) =>
     eventually(60, async () => assert.ok(holds(Number(await numberOf(bert)))));
-  // By TLS from the beginning of the connection, too.
+  // Also by TLS from the beginning of the connection.
   await chosen(
     'ad',
     {
@@ -250,7 +253,7 @@ test('numbers are those of the directory or of accounts here, or are computed, a
   await number((found) => found > 2 ** 19 && found % 2 ** 19 === sid);
 });
 
-test('the machine leaves, and the domain forgets it', async () => {
+test('the machine leaves, and the domain deletes its account', async () => {
   await member.api.expect(200, 'PUT', place, { ad_enable: false });
   assert.equal((await member.api.expect(200, 'GET', 'services/services/cifs/'))['srv_state'], 'STOPPED');
   await member.machine.run('test ! -e /etc/krb5.keytab; ! systemctl is-active winbind; ! getent passwd anna');

@@ -10,14 +10,16 @@ import { apiOf, eventually, journal, type Nas, rootPassword, startNas } from '..
 import { addressOn, run } from '../support/lab/network.ts';
 
 /**
- * The machine is spoken to on network 0, whose interface has no record and stays as it is. On the others it is given
- * nothing: on 1 it serves, 2 and 3 lead to a peer with VLANs and a bond of its own. The test is host 2 of each.
+ * The test reaches the machine on network 0, whose interface has no record and stays unchanged. On the other networks
+ * the
+ * machine has no address at first: it serves on 1, and 2 and 3 lead to a peer with VLANs and a bond. The test is host 2
+ * of each.
  */
 let nas: Nas;
 let peer: Machine;
 let leases: ChildProcess;
 
-/** The interface as whoever is on network 1 sees it. */
+/** The API as a client on network 1 reaches it. */
 const front = (address: string) => new Api(`http://${address}:8080`, { user: 'root', password: rootPassword });
 const fixed = addressOn(1, 50);
 
@@ -65,7 +67,7 @@ test('an interface gets its address from a DHCP server outside, with router and 
   assert.equal((await interfaceOf('vec1'))['int_media_status'], 'Active');
 });
 
-test('a fixed address takes the place of the lease, and the interface that has no record is untouched', async () => {
+test('a fixed address replaces the lease, and the interface without a record is unchanged', async () => {
   const before = await nas.machine.run('ip address show dev vec0');
   const { id } = await interfaceOf('vec1');
   await nas.api.expect(200, 'PUT', `network/interface/${id}/`, {
@@ -82,7 +84,7 @@ test('a fixed address takes the place of the lease, and the interface that has n
   assert.equal(await nas.machine.run('ip address show dev vec0'), before);
 });
 
-test('a medium that the card does not know is refused in its own words, and nothing changes', async () => {
+test('a medium that the card does not support is refused with the card’s message, and nothing changes', async () => {
   const { id, int_options } = await interfaceOf('vec1');
   // For a second after an IPv6 address was set, the kernel checks whether another machine has it.
   const before = await eventually(20, async () => {
@@ -100,7 +102,7 @@ test('a medium that the card does not know is refused in its own words, and noth
   assert.equal(await nas.machine.run('ip address show dev vec1'), before);
 });
 
-/** A connection that sends and hears again, as a client's does. */
+/** A connection that sends and receives echoes, like that of a client. */
 async function echoing(address: string): Promise<{ readonly socket: Socket; ask(): Promise<void> }> {
   await nas.machine.run(
     'systemd-run --quiet --unit=echo --collect systemd-socket-activate --inetd -a -l 0.0.0.0:7007 cat || true',
@@ -276,7 +278,7 @@ test('a peer with a bond answers through an aggregate, tagged and not, and when 
   assert.match(await nas.machine.run('ip link show dev lagg0'), /mtu 1300 /);
 });
 
-test('names: the machine’s own, the table of hosts, and the name server that is asked', async () => {
+test('the machine’s own name, the hosts file and the name servers are configured', async () => {
   const server = spawn('dnsmasq', [
     '--keep-in-foreground',
     '--interface=net1',
@@ -315,7 +317,7 @@ test('names: the machine’s own, the table of hosts, and the name server that i
   }
 });
 
-/** A request from another address of the test, as from a network behind a router. */
+/** Sends a request from another address of the test, as from a network behind a router. */
 function from(source: string, method: string, path: string, body?: object): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(
@@ -338,9 +340,9 @@ function from(source: string, method: string, path: string, body?: object): Prom
 
 const far = '10.78.0.2';
 
-test('who cuts the route to itself finds the machine again after the time', async () => {
+test('a client that cuts its own route reaches the machine again after the time-out', async () => {
   await run('ip', 'address', 'add', `${far}/32`, 'dev', 'net1');
-  // The other network would carry the answers too: its other end is the test as well.
+  // The other network would also carry the answers: its other end is also the test.
   await nas.machine.run('ip route delete default dev vec0');
   assert.equal(await from(far, 'GET', 'api/v1.0/network/vlan/'), 200);
   const [route] = (await nas.api.list('network/staticroute/')).filter(
@@ -349,7 +351,7 @@ test('who cuts the route to itself finds the machine again after the time', asyn
   await from(far, 'DELETE', `api/v1.0/network/staticroute/${route?.['id']}/?confirm_within=6`).catch(() => {});
   assert.doesNotMatch(await nas.machine.run('ip route'), /10\.78\./);
   await assert.rejects(from(far, 'GET', 'api/v1.0/network/vlan/'));
-  // From elsewhere it can be looked after; that proves nothing about the way that was cut.
+  // A request from elsewhere does not confirm the change: it proves nothing about the route that was cut.
   assert.equal((await nas.api.list('network/staticroute/')).length, 1);
   await eventually(30, async () => assert.equal(await from(far, 'GET', 'api/v1.0/network/vlan/'), 200));
   await eventually(10, async () => assert.equal((await nas.api.list('network/staticroute/')).length, 2));
@@ -357,7 +359,7 @@ test('who cuts the route to itself finds the machine again after the time', asyn
   assert.match(String(newest?.['title']), /^take back, for nobody confirmed it: remove the static route/);
 });
 
-test('who moves the address and comes to the new one keeps it; who does not finds the old one again', async () => {
+test('a moved address is kept if the client comes by the new one, and otherwise reverted', async () => {
   const moved = addressOn(1, 60);
   const { id } = await interfaceOf('vec1');
   const move = (at: string, to: string, seconds: number) =>
@@ -384,7 +386,7 @@ test('who moves the address and comes to the new one keeps it; who does not find
   );
 });
 
-/** Ends with the address away and unconfirmed. */
+/** Leaves the address moved and unconfirmed. */
 async function moveAway(): Promise<void> {
   const { id } = await interfaceOf('vec1');
   await Promise.race([
@@ -406,13 +408,13 @@ async function isBack(): Promise<void> {
   assert.match(String(newest?.['title']), /^take back at the start/);
 }
 
-test('a crash of the daemon in between takes the change back', async () => {
+test('a crash of the daemon in between reverts the change', async () => {
   await moveAway();
   await nas.machine.run('systemctl kill -s KILL holdfast');
   await isBack();
 });
 
-test('a power cut in between takes the change back, and the network is there again as configured', {
+test('a power cut in between reverts the change, and the network is as configured again', {
   timeout: 300_000,
 }, async () => {
   await moveAway();
@@ -424,12 +426,12 @@ test('a power cut in between takes the change back, and the network is there aga
     await nas.machine.run('ip -br link show lagg0; ip -br address show vlan9; hostname'),
     /lagg0 .*\nvlan9@lagg0 .*10\.9\.0\.1\/24.*\nstore\n/,
   );
-  // The first member is back, and carries again; the peer's bond does not look for it by itself.
+  // The first member is up again; the peer's bond does not notice by itself.
   await peer.run('ip link set vec1 up; sleep 1; echo vec1 >/sys/class/net/bond0/bonding/active_slave');
   await eventually(30, () => ping(peer, '10.9.0.1'));
 });
 
-test('the machine is what the configuration says', async () => {
+test('nothing differs from the configuration', async () => {
   const reports = await apiOf(nas.machine).list('/api/holdfast/v1/drift');
   assert.deepEqual(
     reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),

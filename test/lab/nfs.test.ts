@@ -3,12 +3,13 @@ import { after, before, test } from 'node:test';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 import { addressOn, runClient } from '../support/lab/network.ts';
 
-/** One machine for the file: each statement stands on what the earlier ones made, as it does for its owner. */
+/** One machine for the file: each test builds on the results of the earlier ones. */
 let nas: Nas;
 const here = addressOn(0, 2);
 
 before(async () => {
-  // The kernel's NFS server shows clients of version 4 the way through the root, which it cannot do for a root of two layers.
+  // The kernel's NFS server exports the root to clients of version 4, which is impossible for an overlay with two lower
+  // layers.
   nas = await startNas({ disks: 1, installation: 'whole' });
   await nas.api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
@@ -47,7 +48,7 @@ async function listing(version: 3 | 4): Promise<string> {
   return stdout;
 }
 
-test('the server runs with the settings it was given', async () => {
+test('the server runs with its settings', async () => {
   assert.equal((await nas.api.expect(200, 'GET', 'services/services/nfs/'))['srv_state'], 'RUNNING');
   assert.equal((await nas.machine.run('cat /proc/fs/nfsd/threads')).trim(), '3');
   assert.match(await nas.machine.run('cat /proc/fs/nfsd/versions'), /\+3 \+4/);
@@ -74,7 +75,7 @@ test('a share is read and written by both versions', async () => {
   }
 });
 
-test('who is mapped works as whom the share names', async () => {
+test('a mapped client works as the account that the share names', async () => {
   const [share] = await nas.api.list('sharing/nfs/');
   await nas.api.expect(200, 'PUT', `sharing/nfs/${share?.['id']}/`, {
     nfs_maproot_user: '',
@@ -88,7 +89,7 @@ test('who is mapped works as whom the share names', async () => {
   assert.equal((await nas.machine.run('stat -c %U:%G /mnt/tank/media/copy')).trim(), 'nobody:nogroup');
 });
 
-test('a share that is for reading refuses what is written', async () => {
+test('a read-only share refuses writes', async () => {
   const [share] = await nas.api.list('sharing/nfs/');
   await nas.api.expect(200, 'PUT', `sharing/nfs/${share?.['id']}/`, { nfs_ro: true });
   const refused = await client('nfs-cp', '/etc/hostname', url('/mnt/tank/media/another', 3));
@@ -97,7 +98,7 @@ test('a share that is for reading refuses what is written', async () => {
   assert.equal(await content('/mnt/tank/media/hello', 4), 'from the machine\n');
 });
 
-test('a host that is not named is refused, and a share that is deleted is gone', async () => {
+test('a host that is not listed is refused, and a deleted share is gone', async () => {
   const [share] = await nas.api.list('sharing/nfs/');
   await nas.api.expect(200, 'PUT', `sharing/nfs/${share?.['id']}/`, { nfs_hosts: '', nfs_network: '192.0.2.0/24' });
   for (const version of [3, 4] as const)
@@ -108,7 +109,7 @@ test('a host that is not named is refused, and a share that is deleted is gone',
   assert.equal((await nas.machine.run('exportfs -s')).trim(), '');
 });
 
-test('a path with letters of all kinds is the folder of that name', async () => {
+test('a path with special characters is exported', async () => {
   await nas.api.expect(201, 'POST', 'sharing/nfs/', {
     nfs_paths: ['/mnt/tank/Größe#1'],
     nfs_network: `${here}/24`,
@@ -119,7 +120,7 @@ test('a path with letters of all kinds is the folder of that name', async () => 
   assert.match(await nas.machine.run('exportfs -s'), /Größe#1/);
 });
 
-test('where the kernel has no server, Ganesha serves the same shares', async () => {
+test('where the kernel has no NFS server, Ganesha serves the same shares', async () => {
   await nas.api.expect(201, 'POST', 'sharing/nfs/', {
     nfs_paths: ['/mnt/tank/media'],
     nfs_hosts: here,
@@ -135,7 +136,7 @@ test('where the kernel has no server, Ganesha serves the same shares', async () 
   });
   for (const version of [3, 4] as const) {
     assert.match(await eventually(60, async () => listing(version)), /hello/);
-    // For the first 90 seconds of its life it lets nothing be opened or made that somebody may have a claim to.
+    // During its grace period of 90 seconds it refuses to open or create files.
     assert.equal(await eventually(150, () => content('/mnt/tank/media/hello', version)), 'from the machine\n');
     await eventually(150, async () => {
       await nas.machine.run('rm -f /mnt/tank/media/copy');
@@ -149,7 +150,7 @@ test('where the kernel has no server, Ganesha serves the same shares', async () 
     assert.ok(ports.includes(one), `${one} is not among\n${ports}`);
 });
 
-test('Ganesha takes a change of a share while it serves: who is somebody else, who may write, who may come', async () => {
+test('Ganesha applies changes of a share while it runs: mapped accounts, write permission, allowed hosts', async () => {
   const share = (await nas.api.list('sharing/nfs/')).find(
     (one) => JSON.stringify(one['nfs_paths']) === '["/mnt/tank/media"]',
   );
@@ -160,7 +161,7 @@ test('Ganesha takes a change of a share while it serves: who is somebody else, w
   let tries = 0;
   await eventually(30, async () => {
     tries += 1;
-    // Ganesha remembers for a minute what was in a folder, whoever deletes it by another way.
+    // Ganesha caches the contents of a folder for a minute, even if files are deleted locally.
     const copy = `/mnt/tank/media/copy${tries}`;
     assert.equal((await client('nfs-cp', '/etc/hostname', url(copy, 3))).status, 0);
     assert.equal((await nas.machine.run(`stat -c %U:%G ${copy}`)).trim(), 'nobody:nogroup');
@@ -179,13 +180,13 @@ test('Ganesha takes a change of a share while it serves: who is somebody else, w
   assert.equal(await nas.machine.run('systemctl show -P MainPID nfs-ganesha'), pid, 'it was not started anew');
 });
 
-test('what Ganesha cannot do is refused in words', async () => {
+test('settings that Ganesha does not support are refused with the reason', async () => {
   assert.deepEqual((await nas.api.put('services/nfs/', { nfs_srv_bindip: ['10.0.2.15', '127.0.0.1'] })).json, {
     nfs_srv_bindip: ['NFS-Ganesha, the NFS server of this machine, listens on one address, or on all.'],
   });
 });
 
-test('the machine is what the configuration says', async () => {
+test('nothing differs from the configuration', async () => {
   assert.deepEqual(
     (await nas.api.list('/api/holdfast/v1/drift')).filter(
       (one) => one['degraded'] !== null || (Array.isArray(one['drift']) && one['drift'].length > 0),

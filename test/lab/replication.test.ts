@@ -4,11 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { apiOf, eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { run, runClient } from '../support/lab/network.ts';
 
-/** An appliance, and another that copies go to. Each statement stands on the earlier ones. */
+/** An appliance, and another that receives replicas. Each test builds on the earlier ones. */
 let nas: Nas;
 let far: Nas;
 
-/** The cable of the other machine, whose end is taken out of the switch: machines are numbered as they start. */
+/**
+ * The network interface of the other machine, which is removed from the bridge: machines are numbered in the order of
+ * their start.
+ */
 const farCable = 'tap1-0';
 
 before(async () => {
@@ -34,7 +37,7 @@ after(async () => {
 const statusOf = async (id: unknown) =>
   String((await nas.api.expect(200, 'GET', `storage/replication/${id}/`))['repl_status']);
 
-/** Waits until the status says so; every status on the way is told. */
+/** Waits until the status matches; returns every status on the way. */
 async function status(id: unknown, wanted: RegExp, seconds: number): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
   const end = Date.now() + seconds * 1000;
@@ -52,11 +55,11 @@ const snapshotsOn = async (machine: Nas, dataset: string) =>
     .split('\n')
     .filter((line) => line !== '');
 
-/** A snapshot under a name that tasks give. */
+/** Creates a snapshot with a name as tasks give. */
 const periodic = (dataset: string, time: string) =>
   nas.machine.run(`zfs snapshot -r ${dataset}@auto-20260105.${time}-9y`);
 
-test('a task makes snapshots when the clock that was put forward comes to its time', async () => {
+test('a task creates a snapshot when the clock, set forward, reaches its time', async () => {
   await nas.api.expect(201, 'POST', 'storage/task/', {
     task_filesystem: 'tank/papers',
     task_begin: '00:00',
@@ -73,7 +76,7 @@ test('a task makes snapshots when the clock that was put forward comes to its ti
     (await nas.machine.run(`zfs get -H -o value holdfast:task tank/papers@auto-${hour}.1005-2w`)).trim(),
     '1',
   );
-  // Another time, for which it need not be waited.
+  // Another time, so that the test need not wait.
   await nas.api.expect(200, 'PUT', 'storage/task/1/', { task_interval: 10_080 });
 });
 
@@ -98,7 +101,7 @@ test('a client sees the snapshots of the task as previous versions of a file', a
   assert.equal((await smb('get one -')).stdout, 'final\n');
 });
 
-test('retention deletes a snapshot whose time is over, and only one that the task made', async () => {
+test('retention deletes expired snapshots, but only those of the task', async () => {
   await nas.machine.run(`
     zfs snapshot -o holdfast:task=1 tank/papers@auto-20200101.0000-1h
     zfs snapshot tank/papers@auto-20200101.0001-1h
@@ -111,7 +114,7 @@ test('retention deletes a snapshot whose time is over, and only one that the tas
   await nas.machine.run('zfs destroy tank/papers@auto-20200101.0001-1h');
 });
 
-test('two appliances pair by a token that is good once, and what is new goes over', async () => {
+test('two appliances pair by a token that is valid once, and new snapshots are replicated', async () => {
   await nas.api.expect(201, 'POST', 'storage/task/', {
     task_filesystem: 'tank',
     task_recursive: true,
@@ -142,7 +145,7 @@ test('two appliances pair by a token that is good once, and what is new goes ove
   assert.equal((await far.machine.run('zfs get -H -o value readonly backup/near/papers')).trim(), 'on');
 });
 
-test('the next one is sent as what changed, also when the last is gone here, and deletions are followed', async () => {
+test('the next snapshot is sent incrementally, even if the last was deleted here, and deletions are replicated', async () => {
   await nas.machine.run('echo second >/mnt/tank/papers/two');
   await periodic('tank', '0910');
   await eventually(150, async () =>
@@ -157,7 +160,7 @@ test('the next one is sent as what changed, also when the last is gone here, and
   await status(1, /^Succeeded$/, 60);
 });
 
-test('a cable that is pulled in the middle is told, and what arrived is gone on with when it is back', async () => {
+test('a network failure during a transfer is reported, and the transfer is resumed afterwards', async () => {
   await nas.api.expect(200, 'PUT', 'storage/replication/1/', { repl_limit: 1500, repl_compression: 'off' });
   await status(1, /^Succeeded$/, 150);
   await nas.machine.run('head -c 60000000 /dev/urandom >/mnt/tank/papers/large');
@@ -175,7 +178,7 @@ test('a cable that is pulled in the middle is told, and what arrived is gone on 
     /tank\/papers@auto-20260105\.0930-9y was not sent to its end, \d+\.\d MiB went out; what arrived is kept, and the next run goes on from there\./,
   );
   assert.match(last, /Timeout, server .* not responding/);
-  // While the cable is out, each try says why.
+  // While the network is down, each try reports the reason.
   await status(1, /^Failed: ssh: connect to host .*(timed out|No route to host)/, 150);
   await run('ip', 'link', 'set', farCable, 'master', 'net0');
   const after = await status(1, /^Succeeded$/, 300);
@@ -192,7 +195,7 @@ test('a cable that is pulled in the middle is told, and what arrived is gone on 
   assert.equal((await far.machine.run('zfs get -H -o value receive_resume_token backup/near/papers')).trim(), '-');
 });
 
-test('keys exchanged by hand, a dedicated user with sudo, and each way to pack', async () => {
+test('replication works with manually exchanged keys, a dedicated user with sudo, and each compressor', async () => {
   await far.machine.run(`
     useradd --create-home --shell /bin/sh copier
     printf 'copier ALL=(root) NOPASSWD: /usr/sbin/zfs, /usr/bin/pkill\\n' >/etc/sudoers.d/copier
@@ -225,18 +228,18 @@ test('keys exchanged by hand, a dedicated user with sudo, and each way to pack',
   }
 });
 
-test('a machine that is not the one that was known is not spoken to', async () => {
-  // Machines of one image may have one key: it has to be one that nobody else has.
+test('a machine with another host key is refused', async () => {
+  // Machines of one image may share a key, so a new one is generated.
   const other = (
     await nas.machine.run('ssh-keygen -q -t ed25519 -N "" -f /tmp/other && cut -d" " -f1,2 /tmp/other.pub')
   ).trim();
   await nas.api.expect(200, 'PUT', 'storage/replication/1/', { repl_remote_hostkey: other });
-  // Without something new there is nothing to ask the other machine for.
+  // Without a new snapshot the task would not contact the other machine.
   await periodic('tank', '0940');
   await status(1, /^Failed: [\s\S]*Host key verification failed/, 150);
 });
 
-test('the machine is what the configuration says', async () => {
+test('nothing differs from the configuration', async () => {
   const reports = await apiOf(nas.machine).list('/api/holdfast/v1/drift');
   assert.deepEqual(
     reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eventually, journal, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
-test('after a restart of the machine everything is served again, and the scripts of the start and the end have run', async () => {
+test('after a restart of the machine everything is served again, and the start and shutdown scripts have run', async () => {
   await using nas = await startNas({ disks: 2, lasting: true });
   await nas.api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
-/** One machine for the file: each statement stands on what the earlier ones made, as it does for its owner. */
+/** One machine for the file: each test builds on the results of the earlier ones. */
 let nas: Nas;
 
 before(async () => {
@@ -23,14 +23,14 @@ const smb = (share: string, user: string, command: string) =>
     command,
   ]);
 
-test('the service is started by the package and refuses strangers', async () => {
+test('the package starts the service, which refuses clients without credentials', async () => {
   assert.equal((await nas.machine.run('systemctl is-active holdfast')).trim(), 'active');
   const stranger = await fetch(`${nas.api.url}/api/v1.0/storage/volume/`);
   assert.equal(stranger.status, 401);
   assert.deepEqual(await nas.api.list('storage/volume/'), []);
 });
 
-test('a pool, a dataset, an account and a share are made over HTTP and are real', async () => {
+test('a pool, a dataset, an account and a share are created over HTTP and exist on the machine', async () => {
   const disks = (await nas.api.list('storage/disk/')).map((disk) => String(disk['disk_name']));
   assert.deepEqual(disks.slice(0, 3), ['ubdc', 'ubdd', 'ubde']);
   const volume = await nas.api.expect(201, 'POST', 'storage/volume/', {
@@ -74,7 +74,7 @@ test('an account that may write to the folder writes a file over SMB and reads i
   assert.equal((await nas.machine.run('cat /mnt/tank/media/greeting')).trim(), sent);
 });
 
-test('a wrong password is refused, and a new one holds at once', async () => {
+test('a wrong password is refused, and a new one is valid at once', async () => {
   assert.match((await smb('media', 'mary%wrong', 'ls')).stdout, /NT_STATUS_LOGON_FAILURE/);
   const [mary] = (await nas.api.list('account/users/?limit=0')).filter((user) => user['bsdusr_username'] === 'mary');
   await nas.api.expect(200, 'POST', `account/users/${mary?.['id']}/password/`, { bsdusr_password: 'another one' });
@@ -91,7 +91,7 @@ test('a guest writes to a guest share, and is refused elsewhere', async () => {
   assert.match((await smb('media', '', 'ls')).stdout, /NT_STATUS_ACCESS_DENIED/);
 });
 
-test('read-only, hidden and recycle bin do what they say', async () => {
+test('a share can be read-only, hidden, and have a recycle bin', async () => {
   const share = await nas.api.expect(201, 'POST', 'sharing/cifs/', {
     cifs_path: '/mnt/tank/media',
     cifs_name: 'shelf',
@@ -129,7 +129,7 @@ test('every account finds its own folder in a home share', async () => {
   assert.match(await nas.machine.run('ls /mnt/tank/homes/mary'), /mine/);
 });
 
-test('what Samba objects to is refused in its own words and changes nothing', async () => {
+test('a value that Samba refuses is answered with its message and changes nothing', async () => {
   const before = await nas.machine.run('sha256sum /etc/samba/smb.conf /etc/samba/holdfast/*');
   const [media] = (await nas.api.list('sharing/cifs/')).filter((share) => share['cifs_name'] === 'media');
   const answer = await nas.api.put(`sharing/cifs/${media?.['id']}/`, { cifs_auxsmbconf: 'no such parameter = 1' });
@@ -138,7 +138,7 @@ test('what Samba objects to is refused in its own words and changes nothing', as
   assert.equal(await nas.machine.run('sha256sum /etc/samba/smb.conf /etc/samba/holdfast/*'), before);
 });
 
-test('FTP takes a file up and down for an account', async () => {
+test('an account uploads and downloads a file by FTP', async () => {
   await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_banner: 'Welcome to "the" 100% box', ftp_onlylocal: true });
   assert.equal(
     (await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true }))['srv_state'],
@@ -171,7 +171,7 @@ test('a cron job runs by itself, with its percent signs and quotes', async () =>
   await nas.api.expect(204, 'DELETE', `tasks/cronjob/${job['id']}/`);
 });
 
-test('a cron job that is run now leaves its output in a job', async () => {
+test('a cron job that is run now has its output in a job', async () => {
   const job = await nas.api.expect(201, 'POST', 'tasks/cronjob/', {
     cron_user: 'mary',
     cron_command: 'id -un; echo trouble >&2; exit 3',
@@ -184,7 +184,7 @@ test('a cron job that is run now leaves its output in a job', async () => {
   });
 });
 
-test('the machine is what the configuration says', async () => {
+test('nothing differs from the configuration', async () => {
   const reports = await nas.api.list('/api/holdfast/v1/drift');
   assert.deepEqual(
     reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),
@@ -193,7 +193,7 @@ test('the machine is what the configuration says', async () => {
   );
 });
 
-test('drift by other hands is reported, and a restart brings the machine back', async () => {
+test('drift caused outside of Holdfast is reported, and a restart repairs it', async () => {
   await nas.machine.run('echo "# by hand" >>/etc/samba/smb.conf; systemctl stop proftpd');
   const drift = JSON.stringify(await nas.api.list('/api/holdfast/v1/drift'));
   assert.match(drift, /write \/etc\/samba\/smb\.conf/);
@@ -202,13 +202,13 @@ test('drift by other hands is reported, and a restart brings the machine back', 
   assert.equal((await nas.machine.run('systemctl is-active proftpd')).trim(), 'active');
 });
 
-test('a daemon that is killed comes back with everything', async () => {
+test('a daemon that is killed restarts with its whole configuration', async () => {
   const before = await nas.api.list('sharing/cifs/');
   await nas.machine.run('systemctl kill -s KILL holdfast');
   await eventually(30, async () => assert.deepEqual(await nas.api.list('sharing/cifs/'), before));
 });
 
-test('deleting the volume takes its shares and its data', async () => {
+test('deleting the volume removes its shares and its data', async () => {
   assert.equal((await nas.api.delete('storage/volume/tank/')).status, 204);
   assert.deepEqual(await nas.api.list('sharing/cifs/'), []);
   assert.equal(await nas.machine.run('zpool list -H'), '');

@@ -8,10 +8,10 @@ const restart = (nas: Nas) => nas.machine.run('systemctl stop holdfast; systemct
 
 const property = async (nas: Nas, name: string) => (await nas.machine.run(`systemctl show -P ${name} holdfast`)).trim();
 
-test('a start that takes longer than systemd allows goes on as long as it makes progress, and says what it waits for', async () => {
+test('a start that takes longer than systemd’s limit goes on while it makes progress, and reports what it waits for', async () => {
   await using nas = await startNas({ disks: 0 });
   await nas.api.expect(200, 'PUT', 'services/services/lldp/', { srv_enable: true });
-  // The daemon finds a service stopped that takes 30 s to start.
+  // The daemon has to start a service that takes 30 s to start.
   await nas.machine.run(`
     mkdir -p /etc/systemd/system/lldpd.service.d /etc/systemd/system/holdfast.service.d
     printf '[Service]\\nExecStartPre=/bin/sleep 30\\n' >/etc/systemd/system/lldpd.service.d/slow.conf
@@ -45,7 +45,7 @@ test('a start that takes longer than systemd allows goes on as long as it makes 
   await nas.api.expect(201, 'POST', 'account/groups/', { bsdgrp_group: 'team' });
 });
 
-test('a pool that takes a minute to import keeps neither the interface nor a share on another pool waiting', async () => {
+test('a pool that takes a minute to import delays neither the API nor a share on another pool', async () => {
   await using nas = await startNas({ disks: 2 });
   for (const [name, disk] of [
     ['slow', 'ubdc'],

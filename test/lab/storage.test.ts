@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 
-/** One machine for the file: each statement stands on what the earlier ones made, as it does for its owner. */
+/** One machine for the file: each test builds on the results of the earlier ones. */
 let nas: Nas;
 
 before(async () => {
@@ -21,7 +21,7 @@ after(async () => {
 const lines = async (script: string) => (await nas.machine.run(script)).split('\n').filter((line) => line !== '');
 const ids = async () => (await nas.api.list('storage/snapshot/?limit=0')).map((one) => one['id']);
 
-test('a zvol is a device of its size, grows, and is gone with its device', async () => {
+test('a zvol has a device of its size, grows, and is deleted with its device', async () => {
   const zvols = 'storage/volume/tank/zvols';
   const made = await nas.api.expect(202, 'POST', `${zvols}/`, { name: 'v', volsize: '10M', comments: 'a disk' });
   assert.deepEqual([made['name'], made['volsize'], made['comments']], ['v', 10 * 1024 ** 2, 'a disk']);
@@ -61,7 +61,7 @@ test('a zvol is a device of its size, grows, and is gone with its device', async
   assert.deepEqual(await lines('ls /dev/zvol/tank 2>/dev/null; zfs list -Ho name -t volume'), []);
 });
 
-test('a property that the pool refuses is told by its name', async () => {
+test('a property that the pool refuses is reported by its name', async () => {
   const answer = await nas.api.put('storage/dataset/tank/a/', { reservation: '900G', comments: 'x' });
   assert.deepEqual([answer.status, Object.keys(Object(answer.json))], [400, ['reservation']]);
   assert.deepEqual(await lines('zfs get -Hpo value reservation,holdfast:comment tank/a'), ['0', '-']);
@@ -69,7 +69,7 @@ test('a property that the pool refuses is told by its name', async () => {
   assert.match((await nas.api.post('storage/dataset/tank/', { name: 'folder' })).text, /"name":\["[^"]*folder/);
 });
 
-test('snapshots are made, listed, rolled back and cloned', async () => {
+test('snapshots are created, listed, rolled back and cloned', async () => {
   await nas.machine.run('echo old >/mnt/tank/a/file; zpool sync');
   await nas.api.expect(201, 'POST', 'storage/snapshot/', { dataset: 'tank', name: 'first', recursive: true });
   assert.deepEqual(await ids(), ['tank@first', 'tank/a@first']);
@@ -85,7 +85,7 @@ test('snapshots are made, listed, rolled back and cloned', async () => {
   assert.deepEqual(await ids(), ['tank@first', 'tank/a@first']);
 });
 
-test('a snapshot with a clone goes with it', async () => {
+test('a snapshot with a clone is deleted with it', async () => {
   assert.equal((await nas.api.delete('storage/snapshot/tank/a@first/')).status, 204);
   assert.deepEqual(await lines('zfs get -Ho value defer_destroy tank/a@first'), ['on']);
   assert.equal((await nas.api.delete('storage/dataset/tank/c/')).status, 204);
@@ -95,7 +95,7 @@ test('a snapshot with a clone goes with it', async () => {
   assert.match(absent.text, /^\{"error":/);
 });
 
-test('what other hands do to snapshots is seen', async () => {
+test('snapshots that are changed outside of Holdfast are listed', async () => {
   await nas.machine.run('zfs snapshot tank/a@theirs; zfs destroy tank@first');
   await eventually(15, async () => assert.deepEqual(await ids(), ['tank/a@theirs']));
   await nas.machine.run('zfs rename tank/a tank/b');
@@ -103,7 +103,7 @@ test('what other hands do to snapshots is seen', async () => {
   await nas.machine.run('zfs rename tank/b tank/a');
 });
 
-test('permissions are given to a folder and all below it', async () => {
+test('permissions are set on a folder and everything below it', async () => {
   await nas.machine.run('mkdir -p /mnt/tank/a/deep/er; touch /mnt/tank/a/deep/er/file');
   const body = {
     mp_path: '/mnt/tank/a/',
@@ -127,7 +127,7 @@ test('permissions are given to a folder and all below it', async () => {
   );
 });
 
-test('a disk without the abilities says so, and takes a description', async () => {
+test('settings that a disk does not support are refused, and a description is accepted', async () => {
   const [first] = await nas.api.list('storage/disk/');
   const path = `storage/disk/${encodeURIComponent(String(first?.['disk_identifier']))}/`;
   const refusal = await nas.api.put(path, { disk_hddstandby: '30', disk_description: 'x' });
@@ -171,7 +171,7 @@ test('a list of thousands of snapshots costs no more than its page', { timeout: 
   assert.ok(page < 50, `a page took ${page} ms`);
 });
 
-test('all is there again after a restart of the daemon', async () => {
+test('a restart of the daemon changes nothing', async () => {
   const earlier = { snapshots: await ids(), disks: await nas.api.list('storage/disk/') };
   await nas.machine.run('systemctl restart holdfast');
   await eventually(30, async () =>

@@ -22,7 +22,7 @@ after(async () => {
   await nas?.[Symbol.asyncDispose]();
 });
 
-/** A time server of the simplest kind (RFC 4330) on the host of the machine, whose clock is so many seconds ahead. */
+/** An SNTP server (RFC 4330) on the host of the machine, whose clock is this many seconds ahead. */
 async function timeServer(ahead: () => number = () => 0): Promise<Socket> {
   const socket = createSocket('udp4');
   socket.on('message', (question, { address, port }) => {
@@ -31,7 +31,7 @@ async function timeServer(ahead: () => number = () => 0): Promise<Socket> {
     now.writeUInt32BE(Math.floor(time / 1000) + 2_208_988_800);
     now.writeUInt32BE(Math.floor(((time % 1000) / 1000) * 2 ** 32), 4);
     const answer = Buffer.alloc(48);
-    // No leap second, the version that was asked in, a server; stratum 2, precision of a millisecond.
+    // No leap second, the version of the request, server mode; stratum 2, precision of a millisecond.
     answer.set([(question.readUInt8(0) & 0b111000) | 4, 2, question.readUInt8(2), 0xf6]);
     answer.writeUInt32BE(0x7f000001, 12);
     now.copy(answer, 16);
@@ -44,7 +44,7 @@ async function timeServer(ahead: () => number = () => 0): Promise<Socket> {
   return socket;
 }
 
-/** curl that trusts our root alone, and takes the machine for nas.example.com. */
+/** curl that trusts only the test's root certificate, and resolves nas.example.com to the machine. */
 const curl = (...words: string[]) =>
   runClient([
     'curl',
@@ -65,7 +65,7 @@ test('nothing of a fresh machine differs from the configuration', async () => {
   );
 });
 
-test('FTP speaks TLS with a certificate that an intermediate authority of ours signed', async () => {
+test('FTP uses TLS with a certificate signed by an internal intermediate authority', async () => {
   await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', {
     ...certificateRequest,
     cert_name: 'root',
@@ -117,7 +117,7 @@ test('FTP speaks TLS with a certificate that an intermediate authority of ours s
   assert.match(await nas.machine.run('ls /mnt/tank/mary'), /by-tls/);
 });
 
-test('the interface is served by HTTPS where the settings say, and HTTP sends on', async () => {
+test('the API is served by HTTPS as set, and HTTP redirects to it', async () => {
   await nas.api.expect(200, 'PUT', 'system/settings/', { stg_guiprotocol: 'https', stg_guicertificate: 1 });
   const [user, password] = ['root', 'a test password'];
   const outcome = await curl('--user', `${user}:${password}`, 'https://nas.example.com/api/v1.0/system/version/');
@@ -132,7 +132,7 @@ test('the interface is served by HTTPS where the settings say, and HTTP sends on
   assert.equal(sent.stdout, '308 https://nas.example.com/api/v1.0/system/version/');
 });
 
-test('a door that cannot be opened is refused, and those that are open stay', async () => {
+test('an endpoint that cannot be opened is refused, and the open ones stay', async () => {
   for (const [change, words] of [
     [{ stg_guihttpsport: 21 }, /21/],
     [{ stg_guiaddress: '192.0.2.99' }, /does not have the address/],
@@ -144,7 +144,7 @@ test('a door that cannot be opened is refused, and those that are open stay', as
   }
 });
 
-test('who closes the door that it came by has to come by the new one, else the old one opens again', async () => {
+test('closing the client’s own endpoint must be confirmed by the new one, or the old one opens again', async () => {
   const door = async (port: number, ...words: string[]) =>
     (
       await curl(
@@ -170,7 +170,7 @@ test('who closes the door that it came by has to come by the new one, else the o
   await nas.api.expect(200, 'PUT', 'system/settings/', { stg_guihttpsport: 443 });
 });
 
-test('the clock goes into another zone, and so do the schedules', async () => {
+test('the machine and its schedules change to another time zone', async () => {
   await nas.api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Asia/Tokyo' });
   assert.equal(
     (await nas.machine.run('timedatectl show --property=Timezone --value; date +%Z')).trim(),
@@ -183,7 +183,7 @@ test('the clock goes into another zone, and so do the schedules', async () => {
   });
 });
 
-test('a log server receives what is logged', async () => {
+test('a log server receives the log', async () => {
   const socket = createSocket('udp4');
   const heard: string[] = [];
   socket.on('message', (message) => heard.push(message.toString()));
@@ -204,7 +204,7 @@ test('a log server receives what is logged', async () => {
   }
 });
 
-test('the kernel is told at once and asked about names and values, and gets back what it had', async () => {
+test('kernel parameters are checked by the kernel, applied at once, and restored when they are removed', async () => {
   const value = async () => (await nas.machine.run('sysctl -n vm.swappiness')).trim();
   const before = await value();
   const made = await nas.api.expect(201, 'POST', 'system/tunable/', {
@@ -226,7 +226,7 @@ test('the kernel is told at once and asked about names and values, and gets back
   assert.equal(await value(), before);
 });
 
-test('what only GRUB could tell the kernel at its start is refused where there is none, and changes nothing', async () => {
+test('boot parameters are refused on a machine without GRUB, and change nothing', async () => {
   for (const answer of [
     await nas.api.post('system/tunable/', { tun_var: 'zfs.zfs_arc_max', tun_value: '1', tun_type: 'loader' }),
     await nas.api.put('system/advanced/', { adv_serialconsole: true }),
@@ -242,7 +242,7 @@ test('what only GRUB could tell the kernel at its start is refused where there i
   assert.doesNotMatch(await nas.machine.run('cat /etc/default/grub.d/holdfast.cfg'), /CMDLINE/);
 });
 
-test('chrony goes by the list of servers and no others', async () => {
+test('chrony uses only the configured servers', async () => {
   for (const record of await nas.api.list('system/ntpserver/'))
     assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
   assert.match(
@@ -253,7 +253,7 @@ test('chrony goes by the list of servers and no others', async () => {
   await eventually(20, async () => assert.match(await nas.machine.run('chronyc -n sources'), /\^\S* 10\.0\.2\.2 /));
 });
 
-test('chrony goes by a server that answers; a clock that is hours off by it is told as long as it is', async () => {
+test('chrony uses a server that answers; a clock that is hours off raises an alert until it is right', async () => {
   let ahead = 0;
   const server = await timeServer(() => ahead);
   const isToldOff = async () =>
@@ -263,7 +263,7 @@ test('chrony goes by a server that answers; a clock that is hours off by it is t
   try {
     for (const record of await nas.api.list('system/ntpserver/'))
       assert.equal((await nas.api.delete(`system/ntpserver/${record['id']}/`)).status, 204);
-    // It answers, so nothing has to be forced.
+    // The server answers, so `force` is not required.
     await nas.api.expect(201, 'POST', 'system/ntpserver/', {
       ntp_address: '10.0.2.2',
       ntp_prefer: true,
@@ -274,7 +274,7 @@ test('chrony goes by a server that answers; a clock that is hours off by it is t
     await eventually(60, async () => assert.match(await nas.machine.run('chronyc -n sources'), /^\^\* 10\.0\.2\.2 /m));
     assert.match(await nas.machine.run('chronyc -c -n tracking'), /,10\.0\.2\.2,3,/);
     assert.equal(await isToldOff(), false);
-    // As where chrony has run for a while: at its first answers only it sets the clock instead of letting it run faster or slower.
+    // Like a chrony that has run for a while: it steps the clock only at its first answers, and slews it later.
     await nas.machine.run('chronyc makestep 1 0');
     for (const off of [3 * 3600, 0]) {
       ahead = off;
@@ -283,7 +283,7 @@ test('chrony goes by a server that answers; a clock that is hours off by it is t
       await eventually(30, async () =>
         assert.equal(/,-?1\d{4}\./.test(await nas.machine.run('chronyc -c -n sources')), isOff),
       );
-      // It looks at the clock when it starts and every few minutes.
+      // The daemon checks the clock when it starts and every few minutes.
       await nas.machine.run('systemctl restart holdfast');
       await eventually(30, async () => assert.equal(await isToldOff(), isOff));
     }
@@ -292,7 +292,7 @@ test('chrony goes by a server that answers; a clock that is hours off by it is t
   }
 });
 
-test('an update is found in a package source, simulated, installed by a job, and told until then', async () => {
+test('an update is found in a package source, simulated, installed by a job, and raises an alert until then', async () => {
   await offerNewerPackage(nas.machine);
   const version = () => packageVersion(nas.machine);
   assert.deepEqual(await nas.api.list('system/update/check/'), [
@@ -314,13 +314,13 @@ test('an update is found in a package source, simulated, installed by a job, and
   assert.deepEqual([again.status, again.json], [400, 'There is nothing to update.']);
 });
 
-test('the message of the day and the network buffers are what the settings say', async () => {
+test('the message of the day and the network buffers are as set', async () => {
   await nas.api.expect(200, 'PUT', 'system/advanced/', { adv_motd: 'Hello from the lab', adv_autotune: true });
   assert.equal(await nas.machine.run('cat /etc/motd'), 'Hello from the lab\n');
   assert.equal((await nas.machine.run('sysctl -n net.core.rmem_max')).trim(), '134217728');
 });
 
-test('factory restore makes the machine what it was and leaves the pool; the backup made before and a file bring it back', async () => {
+test('factory restore resets the machine and keeps the pool; the earlier backup and a file restore the configuration', async () => {
   const config = '/api/holdfast/v1/config';
   const shown = async () =>
     Object.fromEntries(
@@ -371,7 +371,7 @@ test('factory restore makes the machine what it was and leaves the pool; the bac
   assert.equal((await curl('-o', '/dev/null', '-w', '%{http_code}', 'https://nas.example.com/')).stdout, '401');
 });
 
-test('after all this nothing differs from the configuration', async () => {
+test('at the end nothing differs from the configuration', async () => {
   const reports = await nas.api.list('/api/holdfast/v1/drift');
   assert.deepEqual(
     reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),

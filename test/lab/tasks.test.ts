@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { Machine } from '../support/lab/machine.ts';
 import { apiOf, eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 
-/** The appliance, and another machine with an rsync daemon and an SSH server. Each statement stands on the earlier ones. */
+/** The appliance, and another machine with an rsync daemon and an SSH server. Each test builds on the earlier ones. */
 let nas: Nas;
 let far: Machine;
 
@@ -36,7 +36,7 @@ after(async () => {
 
 const jobsOf = (task: string) => nas.api.list(`/api/holdfast/v1/jobs?subject=${task}`);
 
-/** Runs a task now and answers its job when that has ended. */
+/** Runs a task now and returns its job when that has ended. */
 async function ran(task: string, seconds = 60) {
   await nas.api.expect(202, 'POST', `${task}/run/`);
   return eventually(seconds, async () => {
@@ -53,7 +53,7 @@ const module = () => ({
   rsync_enabled: false,
 });
 
-test('a push to a daemon brings what is new and deletes what is gone', async () => {
+test('a push to a daemon copies new files and deletes removed ones', async () => {
   await nas.machine.run(`cd /mnt/tank/media && mkdir -p a && echo one >'a/odd "name"' && echo two >two`);
   const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', {
     ...module(),
@@ -70,7 +70,7 @@ test('a push to a daemon brings what is new and deletes what is gone', async () 
   assert.equal(await far.run('cd /srv/store && find . -type f | sort'), './a/odd "name"\n./three\n');
 });
 
-test('a pull from a daemon, with deletion and an excluded name', async () => {
+test('a pull from a daemon deletes removed files and skips an excluded name', async () => {
   await nas.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'copy' });
   await nas.machine.run('echo stale >/mnt/tank/copy/stale; echo mine >/mnt/tank/copy/keep.me');
   const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', {
@@ -89,7 +89,7 @@ test('a pull from a daemon, with deletion and an excluded name', async () => {
   assert.equal((await nas.machine.run('stat -c %a /mnt/tank/copy/three')).trim(), '600');
 });
 
-test('what rsync objects to is the error of the job, with its words', async () => {
+test('an error of rsync is the error of the job, with its message', async () => {
   const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', {
     ...module(),
     rsync_path: '/mnt/tank/media/',
@@ -100,7 +100,7 @@ test('what rsync objects to is the error of the job, with its words', async () =
   assert.match(JSON.stringify(job), /Unknown module 'none'/);
 });
 
-test('SSH wants a key first, then copies both ways as the account, and keeps the key of the host', async () => {
+test('SSH requires a key first, then copies both ways as the account, and stores the host key', async () => {
   const body = {
     rsync_path: '/mnt/tank/mary/papers',
     rsync_user: 'mary',
@@ -144,7 +144,7 @@ test('SSH wants a key first, then copies both ways as the account, and keeps the
   );
 });
 
-test('a host that has another key than before is not spoken to', async () => {
+test('a host with another key than before is refused', async () => {
   await far.run('rm /etc/ssh/ssh_host_*; ssh-keygen -A >/dev/null; systemctl restart ssh');
   const [push] = (await nas.api.list('tasks/rsync/')).filter(
     (task) => task['rsync_mode'] === 'ssh' && task['rsync_direction'] === 'push',
@@ -154,7 +154,7 @@ test('a host that has another key than before is not spoken to', async () => {
   assert.match(JSON.stringify(job['result']), /Host key verification failed/);
 });
 
-test('a task runs by its schedule, and the next run is told', async () => {
+test('a task runs by its schedule, and the next run is shown', async () => {
   await nas.machine.run('echo by the clock >/mnt/tank/media/clock');
   const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', {
     ...module(),
@@ -170,7 +170,7 @@ test('a task runs by its schedule, and the next run is told', async () => {
   await nas.api.expect(204, 'DELETE', `tasks/rsync/${task['id']}/`);
 });
 
-test('a long copy tells how far it is, runs once at a time, and can be ended', async () => {
+test('a long copy reports its progress, runs once at a time, and can be ended', async () => {
   await nas.machine.run('mkdir /mnt/tank/big && head -c 40M /dev/urandom >/mnt/tank/big/file');
   const task = await nas.api.expect(201, 'POST', 'tasks/rsync/', {
     ...module(),
@@ -194,7 +194,7 @@ test('a long copy tells how far it is, runs once at a time, and can be ended', a
   assert.equal((await far.tryRun('test -e /srv/store/big/file')).status, 1);
 });
 
-test('a copy that the other machine or the end of the daemon cuts off is reported, and the next one completes it', async () => {
+test('a copy that is interrupted by the other machine or by the end of the daemon is reported, and the next one completes it', async () => {
   const [task] = (await nas.api.list('tasks/rsync/')).filter((one) => one['rsync_path'] === '/mnt/tank/big');
   const path = `tasks/rsync/${task?.['id']}`;
   const begin = async () => {
@@ -226,7 +226,7 @@ test('a volume that is not mounted is not copied from', async () => {
   await nas.machine.run('zfs mount tank/copy');
 });
 
-test('a cron job that is run now has the programs of the system at hand, and makes files that others may read', async () => {
+test('a cron job that is run now finds the programs of the system, and makes files that others may read', async () => {
   const job = await nas.api.expect(201, 'POST', 'tasks/cronjob/', {
     cron_user: 'root',
     cron_command: 'zpool list -H -o name; umask',
@@ -267,8 +267,9 @@ test('scripts are part of the start, and systemd has no objection to their units
   );
 });
 
-test('a start of everything runs them at their moments, an unhappy one stops nothing, and each has its words in the journal', async () => {
-  // The system lies in memory and is fresh after a restart of the machine, so all but the agent is ended and started again.
+test('a boot runs the scripts at their times, a script that fails stops nothing, and the output of each is in the journal', async () => {
+  // The system is in memory and is fresh after a restart of the machine, so everything except the agent is stopped and
+  // started again.
   await nas.machine.run(`
     printf '[Unit]\\nAllowIsolate=yes\\nRequires=basic.target lab-agent.service\\nAfter=basic.target lab-agent.service\\n' >/run/systemd/system/quiet.target
     systemctl daemon-reload; systemctl isolate quiet.target`);
@@ -296,7 +297,7 @@ test('a start of everything runs them at their moments, an unhappy one stops not
   assert.doesNotMatch(await nas.machine.run('journalctl -b --no-pager -o cat'), /ordering cycle/i);
 });
 
-test('smartd takes what is written for it', async () => {
+test('smartd accepts its rendered file', async () => {
   const disks = (await nas.api.list('storage/disk/')).map((disk) => String(disk['disk_identifier']));
   await nas.api.expect(201, 'POST', 'tasks/smarttest/', {
     smarttest_disks: disks,
@@ -312,13 +313,13 @@ test('smartd takes what is written for it', async () => {
     smarttest_dayweek: '7',
   });
   const { status, output } = await nas.machine.tryRun('smartd --quit=showtests --configfile=/etc/smartd.conf');
-  // The disks of the test machine know nothing of SMART: with a file it understands, smartd finds none to watch.
+  // The disks of the test machine have no SMART: with a valid file, smartd finds no disk to watch.
   assert.equal(status, 17, output);
   assert.match(output, /Configuration file \/etc\/smartd\.conf parsed/);
   assert.match(output, /\/dev\/ubdd, not available/);
 });
 
-test('the machine is what the configuration says', async () => {
+test('nothing differs from the configuration', async () => {
   const reports = await apiOf(nas.machine).list('/api/holdfast/v1/drift');
   assert.deepEqual(
     reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),

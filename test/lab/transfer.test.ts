@@ -7,7 +7,7 @@ import { Machine } from '../support/lab/machine.ts';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
-/** The appliance, and another machine on the same wire. Each statement stands on the earlier ones. */
+/** The appliance, and another machine on the same network. Each test builds on the earlier ones. */
 let nas: Nas;
 let far: Machine;
 let here: string;
@@ -66,7 +66,7 @@ test('a module is listed, read and written by the account that it names', async 
   assert.equal(await readFile(join(here, 'copy', 'one'), 'utf8'), 'one\n');
 });
 
-test('modes, hosts and the number of clients hold for the next connection, without a restart', async () => {
+test('modes, hosts and the number of clients apply to the next connection, without a restart', async () => {
   const [module] = await nas.api.list('services/rsyncmod/');
   const change = (body: Record<string, unknown>) =>
     nas.api.expect(200, 'PUT', `services/rsyncmod/${module?.['id']}/`, { ...body });
@@ -85,7 +85,7 @@ test('modes, hosts and the number of clients hold for the next connection, witho
   assert.match(await nas.machine.run('ls /run'), /holdfast-rsyncd-1\.lock/);
 });
 
-test('a line that the daemon does not know is refused, and named', async () => {
+test('a line that the daemon does not know is refused and named', async () => {
   const before = await nas.machine.run('cat /etc/rsyncd.conf');
   const answer = await nas.api.put('services/rsyncd/', { rsyncd_auxiliary: 'no such parameter = 1' });
   assert.equal(answer.status, 409);
@@ -93,7 +93,7 @@ test('a line that the daemon does not know is refused, and named', async () => {
   assert.equal(await nas.machine.run('cat /etc/rsyncd.conf'), before);
 });
 
-test('every parameter that is let through is one that the daemon knows', async () => {
+test('every accepted parameter is one that the daemon knows', async () => {
   const source = await readFile(new URL('../../src/areas/services/rsync-parameters.ts', import.meta.url), 'utf8');
   const names = [...source.matchAll(/kinds\('(text|number|flag)', '([^']+)'\)/g)].flatMap(([, kind, list]) =>
     (list ?? '').split(', ').map((name) => `${name} = ${kind === 'number' ? 1 : kind === 'flag' ? 'no' : ''}`),
@@ -109,7 +109,7 @@ test('every parameter that is let through is one that the daemon knows', async (
   assert.match(unknown[0] ?? '', /not a name/);
 });
 
-test('another port is another start', async () => {
+test('a new port restarts the daemon', async () => {
   await nas.api.expect(200, 'PUT', 'services/rsyncd/', { rsyncd_port: 8730 });
   port = 8730;
   await eventually(20, async () => assert.equal((await rsync('nas::')).status, 0));
@@ -140,7 +140,7 @@ test('TFTP is switched on without settings, then serves a folder with blanks in 
   );
 });
 
-test('new files are taken when the settings say so, from the account and with the umask they say', async () => {
+test('new files are accepted when the settings allow it, with the account and the umask of the settings', async () => {
   await writeFile(join(here, 'new'), 'new\n');
   const send = () => tftp('-T', join(here, 'new'), `tftp://${nas.machine.address}:6969/new`);
   await nas.machine.run('chmod 777 "/mnt/tank/boot files"');
@@ -158,7 +158,7 @@ test('new files are taken when the settings say so, from the account and with th
   assert.match(await nas.machine.run('stat -c "%U %a" "/mnt/tank/boot files/new"'), /^daemon 640$/m);
 });
 
-test('a folder that is not there is answered with the words of the server, which goes on as it was', async () => {
+test('a missing folder is answered with the message of the server, which runs on unchanged', async () => {
   const answer = await nas.api.put('services/tftp/', { tftp_directory: '/mnt/tank/none' });
   assert.equal(answer.status, 400);
   assert.match(answer.text, /tftpd-hpa did not start: .*\/mnt\/tank\/none/);
@@ -168,8 +168,8 @@ test('a folder that is not there is answered with the words of the server, which
 
 // LLDP ---------------------------------------------------------------------------------------------------------------
 
-test('two machines on one wire tell one another their names, and one its place', async () => {
-  // Bridges keep these frames to themselves unless told otherwise.
+test('two machines on one network announce their names to one another, and one its location', async () => {
+  // Bridges do not forward these frames unless configured to.
   await runClient(['ip', 'link', 'set', 'net0', 'type', 'bridge', 'group_fwd_mask', '0x4000']);
   await nas.api.expect(200, 'PUT', 'services/lldp/', {
     lldp_country: 'de',
@@ -190,7 +190,7 @@ test('two machines on one wire tell one another their names, and one its place',
   });
 });
 
-test('the machine is what the configuration says', async () => {
+test('nothing differs from the configuration', async () => {
   const reports = await nas.api.list('/api/holdfast/v1/drift');
   assert.deepEqual(
     reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),

@@ -71,13 +71,13 @@ const sum = (name: string) => machine.run(`sha256sum </mnt/${name}/file`);
 
 describe('a pool of each layout', () => {
   for (const [vdevtype, members] of Object.entries({ mirror: 2, raidz: 3, raidz2: 4, raidz3: 5 })) {
-    test(`${vdevtype}: a disk is lost while it is exported, another takes its place, and the data is there`, async () => {
+    test(`${vdevtype}: a disk that is lost while the volume is exported is replaced, and the data is intact`, async () => {
       await create('tank', vdevtype, disks.slice(0, members));
       const before = await fill('tank');
       await remove('tank', { destroy: false });
       const lost = disks[1] ?? '';
       const fresh = disks[members] ?? '';
-      // All of its labels, which lie at both ends.
+      // All of its labels, which are at both ends.
       await machine.run(`dd if=/dev/zero of=/dev/${lost} bs=1M status=none conv=fsync; udevadm settle`);
       await machine.run(`mkfs.ext4 -q -F /dev/${fresh}`);
       await eventually(90, async () => assert.equal((await api.list('storage/volume_import/')).length, 1));
@@ -115,7 +115,7 @@ describe('a pool of each layout', () => {
   });
 });
 
-test('a disk that tells wrong data is seen in the status tree by its checksum errors, and loses nothing', async () => {
+test('a disk that returns wrong data is visible in the status tree by its checksum errors, and no data is lost', async () => {
   await create('tank', 'mirror', disks.slice(0, 2));
   const before = await fill('tank');
   await machine.run(
@@ -144,7 +144,7 @@ test('a disk that tells wrong data is seen in the status tree by its checksum er
   await remove('tank');
 });
 
-test('devices go offline and online, leave a mirror, and caches, spares and logs leave the pool', async () => {
+test('devices go offline and online, are detached from a mirror, and caches, spares and logs are removed from the pool', async () => {
   await api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
     layout: [
@@ -172,7 +172,7 @@ test('devices go offline and online, leave a mirror, and caches, spares and logs
   await remove('tank');
 });
 
-test('a pool of an old ZFS is upgraded; one from elsewhere is mounted where volumes are, and over nothing', async () => {
+test('a pool of an old ZFS is upgraded; a foreign pool is mounted among the volumes, and hides nothing', async () => {
   await machine.run(
     `zpool create -f -d -m /somewhere old ${disks[0]} && zfs create -o mountpoint=/opt/over old/over && zfs create old/below && zpool export old`,
   );
@@ -188,7 +188,7 @@ test('a pool of an old ZFS is upgraded; one from elsewhere is mounted where volu
   await remove('old');
 });
 
-test('a known volume that is not imported is taken up when the daemon starts', async () => {
+test('a known volume that is not imported is imported when the daemon starts', async () => {
   await create('tank', 'stripe', disks.slice(0, 1));
   await machine.run('systemctl stop holdfast; zpool export tank; systemctl start holdfast');
   await eventually(60, async () => assert.equal(await statusOf('tank'), 'HEALTHY'));

@@ -6,9 +6,9 @@ import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { addressOn, runClient } from '../support/lab/network.ts';
 import { mail, mailServer, type Post } from '../support/mail-server.ts';
 
-/** Programs that watch something and tell somebody. */
+/** Services that monitor something and send notifications. */
 let nas: Nas;
-/** Where the appliance's mail goes. */
+/** The mail server of the appliance. */
 let post: Post;
 
 before(async () => {
@@ -29,7 +29,7 @@ after(async () => {
 
 const alerts = async () => (await nas.api.list('system/alert/')).map(({ message }) => String(message));
 
-/** The letter that came to these people with these words; they may be wrapped in it. */
+/** The received message to these recipients with this text, which may be wrapped. */
 async function letterTo(people: string, words: string): Promise<string> {
   return eventually(90, async () => {
     const found = post.letters.find((letter) => letter.includes(`To: ${people}\r\n`) && letter.includes(words));
@@ -46,7 +46,7 @@ const switchTo = (service: string, srv_enable: boolean) =>
 
 // SMART --------------------------------------------------------------------------------------------------------------
 
-test('smartd watches with the settings, and reads its lines without a complaint', async () => {
+test('smartd runs with its settings, and accepts all its lines', async () => {
   await nas.api.expect(200, 'PUT', 'services/smart/', {
     smart_interval: 5,
     smart_powermode: 'standby',
@@ -61,12 +61,12 @@ test('smartd watches with the settings, and reads its lines without a complaint'
     await nas.machine.run('cat /etc/smartd.conf'),
     /-n standby,q -W 0,40,45 -m <nomailer> -M exec \/usr\/lib\/holdfast\/disk-report/,
   );
-  // 17 is: nothing there to watch. 2 would be: a line that it cannot read.
+  // 17: no disk to monitor. 2 would be an invalid line.
   assert.match(await nas.machine.run('smartd -q onecheck -c /etc/smartd.conf >/dev/null 2>&1; echo $?'), /^(0|17)$/m);
 });
 
-test('what smartd finds is an alert and a letter', async () => {
-  // Disks of this machine have no SMART, so the program that smartd runs is run as smartd does.
+test('a finding of smartd is an alert and a mail message', async () => {
+  // Disks of this machine have no SMART, so the test runs smartd's notification program as smartd does.
   await nas.machine.run(
     `SMARTD_DEVICE=/dev/ubdc SMARTD_FAILTYPE=Health SMARTD_FULLMESSAGE='Device: /dev/ubdc, FAILED SMART self-check. BACK UP DATA NOW!' /usr/lib/holdfast/disk-report`,
   );
@@ -79,7 +79,7 @@ test('what smartd finds is an alert and a letter', async () => {
 
 // Dynamic DNS --------------------------------------------------------------------------------------------------------
 
-test('a provider is told the address, and again when it changes', async () => {
+test('the address is sent to a provider, and again when it changes', async () => {
   let address = '203.0.113.7';
   const told: { readonly url: string; readonly authorization: string }[] = [];
   const provider = createServer((request, response) => {
@@ -126,11 +126,11 @@ const battery = (status: string) =>
     `printf 'ups.status: ${status}\\nbattery.charge: 90\\nups.mfr: Test\\n' >/etc/nut/test.new && mv /etc/nut/test.new /etc/nut/test.dev`,
   );
 
-test('the switch of the UPS works before there is one', async () => {
+test('the UPS service can be switched before a UPS exists', async () => {
   assert.equal((await switchTo('ups', true))['srv_state'], 'RUNNING');
 });
 
-test('a UPS is watched, and other machines may ask when the settings say so', async () => {
+test('a UPS is monitored, and other machines may query it when the settings allow it', async () => {
   await battery('OL');
   const settings = {
     ups_driver: 'dummy-ups$Dummy',
@@ -176,7 +176,7 @@ test('the machine is shut down some seconds after the power went, unless it come
   await eventually(90, async () => assert.match(await nas.machine.run('ls -l /tmp/shut-down'), /root/));
 });
 
-test('a low battery shuts it down at once; an alert and a letter tell of all that happens', async () => {
+test('a low battery shuts it down at once; alerts and mail messages report each event', async () => {
   await nas.machine.run('rm /tmp/shut-down');
   await battery('OL');
   await nas.api.expect(200, 'PUT', 'services/ups/', {
@@ -203,12 +203,12 @@ test('a low battery shuts it down at once; an alert and a letter tell of all tha
   await letterTo('a@example.com, b@example.com', 'The battery of the UPS rack@localhost:3493 is low.');
 });
 
-test('nobody but upsmon and root may tell the daemon anything', async () => {
+test('only upsmon and root may send commands to the daemon', async () => {
   const asNobody = await nas.machine.run('runuser -u nobody -- /usr/sbin/holdfast notify ups ONBATT 2>&1 || true');
   assert.match(asNobody, /the daemon was not told: .*EACCES/);
 });
 
-test('a driver that does not start is answered with its words', async () => {
+test('a driver that does not start is answered with its message', async () => {
   await battery('OL');
   const answer = await nas.api.put('services/ups/', { ups_options: 'no_such_setting = 1' });
   assert.equal(answer.status, 400);
@@ -216,7 +216,7 @@ test('a driver that does not start is answered with its words', async () => {
   assert.equal((await nas.api.expect(200, 'GET', 'services/ups/'))['ups_options'], '');
 });
 
-test('the machine is what the configuration says', async () => {
+test('nothing differs from the configuration', async () => {
   const reports = await nas.api.list('/api/holdfast/v1/drift');
   assert.deepEqual(
     reports.filter((report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]'),

@@ -7,7 +7,7 @@ import { certificateRequest } from '../support/certificates.ts';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
-/** One machine for the file: each statement stands on what the earlier ones made, as it does for its owner. */
+/** One machine for the file: each test builds on the results of the earlier ones. */
 let nas: Nas;
 let folder: string;
 
@@ -29,7 +29,7 @@ const port = 8090;
 const url = (path: string) => `http://${nas.machine.address}:${port}/${path}`;
 const digest = ['--digest', '--user', 'webdav:davtest'] as const;
 
-/** What the server answers a request with: its status and its text. */
+/** The server's answer to a request: its status and its text. */
 async function ask(method: string, address: string, ...words: readonly string[]) {
   const { status, stdout, stderr } = await runClient([
     'curl',
@@ -48,7 +48,7 @@ async function ask(method: string, address: string, ...words: readonly string[])
 
 const statusOf = async (...words: Parameters<typeof ask>) => (await ask(...words)).status;
 
-/** Once the server has begun to work by what was just changed: a reload is told, not waited for. */
+/** Waits until the server uses the changed settings: a reload does not wait for that. */
 const soon = (expected: number, ...words: Parameters<typeof ask>) =>
   eventually(20, async () => {
     const answer = await ask(...words);
@@ -56,7 +56,7 @@ const soon = (expected: number, ...words: Parameters<typeof ask>) =>
     return answer.text;
   });
 
-test('a port that Holdfast itself has is refused, and named; another serves', async () => {
+test('a port that Holdfast itself uses is refused and named; another one serves', async () => {
   const refused = await nas.api.put('services/services/webdav/', { srv_enable: true });
   assert.equal(refused.status, 409);
   assert.match(refused.text, /webdav would listen on TCP port 8080, which Holdfast itself has/);
@@ -68,7 +68,7 @@ test('a port that Holdfast itself has is refused, and named; another serves', as
   assert.equal(await statusOf('GET', url('')), 403);
 });
 
-test('files and folders are made, listed, moved, fetched and removed by who knows the password', async () => {
+test('files and folders are created, listed, moved, fetched and removed with the password', async () => {
   await nas.machine.run('mkdir /mnt/tank/films && echo old >/mnt/tank/films/old');
   await nas.api.expect(201, 'POST', 'sharing/webdav/', { webdav_name: 'films', webdav_path: '/mnt/tank/films/' });
   assert.equal(
@@ -97,7 +97,7 @@ test('files and folders are made, listed, moved, fetched and removed by who know
   assert.match((await ask('GET', url('films/'), ...digest)).text, /href="old"/, 'a browser sees what there is');
 });
 
-test('who does not know the password is asked for it, and a link does not lead out of the share', async () => {
+test('a client without the password is asked for it, and a link does not lead out of the share', async () => {
   assert.match(
     (await ask('GET', url('films/old'), '-i')).text,
     /^HTTP\/1\.1 401.*WWW-Authenticate: Digest realm="webdav"/is,
@@ -133,7 +133,7 @@ test('cadaver works with locks', async () => {
     assert.match(stdout + stderr, expected);
 });
 
-test('a share for reading is read, and nothing is written to it, by whatever way', async () => {
+test('a read-only share is read, and every kind of write is refused', async () => {
   await nas.api.expect(201, 'POST', 'sharing/webdav/', {
     webdav_name: 'archive',
     webdav_path: '/mnt/tank/the "archive" \\',
@@ -176,7 +176,7 @@ test('two shares of one name are both served', async () => {
   await soon(403, 'GET', url(`films-${second['id']}/which`), ...digest);
 });
 
-test('clients log in by another way and another password as soon as the settings say so', async () => {
+test('clients log in by another method and another password as soon as the settings change', async () => {
   const pid = () => nas.machine.run('systemctl show -P MainPID holdfast-webdav');
   const before = await pid();
   await nas.api.expect(200, 'PUT', 'services/webdav/', {
@@ -192,7 +192,7 @@ test('clients log in by another way and another password as soon as the settings
   assert.equal(await statusOf('PUT', url('archive/new'), '-T', join(folder, 'new')), 403);
 });
 
-test('HTTPS is served beside HTTP, with a certificate of ours', async () => {
+test('HTTPS is served in addition to HTTP, with an internal certificate', async () => {
   await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', {
     ...certificateRequest,
     cert_name: 'root',
@@ -231,7 +231,7 @@ test('HTTPS is served beside HTTP, with a certificate of ours', async () => {
   assert.equal(await statusOf('GET', url('films/old'), ...digest), 200);
 });
 
-test('no part of the server is root, and nobody but root can read the password and the key', async () => {
+test('no process of the server runs as root, and only root can read the password and the key', async () => {
   assert.equal((await nas.machine.run("ps -C apache2 -o user= | sort -u | tr -d ' '")).trim(), 'webdav');
   assert.equal(
     (await nas.machine.run('stat -c %a /etc/holdfast/webdav-users /etc/holdfast/webdav-key.pem')).trim(),
@@ -240,7 +240,7 @@ test('no part of the server is root, and nobody but root can read the password a
   assert.doesNotMatch(await nas.machine.run('journalctl --no-pager -o cat'), /davtest|BEGIN PRIVATE/);
 });
 
-test('the service is switched off, and the machine is what the configuration says', async () => {
+test('the service is switched off, and nothing differs from the configuration', async () => {
   assert.equal(
     (await nas.api.expect(200, 'PUT', 'services/services/webdav/', { srv_enable: false }))['srv_state'],
     'STOPPED',

@@ -20,7 +20,7 @@ after(async () => {
 const datasets = async () => (await nas.api.list('storage/dataset/?limit=0')).map(({ name }) => name);
 const snapshots = async () => (await nas.api.list('storage/snapshot/?limit=0')).map(({ id }) => id);
 
-test('changes are made while another program creates a hundred datasets', async () => {
+test('changes succeed while another program creates a hundred datasets', async () => {
   await nas.machine.run(
     "nohup sh -c 'for i in $(seq 100); do zfs create tank/d$i; done; touch /tmp/created' >/dev/null 2>&1 &",
   );

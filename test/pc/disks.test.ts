@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 
-/** What User Mode Linux has not: disks with serial numbers and SMART, on controllers that they can be pulled from. */
+/** What User Mode Linux lacks: disks with serial numbers and SMART, which can be removed while the machine runs. */
 let nas: Nas;
 
 before(async () => {
@@ -31,7 +31,7 @@ const withSerial = async (serial: string) => {
 const addressOf = (disk: Readonly<Record<string, unknown>>) =>
   `storage/disk/${encodeURIComponent(String(disk['disk_identifier']))}/`;
 
-test('disks are told apart by the serial numbers that they tell', async () => {
+test('disks are identified by their serial numbers', async () => {
   const listed = await disks();
   assert.deepEqual(listed.map((disk) => disk['disk_serial']).sort(), [
     'NV-0001',
@@ -47,10 +47,10 @@ test('disks are told apart by the serial numbers that they tell', async () => {
   }
 });
 
-test('SMART of a disk is switched, and the daemon of SMART watches the disk', async () => {
+test('SMART of a disk is switched on and off, and smartd monitors the disk', async () => {
   const disk = await withSerial('WD-0001');
   const device = `/dev/${disk['disk_name']}`;
-  // The emulated disk goes on saying that SMART is on; what it does is to refuse to tell its values.
+  // The emulated disk always reports that SMART is on, but refuses to report its values while it is off.
   const isOn = async () => !/Read SMART Data failed/.test((await nas.machine.tryRun(`smartctl -A ${device}`)).output);
   await nas.api.expect(200, 'PUT', addressOf(disk), { disk_togglesmart: false });
   assert.equal(await isOn(), false);
@@ -62,14 +62,14 @@ test('SMART of a disk is switched, and the daemon of SMART watches the disk', as
   );
 });
 
-test('what a disk cannot do is told by its name', async () => {
+test('a setting that a disk does not support is named', async () => {
   const disk = await withSerial('SC-0001');
   const answer = await nas.api.put(addressOf(disk), { disk_hddstandby: '10' });
   assert.equal(answer.status, 409);
   assert.match(answer.text, new RegExp(`"disk_hddstandby":\\["The disk ${disk['disk_name']} has no standby timer`));
 });
 
-test('a disk that is pulled out of a mirror degrades its volume, and another takes its place', async () => {
+test('a disk that is removed from a mirror degrades its volume, and is replaced by another', async () => {
   const [first, second, spare] = [
     await withSerial('SC-0001'),
     await withSerial('SC-0002'),
@@ -88,7 +88,7 @@ test('a disk that is pulled out of a mirror degrades its volume, and another tak
   await eventually(120, async () =>
     assert.equal((await nas.api.expect(200, 'GET', 'storage/volume/tank/'))['status'], 'DEGRADED'),
   );
-  // The disk by the name that a person reads in the terminal.
+  // The disk by the name that users read in a terminal.
   const label = (
     await nas.machine.run("zpool status tank | awk '$2 ~ /REMOVED|UNAVAIL|FAULTED/ { print $1; exit }'")
   ).trim();

@@ -3,17 +3,17 @@ import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 
-/** What User Mode Linux cannot: to give the packets of a jail the machine's own address. */
+/** What User Mode Linux lacks: network address translation for the packets of a jail. */
 let nas: Nas;
 
-/** Addresses of those who asked the server out there. */
+/** The addresses of the clients of the outside server. */
 const askers: string[] = [];
 const outside = createServer((request, response) => {
   askers.push(request.socket.remoteAddress?.replace('::ffff:', '') ?? '');
   response.end('heard\n');
 });
 
-/** A system that asks the server again and again. */
+/** A system that sends requests to the server repeatedly. */
 const template = `
   set -e
   R=/tmp/template; mkdir -p $R/bin $R/sbin $R/etc $R/proc $R/sys $R/dev $R/run $R/tmp $R/var $R/usr $R/root
@@ -56,7 +56,7 @@ const inside = (host: number) => ({
   jail_bridge_ipv4_netmask: '24',
 });
 
-test('with translation a jail in a network that nobody knows is heard outside by the address of the machine', async () => {
+test('with translation a jail in an unknown network reaches the outside by the address of the machine', async () => {
   const jail = await nas.api.expect(201, 'POST', 'jails/jails/', {
     jail_host: 'known',
     jail_type: 'asks',
@@ -71,7 +71,7 @@ test('with translation a jail in a network that nobody knows is heard outside by
   assert.doesNotMatch(await nas.machine.run('nft list tables'), /holdfast_jail/);
 });
 
-test('without it no answer finds the way back', async () => {
+test('without translation no answer reaches the jail', async () => {
   askers.splice(0);
   await nas.api.expect(201, 'POST', 'jails/jails/', { jail_host: 'unknown', jail_type: 'asks', ...inside(3) });
   await nas.machine.run('sleep 15');

@@ -56,7 +56,9 @@ export class Api {
   async expect(status: number, method: string, path: string, body?: unknown): Promise<Record_> {
     const answer = await this.send(method, path, body);
     if (answer.status !== status)
-      throw new Error(`${method} ${path}: expected the status ${status}, got ${answer.status}: ${answer.text.slice(0, 2000)}`);
+      throw new Error(
+        `${method} ${path}: expected the status ${status}, got ${answer.status}: ${answer.text.slice(0, 2000)}`,
+      );
     return isObject(answer.json) ? answer.json : {};
   }
 

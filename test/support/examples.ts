@@ -233,7 +233,7 @@ export const examples: Readonly<Record<string, Example>> = {
       'POST rollback': { body: () => ({ force: true }) },
     },
   },
-  // Each volume has one record from the beginning, which is replaced by the next.
+  // Each volume has a record from the beginning, which has to be deleted before another is created.
   'storage/scrub': {
     first: { method: 'DELETE', path: 'storage/scrub/tank/' },
     create: (n) => ({ scrub_volume: 'tank', scrub_threshold: n }),
