@@ -195,7 +195,7 @@ test('targets that the kernel cannot offer are reported and not offered', () => 
     /one discovery authentication/,
   );
   const file = extent(1, { backing: { kind: 'file', path: '/mnt/tank/f' }, readOnly: true });
-  assert.match(lioObjections(model([file, extent(2)], [target('t', [1, 2])])).join(), /cannot protect one file/);
+  assert.match(lioObjections(model([file, extent(2)], [target('t', [1, 2])])).join(), /cannot make a file read-only/);
   assert.deepEqual(
     lioObjections(model([file, extent(2)], [target('t', [1, 2], { groups: [group({ initiators: ['iqn.i'] })] })])),
     [],

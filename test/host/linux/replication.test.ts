@@ -103,7 +103,7 @@ describe('a stream through a pipeline of programs', () => {
   test('fails when no data moves', async () => {
     await assert.rejects(
       carry({ stages: [program('setTimeout(() => {}, 60000)'), reads(0)], limit: 0, stall: 1500 }, () => {}),
-      /No data moved for 1\.5 s/,
+      /no data moved for 1\.5 s/,
     );
   });
 });

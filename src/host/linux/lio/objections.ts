@@ -44,7 +44,7 @@ function targetObjections(target: Target, extents: ReadonlyMap<number, Extent>):
     ...target.groups.flatMap((group) => groupObjections(group).map((objection) => `${target.name}: ${objection}`)),
     ...(unprotected && target.groups.some(({ initiators }) => initiators === undefined)
       ? [
-          `${target.name}: the kernel's targets (LIO) cannot combine read-only and writable extents unless the initiators are named: name the initiators, or use a separate target for the read-only extent.`,
+          `${target.name}: the kernel's targets (LIO) cannot make a file read-only in a target that also has writable extents, unless the initiators are named: name the initiators, or use a separate target for the file.`,
         ]
       : []),
   ];
