@@ -93,11 +93,7 @@ test('SSH is switched on and accepts a key, but no password', async () => {
   assert.equal((await byKey('root', 22, 'id -un')).stdout, 'root\n');
   assert.match((await byPassword('mary', 'her secret', 22, 'true')).stderr, /Permission denied \(publickey\)/);
   await nas.machine.run('systemctl daemon-reload');
-  assert.match(
-    await nas.machine.run('systemctl show ssh -p ActiveState'),
-    /=active/,
-    'not lost when the files of the service manager are read anew',
-  );
+  assert.match(await nas.machine.run('systemctl show ssh -p ActiveState'), /=active/, 'not lost after a daemon-reload');
 });
 
 test('the host keys are those that the machine had before, and the API shows them', async () => {
@@ -294,10 +290,10 @@ test('version 2c reads the values of the settings with the right community', asy
 
 test('the private tree shows the pools, and the intent log when the settings enable it', async () => {
   const walked = async (tree: string) => (await snmp('snmpwalk', '-v2c', '-c', 'our readers', 'nas', tree)).stdout;
-  const told = await walked(pools);
-  assert.match(told, /\.1\.2\.1 = STRING: "tank"/);
-  assert.match(told, /\.1\.7\.1 = INTEGER: 0/);
-  const size = Number(/\.1\.4\.1 = Gauge32: (\d+)/.exec(told)?.[1]);
+  const tree = await walked(pools);
+  assert.match(tree, /\.1\.2\.1 = STRING: "tank"/);
+  assert.match(tree, /\.1\.7\.1 = INTEGER: 0/);
+  const size = Number(/\.1\.4\.1 = Gauge32: (\d+)/.exec(tree)?.[1]);
   assert.equal(size, Math.floor(Number((await nas.machine.run('zpool list -Hp -o size tank')).trim()) / 1024 ** 2));
   const zil = '.1.3.6.1.4.1.50536.1.5';
   assert.match(await walked(zil), /No Such|No more/);

@@ -177,7 +177,7 @@ test('Ganesha applies changes of a share while it runs: mapped accounts, write p
     for (const version of [3, 4] as const)
       assert.notEqual((await client('nfs-cat', url('/mnt/tank/media/hello', version))).status, 0);
   });
-  assert.equal(await nas.machine.run('systemctl show -P MainPID nfs-ganesha'), pid, 'it was not started anew');
+  assert.equal(await nas.machine.run('systemctl show -P MainPID nfs-ganesha'), pid, 'it was not restarted');
 });
 
 test('settings that Ganesha does not support are refused with the reason', async () => {

@@ -90,13 +90,13 @@ test('a client sees the snapshots of the task as previous versions of a file', a
   });
   await nas.machine.run('echo final >/mnt/tank/papers/one');
   const smb = (command: string) => runClient(['smbclient', '-N', `//${nas.machine.address}/papers`, '-c', command]);
-  const told = await eventually(30, async () => {
+  const listing = await eventually(30, async () => {
     const { stdout } = await smb('allinfo one');
     assert.match(stdout, /@GMT-/);
     return stdout;
   });
-  const versions = [...told.matchAll(/@GMT-\d{4}\.\d\d\.\d\d-\d\d\.\d\d\.\d\d/g)].map(([version]) => version);
-  assert.deepEqual([...new Set(versions)].length, 1, told);
+  const versions = [...listing.matchAll(/@GMT-\d{4}\.\d\d\.\d\d-\d\d\.\d\d\.\d\d/g)].map(([version]) => version);
+  assert.deepEqual([...new Set(versions)].length, 1, listing);
   assert.equal((await smb(`get ${versions[0]}\\one -`)).stdout, 'draft\n');
   assert.equal((await smb('get one -')).stdout, 'final\n');
 });

@@ -25,8 +25,8 @@ const smb = (share: string, user: string, command: string) =>
 
 test('the package starts the service, which refuses clients without credentials', async () => {
   assert.equal((await nas.machine.run('systemctl is-active holdfast')).trim(), 'active');
-  const stranger = await fetch(`${nas.api.url}/api/v1.0/storage/volume/`);
-  assert.equal(stranger.status, 401);
+  const anonymous = await fetch(`${nas.api.url}/api/v1.0/storage/volume/`);
+  assert.equal(anonymous.status, 401);
   assert.deepEqual(await nas.api.list('storage/volume/'), []);
 });
 

@@ -81,10 +81,10 @@ test('a finding of smartd is an alert and a mail message', async () => {
 
 test('the address is sent to a provider, and again when it changes', async () => {
   let address = '203.0.113.7';
-  const told: { readonly url: string; readonly authorization: string }[] = [];
+  const updates: { readonly url: string; readonly authorization: string }[] = [];
   const provider = createServer((request, response) => {
     if (request.url === '/mine') return void response.end(`<html>Current IP Address: ${address}</html>`);
-    told.push({ url: request.url ?? '', authorization: request.headers.authorization ?? '' });
+    updates.push({ url: request.url ?? '', authorization: request.headers.authorization ?? '' });
     response.end(`good ${address}`);
   }).listen(8081, '10.0.2.2');
   try {
@@ -106,10 +106,10 @@ test('the address is sent to a provider, and again when it changes', async () =>
       authorization: `Basic ${Buffer.from(`mary:it's "$HOME" \\`).toString('base64')}`,
     };
     await eventually(60, async () =>
-      assert.deepEqual(told[0], expected, await nas.machine.run('journalctl -q -u inadyn -o cat -n 20')),
+      assert.deepEqual(updates[0], expected, await nas.machine.run('journalctl -q -u inadyn -o cat -n 20')),
     );
     address = '203.0.113.8';
-    await eventually(90, async () => assert.match(told.at(-1)?.url ?? '', /203\.0\.113\.8/));
+    await eventually(90, async () => assert.match(updates.at(-1)?.url ?? '', /203\.0\.113\.8/));
     assert.match(await nas.machine.run('ps -o user= -C inadyn'), /debian-/);
     assert.doesNotMatch(await nas.machine.run('journalctl -q -u inadyn -u holdfast -o cat; ps -eo args'), /\$HOME" /);
   } finally {
@@ -205,7 +205,7 @@ test('a low battery shuts it down at once; alerts and mail messages report each 
 
 test('only upsmon and root may send commands to the daemon', async () => {
   const asNobody = await nas.machine.run('runuser -u nobody -- /usr/sbin/holdfast notify ups ONBATT 2>&1 || true');
-  assert.match(asNobody, /the daemon was not told: .*EACCES/);
+  assert.match(asNobody, /the daemon was not updates: .*EACCES/);
 });
 
 test('a driver that does not start is answered with its message', async () => {

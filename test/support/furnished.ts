@@ -178,7 +178,7 @@ async function stateOf(machine: Host, folder: string): Promise<unknown> {
     targets: readIfThere(join(folder, 'targets.json')),
     jails: Object.fromEntries(await machine.jails.look()),
     plugins: Object.fromEntries(await machine.plugins.look()),
-    doors: readIfThere(join(folder, 'web.json')),
+    endpoints: readIfThere(join(folder, 'web.json')),
     kernel: readIfThere(join(folder, 'machine.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };

@@ -1,10 +1,11 @@
 import type { Update } from '../ports/machine.ts';
 
 /**
- * How far the clock is ahead, in seconds: what at least half of the servers that answer say (`chronyc -c -n sources`), and
- * what chrony has begun to correct, which it counts as done there (`chronyc -c tracking`). Undefined when no server answers.
- * What it tracks would not do alone: of servers that suddenly tell another time it says for long that they are not to be
- * trusted, and of the clock that it is right.
+ * How far the clock is off, in seconds: the offset that at least half of the answering servers confirm (`chronyc -c -n
+ * sources`), without the correction that chrony has begun and already counts there (`chronyc -c tracking`). Undefined
+ * when
+ * no server answers. `tracking` alone is not enough: when servers suddenly send another time, chrony distrusts them for
+ * a long time and reports that the clock is right.
  */
 export function readOffset(sources: string, tracking: string): number | undefined {
   const offsets = sources.split('\n').flatMap((line) => {
@@ -16,7 +17,10 @@ export function readOffset(sources: string, tracking: string): number | undefine
   return offset === undefined || !Number.isFinite(behind) ? undefined : offset - behind;
 }
 
-/** What `apt-get --simulate` would install: lines as `Inst samba [2:4.22.1] (2:4.22.3 Debian:13/stable [amd64])`. */
+/**
+ * The updates from `apt-get --simulate`, with lines such as `Inst samba [2:4.22.1] (2:4.22.3 Debian:13/stable
+ * [amd64])`.
+ */
 export function readSimulation(text: string): readonly Update[] {
   return [...text.matchAll(/^Inst (\S+)(?: \[([^\]]+)\])? \((\S+)/gm)].map(([, name = '', from, to = '']) => ({
     name,

@@ -151,12 +151,12 @@ export class LinuxPlugins implements Plugins {
   async addPackages(jail: string, packages: readonly string[], watch: Watch): Promise<void> {
     if (packages.length === 0) return;
     watch.progress(`looking for packages of the jail ${jail}`);
-    const heard = (line: string) => watch.progress(line.slice(0, 200));
+    const onLine = (line: string) => watch.progress(line.slice(0, 200));
     for (const argv of [
       ['update', '--quiet'],
       ['install', '--quiet', '--yes', '--no-install-recommends', '--', ...packages],
     ])
-      await this.#apt(jail, argv, { heard });
+      await this.#apt(jail, argv, { heard: onLine });
   }
 
   async removePackages(jail: string, packages: readonly string[]): Promise<void> {

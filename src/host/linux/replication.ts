@@ -127,14 +127,14 @@ export class LinuxReplication implements Replication {
       stall,
     };
     const argv = [process.execPath, helperEntry(), transferWord];
-    const heard = (line: string) => progress(Number(line), total);
+    const onLine = (line: string) => progress(Number(line), total);
     expectSuccess(
       await this.#runner.run(argv, {
         input: JSON.stringify(order),
         timeout: Number.POSITIVE_INFINITY,
         signal,
         keep: 8192,
-        heard,
+        heard: onLine,
       }),
       argv,
     );

@@ -69,12 +69,12 @@ describe('a stream through a pipeline of programs', () => {
     );
 
   test('arrives whole, and is counted before it is packed', async () => {
-    const told: number[] = [];
+    const counts: number[] = [];
     const same = program('process.stdin.pipe(process.stdout)');
     await carry({ stages: [bytes(300_000), same, reads(300_000)], limit: 0, stall: 60_000 }, (count) =>
-      told.push(count),
+      counts.push(count),
     );
-    assert.equal(told.at(-1), 300_000);
+    assert.equal(counts.at(-1), 300_000);
   });
 
   test('is limited to a number of bytes per second', async () => {

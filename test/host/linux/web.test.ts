@@ -65,8 +65,8 @@ test('endpoints open and close as requested, by HTTP and by HTTPS', async () => 
 test('an endpoint that cannot be opened is refused with the reason, and the others stay open', async () => {
   const web = opened();
   const [first, other] = [await freePort(), await freePort()];
-  const stranger = createServer();
-  await new Promise<void>((resolve) => stranger.listen(other, '127.0.0.1', resolve));
+  const occupant = createServer();
+  await new Promise<void>((resolve) => occupant.listen(other, '127.0.0.1', resolve));
   try {
     await web.serve([{ address: '127.0.0.1', port: first }]);
     // The first endpoint would change; the port of the second is in use.
@@ -88,6 +88,6 @@ test('an endpoint that cannot be opened is refused with the reason, and the othe
     assert.equal(await get(first), 'here');
   } finally {
     web.close();
-    stranger.close();
+    occupant.close();
   }
 });

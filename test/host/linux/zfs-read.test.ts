@@ -208,7 +208,7 @@ status: One or more devices contains corrupted data.
 \t  raidz2-0  ONLINE
 \t    ubdh    ONLINE
 `;
-  const told = readImportable(text).map(({ name, guid, health, groups }) => [
+  const pools = readImportable(text).map(({ name, guid, health, groups }) => [
     name,
     guid,
     health,
@@ -217,7 +217,7 @@ status: One or more devices contains corrupted data.
         `${group.kind} ${group.name} ${group.health}: ${group.devices.map((device) => `${device.name} ${device.health}`).join(', ')}`,
     ),
   ]);
-  assert.deepEqual(told, [
+  assert.deepEqual(pools, [
     [
       'tank',
       '9930174748043525076',
