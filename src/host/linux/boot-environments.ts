@@ -144,19 +144,22 @@ export class LinuxBootEnvironments implements BootEnvironments {
 }
 
 async function locate(): Promise<Location | undefined> {
-  const [mounts, argv] = await Promise.all([readFile('/proc/self/mounts', 'utf8'), readFile('/proc/cmdline', 'utf8')]);
-  return readLocation(mounts, argv);
+  const [mounts, commandLine] = await Promise.all([
+    readFile('/proc/self/mounts', 'utf8'),
+    readFile('/proc/cmdline', 'utf8'),
+  ]);
+  return readLocation(mounts, commandLine);
 }
 
 /**
  * From `/proc/self/mounts` and `/proc/cmdline`. The first writes a blank as `\040`, but names of boot environments have
  * none.
  */
-export function readLocation(mounts: string, argv: string): Location | undefined {
+export function readLocation(mounts: string, commandLine: string): Location | undefined {
   const [, running, folder, pool] = /^((([^/\s]+)\/\S+)\/[^/\s]+) \/ zfs /m.exec(mounts) ?? [];
   return running === undefined || folder === undefined || pool === undefined
     ? undefined
-    : { pool, folder, running, fixed: readFixedRoot(argv) };
+    : { pool, folder, running, fixed: readFixedRoot(commandLine) };
 }
 
 /**
@@ -164,9 +167,9 @@ export function readLocation(mounts: string, argv: string): Location | undefined
  * that
  * reads `bootfs` also passes a root, but neither of these parameters.
  */
-function readFixedRoot(argv: string): string | undefined {
-  return /(?:^|\s)(?:BOOT_IMAGE|initrd)=/.test(argv)
-    ? /(?:^|\s)root=zfs[:=](?!AUTO\b)(\S+)/i.exec(argv)?.[1]
+function readFixedRoot(commandLine: string): string | undefined {
+  return /(?:^|\s)(?:BOOT_IMAGE|initrd)=/.test(commandLine)
+    ? /(?:^|\s)root=zfs[:=](?!AUTO\b)(\S+)/i.exec(commandLine)?.[1]
     : undefined;
 }
 

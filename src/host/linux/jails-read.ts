@@ -33,5 +33,9 @@ export function readMountPoints(mountinfo: string): readonly string[] {
         String.fromCharCode(Number.parseInt(digits, 8)),
       ),
     );
-  return [...new Set(mountpoints.filter((place) => place !== '' && place !== '/' && !ordinary.test(place)))];
+  return [
+    ...new Set(
+      mountpoints.filter((mountpoint) => mountpoint !== '' && mountpoint !== '/' && !ordinary.test(mountpoint)),
+    ),
+  ];
 }
