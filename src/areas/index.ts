@@ -1,4 +1,4 @@
-/** The contents page: every resource there is, in the order of the document. */
+/** The catalogue of all resources, in the order of the document. */
 import type { Resource } from '../engine/declare/resource.ts';
 import type { StepKind } from '../engine/plan/steps.ts';
 import { unmanagedSubsystem } from '../engine/upkeep/takeover.ts';
@@ -193,7 +193,7 @@ export const catalogue: readonly Resource[] = [
   certificateAuthority,
   certificate,
   tunable,
-  // Without an address
+  // Without a path in the API
   unmanagedSubsystem,
   volumeRecord,
   machineKey,

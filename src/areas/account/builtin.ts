@@ -1,4 +1,4 @@
-/** The accounts of a fresh system, in the order of their ids (gaps 10.3). */
+/** The builtin accounts of a new system, in the order of their ids (gaps 10.3). */
 
 export const builtinGroups: readonly (readonly [gid: number, name: string])[] = [
   [0, 'wheel'],
@@ -78,7 +78,7 @@ export const builtinUsers: readonly (readonly [
 ];
 
 /**
- * Builtin accounts that clients of the interface work with. Where the machine lacks one, Holdfast makes it; the others
- * are records of what the interface reserves, and name the machine's own account of that name where there is one.
+ * Builtin accounts that API clients use. Holdfast creates these where the machine lacks them. The other builtin accounts
+ * are only records that reserve a name, and correspond to the machine's own account of that name if it exists.
  */
 export const madeWhenMissing: readonly string[] = ['wheel', 'ftp', 'guest', 'nobody', 'www', 'webdav', 'media'];

@@ -19,40 +19,40 @@ export const group = collection('account/groups', {
   title: 'group',
   description: 'A group of users.',
   order: ['bsdgrp_builtin', 'bsdgrp_gid'],
-  // Gaps 1.5: the flag that programs send along is not acted upon, but it must be JSON.
+  // Gaps 1.5: clients send a flag in the body of DELETE. It has no effect, but the body must be JSON.
   quirks: { readsRemoval: true },
-  unique: [{ fields: ['bsdgrp_group'], description: 'A group of this name exists already.' }],
+  unique: [{ fields: ['bsdgrp_group'], description: 'A group with this name already exists.' }],
   fields: {
     bsdgrp_gid: createOnly(
       nullable(
         integer({
-          description: 'Number of the group; the next free one from 1000 on unless sent. It never changes.',
+          description: 'Group id (GID); the next free one from 1000 when not sent. It cannot be changed.',
           min: 0,
           max: 4_294_967_294,
         }),
       ),
     ),
     bsdgrp_group: required(refine(text({ description: 'Name of the group.', max: 32 }), accountNameProblem)),
-    bsdgrp_sudo: flag(false, { description: 'Whether its members may become root with sudo.' }),
+    bsdgrp_sudo: flag(false, { description: 'Whether members may run commands as root with sudo.' }),
     bsdgrp_builtin: readOnly(
-      flag(false, { description: 'Whether the group belongs to the system: it keeps its name and cannot be removed.' }),
+      flag(false, { description: 'Whether the group is builtin. A builtin group cannot be renamed or removed.' }),
     ),
-    allow: inputOnly(flag(false, { description: 'On create: the number may be one that another group has.' })),
-    bsdgrp_owned: hidden(flag(true, { description: 'Whether Holdfast makes the group on the machine.' })),
+    allow: inputOnly(flag(false, { description: 'On create: whether bsdgrp_gid may be the GID of another group.' })),
+    bsdgrp_owned: hidden(flag(true, { description: 'Whether Holdfast manages the group on the machine.' })),
   },
   seed: ({ accounts }) =>
     builtinGroups.map(([gid, name]) => {
-      const there = accounts.groups.find((one) => one.name === name);
+      const existing = accounts.groups.find((candidate) => candidate.name === name);
       return {
-        bsdgrp_gid: there?.gid ?? gid,
+        bsdgrp_gid: existing?.gid ?? gid,
         bsdgrp_group: name,
         bsdgrp_builtin: true,
-        bsdgrp_owned: there === undefined && madeWhenMissing.includes(name),
+        bsdgrp_owned: existing === undefined && madeWhenMissing.includes(name),
       };
     }),
   complete({ record, before, view }) {
     return {
-      bsdgrp_gid: record.bsdgrp_gid ?? nextFreeNumber(gidsOfPeople(view)),
+      bsdgrp_gid: record.bsdgrp_gid ?? nextFreeNumber(customGids(view)),
       bsdgrp_group: before?.bsdgrp_builtin === true ? before.bsdgrp_group : record.bsdgrp_group,
     };
   },
@@ -65,8 +65,8 @@ export const group = collection('account/groups', {
     ) {
       issues.add(
         'bsdgrp_group',
-        `The machine has a group ${namesake.name} with the number ${namesake.gid} that Holdfast did not make. Choose another name; ` +
-          `or remove that group with groupdel, which leaves files as they are, and send bsdgrp_gid ${namesake.gid} with this name.`,
+        `The machine already has a group ${namesake.name} with the GID ${namesake.gid} that Holdfast does not manage. Choose another name, ` +
+          `or remove that group with groupdel, which keeps its files, and send this name with bsdgrp_gid ${namesake.gid}.`,
       );
     }
     if (
@@ -74,17 +74,20 @@ export const group = collection('account/groups', {
       sent.allow !== true &&
       view.find(group, 'bsdgrp_gid', record.bsdgrp_gid) !== undefined
     ) {
-      issues.add('bsdgrp_gid', `Another group has the number ${record.bsdgrp_gid}.`);
+      issues.add(
+        'bsdgrp_gid',
+        `Another group already has the GID ${record.bsdgrp_gid}. Choose another one, or send allow as true.`,
+      );
     }
   },
   onRemove({ record }) {
-    if (record.bsdgrp_builtin) throw failed(`The group ${record.bsdgrp_group} belongs to the system and stays.`);
+    if (record.bsdgrp_builtin) throw failed(`The group ${record.bsdgrp_group} is builtin and cannot be removed.`);
   },
 });
 
-function gidsOfPeople(view: View): readonly number[] {
+function customGids(view: View): readonly number[] {
   return view
     .all(group)
-    .filter((one) => !one.bsdgrp_builtin)
-    .map((one) => one.bsdgrp_gid ?? -1);
+    .filter(({ bsdgrp_builtin }) => !bsdgrp_builtin)
+    .map(({ bsdgrp_gid }) => bsdgrp_gid ?? -1);
 }

@@ -36,15 +36,16 @@ import { newSmbHash, smbLine } from './hashes.ts';
 import { accountNameProblem, nextFreeNumber } from './names.ts';
 import { keyLines, publicKeysProblem } from './public-keys.ts';
 
-/** A home that is no folder: for accounts that only use shares. */
+/** The home of accounts without a home folder, which only use shares. */
 export const noHome = '/nonexistent';
 
-/** Id of the group `nobody`, which users fall back to when their primary group goes. */
+/** Id of the group `nobody`, which becomes the primary group when that of a user is removed. */
 const nobodyGroup = 29;
 
 const password = secret(
-  refine(text({ description: 'The password, in clear. Kept only as hashes.', max: 256, untrimmed: true }), (value) =>
-    value.includes('?') ? 'The character "?" has no place in a password.' : undefined,
+  refine(
+    text({ description: 'Password in clear text. Holdfast stores only its hashes.', max: 256, untrimmed: true }),
+    (value) => (value.includes('?') ? 'The character "?" is not allowed in a password.' : undefined),
   ),
 );
 
@@ -52,28 +53,32 @@ const fields = {
   bsdusr_username: required(refine(text({ description: 'Login name.', max: 16 }), accountNameProblem)),
   bsdusr_uid: nullable(
     integer({
-      description: 'Number of the user; the next free one from 1000 on unless sent.',
+      description: 'User id (UID); the next free one from 1000 when not sent.',
       min: 0,
       max: 4_294_967_294,
     }),
   ),
   bsdusr_full_name: required(
-    refine(text({ description: 'Name of the person.', max: 120 }), (value) =>
-      /[:,]/.test(value) ? 'Colons and commas have no place in a name here.' : undefined,
+    refine(text({ description: 'Full name.', max: 120 }), (value) =>
+      /[:,]/.test(value) ? 'The full name must not contain colons or commas.' : undefined,
     ),
   ),
   bsdusr_password: inputOnly(password),
-  bsdusr_password_disabled: flag(false, { description: 'Whether no password opens the account.' }),
-  bsdusr_locked: flag(false, { description: 'Whether nobody may log in as this user, on no protocol.' }),
+  bsdusr_password_disabled: flag(false, { description: 'Whether password login is disabled.' }),
+  bsdusr_locked: flag(false, { description: 'Whether the account is locked for every protocol.' }),
   bsdusr_group: nullable(
     reference('account/groups', { description: 'Id of the primary group.', onRemove: { becomes: nobodyGroup } }),
   ),
   bsdusr_creategroup: createOnly(
-    inputOnly(flag(false, { description: 'Make a primary group named like the user, or take the one there is.' })),
+    inputOnly(
+      flag(false, {
+        description: 'Whether to create a primary group with the name of the user, or to use the existing one.',
+      }),
+    ),
   ),
   bsdusr_home: refine(
     text({
-      description: `Home folder: ${noHome}, or below a volume. It is made when it does not exist.`,
+      description: `Home folder: ${noHome}, or a folder on a volume. It is created if it does not exist.`,
       max: 255,
       initial: noHome,
     }),
@@ -81,32 +86,31 @@ const fields = {
   ),
   bsdusr_mode: inputOnly(octal({ description: 'Permissions of the home folder.', max: 0o777, initial: '755' })),
   bsdusr_shell: loginShell({ description: 'Login shell.', initial: '/bin/csh' }),
-  bsdusr_email: refine(text({ description: 'Where mail for the user goes.', max: 254 }), (value) =>
-    value === '' || /^[^\s@]+@[^\s@]+$/.test(value) ? undefined : `${quote(value)} is no mail address.`,
+  bsdusr_email: refine(text({ description: 'Email address.', max: 254 }), (value) =>
+    value === '' || /^[^\s@]+@[^\s@]+$/.test(value) ? undefined : `Expected an email address, got ${quote(value)}.`,
   ),
-  bsdusr_sudo: flag(false, { description: 'Whether the user may become root with sudo.' }),
+  bsdusr_sudo: flag(false, { description: 'Whether the user may run commands as root with sudo.' }),
   bsdusr_sshpubkey: refine(
     text({
-      description:
-        'Public keys that open the account over SSH, one a line: the file .ssh/authorized_keys in the home folder.',
+      description: 'SSH public keys, one per line. They are written to .ssh/authorized_keys in the home folder.',
       max: 65_536,
       multiline: true,
       untrimmed: true,
     }),
     publicKeysProblem,
   ),
-  bsdusr_attributes: freeObject({ description: 'What clients keep with the user for themselves.', maxBytes: 65_536 }),
+  bsdusr_attributes: freeObject({ description: 'Attributes for the use of clients.', maxBytes: 65_536 }),
   bsdusr_microsoft_account: flag(false, {
-    description: 'Whether the account belongs to a Microsoft account; kept for clients, without effect.',
+    description: 'Whether the user has a Microsoft account. Stored without effect.',
   }),
-  bsdusr_builtin: readOnly(flag(false, { description: 'Whether the user belongs to the system.' })),
+  bsdusr_builtin: readOnly(flag(false, { description: 'Whether the user is builtin.' })),
   bsdusr_unixhash: readOnly(
-    secret(text({ description: 'SHA-512 crypt text of the password, * when there is none.', initial: '*' })),
+    secret(text({ description: 'SHA-512 crypt hash of the password, * when there is none.', initial: '*' })),
   ),
   bsdusr_smbhash: readOnly(
     secret(
       text({
-        description: 'The line of the Samba password file, * when there is no password.',
+        description: 'Line of the Samba password file, * when there is no password.',
         initial: '*',
         max: 512,
       }),
@@ -114,40 +118,40 @@ const fields = {
   ),
   bsdusr_to_group: inputOnly(
     list(integer({ description: 'Id of a group.', min: 1 }), {
-      description: 'Ids of the auxiliary groups; kept as they are when not sent.',
+      description: 'Ids of the auxiliary groups; unchanged when not sent.',
       max: 64,
     }),
   ),
   bsdusr_groups: hidden(
     list(integer({ description: 'Id of a group.' }), {
-      description: 'Ids of the auxiliary groups in the order of joining.',
+      description: 'Ids of the auxiliary groups, in the order in which the user joined them.',
     }),
   ),
-  bsdusr_owned: hidden(flag(true, { description: 'Whether Holdfast makes the user on the machine.' })),
+  bsdusr_owned: hidden(flag(true, { description: 'Whether Holdfast manages the user on the machine.' })),
 };
 
 export const user = collection(
   'account/users',
   {
     title: 'user',
-    description: 'An account of a person or a service.',
+    description: 'A user account.',
     order: ['bsdusr_builtin', 'bsdusr_uid'],
-    // Gaps 1.5, as with groups.
+    // Gaps 1.5, as for groups.
     quirks: { readsRemoval: true },
-    unique: [{ fields: ['bsdusr_username'], description: 'A user of this name exists already.' }],
+    unique: [{ fields: ['bsdusr_username'], description: 'A user with this name already exists.' }],
     fields,
     seed: ({ accounts }) =>
       builtinUsers.map(([uid, name, groupId, home, shell]) => {
-        const there = accounts.users.find((one) => one.name === name);
+        const existing = accounts.users.find((candidate) => candidate.name === name);
         return {
           bsdusr_username: name,
-          bsdusr_full_name: there?.fullName || name,
-          bsdusr_uid: there?.uid ?? uid,
+          bsdusr_full_name: existing?.fullName || name,
+          bsdusr_uid: existing?.uid ?? uid,
           bsdusr_group: groupId,
-          bsdusr_home: there?.home ?? home,
-          bsdusr_shell: there?.shell ?? shell,
+          bsdusr_home: existing?.home ?? home,
+          bsdusr_shell: existing?.shell ?? shell,
           bsdusr_builtin: true,
-          bsdusr_owned: there === undefined && madeWhenMissing.includes(name),
+          bsdusr_owned: existing === undefined && madeWhenMissing.includes(name),
         };
       }),
     async beforehand(sent, operations) {
@@ -157,7 +161,7 @@ export const user = collection(
     },
     complete({ record, before, sent, draft }) {
       const kept = before?.bsdusr_builtin === true ? systemValues(before) : {};
-      const uid = record.bsdusr_uid ?? nextFreeNumber(uidsOfPeople(draft));
+      const uid = record.bsdusr_uid ?? nextFreeNumber(customUids(draft));
       const named = { ...record, bsdusr_uid: uid, ...kept };
       return {
         ...kept,
@@ -181,31 +185,34 @@ export const user = collection(
       ) {
         issues.add(
           'bsdusr_username',
-          `The machine has a user ${namesake.name} with the number ${namesake.uid} that Holdfast did not make. Choose another name; ` +
-            `or remove that account with userdel, which leaves its files, and send bsdusr_uid ${namesake.uid} with this name, so that they are this user's.`,
+          `The machine already has a user ${namesake.name} with the UID ${namesake.uid} that Holdfast does not manage. Choose another name, ` +
+            `or remove that account with userdel, which keeps its files, and send this name with bsdusr_uid ${namesake.uid}, so that the files belong to this user.`,
         );
       }
-      const given = sent.bsdusr_password !== undefined && sent.bsdusr_password !== '';
-      if (given && record.bsdusr_password_disabled)
-        issues.add('bsdusr_password_disabled', 'A password cannot be set and disabled at once.');
-      if (before === undefined && !given && !record.bsdusr_password_disabled)
+      const hasPassword = sent.bsdusr_password !== undefined && sent.bsdusr_password !== '';
+      if (hasPassword && record.bsdusr_password_disabled)
+        issues.add('bsdusr_password_disabled', 'bsdusr_password_disabled must be false when bsdusr_password is sent.');
+      if (before === undefined && !hasPassword && !record.bsdusr_password_disabled)
         issues.add('bsdusr_password', 'This field is required unless bsdusr_password_disabled is true.');
       if (before === undefined && sent.bsdusr_creategroup === true && (sent.bsdusr_group ?? null) !== null)
-        issues.add('bsdusr_group', 'Choose a group or let one be made, not both.');
+        issues.add('bsdusr_group', 'Send either bsdusr_group or bsdusr_creategroup, not both.');
       else if (record.bsdusr_group === null)
         issues.add('bsdusr_group', 'Choose an existing primary group or let one be created.');
       for (const id of record.bsdusr_groups)
-        if (view.get(group, id) === undefined) issues.add('bsdusr_to_group', `There is no group with the id ${id}.`);
+        if (view.get(group, id) === undefined) issues.add('bsdusr_to_group', `No group has the id ${id}.`);
       if (
         record.bsdusr_home !== before?.bsdusr_home &&
         record.bsdusr_home !== noHome &&
         !record.bsdusr_builtin &&
         volumeOf(record.bsdusr_home, facts) === undefined
       ) {
-        issues.add('bsdusr_home', `${quote(record.bsdusr_home)} lies on no volume.`);
+        issues.add('bsdusr_home', `The home folder ${quote(record.bsdusr_home)} is not on an imported volume.`);
       }
       if (record.bsdusr_sshpubkey !== '' && keysBorder(record, facts) === undefined) {
-        issues.add('bsdusr_sshpubkey', 'SSH keys lie in the home folder, and this user has none on a volume.');
+        issues.add(
+          'bsdusr_sshpubkey',
+          'SSH keys are stored in the home folder. Set bsdusr_home to a folder on a volume first.',
+        );
       }
     },
     onSave({ draft, record, before, sent, view }) {
@@ -217,8 +224,8 @@ export const user = collection(
         keepKeys(draft, record, view);
     },
     onRemove({ draft, record }) {
-      if (record.bsdusr_builtin) throw failed(`The user ${record.bsdusr_username} belongs to the system and stays.`);
-      // Gaps 10.1: guests of Samba become somebody else.
+      if (record.bsdusr_builtin) throw failed(`The user ${record.bsdusr_username} is builtin and cannot be removed.`);
+      // Gaps 10.1: the guest account of Samba falls back to `nobody`.
       if (draft.only(cifsSettings).cifs_srv_guest === record.bsdusr_username)
         draft.update(cifsSettings, 1, { cifs_srv_guest: 'nobody' });
       const primary = record.bsdusr_group === null ? undefined : draft.get(group, record.bsdusr_group);
@@ -226,7 +233,8 @@ export const user = collection(
       const others = draft
         .all(user)
         .some(
-          (one) => one.id !== record.id && (one.bsdusr_group === primary.id || one.bsdusr_groups.includes(primary.id)),
+          (other) =>
+            other.id !== record.id && (other.bsdusr_group === primary.id || other.bsdusr_groups.includes(primary.id)),
         );
       if (!others) draft.remove(group, primary.id);
     },
@@ -234,7 +242,7 @@ export const user = collection(
   [
     action({
       segment: 'password',
-      title: 'Gives the user a new password.',
+      title: 'Sets the password of the user.',
       status: 200,
       answers: { $ref: '#/components/schemas/AccountUsers' },
       fields: { bsdusr_password: required(password) },
@@ -243,14 +251,14 @@ export const user = collection(
     action({
       method: 'GET',
       segment: 'groups',
-      title: 'Lists the names of the auxiliary groups, in the order of joining.',
+      title: 'Lists the names of the auxiliary groups, in the order in which the user joined them.',
       status: 200,
       answers: { type: 'array', items: { type: 'string' } },
       perform: ({ target, scope }) => groupNames(scope.view, target.bsdusr_groups),
     }),
     action({
       segment: 'groups',
-      title: 'Replaces the auxiliary groups by those named; names that do not exist are left out.',
+      title: 'Replaces the auxiliary groups. Names that do not exist are ignored.',
       status: 202,
       answers: { type: 'array', items: { type: 'string' } },
       items: text({ description: 'Name of a group.' }),
@@ -268,7 +276,7 @@ async function hashedBy(operations: Operations, password: string): Promise<Parti
 
 async function setPassword({ id, bsdusr_username }: User, password: string, operations: Operations): Promise<unknown> {
   const hashes = await hashedBy(operations, password);
-  const record = await operations.change(`give the user ${bsdusr_username} a new password`, (draft) =>
+  const record = await operations.change(`set the password of the user ${bsdusr_username}`, (draft) =>
     draft.update(user, id, { bsdusr_password_disabled: false }, hashes),
   );
   return answered(fields, record);
@@ -279,22 +287,23 @@ async function setGroups(
   names: readonly string[],
   operations: Operations,
 ): Promise<readonly string[]> {
-  const record = await operations.change(`put the user ${bsdusr_username} into groups`, (draft) => {
-    if (names.length > 64) draft.issues.add('__all__', 'A user has at most 64 auxiliary groups.');
-    const ids = names.map((name) => draft.find(group, 'bsdgrp_group', name)?.id).filter((one) => one !== undefined);
+  const record = await operations.change(`set the auxiliary groups of the user ${bsdusr_username}`, (draft) => {
+    if (names.length > 64)
+      draft.issues.add('__all__', `A user may have at most 64 auxiliary groups, got ${names.length}.`);
+    const ids = names.map((name) => draft.find(group, 'bsdgrp_group', name)?.id).filter((id) => id !== undefined);
     return draft.update(user, id, { bsdusr_to_group: [...new Set(ids)] });
   });
   return groupNames(operations.world.view, record.bsdusr_groups);
 }
 
-function uidsOfPeople(view: View): readonly number[] {
+function customUids(view: View): readonly number[] {
   return view
     .all(user)
-    .filter((one) => !one.bsdusr_builtin)
-    .map((one) => one.bsdusr_uid ?? -1);
+    .filter(({ bsdusr_builtin }) => !bsdusr_builtin)
+    .map(({ bsdusr_uid }) => bsdusr_uid ?? -1);
 }
 
-/** What a change of a builtin user leaves alone, silently (gaps 10.1). */
+/** The fields of a builtin user that an update silently ignores (gaps 10.1). */
 function systemValues({ bsdusr_username, bsdusr_uid, bsdusr_group, bsdusr_home }: User) {
   return { bsdusr_username, bsdusr_uid, bsdusr_group, bsdusr_home };
 }
@@ -310,14 +319,15 @@ function homeOf(home: string, name: string): string {
 
 function homeProblem(home: string): string | undefined {
   if (home === noHome) return undefined;
-  if (home.includes(':')) return 'A home folder has no colon in its path.';
-  if (normalPath(home) !== home) return 'The path must be plain: without a slash at its end, double slashes or dots.';
+  if (home.includes(':')) return 'The path of the home folder must not contain a colon.';
+  if (normalPath(home) !== home)
+    return 'The path must not contain a trailing slash, double slashes, or . and .. as elements.';
   return isWithin(home, volumesFolder) && home.split('/').length > 3
     ? undefined
-    : `It is ${noHome}, or a folder below a volume: ${volumesFolder}/NAME/…`;
+    : `Expected ${noHome} or a folder below a volume, ${volumesFolder}/NAME/…, got ${quote(home)}.`;
 }
 
-/** The hashes as the record shows them; a new NT hash is put into a line of the user's name and number. */
+/** The hashes as stored in the record; a new NT hash becomes a line with the name and the UID of the user. */
 function hashFields(record: User): Partial<User> {
   if (record.bsdusr_password_disabled) return { bsdusr_unixhash: '*', bsdusr_smbhash: '*' };
   if (record.bsdusr_smbhash === '*' || record.bsdusr_smbhash === null)
@@ -336,26 +346,29 @@ function makeHome(draft: Draft, record: User, view: View, mode: string): void {
   const uid = record.bsdusr_uid;
   const within = `${volumesFolder}/${volume}`;
   const folderMode = Number.parseInt(mode, 8);
-  // Folders above the home are everybody's way to theirs.
+  // Folders above the home must be accessible to every user.
   draft.plan.first(
-    folderStep(`make the home folder ${record.bsdusr_home}`, record.bsdusr_home, { within, mode: 0o755 }),
+    folderStep(`create the home folder ${record.bsdusr_home}`, record.bsdusr_home, { within, mode: 0o755 }),
   );
-  // A folder that was there does not get its former owner and permissions back, so this comes last.
+  // The previous owner and permissions of an existing folder cannot be restored, so this step is last.
   draft.plan.last({
-    title: `give the home folder ${record.bsdusr_home} to ${record.bsdusr_username}`,
+    title: `set the owner of the home folder ${record.bsdusr_home} to ${record.bsdusr_username}`,
     perform: (host) =>
       host.files.setPermissions(record.bsdusr_home, { within, uid, gid, folderMode, recursive: false }),
   });
 }
 
-/** The folder in which the way to a user's keys begins, or nothing where keys cannot be kept. Root's home is the system's (gaps 10.1). */
+/**
+ * The trusted folder above a user's keys, below which the path is checked; undefined where keys cannot be stored. The home
+ * of root is on the system disk (gaps 10.1).
+ */
 function keysBorder({ bsdusr_uid, bsdusr_builtin, bsdusr_home }: User, facts: Facts): string | undefined {
   if (bsdusr_uid === 0 && bsdusr_builtin) return '/';
   const volume = bsdusr_builtin ? undefined : volumeOf(bsdusr_home, facts);
   return volume === undefined ? undefined : `${volumesFolder}/${volume}`;
 }
 
-/** The user may change the file by hand meanwhile, so what was there is read before it is replaced. */
+/** The user may have edited the file, so the step reads it before replacing it and restores that content on undo. */
 function keepKeys(draft: Draft, record: User, view: View): void {
   const within = keysBorder(record, draft.facts);
   const gid =

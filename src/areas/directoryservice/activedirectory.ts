@@ -11,7 +11,7 @@ import { mustAnswer, probesOf } from './domain-servers.ts';
 
 export const domainSettings = singleton('directoryservice/activedirectory', {
   title: 'Active Directory settings',
-  description: 'The Active Directory domain that this machine is a member of.',
+  description: 'Membership of this machine in an Active Directory domain.',
   fields: domainFields,
   seed: () => ({ ad_netbiosname_a: 'holdfast' }),
   around,
@@ -24,14 +24,14 @@ export const domainSettings = singleton('directoryservice/activedirectory', {
     };
   },
   check({ record, before, draft, facts, issues }) {
-    // What came with a whole configuration may lack its password. Nobody joins by it; whoever wants to is asked for it.
-    const isGiven = record === before;
+    // A restored configuration may lack the password. It is not used to join; a request to join must send the password.
+    const isRestored = record === before;
     for (const { name, sentence } of domainProblems(record, membershipOf(before, facts), draft))
-      if (!isGiven || name !== 'ad_bindpw') issues.add(name, sentence);
+      if (!isRestored || name !== 'ad_bindpw') issues.add(name, sentence);
   },
   onSave({ draft, facts, record, before, sent }) {
     const was = membershipOf(before, facts);
-    // What nobody sent came with a whole configuration, and nobody has left for it.
+    // An update without ad_enable comes from a restored configuration, and the domain has not been left for it yet.
     if (was !== undefined && sent.ad_enable === undefined && !isMember(record, facts))
       draft.plan.afterwards(farewell(was, draft));
     const cifs = draft.only(cifsSettings);
@@ -48,33 +48,33 @@ export const domainSettings = singleton('directoryservice/activedirectory', {
   },
 });
 
-/** What is asked of the domain is asked before anything is kept, and given back when that fails. */
+/** Contacts the domain before the settings are stored: joins or leaves, and undoes that when the change fails. */
 async function around({ title, sent, before, operations, make }: Updating<typeof domainFields>): Promise<void> {
   const { view, facts } = operations.world;
   const was = membershipOf(before, facts);
-  const wanted = merged(sent, before, view);
-  const isAsked = wanted.ad_enable && (was === undefined || asksOtherwise(wanted, was));
-  const leaves = was !== undefined && !wanted.ad_enable;
+  const next = merged(sent, before, view);
+  const contactsDomain = next.ad_enable && (was === undefined || changesAccess(next, was));
+  const leaves = was !== undefined && !next.ad_enable;
   const probes = probesOf(sent);
-  if (domainProblems(wanted, was, view).length > 0 || (!isAsked && !leaves && probes.length === 0)) {
+  if (domainProblems(next, was, view).length > 0 || (!contactsDomain && !leaves && probes.length === 0)) {
     await operations.change(title, (draft) => make(draft));
     return;
   }
-  if (isAsked || leaves) mustBeManaged(view, ['samba', 'directory', 'kerberos']);
+  if (contactsDomain || leaves) mustBeManaged(view, ['samba', 'directory', 'kerberos']);
   const job = leaves
     ? `leave the domain ${before.ad_domainname}`
-    : isAsked
-      ? `${was === undefined ? 'join' : 'ask'} the domain ${wanted.ad_domainname}`
+    : contactsDomain
+      ? `${was === undefined ? 'join' : 'contact'} the domain ${next.ad_domainname}`
       : title;
   await operations.work(job, ['directoryservice/activedirectory'], async (work) => {
-    const heard = logOf(work);
-    for (const probe of probes) await mustAnswer(work, probe, wanted.ad_timeout);
-    const fill = isAsked ? await join(work, { wanted, view, isMember: was !== undefined, heard }) : {};
-    const hasLeft = leaves && (await leave(work, { was, view, heard }));
+    const log = logOf(work);
+    for (const probe of probes) await mustAnswer(work, probe, next.ad_timeout);
+    const fill = contactsDomain ? await join(work, { settings: next, view, isMember: was !== undefined, log }) : {};
+    const hasLeft = leaves && (await leave(work, { was, view, log }));
     await work.change((draft) => make(draft, fill));
     if (hasLeft)
       await work.step({
-        title: 'see that the machine is a member no more',
+        title: 'check that the machine is no longer a member',
         perform: async () => {},
         touches: ['membership'],
       });
@@ -82,13 +82,13 @@ async function around({ title, sent, before, operations, make }: Updating<typeof
   });
 }
 
-/** The settings that a membership was made by, while it lasts. */
+/** The settings of the current membership; undefined while the machine is not a member. */
 function membershipOf(settings: DomainSettings | undefined, facts: Facts): DomainSettings | undefined {
   return settings !== undefined && isMember(settings, facts) ? settings : undefined;
 }
 
-/** Whether the domain has to be asked anew what it thinks of the account, or where its controllers are. */
-function asksOtherwise(wanted: DomainSettings, before: DomainSettings): boolean {
+/** Whether a setting changes that requires contacting the domain again: the account, the controllers or the encryption. */
+function changesAccess(settings: DomainSettings, before: DomainSettings): boolean {
   return (
     [
       'ad_bindname',
@@ -100,7 +100,7 @@ function asksOtherwise(wanted: DomainSettings, before: DomainSettings): boolean 
       'ad_ssl',
       'ad_certificate',
     ] as const
-  ).some((name) => wanted[name] !== before[name]);
+  ).some((name) => settings[name] !== before[name]);
 }
 
 function merged(sent: DomainSent, before: DomainSettings, view: View): DomainSettings {

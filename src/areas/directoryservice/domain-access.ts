@@ -8,7 +8,10 @@ import { kerberosKeytab } from './kerberoskeytab.ts';
 import { kerberosPrincipal } from './kerberosprincipal.ts';
 import { kerberosRealm } from './kerberosrealm.ts';
 
-/** Whether the machine has the keys of the membership that the settings tell of. Those of a backup may tell of another, or of one that is over. */
+/**
+ * Whether the machine has the keys of the membership that the settings describe. Settings restored from a backup may
+ * describe another membership, or one that has ended.
+ */
 export function isMember(
   { ad_enable, ad_domainname, ad_netbiosname_a }: DomainSettings,
   { membership }: Pick<Facts, 'membership'>,
@@ -20,9 +23,9 @@ export function isMember(
   );
 }
 
-/** The controllers that Samba is told of; none for those that DNS names. */
+/** The controllers to configure in Samba; empty to find them by DNS. */
 export function controllersOf({ ad_dcname: dc, ad_siteservers: ofSite }: DomainSettings): readonly string[] {
-  return dc === null ? words(ofSite) : [placeOf(dc, 0).host];
+  return dc === null ? words(ofSite) : [hostAndPort(dc, 0).host];
 }
 
 export function protectionOf({
@@ -33,17 +36,17 @@ export function protectionOf({
   return wrapping === 'signed' ? 'sign' : wrapping === 'sealed' ? 'seal' : 'plain';
 }
 
-/** Certificate in PEM of the authority that the controllers prove themselves by. */
+/** PEM certificate of the authority that signed the certificates of the controllers. */
 export function authorityOf({ ad_ssl: ssl, ad_certificate: id }: DomainSettings, view: View): string | undefined {
   return ssl === 'off' || id === null ? undefined : (view.get(certificateAuthority, id)?.cert_certificate ?? undefined);
 }
 
-/** Old name of the domain. Before it has told, the first part of its name is the likely one. */
-export function workgroupOf({ ad_workgroup: told, ad_domainname: domain }: DomainSettings): string {
-  return told || (domain.split('.')[0] ?? '').slice(0, 15).toUpperCase();
+/** NetBIOS name of the domain. Until the domain has reported it, the first part of the DNS name is a good guess. */
+export function workgroupOf({ ad_workgroup: reported, ad_domainname: domain }: DomainSettings): string {
+  return reported || (domain.split('.')[0] ?? '').slice(0, 15).toUpperCase();
 }
 
-/** How the domain is spoken to, and as whom. */
+/** How to contact the domain: controller, account and encryption. */
 export function accessOf(settings: DomainSettings, view: View): DomainAccess {
   const realm = settings.ad_kerberos_realm === null ? undefined : view.get(kerberosRealm, settings.ad_kerberos_realm);
   const [controller] = settings.ad_dcname === null ? [] : controllersOf(settings);
@@ -86,7 +89,7 @@ export function joiningOf(settings: DomainSettings, view: View): Joining {
 }
 
 /** The host and the port of NAME or NAME:PORT. */
-export function placeOf(value: string, usual: number): { readonly host: string; readonly port: number } {
+export function hostAndPort(value: string, defaultPort: number): { readonly host: string; readonly port: number } {
   const [, host = value, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(value) ?? [];
-  return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? usual : Number(port) };
+  return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? defaultPort : Number(port) };
 }

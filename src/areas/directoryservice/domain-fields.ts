@@ -14,118 +14,135 @@ import type { RecordOf, SentOf } from '../../engine/declare/resource.ts';
 import { netbiosName } from '../services/cifs.ts';
 import { idmapKinds } from './idmap.ts';
 
-/** What is said of the membership in an Active Directory domain. */
+/** The fields of the Active Directory settings. */
 export const domainFields = {
   ad_enable: flag(false, {
     description:
-      'Whether the machine is a member of the domain. It joins before that is kept, and leaves when it is not any more.',
+      'Whether the machine is a member of the domain. Setting it joins the domain, clearing it leaves the domain.',
   }),
   ad_domainname: text({
-    description: 'DNS name of the domain, as corp.example.com.',
+    description: 'DNS name of the domain, such as corp.example.com.',
     max: 120,
     pattern: /^(?=.*\.)[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/,
-    rule: 'A DNS name of several parts is wanted, like corp.example.com.',
+    rule: 'Expected a DNS name with at least two parts, such as corp.example.com.',
   }),
   ad_bindname: text({
-    description: 'An account of the domain that may let machines join.',
+    description: 'Domain account that is allowed to join machines.',
     max: 120,
     pattern: /^[^-@\\/"%[\]:;|=,+*?<>\s][^@\\/"%[\]:;|=,+*?<>]*$/,
-    rule: 'The name alone is wanted, without a domain.',
+    rule: 'Expected the account name without a domain.',
   }),
-  ad_bindpw: secret(text({ description: 'Its password. Kept as it is when sent empty.', max: 120, untrimmed: true })),
-  ad_netbiosname_a: netbiosName(
-    'Name of this machine in the domain and the Windows network: what is sent becomes that of the CIFS settings (gaps 3.1).',
+  ad_bindpw: secret(
+    text({
+      description: 'Password of ad_bindname. An empty password leaves the stored one unchanged.',
+      max: 120,
+      untrimmed: true,
+    }),
   ),
-  ad_netbiosalias: nullable(netbiosName('A second such name.')),
+  ad_netbiosname_a: netbiosName('NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).'),
+  ad_netbiosalias: nullable(netbiosName('NetBIOS alias. It is also written to the CIFS settings.')),
   ad_dcname: nullable(
-    server('The controller to speak to, with :PORT to see whether it answers there; any of the domain when null.'),
+    server(
+      'Domain controller, NAME or NAME:PORT. It must answer when it is set. Any controller of the domain when null.',
+    ),
   ),
-  ad_gcname: nullable(server('A server of the global catalog. It has to answer when it is set.')),
+  ad_gcname: nullable(server('Global catalog server, NAME or NAME:PORT. It must answer when it is set.')),
   ad_ssl: choice(['off', 'on', 'start_tls'], {
-    description:
-      'Whether questions to the directory are encrypted by TLS: from the beginning of the connection (on), or by StartTLS.',
+    description: 'Encryption of LDAP connections: none (off), TLS (on) or StartTLS (start_tls).',
     initial: 'off',
   }),
   ad_certificate: nullable(
     reference('system/certificateauthority', {
-      description: "Id of the authority that signed the controllers' certificates.",
+      description: 'Id of the certificate authority that signed the certificates of the controllers.',
       onRemove: { becomes: null },
       holds: ({ ad_enable, ad_ssl }) =>
         ad_enable === true && ad_ssl !== 'off'
-          ? 'By this authority the domain controllers prove who they are: choose another, or set ad_ssl off, before this one goes.'
+          ? 'The Active Directory settings use this authority. Choose another one in ad_certificate, or set ad_ssl to off, first.'
           : undefined,
     }),
   ),
   ad_ldap_sasl_wrapping: choice(['plain', 'signed', 'sealed'], {
-    description: 'How questions to the directory are protected where TLS does not.',
+    description: 'Protection of LDAP connections without TLS: none (plain), signed, or signed and encrypted (sealed).',
     initial: 'plain',
-    // As the public sources spell them (gaps 3.1).
+    // The spelling in the public sources (gaps 3.1).
     also: { sign: 'signed', seal: 'sealed' },
   }),
   ad_idmap_backend: choice(idmapKinds, {
-    description: 'Kind of the id map by which accounts of the domain get their numbers here.',
+    description: 'Kind of id map that assigns UIDs and GIDs to domain accounts.',
     initial: 'rid',
   }),
   ad_nss_info: nullable(
     choice(['sfu', 'sfu20', 'rfc2307'], {
-      description: "Schema by which the directory tells accounts' homes and shells.",
+      description: 'Schema of the home and shell attributes in the directory.',
     }),
   ),
   ad_site: nullable(
     text({
-      description: 'Site of the domain whose controllers are spoken to.',
+      description: 'Site whose controllers are used.',
       max: 120,
       pattern: /^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?$/,
-      rule: 'A site has letters, digits, _ and - in its name.',
+      rule: 'A site name may contain letters, digits, _ and - only, and must not begin or end with -.',
     }),
   ),
   ad_kerberos_realm: nullable(
     reference('directoryservice/kerberosrealm', {
-      description: "Id of the Kerberos realm whose servers are the domain's.",
+      description: 'Id of the Kerberos realm of the domain.',
       onRemove: { becomes: null },
     }),
   ),
   ad_kerberos_principal: nullable(
     reference('directoryservice/kerberosprincipal', {
-      description: 'Id of the principal that joins by the key of its keytab, in place of an account with a password.',
+      description: 'Id of the Kerberos principal that joins with its keytab, instead of ad_bindname with a password.',
       onRemove: { becomes: null },
     }),
   ),
   ad_userdn: readOnly(
-    nullable(text({ description: 'Where users are. The domain itself tells Samba, so it is always null.', max: 1024 })),
+    nullable(text({ description: 'Base of users; always null, because Samba gets it from the domain.', max: 1024 })),
   ),
-  ad_groupdn: readOnly(nullable(text({ description: 'Where groups are. As for users.', max: 1024 }))),
-  ad_timeout: integer({ description: 'Seconds to wait for an answer of the domain.', min: 1, max: 600, initial: 60 }),
-  ad_dns_timeout: integer({ description: 'Seconds to wait until the domain is found.', min: 1, max: 600, initial: 60 }),
-  ad_enable_monitor: flag(false, {
-    description: 'Whether the machine looks after its connection to the domain, and renews it when it is lost.',
+  ad_groupdn: readOnly(
+    nullable(text({ description: 'Base of groups; always null, because Samba gets it from the domain.', max: 1024 })),
+  ),
+  ad_timeout: integer({ description: 'Timeout in seconds for answers of the domain.', min: 1, max: 600, initial: 60 }),
+  ad_dns_timeout: integer({
+    description: 'Timeout in seconds for DNS queries that find the domain.',
+    min: 1,
+    max: 600,
+    initial: 60,
   }),
-  ad_monitor_frequency: integer({ description: 'Seconds between two looks.', min: 30, max: 3600, initial: 60 }),
+  ad_enable_monitor: flag(false, {
+    description: 'Whether to monitor the connection to the domain and to restore it when it is lost.',
+  }),
+  ad_monitor_frequency: integer({
+    description: 'Seconds between two checks of the connection.',
+    min: 30,
+    max: 3600,
+    initial: 60,
+  }),
   ad_recover_retry: integer({
-    description: 'How often it is tried in a row to renew the connection.',
+    description: 'Maximum number of consecutive attempts to restore the connection.',
     min: 0,
     max: 500,
     initial: 10,
   }),
   ad_allow_dns_updates: flag(true, {
-    description: "Whether the machine enters its addresses into the domain's DNS when it joins.",
+    description: 'Whether to register the addresses of this machine in the DNS of the domain on joining.',
   }),
   ad_allow_trusted_doms: flag(false, {
-    description: 'Whether accounts of domains that the domain trusts are accounts of this machine.',
+    description: 'Whether accounts of trusted domains can use this machine.',
   }),
   ad_unix_extensions: flag(false, {
-    description: 'Whether accounts have the homes and shells of their Unix attributes.',
+    description: 'Whether accounts get home and shell from their Unix attributes.',
   }),
   ad_use_default_domain: flag(false, {
-    description: 'Whether accounts are called without the name of the domain before theirs.',
+    description: 'Whether account names have no domain prefix on this machine.',
   }),
-  ad_verbose_logging: flag(false, { description: 'Whether much is logged of the domain.' }),
-  // As the public interface calls it (gaps 3.1).
+  ad_verbose_logging: flag(false, { description: 'Whether verbose logging is enabled.' }),
+  // The field name of the public API (gaps 3.1).
   ad_disable_freenas_cache: flag(false, {
-    description: 'Whether lists of accounts leave out those of the domain, which need not be gathered then.',
+    description: 'Whether domain accounts are left out of account lists, so that they need not be fetched.',
   }),
-  ad_workgroup: hidden(text({ description: 'Old name of the domain, as it told.' })),
-  ad_siteservers: hidden(text({ description: 'Controllers of the site, as DNS told.', max: 4096 })),
+  ad_workgroup: hidden(text({ description: 'NetBIOS name of the domain, as reported by the domain.' })),
+  ad_siteservers: hidden(text({ description: 'Controllers of the site, as reported by DNS.', max: 4096 })),
 };
 
 export type DomainSettings = RecordOf<typeof domainFields>;
@@ -136,6 +153,6 @@ function server(description: string): Field<string, 'plain'> {
     description,
     max: 120,
     pattern: /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?$/,
-    rule: 'NAME or NAME:PORT is wanted.',
+    rule: 'Expected NAME or NAME:PORT.',
   });
 }

@@ -7,73 +7,78 @@ import type { DomainSettings } from './domain-fields.ts';
 
 interface Membership {
   readonly view: View;
-  readonly heard: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export async function join(
   work: Work,
-  { wanted, view, isMember, heard }: Membership & { readonly wanted: DomainSettings; readonly isMember: boolean },
+  { settings, view, isMember, log }: Membership & { readonly settings: DomainSettings; readonly isMember: boolean },
 ): Promise<Partial<DomainSettings>> {
-  const access = accessOf(wanted, view);
+  const access = accessOf(settings, view);
   const inquiry = await inquire(work, access);
   if (!inquiry.found) throw invalid({ __all__: [objectionOf(inquiry, access)] });
   const { workgroup } = inquiry;
-  if (workgroup.toLowerCase() === wanted.ad_netbiosname_a.toLowerCase())
-    throw invalid({ ad_netbiosname_a: [`It must differ from the name of the domain, ${workgroup}.`] });
-  heard(`The domain ${access.domain} is there, and knows the account. Its old name is ${workgroup}.`);
+  if (workgroup.toLowerCase() === settings.ad_netbiosname_a.toLowerCase())
+    throw invalid({
+      ad_netbiosname_a: [`ad_netbiosname_a must differ from the NetBIOS name of the domain, ${workgroup}.`],
+    });
+  log(`The domain ${access.domain} accepts the account. Its NetBIOS name is ${workgroup}.`);
   const fill = { ad_workgroup: workgroup, ad_siteservers: inquiry.siteServers.join(' ') };
   if (isMember) return fill;
-  const joining = joiningOf({ ...wanted, ...fill }, view);
+  const joining = joiningOf({ ...settings, ...fill }, view);
   await work.step({
     title: `join the domain ${access.domain}`,
-    perform: (host) => host.domain.join(joining, heard),
+    perform: (host) => host.domain.join(joining, log),
     left: async (host) => (await host.domain.membership())?.domain === access.domain.toLowerCase(),
-    undo: (host) => host.domain.leave(joining, heard),
+    undo: (host) => host.domain.leave(joining, log),
     touches: ['membership'],
   });
   return fill;
 }
 
 /**
- * Whether it was left. One that cannot be asked any more, or not by this account, is left once the settings are without
- * it: `farewell`. Facts are as they were until then: a change that fails is taken back to what a member is.
+ * Leaves the domain and returns whether that succeeded. When the domain does not answer or refuses the account, `farewell`
+ * leaves it after the settings are stored. The step does not refresh the facts, so a change that fails is rolled back
+ * with those of a member.
  */
 export async function leave(
   work: Work,
-  { was, view, heard }: Membership & { readonly was: DomainSettings },
+  { was, view, log }: Membership & { readonly was: DomainSettings },
 ): Promise<boolean> {
   const joining = joiningOf(was, view);
   const inquiry = await inquire(work, joining);
   if (!inquiry.found) {
-    heard(objectionOf(inquiry, joining));
+    log(objectionOf(inquiry, joining));
     return false;
   }
   await work.step({
     title: `leave the domain ${joining.domain}`,
-    perform: (host) => host.domain.leave(joining, heard),
+    perform: (host) => host.domain.leave(joining, log),
     left: async (host) => (await host.domain.membership()) === undefined,
-    undo: (host) => host.domain.join(joining, heard),
+    undo: (host) => host.domain.join(joining, log),
   });
   return true;
 }
 
 /**
- * Leaves a domain that the settings do not tell of any more: those of a backup came in place of them, or the domain could
- * not be asked. One gets out all the same: where it refuses, it keeps the machine's account.
+ * Leaves a domain after the settings no longer describe it, because a backup was restored or the domain did not answer. The
+ * membership always ends on this machine; when the domain cannot be reached, the machine account remains there.
  */
 export function farewell(was: DomainSettings, view: View): Task {
   const joining = joiningOf(was, view);
   return {
-    title: `give up the membership in the domain ${joining.domain}`,
+    title: `end the membership in the domain ${joining.domain}`,
     subject: 'directoryservice/activedirectory',
     touches: ['membership'],
     async run({ host, progress }) {
-      const heard = logOf({ progress });
+      const log = logOf({ progress });
       try {
-        await host.domain.leave(joining, heard);
+        await host.domain.leave(joining, log);
         return { told: true };
       } catch (error) {
-        heard(`${messageOf(error)} So the domain was not told, and still has an account for ${joining.netbiosName}.`);
+        log(
+          `${messageOf(error)} The domain could not be notified and still has an account for ${joining.netbiosName}.`,
+        );
         await host.domain.forget();
         return { told: false };
       }
@@ -84,17 +89,17 @@ export function farewell(was: DomainSettings, view: View): Task {
 async function inquire(work: Work, access: DomainAccess): Promise<Inquiry> {
   const answer: { value?: Inquiry } = {};
   await work.step({
-    title: `ask the domain ${access.domain}`,
+    title: `contact the domain ${access.domain}`,
     async perform(host) {
       answer.value = await host.domain.inquire(access);
     },
     undo: async () => {},
   });
-  if (answer.value === undefined) throw new Error('the domain was not asked');
+  if (answer.value === undefined) throw new Error('no answer of the domain');
   return answer.value;
 }
 
-/** Every line stays readable in the job. */
+/** Adds each line to the progress text of the job, which keeps the earlier lines. */
 export function logOf(work: Pick<Work, 'progress'>): (line: string) => void {
   const lines: string[] = [];
   return (line) => {
@@ -104,24 +109,24 @@ export function logOf(work: Pick<Work, 'progress'>): (line: string) => void {
 }
 
 function objectionOf(
-  { objection, said }: Extract<Inquiry, { found: false }>,
+  { objection, said: detail }: Extract<Inquiry, { found: false }>,
   { domain, account, server, site, seconds }: DomainAccess,
 ): string {
-  const who = 'principal' in account ? account.principal : account.name;
+  const name = 'principal' in account ? account.principal : account.name;
   switch (objection) {
     case 'unreachable':
-      return `No controller of the domain ${domain} can be reached${server === undefined ? '' : ` at ${server}`} within ${seconds} seconds: ${said}`;
+      return `No controller of the domain ${domain} was reachable${server === undefined ? '' : ` at ${server}`} within ${seconds} seconds: ${detail}`;
     case 'account':
-      return `The domain ${domain} does not know the account ${who}.`;
+      return `The domain ${domain} has no account ${name}.`;
     case 'password':
-      return `The domain ${domain} refuses the account ${who} or its password.`;
+      return `The domain ${domain} refused the account ${name} or its password.`;
     case 'expired':
-      return `The domain ${domain} refuses the account ${who}: it is locked, or its password has expired.`;
+      return `The domain ${domain} refused the account ${name}: it is locked, or its password has expired.`;
     case 'clock':
-      return `The clocks of this machine and of the domain ${domain} are too far apart.`;
+      return `The clock of this machine differs too much from the clock of the domain ${domain}.`;
     case 'site':
       return `The domain ${domain} has no site ${site ?? ''}.`;
     case 'other':
-      return `The domain ${domain} refuses: ${said}`;
+      return `The domain ${domain} refused the request: ${detail}`;
   }
 }

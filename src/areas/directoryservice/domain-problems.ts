@@ -9,7 +9,7 @@ interface Problem {
   readonly sentence: string;
 }
 
-/** What keeps the settings from being right, all of it. `was` are those by which the machine is a member now. */
+/** All problems of the settings. `was` are the settings of the current membership, if there is one. */
 export function domainProblems(
   settings: DomainSettings,
   was: DomainSettings | undefined,
@@ -18,51 +18,57 @@ export function domainProblems(
   if (!settings.ad_enable) return [];
   const found: Problem[] = [];
   const add = (name: Problem['name'], sentence: string) => void found.push({ name, sentence });
-  if (settings.ad_domainname === '') add('ad_domainname', 'Say which domain.');
+  if (settings.ad_domainname === '') add('ad_domainname', 'ad_domainname is required when ad_enable is true.');
   if (settings.ad_kerberos_principal === null) {
     if (settings.ad_bindname === '')
-      add('ad_bindname', 'Say which account lets the machine join, or choose a Kerberos principal.');
-    if (settings.ad_bindpw === '') add('ad_bindpw', 'The account has a password.');
+      add('ad_bindname', 'ad_bindname or ad_kerberos_principal is required when ad_enable is true.');
+    if (settings.ad_bindpw === '') add('ad_bindpw', 'ad_bindpw is required for ad_bindname.');
   }
   if (settings.ad_ssl !== 'off' && settings.ad_certificate === null) {
     add(
       'ad_certificate',
-      "An encrypted connection needs the certificate of the authority that signed the controllers'.",
+      'ad_certificate is required when ad_ssl is on or start_tls: the authority that signed the certificates of the controllers.',
     );
   }
   if (was !== undefined) {
     if (settings.ad_domainname !== was.ad_domainname)
-      add('ad_domainname', `The machine is a member of ${was.ad_domainname}. It has to leave before it joins another.`);
+      add(
+        'ad_domainname',
+        `The machine is a member of ${was.ad_domainname}. Leave that domain (ad_enable false) before joining another.`,
+      );
     if (settings.ad_netbiosname_a !== was.ad_netbiosname_a)
-      add('ad_netbiosname_a', 'The domain knows the machine by its name. It has to leave before it gets another.');
+      add(
+        'ad_netbiosname_a',
+        'The NetBIOS name cannot change while the machine is a member of the domain. Leave the domain (ad_enable false) first.',
+      );
   }
   for (const sentence of mapProblems(settings, view)) add('ad_idmap_backend', sentence);
   if (servesSamba(view.only(ldapSettings)))
     add(
       'ad_enable',
-      'Samba uses the passwords of the LDAP directory, and a member uses those of the domain: set ldap_has_samba_schema false.',
+      'Samba uses the passwords of the LDAP directory, but a domain member uses those of the domain. Set ldap_has_samba_schema to false first.',
     );
   if (view.only(cifsSettings).cifs_srv_domain_logons)
     add(
       'ad_enable',
-      'A member of a domain cannot let others log on to a domain of its own: set cifs_srv_domain_logons false.',
+      'A domain member cannot serve domain logons of its own. Set cifs_srv_domain_logons to false first.',
     );
   return found;
 }
 
-/** Modules that Samba does not have. */
-const lacking: readonly IdmapKind[] = ['adex', 'fruit'];
+/** Kinds of id map for which Samba has no module. */
+const unsupported: readonly IdmapKind[] = ['adex', 'fruit'];
 
-/** What is wrong with the id maps that the domain uses, in sentences. */
+/** The problems of the id maps that the domain uses. */
 export function mapProblems({ ad_idmap_backend: kind }: DomainSettings, view: View): readonly string[] {
-  if (lacking.includes(kind)) return [`Samba has no id map of the kind ${kind}.`];
+  if (unsupported.includes(kind)) return [`Samba does not support the id map kind ${kind}.`];
   const maps = usedMaps(view, kind);
   if (maps === undefined)
-    return [`There is no id map of the kind ${kind} that could be used: make one at directoryservice/idmap/${kind}.`];
+    return [`No id map of the kind ${kind} exists. Create one at directoryservice/idmap/${kind}.`];
   const { domain, others } = maps;
   if (domain === undefined || !overlap(domain.range, others.range)) return [];
   const range = ({ low, high }: { readonly low: number; readonly high: number }) => `${low} to ${high}`;
   return [
-    `The numbers of the domain, ${range(domain.range)} of the ${domain.kind} id map, overlap those of all others, ${range(others.range)} of the ${others.kind} id map.`,
+    `The range of the domain, ${range(domain.range)} in the ${domain.kind} id map, overlaps the range of all other accounts, ${range(others.range)} in the ${others.kind} id map.`,
   ];
 }

@@ -7,9 +7,9 @@ import { mapProblems } from './domain-problems.ts';
 import { idmapCollections } from './idmap.ts';
 import { ldapSettings, sambaDomainOf, servesSamba } from './ldap.ts';
 
-/** The domain knows the machine by its name, and its accounts by the numbers of the maps in use. */
+/** A membership depends on the NetBIOS name of the machine and on the ranges of the id maps in use. */
 export const domainRule: Rule = {
-  description: 'What the membership in a domain stands on does not change beneath it.',
+  description: 'Settings that the domain membership depends on do not change while the machine is a member.',
   reads: [cifsSettings, ldapSettings, ...Object.values(idmapCollections)],
   check(draft, changed) {
     const domain = draft.only(domainSettings);
@@ -17,7 +17,7 @@ export const domainRule: Rule = {
     if (servesSamba(draft.only(ldapSettings)))
       draft.issues.add(
         'ldap_has_samba_schema',
-        `The machine is a member of the domain ${domain.ad_domainname}, whose passwords Samba uses. It has to leave first.`,
+        `The machine is a member of the domain ${domain.ad_domainname}, and Samba uses the passwords of that domain. Leave the domain first.`,
       );
     for (const { resource, before, after } of changed) {
       if (resource.path !== cifsSettings.path || before === undefined || after === undefined) continue;
@@ -25,12 +25,12 @@ export const domainRule: Rule = {
       if (cifs.cifs_srv_netbiosname !== domain.ad_netbiosname_a)
         draft.issues.add(
           'cifs_srv_netbiosname',
-          `The domain ${domain.ad_domainname} knows the machine as ${domain.ad_netbiosname_a}. It has to leave before it gets another name.`,
+          `The machine is a member of the domain ${domain.ad_domainname} as ${domain.ad_netbiosname_a}. Leave the domain before changing the name.`,
         );
       if (cifs.cifs_srv_domain_logons && fieldValue(before, 'cifs_srv_domain_logons') === false)
         draft.issues.add(
           'cifs_srv_domain_logons',
-          `The machine is a member of the domain ${domain.ad_domainname}, and cannot let others log on to one of its own.`,
+          `The machine is a member of the domain ${domain.ad_domainname} and cannot serve domain logons of its own.`,
         );
     }
     if (changed.some(({ resource }) => resource.path in mapsByPath))
@@ -40,12 +40,12 @@ export const domainRule: Rule = {
 
 const mapsByPath = Object.fromEntries(Object.values(idmapCollections).map((of) => [of.path, of]));
 
-/** The directory holds an entry of the server's Samba domain, by its name; smbd does not start without. */
+/** smbd does not start without an entry in the LDAP directory for its Samba domain, which is found by name. */
 export const sambaDomainRule: Rule = {
-  description: 'The Samba domain whose accounts an LDAP directory keeps is called as it is there.',
+  description: 'The name of the Samba domain stays that of its entry in the LDAP directory.',
   reads: [cifsSettings, ldapSettings],
   check(draft, changed) {
-    // The settings of the directory bring names of their own, which it was asked about.
+    // An update of the LDAP settings has already checked the directory for the name.
     if (!servesSamba(draft.only(ldapSettings)) || changed.some(({ resource }) => resource.path === ldapSettings.path))
       return;
     for (const { before } of changed) {
@@ -54,7 +54,7 @@ export const sambaDomainRule: Rule = {
       if (is !== was)
         draft.issues.add(
           '__all__',
-          `The LDAP directory keeps the accounts of ${was}, and is to be asked about ${is}: set ldap_has_samba_schema false, and true again afterwards.`,
+          `The LDAP directory has the accounts of the Samba domain ${was}, and this change would use ${is}. Set ldap_has_samba_schema to false before the change, and to true again afterwards.`,
         );
     }
   },

@@ -16,11 +16,11 @@ import { isRecordOf } from '../../engine/declare/record.ts';
 import { type Collection, collection, type RecordOf, type View } from '../../engine/declare/resource.ts';
 
 /**
- * How numbers of this machine are found for the accounts of a domain: a collection for each kind of map. Which kind is
- * in use is said by the settings of the directory service.
+ * Id maps assign UIDs and GIDs of this machine to the accounts of a domain. Each kind of map is a collection; the settings
+ * of the directory service select the kind in use.
  */
 
-/** The directory services by their numbers in `idmap_ds_type` (gaps 3.4). */
+/** The values of `idmap_ds_type` (gaps 3.4). */
 export const servedBy = { activeDirectory: 1, cifs: 5 } as const;
 
 const mostNumber = 2 ** 32 - 2;
@@ -29,22 +29,22 @@ const common = {
   idmap_ds_type: nullable(
     integer({
       description:
-        'Whom the map is for: 1 Active Directory, 2 LDAP, 3 NIS, 5 accounts of no domain; nobody in particular when null.',
+        'Directory service of the map: 1 Active Directory, 2 LDAP, 3 NIS, 5 accounts without a domain; any service when null.',
     }),
   ),
-  idmap_ds_id: nullable(integer({ description: "Id of that service's settings." })),
+  idmap_ds_id: nullable(integer({ description: 'Id of the settings of the directory service.' })),
 };
 
 function limit(description: string, initial: number): Field<number, 'plain'> {
   return integer({ description, min: 0, max: mostNumber, initial });
 }
 
-const low = (initial: number) => limit('The lowest number that the map gives.', initial);
-const high = (initial: number) => limit('The highest number that the map gives.', initial);
+const low = (initial: number) => limit('Lowest id of the range.', initial);
+const high = (initial: number) => limit('Highest id of the range.', initial);
 
-/** Values of smb.conf, which has macros and no escapes. */
+/** A value for smb.conf, which expands macros and has no escapes. */
 function confText(description: string, max: number) {
-  return text({ description, max, pattern: /^[^%$"\\;]*$/, rule: 'The characters % $ " \\ and ; have no place here.' });
+  return text({ description, max, pattern: /^[^%$"\\;]*$/, rule: 'The characters % $ " \\ and ; are not allowed.' });
 }
 
 function scriptPath(description: string) {
@@ -52,7 +52,7 @@ function scriptPath(description: string) {
     description,
     max: 1024,
     pattern: /^\/[\w./ -]*[\w./-]$/,
-    rule: 'An absolute path of letters, digits, blanks and . _ - is wanted.',
+    rule: 'Expected an absolute path of letters, digits, spaces and . _ - only.',
   });
 }
 
@@ -61,21 +61,21 @@ function ldapAddress(description: string) {
     description,
     max: 255,
     pattern: /^ldaps?:\/\/[\w.:[\]-]+\/?$/,
-    rule: 'ldap://SERVER or ldaps://SERVER is wanted, with :PORT where it is not the usual one.',
+    rule: 'Expected ldap://SERVER or ldaps://SERVER, optionally followed by :PORT.',
   });
 }
 
 const connection = (description: string) => choice(['off', 'on', 'start_tls'], { description, initial: 'off' });
 
-const certificateNotYet = () =>
+const unsupportedCertificate = () =>
   nullable(
     refine(
       integer({
         description:
-          "Id of the authority that signed the server's certificate. Only null is taken: the machine's own authorities are asked.",
+          'Id of a certificate authority; not supported, only null is accepted. Samba uses the authorities that the system trusts.',
         min: 1,
       }),
-      () => 'The authorities that this machine knows by itself are asked; another cannot be chosen.',
+      () => 'A certificate authority cannot be selected. Samba uses the authorities that the system trusts.',
     ),
   );
 
@@ -84,7 +84,7 @@ export interface IdRange {
   readonly high: number;
 }
 
-/** The range of a map, whose fields begin with `prefix`. */
+/** The range of a map. `prefix` is the common prefix of its fields. */
 function rangeIn(record: RecordOf<Fields>, prefix: string): IdRange {
   return {
     low: Number(fieldValue(record, `${prefix}_range_low`)),
@@ -97,10 +97,10 @@ interface Ranged {
   readonly issues: { add(name: '__all__', sentence: string): void };
 }
 
-/** The rule of every kind. */
+/** The check that all kinds share. */
 function checkRange(prefix: string, { record, issues }: Ranged): void {
   const { low: from, high: to } = rangeIn(record, prefix);
-  if (from >= to) issues.add('__all__', `The range ends at ${to}, which is not above its beginning, ${from}.`);
+  if (from >= to) issues.add('__all__', `The highest id of the range, ${to}, must be above the lowest, ${from}.`);
 }
 
 function mapsOf<F extends Fields>(kind: string, description: string, fields: F) {
@@ -112,74 +112,74 @@ function mapsOf<F extends Fields>(kind: string, description: string, fields: F) 
   });
 }
 
-export const idmapAd = mapsOf('ad', 'Numbers that the accounts have in the directory itself.', {
+export const idmapAd = mapsOf('ad', 'Ids that are attributes of the accounts in Active Directory.', {
   idmap_ad_range_low: low(10_000),
   idmap_ad_range_high: high(90_000_000),
   idmap_ad_schema_mode: choice(['rfc2307', 'sfu', 'sfu20'], {
-    description: 'By which schema the directory has them.',
+    description: 'Schema of the attributes.',
     initial: 'rfc2307',
   }),
   idmap_ad_unix_primary_group: flag(false, {
-    description: "Whether an account's first group is the one of its Unix attributes.",
+    description: 'Whether the primary group of an account comes from its Unix attributes.',
   }),
-  idmap_ad_unix_nss_info: flag(false, { description: 'Whether home and shell are those of its Unix attributes.' }),
+  idmap_ad_unix_nss_info: flag(false, {
+    description: 'Whether home and shell of an account come from its Unix attributes.',
+  }),
 });
 
-export const idmapAdex = mapsOf('adex', 'Numbers of a module that Samba no longer has. Kept for clients.', {
+export const idmapAdex = mapsOf('adex', 'Id map of a module that Samba no longer has. Stored without effect.', {
   idmap_adex_range_low: low(10_000),
   idmap_adex_range_high: high(90_000_000),
 });
 
 export const idmapAutorid = mapsOf(
   'autorid',
-  'Numbers from the relative identifiers, each domain in a part of the range.',
+  'Ids computed from relative identifiers (RIDs), with a part of the range for each domain.',
   {
     idmap_autorid_range_low: low(10_000),
     idmap_autorid_range_high: high(90_000_000),
     idmap_autorid_rangesize: integer({
-      description: 'How many numbers each domain gets.',
+      description: 'Number of ids per domain.',
       min: 2000,
       max: mostNumber,
       initial: 100_000,
     }),
-    idmap_autorid_readonly: flag(false, { description: 'Whether no domain gets a part that has none yet.' }),
+    idmap_autorid_readonly: flag(false, { description: 'Whether no new domain gets a part of the range.' }),
     idmap_autorid_ignore_builtin: flag(false, {
-      description: 'Whether the groups that every domain has get no numbers.',
+      description: 'Whether BUILTIN groups get no ids.',
     }),
   },
 );
 
 export const idmapFruit = mapsOf(
   'fruit',
-  'Numbers as Apple computers make them, of a module that Samba does not have. Kept for clients.',
+  'Ids as Apple computers assign them, of a module that Samba does not have. Stored without effect.',
   {
     idmap_fruit_range_low: low(10_000),
     idmap_fruit_range_high: high(90_000_000),
   },
 );
 
-export const idmapHash = mapsOf('hash', 'Numbers that are computed from the identifiers of domain and account.', {
+export const idmapHash = mapsOf('hash', 'Ids computed as a hash of domain and account identifiers.', {
   idmap_hash_range_low: low(90_000_001),
   idmap_hash_range_high: high(100_000_000),
-  idmap_hash_range_name_map: required(
-    scriptPath('File that says which accounts have other names here, as an absolute path.'),
-  ),
+  idmap_hash_range_name_map: required(scriptPath('Absolute path of the file that maps account names to local names.')),
 });
 
-export const idmapLdap = mapsOf('ldap', 'Numbers that an LDAP directory keeps.', {
+export const idmapLdap = mapsOf('ldap', 'Ids that an LDAP directory stores.', {
   idmap_ldap_range_low: low(10_000),
   idmap_ldap_range_high: high(90_000_000),
-  idmap_ldap_ldap_base_dn: confText('Where the directory keeps them, as ou=idmap,dc=example,dc=com.', 120),
-  idmap_ldap_ldap_user_dn: confText('The account that asks there.', 120),
-  idmap_ldap_ldap_url: required(ldapAddress('The directory, as ldap://SERVER.')),
-  idmap_ldap_ssl: connection('Whether the connection is encrypted: from its beginning, or by StartTLS.'),
-  idmap_ldap_certificate: certificateNotYet(),
+  idmap_ldap_ldap_base_dn: confText('Base of the ids in the directory, such as ou=idmap,dc=example,dc=com.', 120),
+  idmap_ldap_ldap_user_dn: confText('DN of the account that queries the directory.', 120),
+  idmap_ldap_ldap_url: required(ldapAddress('URL of the directory, such as ldap://SERVER.')),
+  idmap_ldap_ssl: connection('Encryption of the connection: none (off), TLS (on) or StartTLS (start_tls).'),
+  idmap_ldap_certificate: unsupportedCertificate(),
 });
 
-/** Part A gives it the names of `ad`; the sources have its own (gaps 3.4), which are taken too. */
+/** Part A uses the field names of `ad`; the sources use `idmap_nss_…` (gaps 3.4), which are accepted too. */
 export const idmapNss = collection('directoryservice/idmap/nss', {
   title: 'nss id map',
-  description: 'Numbers that accounts of the same name have on this machine.',
+  description: 'Ids of the accounts with the same name on this machine.',
   fields: {
     ...common,
     idmap_ad_range_low: low(10_000),
@@ -196,63 +196,66 @@ export const idmapNss = collection('directoryservice/idmap/nss', {
 
 export const idmapRfc2307 = mapsOf(
   'rfc2307',
-  'Numbers that accounts have in a directory by RFC 2307, in the domain or beside it.',
+  'Ids that are RFC 2307 attributes in the directory of the domain or in a stand-alone LDAP directory.',
   {
     idmap_rfc2307_range_low: low(10_000),
     idmap_rfc2307_range_high: high(90_000_000),
     idmap_rfc2307_ldap_server: choice(['ad', 'stand-alone'], {
-      description: "Whether the directory is the domain's own or another.",
+      description: 'Directory to query: that of the domain (ad) or another one (stand-alone).',
       initial: 'ad',
     }),
-    idmap_rfc2307_bind_path_user: required(confText('Where users are, as ou=people,dc=example,dc=com.', 120)),
-    idmap_rfc2307_bind_path_group: required(confText('Where groups are.', 120)),
-    idmap_rfc2307_user_cn: flag(false, { description: 'Whether users are looked for by cn, and not by uid.' }),
-    idmap_rfc2307_cn_realm: flag(false, { description: 'Whether @REALM belongs to the cn of groups.' }),
-    idmap_rfc2307_ldap_domain: confText("The domain to ask, with the domain's own directory.", 120),
-    idmap_rfc2307_ldap_url: ldapAddress('The other directory, as ldap://SERVER.'),
-    idmap_rfc2307_ldap_user_dn: confText('The account that asks there; nobody when empty.', 120),
+    idmap_rfc2307_bind_path_user: required(confText('Base of users, such as ou=people,dc=example,dc=com.', 120)),
+    idmap_rfc2307_bind_path_group: required(confText('Base of groups.', 120)),
+    idmap_rfc2307_user_cn: flag(false, { description: 'Whether users are searched by cn instead of uid.' }),
+    idmap_rfc2307_cn_realm: flag(false, { description: 'Whether @REALM is appended to the cn of groups.' }),
+    idmap_rfc2307_ldap_domain: confText('Domain to query, when idmap_rfc2307_ldap_server is ad.', 120),
+    idmap_rfc2307_ldap_url: ldapAddress(
+      'URL of the directory, such as ldap://SERVER, when idmap_rfc2307_ldap_server is stand-alone.',
+    ),
+    idmap_rfc2307_ldap_user_dn: confText('DN of the account that queries the directory; anonymous when empty.', 120),
     idmap_rfc2307_ldap_user_dn_password: secret(
       refine(
         text({
-          description: 'Its password. Only an empty one is taken: Samba would be told it on a command line.',
+          description:
+            'Password of the account; not supported, only an empty one is accepted, because Samba takes it on a command line.',
           max: 120,
         }),
         (value) =>
           value === ''
             ? undefined
-            : 'A password cannot be handed to Samba without showing it to everybody on the machine.',
+            : 'A password is not supported here: Samba takes it on a command line, which every user of the machine can read.',
       ),
     ),
-    idmap_rfc2307_ldap_realm: confText('Realm of Kerberos, where it is not that of the domain.', 120),
-    idmap_rfc2307_ssl: connection('Whether the connection is encrypted: from its beginning, or by StartTLS.'),
-    idmap_rfc2307_certificate: certificateNotYet(),
+    idmap_rfc2307_ldap_realm: confText('Kerberos realm, if it differs from that of the domain.', 120),
+    idmap_rfc2307_ssl: connection('Encryption of the connection: none (off), TLS (on) or StartTLS (start_tls).'),
+    idmap_rfc2307_certificate: unsupportedCertificate(),
   },
 );
 
 export const idmapRid = mapsOf(
   'rid',
-  'Numbers that are the relative identifiers of the accounts, counted from the lowest.',
+  'Ids computed as the relative identifier (RID) of the account plus the lowest id.',
   {
     idmap_rid_range_low: low(20_000),
     idmap_rid_range_high: high(90_000_000),
   },
 );
 
-export const idmapScript = mapsOf('script', 'Numbers that a program tells.', {
+export const idmapScript = mapsOf('script', 'Ids that a program assigns.', {
   idmap_script_range_low: low(90_000_001),
   idmap_script_range_high: high(100_000_000),
-  idmap_script_script: required(scriptPath('The program, as an absolute path.')),
+  idmap_script_script: required(scriptPath('Absolute path of the program.')),
 });
 
-export const idmapTdb = mapsOf('tdb', 'Numbers in the order in which accounts are seen, kept on this machine.', {
+export const idmapTdb = mapsOf('tdb', 'Ids assigned in the order in which accounts appear, stored on this machine.', {
   idmap_tdb_range_low: low(90_000_001),
   idmap_tdb_range_high: high(100_000_000),
 });
 
-export const idmapTdb2 = mapsOf('tdb2', 'Numbers in the order in which accounts are seen, or that a program tells.', {
+export const idmapTdb2 = mapsOf('tdb2', 'Ids assigned in the order in which accounts appear, or by a program.', {
   idmap_tdb2_range_low: low(90_000_001),
   idmap_tdb2_range_high: high(100_000_000),
-  idmap_tdb2_script: required(scriptPath('The program that is asked first, as an absolute path.')),
+  idmap_tdb2_script: required(scriptPath('Absolute path of the program that is asked first.')),
 });
 
 // Which of them are in use -------------------------------------------------------------------------------------------
@@ -289,8 +292,8 @@ export const idmapCollections: Readonly<Record<IdmapKind, Collection>> = {
 };
 
 /**
- * The map of a kind for a directory service: the newest that is for it, or else for nobody in particular, or else what a
- * new one would say. Undefined when there is none and a new one could not do without being told more.
+ * The map of a kind for a directory service: the newest one for this service, else the newest one for any service, else a
+ * map with default values. Undefined when there is none and the kind has required fields without a default.
  */
 export function chosenMap<F extends Fields>(view: View, of: Collection<F>, service: number): RecordOf<F> | undefined {
   const all = view.all(of);
@@ -298,11 +301,11 @@ export function chosenMap<F extends Fields>(view: View, of: Collection<F>, servi
     all.findLast((record) => fieldValue(record, 'idmap_ds_type') === service) ??
     all.findLast((record) => fieldValue(record, 'idmap_ds_type') === null);
   if (found !== undefined) return found;
-  const fresh: Readonly<Record<string, unknown>> = {
+  const defaults: Readonly<Record<string, unknown>> = {
     id: 0,
     ...Object.fromEntries(Object.entries(of.fields).map(([name, { initial }]) => [name, initial])),
   };
-  return isRecordOf(of.fields, fresh) ? fresh : undefined;
+  return isRecordOf(of.fields, defaults) ? defaults : undefined;
 }
 
 function rangeOf<F extends Fields>(
@@ -315,17 +318,17 @@ function rangeOf<F extends Fields>(
   return record && rangeIn(record, kind === 'nss' ? 'idmap_ad' : `idmap_${kind}`);
 }
 
-/** A map as it is used: its kind, its range and whom it is for. */
+/** A map in use: its kind, range and directory service. */
 export interface UsedMap {
   readonly kind: IdmapKind;
   readonly range: IdRange;
   readonly service: number;
 }
 
-/** The kinds that give numbers to the accounts of every domain, so that one of them is enough. Samba takes hash for nothing less. */
+/** The kinds that cover the accounts of every domain. Samba accepts `hash` only in this role. */
 const forAll: readonly IdmapKind[] = ['autorid', 'hash', 'tdb', 'tdb2'];
 
-/** The maps in use beside one another: that of the domain, unless one for all does, and the one for everybody else. */
+/** The maps in use: one for the domain and one for all other accounts, or a single one that covers both. */
 export function usedMaps(
   view: View,
   kind: IdmapKind,
@@ -337,8 +340,8 @@ export function usedMaps(
   if (forAll.includes(kind)) return { others: used };
   const own = view.all(idmapTdb).some((record) => record.idmap_ds_type === cifs);
   const usual = { low: 90_000_001, high: 100_000_000 };
-  const behind = { low: range.high + 1, high: Math.min(range.high + 10_000_000, mostNumber) };
-  const others = own ? rangeOf(view, idmapTdb, 'tdb', cifs) : overlap(range, usual) ? behind : usual;
+  const following = { low: range.high + 1, high: Math.min(range.high + 10_000_000, mostNumber) };
+  const others = own ? rangeOf(view, idmapTdb, 'tdb', cifs) : overlap(range, usual) ? following : usual;
   return { domain: used, others: { kind: 'tdb', range: others ?? usual, service: cifs } };
 }
 

@@ -3,43 +3,43 @@ import { collection } from '../../engine/declare/resource.ts';
 import { readKeytab } from '../../lib/keytab.ts';
 import { kerberosPrincipal } from './kerberosprincipal.ts';
 
-/** Bytes of a keytab with hundreds of keys. */
+/** Maximum size in bytes, enough for hundreds of keys. */
 const mostBytes = 96 * 1024;
 
 export const kerberosKeytab = collection('directoryservice/kerberoskeytab', {
   title: 'Kerberos keytab',
-  description: 'Keys by which programs of this machine show who they are, without a password.',
-  unique: [{ fields: ['keytab_name'], description: 'A keytab of this name exists already.' }],
+  description: 'A keytab, with which programs of this machine authenticate without a password.',
+  unique: [{ fields: ['keytab_name'], description: 'A keytab with this name already exists.' }],
   fields: {
     keytab_name: required(
       text({
-        description: 'What it is called.',
+        description: 'Name of the keytab.',
         max: 120,
         pattern: /^[A-Za-z0-9][\w.-]*$/,
-        rule: 'Letters, digits and . _ - make such a name.',
+        rule: 'The name must begin with a letter or digit and may contain letters, digits and . _ - only.',
       }),
     ),
     keytab_file: required(
       secret(
         refine(
-          text({ description: 'The file, in base64.', max: Math.ceil(mostBytes / 3) * 4, multiline: true }),
+          text({ description: 'The keytab file in base64.', max: Math.ceil(mostBytes / 3) * 4, multiline: true }),
           (value) =>
             (readKeytab(bytesOf(value)) ?? []).length > 0
               ? undefined
-              : 'This is no keytab in base64, or one without a key.',
+              : 'Expected a keytab with at least one key, in base64.',
         ),
       ),
     ),
   },
-  /** One line, whoever broke it. */
+  /** Stored as a single line, however the sent text was wrapped. */
   complete: ({ record }) => ({ keytab_file: bytesOf(record.keytab_file).toString('base64') }),
   onSave({ draft, record, before }) {
     if (record.keytab_file === before?.keytab_file) return;
     const names = new Set((readKeytab(bytesOf(record.keytab_file)) ?? []).map(({ principal }) => principal));
-    const there = draft.all(kerberosPrincipal).filter(({ principal_keytab: keytab }) => keytab === record.id);
-    for (const { id, principal_name: name } of there) if (!names.has(name)) draft.remove(kerberosPrincipal, id);
+    const existing = draft.all(kerberosPrincipal).filter(({ principal_keytab: keytab }) => keytab === record.id);
+    for (const { id, principal_name: name } of existing) if (!names.has(name)) draft.remove(kerberosPrincipal, id);
     for (const name of names) {
-      if (!there.some(({ principal_name }) => principal_name === name))
+      if (!existing.some(({ principal_name }) => principal_name === name))
         draft.create(kerberosPrincipal, {}, { principal_keytab: record.id, principal_name: name });
     }
   },

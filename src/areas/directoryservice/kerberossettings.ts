@@ -4,17 +4,17 @@ import { quote } from '../../lib/text.ts';
 
 export const kerberosSettings = singleton('directoryservice/kerberossettings', {
   title: 'Kerberos settings',
-  description: 'Further lines of the configuration of Kerberos.',
+  description: 'Additional lines for krb5.conf.',
   fields: {
-    ks_appdefaults_aux: sectionLines('Lines of the section [appdefaults].'),
-    ks_libdefaults_aux: sectionLines('Lines of the section [libdefaults].'),
+    ks_appdefaults_aux: sectionLines('Additional lines for the section [appdefaults].'),
+    ks_libdefaults_aux: sectionLines('Additional lines for the section [libdefaults].'),
   },
 });
 
-/** Lines `name = value`. Braces would have to be closed, and a section or another file would reach beyond. */
+/** Lines `name = value`. Braces, section headers and includes are refused, because they could change other sections. */
 function sectionLines(description: string) {
   return refine(text({ description, max: 16_384, multiline: true }), (value) => {
-    const line = value.split('\n').find((one) => !/^\s*(#.*|;.*|[A-Za-z][\w.-]*\s*=[^{}]*)?$/.test(one));
-    return line === undefined ? undefined : `${quote(line.trim())} is no line of the form NAME = VALUE.`;
+    const line = value.split('\n').find((candidate) => !/^\s*(#.*|;.*|[A-Za-z][\w.-]*\s*=[^{}]*)?$/.test(candidate));
+    return line === undefined ? undefined : `Expected a line of the form NAME = VALUE, got ${quote(line.trim())}.`;
   });
 }

@@ -4,29 +4,29 @@ import type { Host } from '../../host/ports/index.ts';
 export interface LdapServer {
   readonly uri: string;
   readonly startTls: boolean;
-  /** The certificate in PEM of the authority that the server's must be signed by. */
+  /** PEM certificate of the authority that must have signed the certificate of the server. */
   readonly authority: string | undefined;
-  /** Undefined to ask as nobody. */
+  /** Undefined for an anonymous bind. */
   readonly account: { readonly name: string; readonly password: string } | undefined;
   readonly base: string;
-  /** For each answer of the server. */
+  /** Timeout in seconds for each answer of the server. */
   readonly seconds: number;
-  /** Seconds for all of it. */
+  /** Timeout in seconds for the whole query. */
   readonly patience: number;
 }
 
-/** What is searched for, and below which entry. */
-interface Question {
+/** An LDAP search. */
+interface Search {
   readonly scope: 'base' | 'sub';
   readonly base: string;
   readonly filter: string;
-  /** Attributes to tell, by name; `1.1` is the standard's word for none. */
+  /** Attribute to return; `1.1` stands for none (RFC 4511). */
   readonly attribute: string;
 }
 
-/** Asks the directory for its first entry, as the machine would. What it objects to, in words, or nothing. */
+/** Binds as the machine would, and reads the base entry. Returns the problem, or undefined on success. */
 export async function tryBind(host: Host, server: LdapServer): Promise<string | undefined> {
-  const outcome = await ask(host, server, {
+  const outcome = await search(host, server, {
     scope: 'base',
     base: server.base,
     filter: '(objectClass=*)',
@@ -36,16 +36,16 @@ export async function tryBind(host: Host, server: LdapServer): Promise<string | 
 }
 
 /**
- * Whether smbd would find there what it needs: the passwords of accounts, and the entry of the domain whose accounts they
- * are, which for a server by itself is called like the server. Samba would add that one, with an identifier that no
- * account has; or end, where it may not write.
+ * Checks that the directory has what smbd needs: the Samba passwords of accounts, and an entry for their Samba domain. The
+ * domain of a stand-alone server has the name of the server. Without the entry, Samba would create one whose SID matches
+ * no account, or exit if it has no write access.
  */
 export async function trySamba(
   host: Host,
   server: LdapServer,
   { users, domain }: { readonly users: string; readonly domain: string },
 ): Promise<string | undefined> {
-  const accounts = await ask(host, server, {
+  const accounts = await search(host, server, {
     scope: 'sub',
     base: users,
     filter: '(objectClass=sambaSamAccount)',
@@ -53,9 +53,9 @@ export async function trySamba(
   });
   if (!found(accounts)) return objection(server, users, accounts);
   if (!/^sambaNTPassword:/m.test(accounts.stdout)) {
-    return `The directory shows ${server.account?.name ?? 'strangers'} no passwords for Samba (sambaNTPassword of a sambaSamAccount) below ${users}.`;
+    return `${server.account?.name ?? 'An anonymous client'} cannot read Samba passwords (sambaNTPassword of a sambaSamAccount) below ${users}.`;
   }
-  const domains = await ask(host, server, {
+  const domains = await search(host, server, {
     scope: 'sub',
     base: server.base,
     filter: `(&(objectClass=sambaDomain)(sambaDomainName=${filterValue(domain)}))`,
@@ -64,48 +64,48 @@ export async function trySamba(
   if (!found(domains)) return objection(server, server.base, domains);
   return /^dn:/m.test(domains.stdout)
     ? undefined
-    : `The directory has no entry sambaDomainName=${domain} for this machine below ${server.base}. Add one of the class sambaDomain, with the sambaSID that those of the accounts begin with.`;
+    : `The directory has no entry sambaDomainName=${domain} for this machine below ${server.base}. Add one of the class sambaDomain, with the common prefix of the accounts' sambaSID as its sambaSID.`;
 }
 
-/** RFC 4515. */
+/** Escapes a value for a search filter (RFC 4515). */
 function filterValue(text: string): string {
   return text.replaceAll(/[()*\\]/g, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
-/** More than the one entry that is asked for is an answer too. */
+/** The search is limited to one entry; exceeding the limit means that there are more. */
 function found({ status }: Outcome): boolean {
   return status === 0 || status === sizeLimitExceeded;
 }
 
-async function ask(host: Host, server: LdapServer, question: Question): Promise<Outcome> {
+async function search(host: Host, server: LdapServer, query: Search): Promise<Outcome> {
   const staged: string[] = [];
   const stage = async (path: string, content: string) => {
-    const place = await host.files.stage(path, content);
-    staged.push(place);
-    return place;
+    const stagedPath = await host.files.stage(path, content);
+    staged.push(stagedPath);
+    return stagedPath;
   };
   try {
-    // By files: a command line is for all to read.
+    // Secrets are passed in files, because every user can read command lines.
     const password =
       server.account === undefined ? undefined : await stage('/run/ldap-password', server.account.password);
     const authority = server.authority === undefined ? undefined : await stage('/run/ldap-authority', server.authority);
-    return await host.commands.check(wordsOf(question, server, { password, authority }));
+    return await host.commands.check(argvOf(query, server, { password, authority }));
   } finally {
-    for (const place of staged) await discard(host, place);
+    for (const path of staged) await discard(host, path);
   }
 }
 
-/** A staged file that cannot be discarded is litter, and goes with the next start. One more try, then it stays. */
-async function discard(host: Host, place: string): Promise<void> {
+/** Tries twice. A staged file that cannot be discarded is removed at the next start. */
+async function discard(host: Host, path: string): Promise<void> {
   try {
-    await host.files.discard(place);
+    await host.files.discard(path);
   } catch {
-    await host.files.discard(place);
+    await host.files.discard(path);
   }
 }
 
-function wordsOf(
-  { scope, base, filter, attribute }: Question,
+function argvOf(
+  { scope, base, filter, attribute }: Search,
   { uri, startTls, account, seconds, patience }: LdapServer,
   files: { password: string | undefined; authority: string | undefined },
 ): readonly string[] {
@@ -118,7 +118,7 @@ function wordsOf(
     'ldapsearch',
     '-x',
     '-LLL',
-    // The names of attributes, and not what they hold.
+    // Print attribute names only, without the values.
     '-A',
     ...(startTls ? ['-ZZ'] : []),
     ...['-H', uri, '-o', `nettimeout=${seconds}`, '-l', String(seconds), '-z', '1'],
@@ -127,10 +127,10 @@ function wordsOf(
   ];
 }
 
-/** The status that `timeout` ends with. */
-const tookTooLong = 124;
+/** Exit status of `timeout` when the command has timed out. */
+const timedOut = 124;
 
-/** RFC 4511, which ldapsearch ends with. */
+/** LDAP result code (RFC 4511) that ldapsearch uses as its exit status. */
 const sizeLimitExceeded = 4;
 
 function objection(
@@ -138,21 +138,21 @@ function objection(
   base: string,
   { status, stdout, stderr }: Outcome,
 ): string {
-  const said = `${stderr}\n${stdout}`;
-  const detail = /additional info: *(.+)/.exec(said)?.[1]?.trim();
-  if (status === tookTooLong) return `The LDAP server ${uri} did not answer within ${patience} seconds.`;
+  const output = `${stderr}\n${stdout}`;
+  const detail = /additional info: *(.+)/.exec(output)?.[1]?.trim();
+  if (status === timedOut) return `The LDAP server ${uri} did not answer within ${patience} seconds.`;
   if (/certificate|verif|TLS|SSL|handshake/i.test(detail ?? ''))
-    return `The LDAP server ${uri} does not prove who it is, or speaks no TLS: ${detail}`;
-  if (/Invalid credentials/.test(said))
-    return `The LDAP server refuses the account ${account?.name ?? ''} or its password.`;
-  // Of a connection that is encrypted from its beginning, ldapsearch tells no more than this, whatever was wrong.
-  if (authority !== undefined && uri.startsWith('ldaps:') && /Can't contact LDAP server/.test(said)) {
-    return `The LDAP server ${uri} cannot be reached, or does not prove who it is by the certificate authority.`;
+    return `The certificate of the LDAP server ${uri} could not be verified, or the server does not support TLS: ${detail}`;
+  if (/Invalid credentials/.test(output))
+    return `The LDAP server refused the account ${account?.name ?? ''} or its password.`;
+  // For ldaps:, ldapsearch reports the same error for a refused connection and for an invalid certificate.
+  if (authority !== undefined && uri.startsWith('ldaps:') && /Can't contact LDAP server/.test(output)) {
+    return `The LDAP server ${uri} is not reachable, or its certificate is not signed by the selected authority.`;
   }
-  if (/Can't contact LDAP server|Connect error|Timed out/i.test(said))
-    return `The LDAP server ${uri} cannot be reached${detail === undefined ? '.' : `: ${detail}`}`;
-  if (/No such object/.test(said))
-    return `The directory has no ${base}, or does not show it to ${account?.name ?? 'strangers'}.`;
-  const line = said.split('\n').find((one) => one.trim() !== '');
-  return `The LDAP server ${uri} refuses: ${line?.trim() ?? `ldapsearch ended with ${status}.`}`;
+  if (/Can't contact LDAP server|Connect error|Timed out/i.test(output))
+    return `The LDAP server ${uri} is not reachable${detail === undefined ? '.' : `: ${detail}`}`;
+  if (/No such object/.test(output))
+    return `The directory has no entry ${base}, or ${account?.name ?? 'an anonymous client'} cannot read it.`;
+  const line = output.split('\n').find((text) => text.trim() !== '');
+  return `The LDAP server ${uri} refused the request: ${line?.trim() ?? `ldapsearch exited with status ${status}.`}`;
 }

@@ -10,95 +10,106 @@ import { type LdapServer, tryBind, trySamba } from './ldap-bind.ts';
 const fields = {
   ldap_enable: flag(false, {
     description:
-      'Whether accounts of the directory are accounts of this machine. The directory is asked before that is kept.',
+      'Whether users and groups of the directory can use this machine. The connection is tested before the settings are stored.',
   }),
   ldap_hostname: refine(
-    text({ description: 'The LDAP server: a name or an address, with :PORT where it is not the usual one.', max: 120 }),
+    text({ description: 'LDAP server: name or address, optionally followed by :PORT.', max: 120 }),
     serverProblem,
   ),
-  ldap_basedn: distinguishedName('Where the directory begins, as dc=example,dc=com.', 120),
-  ldap_binddn: distinguishedName('The account the machine asks as, as cn=reader,dc=example,dc=com.', 256),
-  ldap_bindpw: secret(text({ description: 'Its password. Kept as it is when sent empty.', max: 120 })),
-  ldap_anonbind: flag(false, { description: 'Whether the machine asks without an account.' }),
-  ldap_usersuffix: distinguishedName('Where users are, relative to the base: ou=people. Everywhere when empty.', 120),
-  ldap_groupsuffix: distinguishedName('Where groups are, relative to the base.', 120),
-  ldap_passwordsuffix: distinguishedName(
-    'Where what is secret of users (shadow accounts) is, relative to the base.',
+  ldap_basedn: distinguishedName('Base DN of the directory, such as dc=example,dc=com.', 120),
+  ldap_binddn: distinguishedName(
+    'DN of the account that queries the directory, such as cn=reader,dc=example,dc=com.',
+    256,
+  ),
+  ldap_bindpw: secret(
+    text({ description: 'Password of ldap_binddn. An empty password leaves the stored one unchanged.', max: 120 }),
+  ),
+  ldap_anonbind: flag(false, { description: 'Whether to bind anonymously.' }),
+  ldap_usersuffix: distinguishedName(
+    'Base of users, relative to ldap_basedn, such as ou=people. The whole directory when empty.',
     120,
   ),
-  ldap_machinesuffix: distinguishedName('Where machines of a Samba domain are, relative to the base.', 120),
-  ldap_sudosuffix: distinguishedName('Where rules of sudo are, relative to the base. Kept for clients.', 120),
-  ldap_netbiosname_a: netbiosName(
-    'Name of this machine in the Windows network: what is sent becomes that of the CIFS settings (gaps 3.1).',
+  ldap_groupsuffix: distinguishedName('Base of groups, relative to ldap_basedn.', 120),
+  ldap_passwordsuffix: distinguishedName('Base of shadow accounts, relative to ldap_basedn.', 120),
+  ldap_machinesuffix: distinguishedName(
+    'Base of the machine accounts of a Samba domain, relative to ldap_basedn.',
+    120,
   ),
-  ldap_netbiosalias: nullable(netbiosName('A second such name.')),
+  ldap_sudosuffix: distinguishedName('Base of sudo rules, relative to ldap_basedn. Stored without effect.', 120),
+  ldap_netbiosname_a: netbiosName('NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).'),
+  ldap_netbiosalias: nullable(netbiosName('NetBIOS alias. It is also written to the CIFS settings.')),
   ldap_ssl: choice(['off', 'on', 'start_tls'], {
-    description: 'Whether the connection is encrypted: from its beginning (on), or by StartTLS.',
+    description: 'Encryption of the connection: none (off), TLS (on) or StartTLS (start_tls).',
     initial: 'off',
   }),
   ldap_certificate: nullable(
     reference('system/certificateauthority', {
-      description: "Id of the authority that signed the server's certificate.",
+      description: 'Id of the certificate authority that signed the certificate of the server.',
       onRemove: { becomes: null },
       holds: ({ ldap_ssl }) =>
         ldap_ssl === 'off'
           ? undefined
-          : 'By this authority the LDAP server proves who it is: choose another, or set ldap_ssl off, before this one goes.',
+          : 'The LDAP settings use this authority. Choose another one in ldap_certificate, or set ldap_ssl to off, first.',
     }),
   ),
   ldap_schema: choice(['rfc2307', 'rfc2307bis'], {
-    description: 'How groups name their members: by login name, or by distinguished name.',
+    description: 'Schema of groups: members by login name (rfc2307) or by distinguished name (rfc2307bis).',
     initial: 'rfc2307',
   }),
-  ldap_timeout: integer({ description: 'Seconds to wait for an answer of the server.', min: 1, max: 600, initial: 10 }),
+  ldap_timeout: integer({
+    description: 'Timeout in seconds for answers of the server.',
+    min: 1,
+    max: 600,
+    initial: 10,
+  }),
   ldap_dns_timeout: integer({
-    description: 'Seconds more to wait for its name to be found, when the directory is tried.',
+    description: 'Additional timeout in seconds for the DNS lookup when the connection is tested.',
     min: 0,
     max: 600,
     initial: 10,
   }),
   ldap_has_samba_schema: flag(false, {
     description:
-      'Whether accounts there have passwords for Samba. Then they log in to shares, and the accounts of this machine do not: Samba asks one store.',
+      'Whether the directory holds Samba passwords. If so, SMB shares accept the accounts of the directory instead of the local ones, because Samba uses only one password store.',
   }),
   ldap_idmap_backend: choice(
     ['ad', 'adex', 'autorid', 'fruit', 'hash', 'ldap', 'nss', 'rfc2307', 'rid', 'script', 'tdb', 'tdb2'],
     {
-      description: 'Kind of id map. Kept for clients: accounts come with the numbers that the directory gives them.',
+      description: 'Kind of id map. Stored without effect: accounts have the ids of the directory.',
       initial: 'ldap',
     },
   ),
-  ldap_kerberos_realm: notYet('Id of a Kerberos realm. Not taken yet: only null is.'),
-  ldap_kerberos_principal: notYet('Id of a Kerberos principal. Not taken yet: only null is.'),
-  ldap_auxiliary_parameters: refine(configLines({ description: 'Further lines of nslcd.conf.' }), foreignLines),
+  ldap_kerberos_realm: unsupported('Id of a Kerberos realm; not supported, only null is accepted.'),
+  ldap_kerberos_principal: unsupported('Id of a Kerberos principal; not supported, only null is accepted.'),
+  ldap_auxiliary_parameters: refine(configLines({ description: 'Additional lines for nslcd.conf.' }), auxiliaryProblem),
 };
 
 export type LdapSettings = RecordOf<typeof fields>;
 
 export const ldapSettings = singleton('directoryservice/ldap', {
   title: 'LDAP settings',
-  description: 'An LDAP directory whose users and groups this machine knows.',
+  description: 'An LDAP directory whose users and groups can use this machine.',
   fields,
   seed: () => ({ ldap_netbiosname_a: 'holdfast' }),
-  /** Gaps 3.2: a bind is tried first, and what the server says to it is the answer. */
+  /** Gaps 3.2: the connection is tested first, and an error of the server is the answer. */
   async beforehand(sent, operations, before) {
     const { view } = operations.world;
-    const wanted = merged(sent, before);
-    if (!wanted.ldap_enable || problems(wanted).length > 0) return {};
-    const server = serverOf(wanted, view);
+    const settings = merged(sent, before);
+    if (!settings.ldap_enable || problems(settings).length > 0) return {};
+    const server = serverOf(settings, view);
     const cifs = view.only(cifsSettings);
     const domain = sambaDomainOf({
       ...cifs,
       cifs_srv_netbiosname: sent.ldap_netbiosname_a || cifs.cifs_srv_netbiosname,
     });
-    await operations.work(`try the LDAP server ${wanted.ldap_hostname}`, ['directoryservice/ldap'], (work) =>
+    await operations.work(`test the LDAP server ${settings.ldap_hostname}`, ['directoryservice/ldap'], (work) =>
       work.step({
-        title: `bind to ${wanted.ldap_hostname}`,
+        title: `bind to ${settings.ldap_hostname}`,
         async perform(host) {
           const objection =
             (await tryBind(host, server)) ??
-            (wanted.ldap_has_samba_schema
-              ? await trySamba(host, server, { users: usersOf(wanted), domain })
+            (settings.ldap_has_samba_schema
+              ? await trySamba(host, server, { users: usersOf(settings), domain })
               : undefined);
           if (objection !== undefined) throw invalid({ __all__: [objection] });
         },
@@ -129,7 +140,7 @@ export const ldapSettings = singleton('directoryservice/ldap', {
   },
 });
 
-/** What the settings say of the server and of how to ask it. */
+/** How to contact the server. */
 export function serverOf(settings: LdapSettings, view: View): LdapServer {
   const authority =
     settings.ldap_ssl === 'off' || settings.ldap_certificate === null
@@ -146,12 +157,12 @@ export function serverOf(settings: LdapSettings, view: View): LdapServer {
   };
 }
 
-/** Whether Samba finds its passwords in the directory. */
+/** Whether Samba uses the passwords of the directory. */
 export function servesSamba({ ldap_enable, ldap_has_samba_schema }: LdapSettings): boolean {
   return ldap_enable && ldap_has_samba_schema;
 }
 
-/** The Samba domain whose accounts are this server's: its own, or the one that others log on to. */
+/** The Samba domain of this server: its own name, or with domain logons the workgroup. */
 export function sambaDomainOf({
   cifs_srv_domain_logons: logons,
   cifs_srv_netbiosname: name,
@@ -179,22 +190,34 @@ function problems(settings: LdapSettings): readonly Problem[] {
   if (settings.ldap_ssl !== 'off' && settings.ldap_certificate === null) {
     found.push({
       name: 'ldap_certificate',
-      sentence: "An encrypted connection needs the certificate of the authority that signed the server's.",
+      sentence:
+        'ldap_certificate is required when ldap_ssl is on or start_tls: the authority that signed the certificate of the server.',
     });
   }
   if (!settings.ldap_enable) return found;
   if (settings.ldap_hostname === '')
-    found.push({ name: 'ldap_hostname', sentence: 'Without a server there is no directory.' });
+    found.push({ name: 'ldap_hostname', sentence: 'ldap_hostname is required when ldap_enable is true.' });
   if (settings.ldap_basedn === '')
-    found.push({ name: 'ldap_basedn', sentence: 'Say where the directory begins, as dc=example,dc=com.' });
+    found.push({
+      name: 'ldap_basedn',
+      sentence: 'ldap_basedn is required when ldap_enable is true, such as dc=example,dc=com.',
+    });
   if (!settings.ldap_anonbind && settings.ldap_binddn === '') {
-    found.push({ name: 'ldap_binddn', sentence: 'Say which account the machine asks as, or set ldap_anonbind.' });
+    found.push({ name: 'ldap_binddn', sentence: 'ldap_binddn is required unless ldap_anonbind is true.' });
   }
   if (!settings.ldap_anonbind && settings.ldap_bindpw === '')
-    found.push({ name: 'ldap_bindpw', sentence: 'Without a password the server would take the account for nobody.' });
+    found.push({
+      name: 'ldap_bindpw',
+      sentence:
+        'ldap_bindpw is required unless ldap_anonbind is true: the server would treat a bind without a password as anonymous.',
+    });
   if (!settings.ldap_has_samba_schema) return found;
   if (settings.ldap_anonbind)
-    found.push({ name: 'ldap_anonbind', sentence: 'Passwords for Samba are shown to an account only.' });
+    found.push({
+      name: 'ldap_anonbind',
+      sentence:
+        'ldap_anonbind must be false when ldap_has_samba_schema is true: anonymous clients cannot read Samba passwords.',
+    });
   for (const name of [
     'ldap_basedn',
     'ldap_binddn',
@@ -204,7 +227,10 @@ function problems(settings: LdapSettings): readonly Problem[] {
   ] as const) {
     const invalid = /[%$"\\;]/.exec(settings[name])?.[0];
     if (invalid !== undefined)
-      found.push({ name, sentence: `Samba would read ${quote(invalid)} in it as something else.` });
+      found.push({
+        name,
+        sentence: `The character ${quote(invalid)} is not allowed here when ldap_has_samba_schema is true: it has a special meaning in smb.conf.`,
+      });
   }
   return found;
 }
@@ -212,19 +238,19 @@ function problems(settings: LdapSettings): readonly Problem[] {
 function serverProblem(value: string): string | undefined {
   return value === '' || /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?$/.test(value)
     ? undefined
-    : `${quote(value)} is no server: NAME or NAME:PORT is wanted.`;
+    : `Expected NAME or NAME:PORT, got ${quote(value)}.`;
 }
 
 function distinguishedName(description: string, max: number) {
   return refine(text({ description, max }), (value) =>
     value === '' || /^[A-Za-z][\w.-]*=[^=]+(,\s*[A-Za-z][\w.-]*=[^=]+)*$/.test(value.replaceAll(/\\./g, '.'))
       ? undefined
-      : `${quote(value)} is no distinguished name, as in "ou=people,dc=example,dc=com".`,
+      : `Expected a distinguished name such as "ou=people,dc=example,dc=com", got ${quote(value)}.`,
   );
 }
 
-/** What says where the directory is and who asks is said by the other fields, and files are not for this one to name. */
-function foreignLines(value: string): string | undefined {
+/** Refuses lines that other fields set, such as the server and the account, and lines that name files. */
+function auxiliaryProblem(value: string): string | undefined {
   const line = value
     .split('\n')
     .find(
@@ -234,9 +260,11 @@ function foreignLines(value: string): string | undefined {
           one,
         ),
     );
-  return line === undefined ? undefined : `${quote(line.trim())} is no setting of nslcd that can be given here.`;
+  return line === undefined
+    ? undefined
+    : `The nslcd setting ${quote(line.trim())} is unknown or not allowed in ldap_auxiliary_parameters.`;
 }
 
-function notYet(description: string) {
-  return nullable(refine(integer({ description, min: 1 }), () => 'Kerberos cannot be used with LDAP yet.'));
+function unsupported(description: string) {
+  return nullable(refine(integer({ description, min: 1 }), () => 'Kerberos is not supported for LDAP. Send null.'));
 }

@@ -4,38 +4,39 @@ import { quote } from '../../lib/text.ts';
 
 export const nisSettings = singleton('directoryservice/nis', {
   title: 'NIS settings',
-  description: 'A NIS domain whose users and groups this machine knows.',
+  description: 'A NIS domain whose users and groups can use this machine.',
   fields: {
-    nis_enable: flag(false, { description: 'Whether accounts of the domain are accounts of this machine.' }),
+    nis_enable: flag(false, { description: 'Whether users and groups of the domain can use this machine.' }),
     nis_domain: text({
-      description: 'Name of the domain.',
+      description: 'Name of the NIS domain.',
       max: 64,
       pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-      rule: 'A domain has letters, digits and . _ - in its name, and begins with a letter or digit.',
+      rule: 'A NIS domain name must begin with a letter or digit and may contain letters, digits and . _ - only.',
     }),
     nis_servers: refine(
       text({
-        description: 'Its servers, separated by commas; any that answers a call on the network when empty.',
+        description: 'NIS servers, separated by commas. Found by broadcast when empty.',
         max: 8192,
       }),
       (value) => {
-        const invalid = serversOf(value).find((one) => !/^[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9])?$/.test(one));
-        return invalid === undefined ? undefined : `${quote(invalid)} is no name or address of a server.`;
+        const invalid = serversOf(value).find((server) => !/^[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9])?$/.test(server));
+        return invalid === undefined ? undefined : `Expected a server name or address, got ${quote(invalid)}.`;
       },
     ),
     nis_secure_mode: flag(false, {
-      description: 'Whether answers must come from a port that only root of the server may use.',
+      description: 'Whether answers must come from a privileged port of the server.',
     }),
-    nis_manycast: flag(false, { description: 'Whether the fastest of several servers is taken.' }),
+    nis_manycast: flag(false, { description: 'Whether to use the fastest of several servers.' }),
   },
   check({ record, issues }) {
-    if (record.nis_enable && record.nis_domain === '') issues.add('nis_domain', 'Say which domain.');
+    if (record.nis_enable && record.nis_domain === '')
+      issues.add('nis_domain', 'nis_domain is required when nis_enable is true.');
   },
 });
 
 export function serversOf(value: string): readonly string[] {
   return value
     .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
+    .map((server) => server.trim())
+    .filter((server) => server !== '');
 }

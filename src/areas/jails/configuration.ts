@@ -11,42 +11,46 @@ const range = (family: 4 | 6, description: string) =>
       const ip = parseIp(value) ?? parseNetwork(value);
       return ip?.family === family
         ? undefined
-        : `${quote(value)} is no IPv${family} address, with or without the bits of its network behind a slash.`;
+        : `Expected an IPv${family} address, optionally with a prefix length such as /24, got ${quote(value)}.`;
     }),
   );
 
-/** The host's bridge joins no card, so nothing that a jail broadcasts leaves the machine, and no answer comes. */
-export const noBroadcasts = (what: string) =>
-  `${what} does not reach a jail: what jails broadcast stays in the machine. Give a range of addresses, or each jail its own.`;
+/** The host's bridge has no physical interface as a port, so broadcasts of a jail never leave the machine. */
+export const noBroadcasts = (protocol: string) =>
+  `${protocol} is not available in jails, because their broadcasts stay on this machine. Configure an address range, or an address for each jail.`;
 
 const fields = {
-  jc_path: volumePath({ description: 'Where a dataset is mounted; jails and templates become datasets in it.' }),
+  jc_path: volumePath({ description: 'Mount point of the dataset that holds jails and templates as child datasets.' }),
   jc_collectionurl: refine(
     text({
-      description: 'Address or folder of an index of ready-made jails. Kept; templates name their archives themselves.',
+      description:
+        'URL or folder of an index of ready-made jails. Stored without effect: each template has the URL of its archive.',
       max: 255,
     }),
     (value) =>
       value === '' || /^(https?|ftp):\/\/[^\s/]+/.test(value) || value.startsWith('/')
         ? undefined
-        : `${quote(value)} is neither an address by http, https or ftp nor an absolute path.`,
+        : `Expected an http, https or ftp URL or an absolute path, got ${quote(value)}.`,
   ),
-  jc_ipv4_network: range(4, 'Network that jails get their IPv4 addresses from.'),
-  jc_ipv4_network_start: range(4, 'First of these addresses.'),
-  jc_ipv4_network_end: range(4, 'Last of these addresses.'),
-  jc_ipv6_network: range(6, 'Network that jails get their IPv6 addresses from.'),
-  jc_ipv6_network_start: range(6, 'First of these addresses.'),
-  jc_ipv6_network_end: range(6, 'Last of these addresses.'),
+  jc_ipv4_network: range(4, 'Network from which jails get IPv4 addresses.'),
+  jc_ipv4_network_start: range(4, 'First address of the range.'),
+  jc_ipv4_network_end: range(4, 'Last address of the range.'),
+  jc_ipv6_network: range(6, 'Network from which jails get IPv6 addresses.'),
+  jc_ipv6_network_start: range(6, 'First address of the range.'),
+  jc_ipv6_network_end: range(6, 'Last address of the range.'),
   // Beyond the document's list (gaps 2.1).
   jc_ipv4_dhcp: refine(
-    flag(false, { description: 'Whether new jails ask for their IPv4 address by DHCP, which cannot be.' }),
+    flag(false, {
+      description: 'Whether new jails get their IPv4 address by DHCP; not supported, only false is accepted.',
+    }),
     (on) => (on ? noBroadcasts('DHCP') : undefined),
   ),
   jc_ipv6_autoconf: refine(
     flag(false, {
-      description: 'Whether new jails make up their IPv6 address from what routers say, which cannot be.',
+      description:
+        'Whether new jails configure their IPv6 address by router advertisements; not supported, only false is accepted.',
     }),
-    (on) => (on ? noBroadcasts('A router') : undefined),
+    (on) => (on ? noBroadcasts('IPv6 autoconfiguration') : undefined),
   ),
 };
 
@@ -54,20 +58,20 @@ export type JailSettings = RecordOf<typeof fields>;
 
 export const jailSettings = singleton('jails/configuration', {
   title: 'jail configuration',
-  description: 'Where jails are kept, and which addresses they get.',
+  description: 'Where jails are stored, and which addresses they get.',
   ofMachine: true,
   fields,
   async beforehand(sent: SentOf<typeof fields>, operations) {
-    const place = sent.jc_collectionurl ?? '';
-    if (!place.startsWith('/')) return {};
-    let there = false;
+    const path = sent.jc_collectionurl ?? '';
+    if (!path.startsWith('/')) return {};
+    let exists = false;
     await operations.perform({
-      title: `look for ${place}`,
+      title: `look for ${path}`,
       async perform({ files }) {
-        there = (await files.kind(place)) !== undefined;
+        exists = (await files.kind(path)) !== undefined;
       },
     });
-    if (!there) throw invalid({ jc_collectionurl: [`There is no ${quote(place)}.`] });
+    if (!exists) throw invalid({ jc_collectionurl: [`The path ${quote(path)} does not exist.`] });
     return {};
   },
   complete: ({ record }) => ({ ...withBits(record, 4), ...withBits(record, 6) }),
@@ -78,34 +82,34 @@ export const jailSettings = singleton('jails/configuration', {
       if (dataset?.mountpoint !== record.jc_path)
         issues.add(
           'jc_path',
-          `No dataset is mounted at ${quote(record.jc_path)}: jails are datasets, so one has to be there.`,
+          `No dataset is mounted at ${quote(record.jc_path)}. Jails are datasets, so jc_path must be the mount point of a dataset.`,
         );
     }
     for (const family of [4, 6] as const) {
       const { network, start, end } = rangeOf(record, family);
       const at = <E extends '' | '_start' | '_end'>(which: E) => `jc_ipv${family}_network${which}` as const;
       if (network === null && (start ?? end) !== null)
-        issues.add(at(''), 'First and last address want the network that they lie in.');
+        issues.add(at(''), `jc_ipv${family}_network is required when the first or last address of the range is set.`);
       const whole = parseNetwork(network ?? '');
       if (network !== null && whole === undefined)
-        issues.add(at(''), 'A network has the number of its bits behind a slash.');
+        issues.add(at(''), 'Expected a network with its prefix length, such as 192.0.2.0/24 or 2001:db8::/64.');
       if (whole === undefined) continue;
-      for (const [one, place] of [
+      for (const [value, suffix] of [
         [start, '_start'],
         [end, '_end'],
       ] as const) {
-        const ip = addressIn(one);
+        const ip = addressIn(value);
         if (ip !== undefined && !contains(whole, ip))
-          issues.add(at(place), `${showIp(ip)} does not lie in ${showNetwork(networkOf(whole))}.`);
+          issues.add(at(suffix), `${showIp(ip)} is not in the network ${showNetwork(networkOf(whole))}.`);
       }
       const [first, last] = [addressIn(start), addressIn(end)];
       if (first !== undefined && last !== undefined && first.value > last.value)
-        issues.add(at('_end'), 'The last address lies before the first.');
+        issues.add(at('_end'), 'The last address of the range is before the first.');
     }
   },
 });
 
-/** The folder of the jails, and the dataset that is mounted there; undefined while none is chosen. */
+/** The folder of the jails and the dataset mounted there; undefined while jc_path is not set. */
 export function jailsPlace(view: View): { readonly folder: string; readonly dataset: string } | undefined {
   const { jc_path: folder } = view.only(jailSettings);
   return folder === '' ? undefined : { folder, dataset: folder.slice(volumesFolder.length + 1) };
@@ -122,15 +126,15 @@ export function addressIn(text: string | null) {
   return text === null ? undefined : parseIp(text.split('/')[0] ?? '');
 }
 
-/** First and last address are kept with the bits of the network that they lie in (gaps 2.1). */
+/** The first and last address are stored with the prefix length of their network (gaps 2.1). */
 function withBits(record: JailSettings, family: 4 | 6): Partial<JailSettings> {
   const { network, start, end } = rangeOf(record, family);
   const whole = parseNetwork(network ?? '');
-  const lengthened = (one: string | null) => {
-    const ip = addressIn(one);
-    return ip !== undefined && whole !== undefined && contains(whole, ip) ? `${showIp(ip)}/${whole.bits}` : one;
+  const withPrefix = (value: string | null) => {
+    const ip = addressIn(value);
+    return ip !== undefined && whole !== undefined && contains(whole, ip) ? `${showIp(ip)}/${whole.bits}` : value;
   };
   return family === 4
-    ? { jc_ipv4_network_start: lengthened(start), jc_ipv4_network_end: lengthened(end) }
-    : { jc_ipv6_network_start: lengthened(start), jc_ipv6_network_end: lengthened(end) };
+    ? { jc_ipv4_network_start: withPrefix(start), jc_ipv4_network_end: withPrefix(end) }
+    : { jc_ipv6_network_start: withPrefix(start), jc_ipv6_network_end: withPrefix(end) };
 }

@@ -1,7 +1,7 @@
 import { parseSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 
-/** What a jail may use and do, read from its flags. What is undefined has no limit of its own. */
+/** The limits of a jail, read from its flags. An undefined limit means no limit. */
 export interface JailLimits {
   /** Bytes. */
   readonly memory?: number;
@@ -9,17 +9,17 @@ export interface JailLimits {
   readonly cpu?: number;
   /** Processes and threads. */
   readonly tasks?: number;
-  /** Whether its programs may write packets themselves, as ping does. */
+  /** Whether programs in the jail may open raw sockets, as ping does. */
   readonly rawSockets: boolean;
 }
 
-/** The flags there are, for messages and documents. */
+/** The available flags, for messages and descriptions. */
 export const flagWords = 'memory=512M, cpu=50%, tasks=200 and allow.raw_sockets=0';
 
-/** Reads flags with commas between them, or says what is wrong with the first that means nothing here. Later ones win. */
+/** Reads comma-separated flags, or reports the first invalid one. If a flag appears twice, the last one applies. */
 export function readFlags(text: string): { readonly limits: JailLimits } | { readonly wrong: string } {
   let limits: JailLimits = { rawSockets: true };
-  for (const flag of text.split(/[,\s]+/).filter((one) => one !== '')) {
+  for (const flag of text.split(/[,\s]+/).filter((word) => word !== '')) {
     const [name = '', value = ''] = flag.split(/=(.*)/s);
     const bytes = parseSize(value);
     if (name === 'memory' && bytes !== undefined && bytes >= 4 * 1024 ** 2) limits = { ...limits, memory: bytes };
@@ -27,7 +27,7 @@ export function readFlags(text: string): { readonly limits: JailLimits } | { rea
     else if (name === 'tasks' && /^[1-9]\d{0,6}$/.test(value)) limits = { ...limits, tasks: Number(value) };
     else if (name === 'allow.raw_sockets' && /^(0|1|true|false)$/.test(value))
       limits = { ...limits, rawSockets: value === '1' || value === 'true' };
-    else return { wrong: `${quote(flag)} is no flag of a jail: there are ${flagWords}.` };
+    else return { wrong: `${quote(flag)} is not a valid jail flag. Valid flags look like ${flagWords}.` };
   }
   return { limits };
 }

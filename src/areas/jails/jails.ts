@@ -33,53 +33,60 @@ import { networkInterface } from '../network/interface.ts';
 import { noSuchNic, plugged } from '../network/nics.ts';
 import { cloneSnapshot, destroyDataset } from '../storage/steps.ts';
 import { snapshotTask } from '../storage/task.ts';
-import { bridgeAddresses, cardFor, type JailAddresses, machineAddresses, nextFree, ownAddresses } from './addresses.ts';
+import {
+  bridgeAddresses,
+  interfaceFor,
+  type JailAddresses,
+  machineAddresses,
+  nextFree,
+  ownAddresses,
+} from './addresses.ts';
 import { jailSettings, jailsPlace, noBroadcasts } from './configuration.ts';
 import { flagWords, readFlags } from './flags.ts';
 import { jailTemplate, keepTemplate, templateDataset, templateSnapshot } from './templates.ts';
 
 const address = (family: 4 | 6, description: string) => nullable(addressOf(family, { description }));
 
-/** The bits of a network in digits, as the document writes them; empty means unset. */
+/** A prefix length in digits, as in the document; empty means unset. */
 const bits = (most: 32 | 128, description: string): Field<string, 'plain'> =>
-  refine(text({ description, max: 3, pattern: /^[0-9]+$/, rule: `A number from 1 to ${most} is wanted.` }), (value) =>
+  refine(text({ description, max: 3, pattern: /^[0-9]+$/, rule: `Expected a number from 1 to ${most}.` }), (value) =>
     value !== '' && (Number(value) < 1 || Number(value) > most)
-      ? `${value} does not lie between 1 and ${most}.`
+      ? `Expected a number from 1 to ${most}, got ${value}.`
       : undefined,
   );
 
 const macAddress = refine(
-  text({ description: 'Hardware address of its interface; one that nobody has unless sent.', max: 17 }),
+  text({ description: 'MAC address of its interface; a random one is chosen when not sent.', max: 17 }),
   (value) =>
     value === '' || /^[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i.test(value)
       ? undefined
-      : `${quote(value)} is no hardware address of one card, as 02:00:00:00:00:01.`,
+      : `Expected a unicast MAC address such as 02:00:00:00:00:01, got ${quote(value)}.`,
 );
 
 const fields = {
   jail_host: required(
     createOnly(
       text({
-        description: 'Name of the jail, and its host name.',
-        // The most that Linux takes for a machine's name.
+        description: 'Name of the jail, which is also its host name.',
+        // The maximum length of a host name on Linux.
         max: 64,
         pattern: /^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?$/,
-        rule: 'Letters, digits, _ and - only, and no - at either end.',
+        rule: 'The name may contain letters, digits, _ and - only, and must not begin or end with -.',
       }),
     ),
   ),
   jail_type: createOnly(
-    text({ description: 'Name of the template that it begins with.', max: 120, initial: 'standard' }),
+    text({ description: 'Name of the template that the jail is created from.', max: 120, initial: 'standard' }),
   ),
-  jail_status: live(choice(['Running', 'Stopped'], { description: 'Whether it runs.' })),
-  jail_autostart: flag(true, { description: 'Whether it starts with the machine.' }),
-  jail_nat: flag(false, { description: 'Whether what it sends elsewhere leaves by an address of the machine.' }),
+  jail_status: live(choice(['Running', 'Stopped'], { description: 'Whether the jail is running.' })),
+  jail_autostart: flag(true, { description: 'Whether the jail starts with the machine.' }),
+  jail_nat: flag(false, { description: 'Whether outgoing traffic is translated to an address of the machine (NAT).' }),
   jail_vnet: flag(true, {
     description:
-      "Whether it has a network of its own; otherwise it shares the machine's, with its addresses on a card.",
+      'Whether the jail has its own network stack. Otherwise it shares that of the machine, with its addresses on an interface.',
   }),
   jail_flags: refine(
-    text({ description: `Its limits: ${flagWords}, with commas between them.`, max: 255 }),
+    text({ description: `Limits of the jail, separated by commas: ${flagWords}.`, max: 255 }),
     (value) => {
       const reading = readFlags(value);
       return 'wrong' in reading ? reading.wrong : undefined;
@@ -89,37 +96,45 @@ const fields = {
     ...macAddress,
     read: (sent) => macAddress.read(typeof sent === 'string' ? sent.toLowerCase() : sent),
   }),
-  jail_ipv4: address(4, 'IPv4 address; the next free one of the configured range unless sent.'),
-  jail_ipv4_netmask: bits(32, 'Bits of its network.'),
-  jail_ipv6: address(6, 'IPv6 address; the next free one of the configured range unless sent.'),
-  jail_ipv6_prefix: bits(128, 'Bits of its network.'),
-  jail_alias_ipv4: address(4, 'One more IPv4 address.'),
-  jail_alias_ipv6: address(6, 'One more IPv6 address.'),
+  jail_ipv4: address(4, 'IPv4 address; the next free one of the configured range when not sent.'),
+  jail_ipv4_netmask: bits(32, 'Prefix length of jail_ipv4.'),
+  jail_ipv6: address(6, 'IPv6 address; the next free one of the configured range when not sent.'),
+  jail_ipv6_prefix: bits(128, 'Prefix length of jail_ipv6.'),
+  jail_alias_ipv4: address(4, 'Additional IPv4 address.'),
+  jail_alias_ipv6: address(6, 'Additional IPv6 address.'),
   jail_bridge_ipv4: address(4, "IPv4 address of the machine on the jails' bridge."),
-  jail_bridge_ipv4_netmask: bits(32, 'Bits of its network.'),
+  jail_bridge_ipv4_netmask: bits(32, 'Prefix length of jail_bridge_ipv4.'),
   jail_bridge_ipv6: address(6, "IPv6 address of the machine on the jails' bridge."),
-  jail_bridge_ipv6_prefix: bits(128, 'Bits of its network.'),
-  jail_alias_bridge_ipv4: address(4, "One more IPv4 address of the machine on the jails' bridge."),
-  jail_alias_bridge_ipv6: address(6, "One more IPv6 address of the machine on the jails' bridge."),
-  jail_defaultrouter_ipv4: address(4, 'Where it sends what is for elsewhere; the machine itself unless sent.'),
-  jail_defaultrouter_ipv6: address(6, 'Where it sends what is for elsewhere; the address on the bridge unless sent.'),
-  // Beyond the document's list (gaps 2.2).
+  jail_bridge_ipv6_prefix: bits(128, 'Prefix length of jail_bridge_ipv6.'),
+  jail_alias_bridge_ipv4: address(4, "Additional IPv4 address of the machine on the jails' bridge."),
+  jail_alias_bridge_ipv6: address(6, "Additional IPv6 address of the machine on the jails' bridge."),
+  jail_defaultrouter_ipv4: address(4, 'IPv4 default gateway of the jail; the machine itself when not sent.'),
+  jail_defaultrouter_ipv6: address(
+    6,
+    'IPv6 default gateway of the jail; the address of the machine on the bridge when not sent.',
+  ),
+  // Not in the document's list of fields (gaps 2.2).
   jail_iface: onMachine(
     text({
-      description: 'Card by which others know it; the one in whose network its address lies unless sent.',
+      description:
+        'Interface through which other machines reach the jail; the one whose network contains its address when not sent.',
       max: 15,
     }),
     (name, facts) => (plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name)),
   ),
   jail_ipv4_dhcp: inputOnly(
-    refine(flag(false, { description: 'Whether it asks for its address by DHCP, which cannot be.' }), (on) =>
-      on ? noBroadcasts('DHCP') : undefined,
+    refine(
+      flag(false, { description: 'Whether the jail gets its address by DHCP; not supported, only false is accepted.' }),
+      (on) => (on ? noBroadcasts('DHCP') : undefined),
     ),
   ),
   jail_ipv6_autoconf: inputOnly(
     refine(
-      flag(false, { description: 'Whether it makes up its address from what routers say, which cannot be.' }),
-      (on) => (on ? noBroadcasts('A router') : undefined),
+      flag(false, {
+        description:
+          'Whether the jail configures its address by router advertisements; not supported, only false is accepted.',
+      }),
+      (on) => (on ? noBroadcasts('IPv6 autoconfiguration') : undefined),
     ),
   ),
 };
@@ -130,7 +145,7 @@ export const jail = collection(
   'jails/jails',
   {
     title: 'jail',
-    description: 'A system container: a Linux of its own on the kernel of the machine.',
+    description: 'A system container: a Linux system that shares the kernel of the machine.',
     ofMachine: true,
     // Part A: jails have no update endpoint.
     verbs: ['list', 'read', 'create', 'remove'],
@@ -139,12 +154,12 @@ export const jail = collection(
     shows: ['jails'],
     unique: [
       { fields: ['jail_host'], caseless: true, description: 'A jail with this name already exists.' },
-      { fields: ['jail_mac'], description: 'Another jail has this hardware address.' },
+      { fields: ['jail_mac'], description: 'Another jail already has this MAC address.' },
     ],
     fields,
     async beforehand(sent, operations) {
       const template = operations.world.view.find(jailTemplate, 'jt_name', sent.jail_type ?? fields.jail_type.initial);
-      // What is wrong otherwise is told before anything is fetched.
+      // Fetch the template only when the request can succeed; `check` reports the other problems.
       if (template?.jt_os === 'Linux' && jailsPlace(operations.world.view) !== undefined)
         await keepTemplate(template, operations);
       return {};
@@ -176,21 +191,21 @@ export const jail = collection(
       for (const task of [...view.all(snapshotTask)])
         if (task.task_filesystem === dataset) draft.remove(snapshotTask, task.id);
       if (!facts.storage.datasets.has(dataset)) return;
-      // What is mounted in a jail is mounted there alone, and gone with it: nothing of others lies below its root now.
+      // Mounts exist only in the namespace of the jail and are gone once it has stopped, so no mounted data is destroyed.
       draft.plan.last(destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] }));
     },
-    present: ({ jail_host }, { facts }) => ({ jail_status: statusWord(facts.jails.has(jail_host)) }),
+    present: ({ jail_host }, { facts }) => ({ jail_status: statusText(facts.jails.has(jail_host)) }),
   },
   [
     switching('start', 'Starts the jail.', 'Jail started.'),
-    switching('stop', 'Stops the jail. What has not ended within 30 seconds is ended.', 'Jail stopped.'),
+    switching('stop', 'Stops the jail. Processes that do not exit within 30 seconds are killed.', 'Jail stopped.'),
     switching('restart', 'Stops the jail and starts it again.', 'Jail restarted.'),
   ],
 );
 
-/** The jails lie where the configuration says, so that stays as long as there are any. */
+/** Existing jails are stored below jc_path, so it must not change while there are jails. */
 export const jailsStay: Rule = {
-  description: 'The place of the jails stays while there are jails.',
+  description: 'jc_path does not change while there are jails.',
   reads: [jailSettings],
   check(draft, changed) {
     const [first] = draft.all(jail);
@@ -198,12 +213,12 @@ export const jailsStay: Rule = {
       if (first !== undefined && before?.['jc_path'] !== after?.['jc_path'])
         draft.issues.add(
           'jc_path',
-          `The jail ${quote(first.jail_host)} lies in ${String(before?.['jc_path'])}; delete the jails first.`,
+          `The jail ${quote(first.jail_host)} is stored in ${String(before?.['jc_path'])}. Delete all jails first.`,
         );
   },
 };
 
-/** An interface does not take what a jail has. The other way round the jail is asked about the machine's addresses. */
+/** An interface must not take the address of a jail. The opposite direction is checked when a jail is created. */
 export const jailsKeepAddresses: Rule = {
   description: 'No interface has the address of a jail.',
   reads: [networkInterface],
@@ -212,15 +227,15 @@ export const jailsKeepAddresses: Rule = {
     for (const { after } of changed)
       for (const name of ['int_ipv4address', 'int_ipv6address', 'int_aliases']) {
         const values = [after?.[name]].flat().flatMap((value) => parseIp(String(value).split('/')[0] ?? '') ?? []);
-        const owner = jails.find((one) =>
-          ownAddresses.some((own) => values.some((value) => isSameIp(parseIp(one[own] ?? ''), value))),
+        const owner = jails.find((candidate) =>
+          ownAddresses.some((own) => values.some((value) => isSameIp(parseIp(candidate[own] ?? ''), value))),
         );
-        if (owner !== undefined) draft.issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
+        if (owner !== undefined) draft.issues.add(name, `The jail ${quote(owner.jail_host)} already has this address.`);
       }
   },
 };
 
-function statusWord(runs: boolean): 'Running' | 'Stopped' {
+function statusText(runs: boolean): 'Running' | 'Stopped' {
   return runs ? 'Running' : 'Stopped';
 }
 
@@ -256,7 +271,7 @@ function chosen(record: Jail, view: View, world: World): Partial<Jail> {
         ? bits6
         : record.jail_bridge_ipv6_prefix,
     jail_iface:
-      record.jail_iface === '' && known !== undefined ? (cardFor(known, world.facts) ?? '') : record.jail_iface,
+      record.jail_iface === '' && known !== undefined ? (interfaceFor(known, world.facts) ?? '') : record.jail_iface,
   };
 }
 
@@ -264,7 +279,7 @@ function bitsOf(network: string | null): string | undefined {
   return network?.split('/')[1];
 }
 
-/** One that was given to nobody: the second lowest bit of the first byte says so. */
+/** A locally administered MAC address, as the second lowest bit of the first byte marks it. */
 function newMac(): string {
   return `02:${[...randomBytes(5)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
 }
@@ -279,22 +294,21 @@ type JailCheck = Checking<typeof fields>;
 
 function checkPlace({ record, before, view, facts, issues }: JailCheck): void {
   const place = jailsPlace(view);
-  if (place === undefined)
-    throw failed('No place is configured for jails: send jc_path to /jails/configuration/ first.');
+  if (place === undefined) throw failed('Jails are not configured. Send jc_path to /jails/configuration/ first.');
   if (facts.storage.datasets.get(place.dataset)?.mountpoint === undefined)
-    throw failed(`The dataset ${place.dataset}, where jails lie, is not mounted.`);
+    throw failed(`The dataset of the jails, ${place.dataset}, is not mounted.`);
   const dataset = `${place.dataset}/${record.jail_host}`;
   if (before === undefined && facts.storage.datasets.has(dataset))
-    issues.add('jail_host', `There is a dataset ${dataset} already.`);
+    issues.add('jail_host', `The dataset ${dataset} already exists.`);
 }
 
 function checkTemplate({ record, view, issues }: JailCheck): void {
   const template = view.find(jailTemplate, 'jt_name', record.jail_type);
-  if (template === undefined) issues.add('jail_type', `No jail template is called ${quote(record.jail_type)}.`);
+  if (template === undefined) issues.add('jail_type', `The jail template ${quote(record.jail_type)} does not exist.`);
   else if (template.jt_os !== 'Linux')
     issues.add(
       'jail_type',
-      `The template ${quote(template.jt_name)} is of ${template.jt_os}, whose programs this machine cannot run: its kernel is Linux. Choose one of Linux.`,
+      `The template ${quote(template.jt_name)} is for ${template.jt_os}, which cannot run on the Linux kernel of this machine. Choose a Linux template.`,
     );
 }
 
@@ -307,20 +321,21 @@ function checkNetwork({ record, view, facts, issues }: JailCheck): void {
     if (ip === undefined) continue;
     const same = (text: string | null) => text !== null && isSameIp(parseIp(text), ip);
     const owner = others.find((other) => allAddresses(other).some(same));
-    if (owner !== undefined) issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
-    else if (machine.some(same)) issues.add(name, 'The machine itself has this address.');
-    else if (mine.some((one) => isSameIp(one, ip))) issues.add(name, 'The jail has this address already.');
+    if (owner !== undefined) issues.add(name, `The jail ${quote(owner.jail_host)} already has this address.`);
+    else if (machine.some(same)) issues.add(name, 'The machine already has this address.');
+    else if (mine.some((own) => isSameIp(own, ip)))
+      issues.add(name, 'Another field of this jail has the same address.');
     mine.push(ip);
   }
   for (const name of bridgeAddresses) {
     const ip = parseIp(record[name] ?? '');
     if (ip === undefined) continue;
-    if (mine.some((one) => isSameIp(one, ip)))
-      issues.add(name, 'The jail itself has this address; the machine wants another.');
+    if (mine.some((own) => isSameIp(own, ip)))
+      issues.add(name, 'The jail itself has this address. Choose another one for the machine.');
     const owner = others.find((other) => ownAddresses.some((own) => isSameIp(parseIp(other[own] ?? ''), ip)));
-    if (owner !== undefined) issues.add(name, `The jail ${quote(owner.jail_host)} has this address.`);
-    else if (machine.some((one) => isSameIp(parseIp(one), ip)))
-      issues.add(name, 'A card of the machine has this address.');
+    if (owner !== undefined) issues.add(name, `The jail ${quote(owner.jail_host)} already has this address.`);
+    else if (machine.some((taken) => isSameIp(parseIp(taken), ip)))
+      issues.add(name, 'An interface of the machine already has this address.');
   }
   for (const [name, other] of [
     ['jail_alias_ipv4', 'jail_ipv4'],
@@ -328,27 +343,26 @@ function checkNetwork({ record, view, facts, issues }: JailCheck): void {
     ['jail_alias_bridge_ipv4', 'jail_bridge_ipv4'],
     ['jail_alias_bridge_ipv6', 'jail_bridge_ipv6'],
   ] as const)
-    if (record[name] !== null && record[other] === null)
-      issues.add(name, `A further address wants a first one, ${other}.`);
+    if (record[name] !== null && record[other] === null) issues.add(name, `${other} is required when ${name} is set.`);
   const settings = view.only(jailSettings);
   for (const [family, name, network] of [
     [4, 'jail_ipv4', settings.jc_ipv4_network],
     [6, 'jail_ipv6', settings.jc_ipv6_network],
   ] as const)
     if (record[name] === null && network !== null)
-      issues.add(name, `No address of the configured range for IPv${family} is free.`);
+      issues.add(name, `The configured IPv${family} address range has no free address.`);
   if (!record.jail_vnet) {
     if (record.jail_nat)
-      issues.add(
-        'jail_nat',
-        "A jail without jail_vnet sends from the machine's own network, so there is nothing to translate.",
-      );
+      issues.add('jail_nat', 'jail_nat requires jail_vnet: without it the jail shares the network of the machine.');
     for (const name of [...bridgeAddresses, 'jail_defaultrouter_ipv4', 'jail_defaultrouter_ipv6'] as const)
-      if (record[name] !== null) issues.add(name, 'It wants jail_vnet.');
+      if (record[name] !== null) issues.add(name, `${name} requires jail_vnet.`);
     if (record.jail_iface === '' && (record.jail_ipv4 ?? record.jail_ipv6) !== null)
-      issues.add('jail_iface', 'Without jail_vnet its addresses want a card, and lie in the network of none.');
+      issues.add(
+        'jail_iface',
+        'jail_iface is required without jail_vnet: no interface is in the network of this address.',
+      );
   } else if (record.jail_nat && (record.jail_ipv4 ?? record.jail_ipv6) === null)
-    issues.add('jail_nat', 'Only an address can be translated, and the jail has none.');
+    issues.add('jail_nat', 'jail_nat requires jail_ipv4 or jail_ipv6.');
 }
 
 // What is done -------------------------------------------------------------------------------------------------------
@@ -363,7 +377,7 @@ function startStep(name: string): Step {
     },
     left: async ({ jails }) => !ran && (await jails.look()).has(name),
     undo: ({ jails }) => (ran ? Promise.resolve() : jails.stop(name)),
-    // Those that start with it, and those that end with it.
+    // Plugins start and stop with their jail.
     touches: ['jails', 'plugins'],
   };
 }
@@ -382,7 +396,7 @@ function stopStep(name: string): Step {
   };
 }
 
-/** A job of its own: neither the queue nor another jail waits for it. */
+/** Runs as its own job, so that neither the change queue nor other jails wait for it. */
 function switching(segment: 'start' | 'stop' | 'restart', title: string, answer: string) {
   return action<Fields, unknown, Jail>({
     segment,

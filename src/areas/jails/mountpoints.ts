@@ -9,33 +9,33 @@ import { folderStep } from '../storage/folders.ts';
 import { jailsPlace } from './configuration.ts';
 import { jail } from './jails.ts';
 
-/** What the document's own system has room for in the path of a mount. */
-const longest = 88;
+/** The maximum length of the path of a mount in the original system. */
+const maxPathLength = 88;
 
-/** What every container has at these places by itself. */
-const ordinary = ['proc', 'sys', 'dev', 'run'];
+/** Folders that every container mounts itself. */
+const reserved = ['proc', 'sys', 'dev', 'run'];
 
 const destinationText = text({
-  description: 'Folder of the jail at which it is shown.',
-  max: longest,
+  description: 'Mount point in the jail.',
+  max: maxPathLength,
   pattern: /^\/[a-zA-Z0-9][a-zA-Z0-9_/\-:. ]*$/,
-  rule: 'It begins with / and a letter or digit; letters, digits, blanks and _ / - : . may follow.',
+  rule: 'The path must begin with / and a letter or digit, and may contain letters, digits, spaces and _ / - : . only.',
 });
 
 const fields = {
   jail: required(text({ description: 'Name of the jail.', max: 64 })),
-  source: required(volumePath({ description: 'Folder of a volume.' })),
+  source: required(volumePath({ description: 'Folder on a volume.' })),
   destination: required({
     ...refine(destinationText, (value) => {
       const top = normalPath(value).split('/')[1] ?? '';
-      return ordinary.includes(top) ? `Every jail has a /${top} of its own, made anew at each start.` : undefined;
+      return reserved.includes(top) ? `/${top} is reserved: every jail mounts its own /${top} at start.` : undefined;
     }),
   }),
-  mounted: flag(true, { description: 'Whether it is mounted; of a jail that does not run, whether it will be.' }),
-  readonly: flag(false, { description: 'Whether the jail may only read.' }),
+  mounted: flag(true, { description: 'Whether the folder is mounted, or will be when the jail starts.' }),
+  readonly: flag(false, { description: 'Whether the mount is read-only.' }),
   // gaps 2.3
   create: createOnly(
-    inputOnly(flag(true, { description: 'Whether the folder of the jail is made when it is not there.' })),
+    inputOnly(flag(true, { description: 'Whether to create the mount point in the jail if it does not exist.' })),
   ),
   jail_id: hidden(reference('jails/jails', { description: 'The id of the jail.', onRemove: 'remove' })),
 };
@@ -44,15 +44,15 @@ export type JailMountPoint = RecordOf<typeof fields>;
 
 export const jailMountPoint = collection('jails/mountpoints', {
   title: 'jail mount point',
-  description: 'A folder of a volume that a jail sees.',
+  description: 'A folder of a volume that is mounted in a jail.',
   ofMachine: true,
   order: ['jail', 'destination'],
   filters: ['jail'],
   shows: ['jails'],
-  unique: [{ fields: ['destination', 'jail'], description: 'Something is shown at this folder of the jail already.' }],
+  unique: [{ fields: ['destination', 'jail'], description: 'The jail already has a mount at this destination.' }],
   fields,
   async beforehand(sent, operations, before) {
-    await lookAtFolders(sent, operations, before);
+    await checkFolders(sent, operations, before);
     return {};
   },
   complete: ({ record, view }) => ({
@@ -61,14 +61,14 @@ export const jailMountPoint = collection('jails/mountpoints', {
   }),
   check({ record, before, view, issues }) {
     const owner = view.find(jail, 'jail_host', record.jail);
-    if (owner === undefined) issues.add('jail', `No jail is called ${quote(record.jail)}.`);
+    if (owner === undefined) issues.add('jail', `The jail ${quote(record.jail)} does not exist.`);
     else if (before !== undefined && before.jail !== record.jail)
-      issues.add('jail', 'It stays with its jail; delete it and make one in the other.');
+      issues.add('jail', 'The jail of a mount point cannot change. Delete it, and create one for the other jail.');
     const path = `${jailsPlace(view)?.folder}/${record.jail}${record.destination}`;
-    if (path.length > longest)
+    if (path.length > maxPathLength)
       issues.add(
         'destination',
-        `With the folder of the jail before it, it has at most ${longest} characters; ${quote(path)} has ${path.length}.`,
+        `The full path, including the folder of the jail, may have at most ${maxPathLength} characters; ${quote(path)} has ${path.length}.`,
       );
   },
   onSave({ draft, record, before, sent, view }) {
@@ -86,7 +86,7 @@ export const jailMountPoint = collection('jails/mountpoints', {
     if (record.mounted) draft.plan.last(attachStep(record.jail, record));
   },
   onRemove({ draft, record, view }) {
-    // One that goes along with its jail is gone when that has stopped.
+    // When the jail is removed too, the mount disappears as the jail stops.
     if (record.mounted && view.get(jail, record.jail_id) !== undefined)
       draft.plan.last(detachStep(record.jail, record));
   },
@@ -95,8 +95,8 @@ export const jailMountPoint = collection('jails/mountpoints', {
   }),
 });
 
-/** Whether there is a folder to show, and, unless it is to be made, one to show it at. */
-async function lookAtFolders(
+/** Checks that the source folder exists, and with `create` false also the mount point. */
+async function checkFolders(
   sent: SentOf<typeof fields>,
   operations: Operations,
   before: JailMountPoint | undefined,
@@ -105,29 +105,29 @@ async function lookAtFolders(
   const place = jailsPlace(operations.world.view);
   const { view } = operations.world;
   if (!mounted || source === '' || place === undefined || view.find(jail, 'jail_host', name) === undefined) return;
-  const shownAt = normalPath(destination);
+  const mountPoint = normalPath(destination);
   const wrong: Record<string, readonly string[]> = {};
   await operations.perform({
     title: `look at ${source}`,
     async perform({ files }) {
-      if ((await files.kind(source)) !== 'folder') wrong['source'] = [`There is no folder ${quote(source)}.`];
-      const there = sent.create === false && (await files.kind(`${place.folder}/${name}${shownAt}`));
-      if (there !== false && there !== 'folder')
-        wrong['destination'] = [`The jail has no folder ${quote(shownAt)}, and create is false.`];
+      if ((await files.kind(source)) !== 'folder') wrong['source'] = [`The folder ${quote(source)} does not exist.`];
+      const kind = sent.create === false && (await files.kind(`${place.folder}/${name}${mountPoint}`));
+      if (kind !== false && kind !== 'folder')
+        wrong['destination'] = [`The folder ${quote(mountPoint)} does not exist in the jail, and create is false.`];
     },
   });
   if (Object.keys(wrong).length > 0) throw invalid(wrong);
 }
 
-/** Made from outside, so never by way of a link of the jail that leads out of it. */
+/** Creates the mount point from the host, without following symbolic links that lead out of the jail. */
 export function placeIn(root: string, destination: string): Step {
   return folderStep(`make the folder ${root}${destination}`, `${root}${destination}`, { within: root, mode: 0o755 });
 }
 
-/** In a jail that runs; any other finds it in its unit when it starts. */
+/** Mounts in a running jail. A stopped jail gets the mount from its systemd unit when it starts. */
 export function attachStep(name: string, mount: JailMount): Step {
   return {
-    title: `show ${mount.source} in the jail ${name} at ${mount.destination}`,
+    title: `mount ${mount.source} in the jail ${name} at ${mount.destination}`,
     async perform({ jails }) {
       const running = await jails.look();
       if (running.has(name) && !isMounted(running, name, mount)) await jails.attach(name, mount);
@@ -143,7 +143,7 @@ export function attachStep(name: string, mount: JailMount): Step {
 export function detachStep(name: string, mount: JailMount): Step {
   let was = false;
   return {
-    title: `take ${mount.destination} from the jail ${name}`,
+    title: `unmount ${mount.destination} in the jail ${name}`,
     async perform({ jails }) {
       was = isMounted(await jails.look(), name, mount);
       if (was) await jails.detach(name, mount.destination);

@@ -6,36 +6,41 @@ import { quote } from '../../lib/text.ts';
 import { createFilledDataset, createSnapshot, destroyDataset } from '../storage/steps.ts';
 import { jailsPlace } from './configuration.ts';
 
-/** What Debian makes itself, named as a file that somebody else made would be. */
-const madeHere = /^debootstrap:[a-z]+$/;
+/** Pseudo-URL of a template that debootstrap builds on this machine, in the field for archive URLs. */
+const debootstrapUrl = /^debootstrap:[a-z]+$/;
 
 const fields = {
-  jt_name: required(text({ description: 'Name of the template, by which jails choose it.', max: 120 })),
+  jt_name: required(text({ description: 'Name of the template, as used in jail_type.', max: 120 })),
   jt_os: required(
-    choice(['FreeBSD', 'Linux'], { description: 'Its operating system. Jails are made of those of Linux.' }),
+    choice(['FreeBSD', 'Linux'], { description: 'Operating system. Only Linux templates can be used for jails.' }),
   ),
-  jt_arch: required(choice(['x64', 'x86'], { description: 'Whether its programs are for 64 or for 32 bits.' })),
+  jt_arch: required(choice(['x64', 'x86'], { description: 'Architecture: 64 or 32 bits.' })),
   jt_url: required(
     refine(
       text({
         description:
-          'Address of its archive by http, https, ftp or file, or debootstrap: and the name of a release of Debian, which is then made here.',
+          'http, https, ftp or file URL of the archive, or debootstrap: and the name of a Debian release, which is then built on this machine.',
         max: 255,
       }),
       (url) =>
-        madeHere.test(url) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(url) || /^file:\/\/\/\S+$/.test(url)
+        debootstrapUrl.test(url) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(url) || /^file:\/\/\/\S+$/.test(url)
           ? undefined
-          : `${quote(url)} is neither an address by http, https, ftp or file nor a release of Debian, as debootstrap:trixie.`,
+          : `Expected an http, https, ftp or file URL, or a Debian release such as debootstrap:trixie, got ${quote(url)}.`,
     ),
   ),
-  jt_instances: readOnly(integer({ description: 'How many jails were made of it.', min: 0, initial: 0 })),
-  // Beyond the document's list (gaps 2.4).
+  jt_instances: readOnly(integer({ description: 'Number of jails created from the template.', min: 0, initial: 0 })),
+  // Not in the document's list of fields (gaps 2.4).
   jt_mtree: text({
-    description: 'Address of a list of its files. Kept; the archive has a checksum beside it.',
+    description: 'URL of a list of the files. Stored without effect: the archive is verified by its checksum file.',
     max: 255,
   }),
-  jt_readonly: flag(false, { description: 'Whether it cannot be changed, but by a request that sends this as false.' }),
-  jt_system: { ...readOnly(flag(false, { description: 'Whether it is hidden from lists; none is.' })), initial: false },
+  jt_readonly: flag(false, {
+    description: 'Whether the template is read-only. A request that sends this as false can still change it.',
+  }),
+  jt_system: {
+    ...readOnly(flag(false, { description: 'Whether the template is hidden from lists; always false.' })),
+    initial: false,
+  },
 };
 
 export type JailTemplate = RecordOf<typeof fields>;
@@ -43,14 +48,14 @@ export type JailTemplate = RecordOf<typeof fields>;
 export const jailTemplate = collection('jails/templates', {
   title: 'jail template',
   description:
-    'What jails begin with: a root file system, fetched when the first jail is made of it and kept as a snapshot.',
+    'The root file system of new jails, fetched when the first jail is created from it and stored as a snapshot.',
   ofMachine: true,
-  // All at once would be refused as soon as one has a jail.
+  // No removal of all templates: it would fail as soon as one of them has a jail.
   verbs: ['list', 'read', 'create', 'update', 'remove'],
   order: ['jt_name'],
   unique: [{ fields: ['jt_name'], description: 'A template with this name already exists.' }],
   fields,
-  // `standard` is what a jail is made of unless it says otherwise, `pluginjail` what the document's sample names.
+  // `standard` is the default of jail_type; `pluginjail` appears in the sample of the document.
   seed: () =>
     ['standard', 'pluginjail'].map((jt_name) => ({
       jt_name,
@@ -68,11 +73,14 @@ export const jailTemplate = collection('jails/templates', {
       (name) => record[name] !== before[name],
     );
     if (before.jt_readonly && sent.jt_readonly !== false && changed.length > 0)
-      issues.add('__all__', `${quote(before.jt_name)} is read-only; send jt_readonly as false to change it.`);
+      issues.add(
+        '__all__',
+        `The template ${quote(before.jt_name)} is read-only. Send jt_readonly as false to change it.`,
+      );
     if (before.jt_instances > 0)
       for (const name of changed)
         if (name !== 'jt_mtree')
-          issues.add(name, `Jails were made of it, ${before.jt_instances} in number, and go on being what they are.`);
+          issues.add(name, `The template is in use: ${before.jt_instances} jails were created from it.`);
   },
   onSave({ draft, record, before }) {
     if (before !== undefined && (record.jt_url !== before.jt_url || record.jt_arch !== before.jt_arch))
@@ -81,13 +89,13 @@ export const jailTemplate = collection('jails/templates', {
   onRemove({ draft, record }) {
     if (record.jt_instances > 0)
       throw failed(
-        `Jails were made of the template ${quote(record.jt_name)}, ${record.jt_instances} in number; delete them first.`,
+        `The template ${quote(record.jt_name)} is in use: ${record.jt_instances} jails were created from it. Delete them first.`,
       );
     forget(record, draft);
   },
 });
 
-/** Where a template is kept. No jail is called so, for names of jails have no dots. */
+/** The dataset of a template. The name cannot collide with a jail, because jail names contain no dots. */
 export function templateDataset({ id }: JailTemplate, view: View): string | undefined {
   const place = jailsPlace(view);
   return place && `${place.dataset}/.template-${id}`;
@@ -97,23 +105,23 @@ export function templateSnapshot(dataset: string): string {
   return `${dataset}@ready`;
 }
 
-/** Destroys what is kept of a template. */
+/** Destroys the dataset of a template. */
 function forget(record: JailTemplate, draft: Draft): void {
   const dataset = templateDataset(record, draft);
   if (dataset === undefined || !draft.facts.storage.datasets.has(dataset)) return;
   draft.plan.last(destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] }));
 }
 
-/** Fetches a template that is not there yet. Whoever wants the same one meanwhile waits for it. */
+/** Fetches a template that is not stored yet. Concurrent requests for the same template wait for it. */
 export async function keepTemplate(record: JailTemplate, operations: Operations): Promise<void> {
   const dataset = templateDataset(record, operations.world.view);
   const place = jailsPlace(operations.world.view);
   if (dataset === undefined || place === undefined) return;
   const isKept = () => operations.world.facts.storage.snapshots.find(templateSnapshot(dataset)) !== undefined;
   if (isKept()) return;
-  await operations.work(`keep the jail template ${record.jt_name}`, [`jail-template:${record.id}`], async (work) => {
+  await operations.work(`fetch the jail template ${record.jt_name}`, [`jail-template:${record.id}`], async (work) => {
     if (isKept()) return;
-    // Left by a daemon that ended in the middle of it.
+    // Left behind by a daemon that stopped while it fetched the template.
     if (operations.world.facts.storage.datasets.has(dataset))
       await work.step(destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] }));
     await work.step(createFilledDataset({ name: dataset, most: mostUnpacked }));

@@ -13,33 +13,33 @@ import { createFilledDataset } from '../storage/steps.ts';
 import { longestManifest, type Manifest, manifestFile, readManifest } from './manifest.ts';
 import { addPackagesStep, clearStep, type Plugin, plugin, statusOf } from './plugins.ts';
 
-/** What is sent to install a plugin. */
+/** The request body that installs a plugin. */
 const fields = {
   bundle: required(
     refine(
       text({
-        description: 'A bundle on the machine by its path, or the address of an archive by http, https or ftp.',
+        description: 'Path of a bundle on the machine, or http, https or ftp URL of an archive.',
         max: 1000,
       }),
       (value) =>
         /^\/[^/]/.test(value) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(value)
           ? undefined
-          : `${quote(value)} is neither a path nor an address by http, https or ftp.`,
+          : `Expected an absolute path or an http, https or ftp URL, got ${quote(value)}.`,
     ),
   ),
-  jail: text({ description: 'Name of the jail; one is made for the plugin unless sent.', max: 64 }),
+  jail: text({ description: 'Name of the jail; a new jail is created when not sent.', max: 64 }),
   enabled: flag(false, { description: 'Whether the plugin starts with its jail.' }),
 };
 
-/** What the folders of plugins in jails are below. */
-const pluginsIn = '/opt';
+/** The parent folder of the plugins in a jail. */
+const pluginsFolder = '/opt';
 
-/** What the datasets of bundles are called, so that those are found that a daemon left behind which ended in the middle. */
-const bundleName = '.bundle-';
+/** Prefix of the datasets of bundles, by which the next installation finds those that an interrupted one left behind. */
+const bundlePrefix = '.bundle-';
 
 type Place = NonNullable<ReturnType<typeof jailsPlace>>;
 
-/** Installs a plugin from a bundle, as a job. All of it is there in the end, or nothing. */
+/** Installs a plugin from a bundle, as a job. If a part of it fails, everything is undone. */
 export async function installPlugin(operations: Operations, body: unknown): Promise<unknown> {
   const { sent, issues } = readSent(fields, body, 'create');
   const { bundle, jail: jailName = '', enabled = false } = sent;
@@ -47,8 +47,8 @@ export async function installPlugin(operations: Operations, body: unknown): Prom
     throw invalid({ ...(bundle === undefined ? { bundle: [isRequired] } : {}), ...issues });
   const { view } = operations.world;
   if (jailsPlace(view) === undefined)
-    throw failed('No place is configured for jails: send jc_path to /jails/configuration/ first.');
-  // What the jail has stays the same meanwhile, and it is neither started nor stopped.
+    throw failed('Jails are not configured. Send jc_path to /jails/configuration/ first.');
+  // The lock keeps other requests from changing, starting or stopping the jail during the installation.
   const locks = ['plugins', ...(jailName === '' ? [] : [`jail:${jailCalled(jailName, view).id}`])];
   const source = bundle.startsWith('/') ? normalPath(bundle) : bundle;
   const id = await operations.work(`install the plugin of ${source}`, locks, (work) =>
@@ -58,11 +58,11 @@ export async function installPlugin(operations: Operations, body: unknown): Prom
 }
 
 const enabling = {
-  id: required(integer({ description: 'The id of the plugin.', min: 1 })),
-  enabled: required(flag(false, { description: 'Whether it starts with its jail.' })),
+  id: required(integer({ description: 'Id of the plugin.', min: 1 })),
+  enabled: required(flag(false, { description: 'Whether the plugin starts with its jail.' })),
 };
 
-/** Lets a plugin start with its jail from now on, or no more. Whether it runs stays as it is. */
+/** Sets whether a plugin starts with its jail. Does not start or stop the plugin now. */
 export async function enablePlugin(operations: Operations, body: unknown): Promise<unknown> {
   const { sent, issues } = readSent(enabling, body, 'create');
   const { id, enabled } = sent;
@@ -80,22 +80,26 @@ export async function enablePlugin(operations: Operations, body: unknown): Promi
 
 function answerOf(id: number, { world }: Operations): unknown {
   const record = world.view.get(plugin, id);
-  if (record === undefined) throw failed('The plugin was removed in the meantime.');
+  if (record === undefined) throw failed('The plugin was removed during the request.');
   return { ...answered(plugin.fields, record), plugin_status: statusOf(record, world.facts) };
 }
 
-interface Wanted {
+interface Installation {
   readonly source: string;
-  /** Empty for one that is made. */
+  /** Empty to create a new jail. */
   readonly jailName: string;
   readonly enabled: boolean;
 }
 
-async function install(operations: Operations, work: Work, { source, jailName, enabled }: Wanted): Promise<number> {
+async function install(
+  operations: Operations,
+  work: Work,
+  { source, jailName, enabled }: Installation,
+): Promise<number> {
   const place = jailsPlace(operations.world.view);
-  if (place === undefined) throw failed('No place is configured for jails any more.');
+  if (place === undefined) throw failed('Jails are no longer configured. Send jc_path to /jails/configuration/ first.');
   await clearLeftovers(operations, work, place);
-  const name = `${bundleName}${randomBytes(4).toString('hex')}`;
+  const name = `${bundlePrefix}${randomBytes(4).toString('hex')}`;
   const dataset = `${place.dataset}/${name}`;
   const folder = `${place.folder}/${name}`;
   await work.step(createFilledDataset({ name: dataset, most: mostBundle }));
@@ -110,7 +114,7 @@ async function install(operations: Operations, work: Work, { source, jailName, e
     const current = jailCalled(home.jail_host, draft);
     const address = current.jail_ipv4 ?? current.jail_ipv6;
     if (address === null)
-      throw failed(`The jail ${quote(current.jail_host)} has no address by which the plugin could be reached.`);
+      throw failed(`The jail ${quote(current.jail_host)} has no address, so the plugin would not be reachable.`);
     checkArch(manifest, current, draft);
     const ownsJail =
       made || draft.having(plugin, 'plugin_jail_id', current.id).some(({ plugin_owns_jail }) => plugin_owns_jail);
@@ -122,7 +126,7 @@ async function install(operations: Operations, work: Work, { source, jailName, e
         plugin_version: manifest.version,
         plugin_arch: manifest.arch,
         plugin_pbiname: `${manifest.name}-${manifest.version}-${manifest.arch}`,
-        plugin_path: `${pluginsIn}/${manifest.name}`,
+        plugin_path: `${pluginsFolder}/${manifest.name}`,
         plugin_ip: address,
         plugin_port: manifest.port,
         plugin_jail: current.jail_host,
@@ -139,20 +143,20 @@ async function install(operations: Operations, work: Work, { source, jailName, e
 
 function jailCalled(name: string, view: View): Jail {
   const record = view.find(jail, 'jail_host', name);
-  if (record === undefined) throw invalid({ jail: [`No jail is called ${quote(name)}.`] });
+  if (record === undefined) throw invalid({ jail: [`The jail ${quote(name)} does not exist.`] });
   return record;
 }
 
-/** Bundles that belong to no plugin. Installations follow one another, so none of them is on its way. */
+/** Destroys bundles that belong to no plugin. Only one installation runs at a time, so none of them is still in use. */
 async function clearLeftovers({ world }: Operations, work: Work, place: Place): Promise<void> {
   const known = new Set(world.view.all(plugin).map((record: Plugin) => record.plugin_dataset));
   const left = [...world.facts.storage.datasets.keys()].filter(
-    (name) => name.startsWith(`${place.dataset}/${bundleName}`) && !known.has(name),
+    (name) => name.startsWith(`${place.dataset}/${bundlePrefix}`) && !known.has(name),
   );
   for (const dataset of left) await work.step(clearStep(dataset));
 }
 
-/** Reads the manifest of an unpacked bundle, and makes sure that the programs are there which it says are in it. */
+/** Reads the manifest of an unpacked bundle, and checks that the bundle contains the programs of its commands. */
 async function manifestIn(
   folder: string,
   operations: Operations,
@@ -162,7 +166,7 @@ async function manifestIn(
   await operations.perform({
     title: `read ${folder}/${manifestFile}`,
     async perform({ files }) {
-      // What is a link may lead to a file of the machine.
+      // A symbolic link in the bundle could lead to a file of the machine.
       content = await files.readPrivate(`${folder}/${manifestFile}`, { within: parentOf(folder) });
       if (content === undefined || content.length > longestManifest) return;
       const { start, stop } = readManifest(content);
@@ -179,13 +183,14 @@ async function manifestIn(
   if (content === undefined) throw failed(`The bundle has no ${manifestFile}.`);
   if (content.length > longestManifest)
     throw failed(
-      `The ${manifestFile} of the bundle has ${content.length} characters; at most ${longestManifest} are taken.`,
+      `The ${manifestFile} of the bundle has ${content.length} characters; the maximum is ${longestManifest}.`,
     );
-  if (absent !== undefined) throw failed(`The bundle has no file ${quote(absent)}, which is one of its commands.`);
+  if (absent !== undefined)
+    throw failed(`The bundle has no file ${quote(absent)}, which its ${manifestFile} uses as a command.`);
   return { manifest: readManifest(content), content };
 }
 
-/** Makes a jail for a plugin, called like it, or with a number behind that where the name is taken. */
+/** Creates a jail for a plugin. The jail gets the name of the plugin, with a number appended if the name is taken. */
 async function newJail(
   operations: Operations,
   work: Work,
@@ -193,13 +198,13 @@ async function newJail(
 ): Promise<{ readonly record: Jail; readonly made: true }> {
   const known = operations.world.view.find(jailTemplate, 'jt_name', template);
   if (known === undefined)
-    throw failed(`The plugin wants a jail of the template ${quote(template)}, which there is not.`);
+    throw failed(`The plugin requires the jail template ${quote(template)}, which does not exist.`);
   if (known.jt_os === 'Linux') await keepTemplate(known, operations);
   let id: number | undefined;
   await work.step({
-    title: `make a jail for the plugin ${name}`,
+    title: `create a jail for the plugin ${name}`,
     async perform() {
-      id = await operations.change(`make a jail for the plugin ${name}`, (draft) => {
+      id = await operations.change(`create a jail for the plugin ${name}`, (draft) => {
         const names = new Set(draft.all(jail).map(({ jail_host }) => jail_host.toLowerCase()));
         let free = name;
         for (let n = 2; names.has(free); n += 1) free = `${name}-${n}`;
@@ -213,11 +218,11 @@ async function newJail(
     },
   } satisfies Step);
   const record = id === undefined ? undefined : operations.world.view.get(jail, id);
-  if (record === undefined) throw failed(`The jail of the plugin ${quote(name)} was removed in the meantime.`);
+  if (record === undefined) throw failed(`The jail of the plugin ${quote(name)} was removed during the installation.`);
   return { record, made: true };
 }
 
-/** Installs what the jail lacks of the packages, and answers which those were. */
+/** Installs the packages that the jail lacks, and returns their names. */
 async function addPackages(
   operations: Operations,
   work: Work,
@@ -231,7 +236,7 @@ async function addPackages(
     async perform({ jails, plugins }) {
       if (!(await jails.look()).has(name))
         throw failed(
-          `The jail ${quote(name)} does not run, so the packages of the plugin cannot be installed. Start it first.`,
+          `The jail ${quote(name)} is not running, so the packages of the plugin cannot be installed. Start the jail first.`,
         );
       lacking = await plugins.lacking(name, packages);
     },
@@ -244,6 +249,6 @@ function checkArch({ arch }: Manifest, { jail_host, jail_type }: Jail, view: Vie
   const template = view.find(jailTemplate, 'jt_name', jail_type);
   if (arch !== 'any' && template !== undefined && template.jt_arch !== arch)
     throw failed(
-      `The programs of the plugin are for ${arch}, and the jail ${quote(jail_host)} is one of ${template.jt_arch}.`,
+      `The plugin is for the architecture ${arch}, but the jail ${quote(jail_host)} has ${template.jt_arch}.`,
     );
 }

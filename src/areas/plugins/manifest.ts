@@ -19,30 +19,30 @@ import type { SentOf } from '../../engine/declare/resource.ts';
 import { isObject } from '../../lib/json.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
 
-/** The file of a bundle that says what the plugin is. */
+/** The manifest file of a bundle. */
 export const manifestFile = 'plugin.json';
 
-/** Characters of that file. */
+/** The maximum number of characters in the manifest. */
 export const longestManifest = 16_384;
 
-/** How the manifest says that one learns whether the plugin works. */
+/** How Holdfast checks whether the plugin works. */
 export type Health =
   | { readonly by: 'tcp' }
   | { readonly by: 'http'; readonly path: string }
   | { readonly by: 'command'; readonly words: readonly string[] };
 
-const word = text({ description: 'One word of the command.', max: 1000, untrimmed: true });
+const argument = text({ description: 'Argument of the command.', max: 1000, untrimmed: true });
 
-/** A program with its words. No shell reads them. */
+/** A program with its arguments, which runs without a shell. */
 const command = (description: string): Field<readonly string[], 'plain'> => {
-  const words = list(word, { description, max: 100 });
+  const argv = list(argument, { description, max: 100 });
   return required(
     field({
-      ...words,
+      ...argv,
       read: (sent) =>
         Array.isArray(sent) && sent.length > 0 && sent[0] !== ''
-          ? words.read(sent)
-          : wrong(`A list of words is wanted, the program first, not ${quote(sent)}.`),
+          ? argv.read(sent)
+          : wrong(`Expected a list of strings, the program followed by its arguments, got ${quote(sent)}.`),
     }),
   );
 };
@@ -51,12 +51,12 @@ const pagePath = text({
   description: 'Path of a page.',
   max: 500,
   pattern: /^\/[\x21-\x7e]*$/,
-  rule: 'A path of a page begins with / and has no blanks.',
+  rule: 'The path of a page must begin with / and contain no spaces.',
 });
 const checkCommand = command('Command.');
 
 const health = field<Health>({
-  description: 'Health check: "tcp", {"http": "/path"} or {"command": ["word", …]}.',
+  description: 'Health check: "tcp", {"http": "/path"} or {"command": ["program", "argument", …]}.',
   initial: { by: 'tcp' },
   schema: {},
   read(sent) {
@@ -67,58 +67,62 @@ const health = field<Health>({
       return path.ok ? good({ by: 'http', path: path.value }) : path;
     }
     if (only?.[0] === 'command' && more.length === 0) {
-      const words = checkCommand.read(only[1]);
-      return words.ok ? good({ by: 'command', words: words.value }) : words;
+      const argv = checkCommand.read(only[1]);
+      return argv.ok ? good({ by: 'command', words: argv.value }) : argv;
     }
-    return wrong(`"tcp", {"http": "/path"} or {"command": ["word", …]} is wanted, not ${quote(sent)}.`);
+    return wrong(`Expected "tcp", {"http": "/path"} or {"command": ["program", "argument", …]}, got ${quote(sent)}.`);
   },
 });
 
 export const manifestFields = {
   format: required(
-    refine(integer({ description: 'Version of the format of bundles, which is 1.' }), (value) =>
-      value === 1 ? undefined : 'This Holdfast knows the format 1.',
+    refine(integer({ description: 'Version of the bundle format; always 1.' }), (value) =>
+      value === 1 ? undefined : `Expected the bundle format 1, got ${value}.`,
     ),
   ),
   name: required(
     text({
-      description: 'Name of the plugin, after which its folder is called.',
+      description: 'Name of the plugin and of its folder.',
       max: 40,
       pattern: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
-      rule: 'Small letters, digits and - only, and no - at either end.',
+      rule: 'The name may contain lower-case letters, digits and - only, and must not begin or end with -.',
     }),
   ),
   version: required(
     text({
-      description: 'Its version.',
+      description: 'Version of the plugin.',
       max: 40,
       pattern: /^[A-Za-z0-9][A-Za-z0-9.+~_-]*$/,
-      rule: 'Letters, digits and . + ~ _ - only.',
+      rule: 'The version must begin with a letter or digit and may contain letters, digits and . + ~ _ - only.',
     }),
   ),
-  arch: choice(['any', 'x64', 'x86'], { description: 'What its programs are for.', initial: 'any' }),
-  template: text({ description: 'Template of the jail that is made for it.', max: 120, initial: 'pluginjail' }),
+  arch: choice(['any', 'x64', 'x86'], { description: 'Architecture of the programs.', initial: 'any' }),
+  template: text({
+    description: 'Template of the jail that is created for the plugin.',
+    max: 120,
+    initial: 'pluginjail',
+  }),
   packages: list(
     text({
-      description: 'Name of a package.',
+      description: 'Package name.',
       max: 100,
       pattern: /^[a-z0-9][a-z0-9.+-]+$/,
-      rule: 'A package of Debian is wanted, by its name.',
+      rule: 'Expected the name of a Debian package.',
     }),
     {
-      description: 'Packages of Debian that it needs.',
+      description: 'Debian packages that the plugin requires.',
       max: 100,
     },
   ),
-  start: command('Command that starts it, and ends once it is on its way.'),
-  stop: command('Command that stops it.'),
-  port: required(port({ description: 'TCP port of its page.' })),
+  start: command('Command that starts the plugin and returns once it is running.'),
+  stop: command('Command that stops the plugin.'),
+  port: required(port({ description: 'TCP port of the page of the plugin.' })),
   health,
 };
 
 export type Manifest = Required<SentOf<typeof manifestFields>>;
 
-/** Reads the manifest of a bundle. All that is wrong with it is told together. */
+/** Reads the manifest of a bundle and reports all problems together. */
 export function readManifest(content: string): Manifest {
   const { sent, issues } = readSent(manifestFields, parsed(content), 'create');
   const fields: Fields = manifestFields;
@@ -130,7 +134,7 @@ export function readManifest(content: string): Manifest {
     ...absent.map((name) => `${name}: ${isRequired}`),
     ...Object.keys(parsed(content))
       .filter((name) => !Object.hasOwn(fields, name))
-      .map((name) => `${quote(name)} is none of ${sentenceList(Object.keys(fields))}.`),
+      .map((name) => `Unknown field ${quote(name)}: expected ${sentenceList(Object.keys(fields))}.`),
   ];
   const whole = {
     arch: 'any' as const,
@@ -140,7 +144,7 @@ export function readManifest(content: string): Manifest {
     ...sent,
   };
   if (wrongs.length > 0 || !isWhole(whole))
-    throw failed(`The ${manifestFile} of the bundle is wrong. ${wrongs.join(' ')}`);
+    throw failed(`The ${manifestFile} of the bundle is invalid. ${wrongs.join(' ')}`);
   return Object.freeze(whole);
 }
 
@@ -153,7 +157,7 @@ function parsed(content: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(content);
     if (isObject(value)) return value;
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw failed(`The ${manifestFile} of the bundle is no JSON object.`);
+  throw failed(`The ${manifestFile} of the bundle is not a JSON object.`);
 }

@@ -32,32 +32,35 @@ import { longestManifest, readManifest } from './manifest.ts';
 
 const fields = {
   plugin_name: readOnly(text({ description: 'Name of the plugin.' })),
-  plugin_version: readOnly(text({ description: 'Its version.' })),
-  plugin_arch: readOnly(text({ description: 'What its programs are for: x64, x86 or any.' })),
-  plugin_pbiname: readOnly(text({ description: 'Name, version and architecture, with - between them.' })),
-  plugin_path: readOnly(text({ description: 'Folder of the jail at which its bundle is shown.' })),
-  plugin_ip: readOnly(text({ description: 'Address at which its page is found: that of its jail.' })),
-  plugin_port: readOnly(integer({ description: 'TCP port of its page.' })),
-  plugin_jail: readOnly(text({ description: 'Name of its jail.' })),
+  plugin_version: readOnly(text({ description: 'Version of the plugin.' })),
+  plugin_arch: readOnly(text({ description: 'Architecture of the programs: x64, x86 or any.' })),
+  plugin_pbiname: readOnly(text({ description: 'Name, version and architecture, separated by -.' })),
+  plugin_path: readOnly(text({ description: 'Folder in the jail where the bundle is mounted.' })),
+  plugin_ip: readOnly(text({ description: 'Address of the page of the plugin, which is that of its jail.' })),
+  plugin_port: readOnly(integer({ description: 'TCP port of the page of the plugin.' })),
+  plugin_jail: readOnly(text({ description: 'Name of the jail.' })),
   plugin_api_version: {
-    ...readOnly(text({ description: 'Version of the interface between plugins and the system.' })),
+    ...readOnly(text({ description: 'Version of the plugin interface.' })),
     initial: '1',
   },
-  plugin_enabled: { ...readOnly(flag(false, { description: 'Whether it starts with its jail.' })), initial: false },
-  // Beyond the document's list (gaps 9).
+  plugin_enabled: {
+    ...readOnly(flag(false, { description: 'Whether the plugin starts with its jail.' })),
+    initial: false,
+  },
+  // Not in the document's list of fields (gaps 9).
   plugin_status: live(
     choice(pluginStatuses, {
-      description: 'Whether it runs, by its health check; UNKNOWN when it was started and does not answer.',
+      description: 'State by the health check; UNKNOWN when the plugin was started but the check fails.',
     }),
   ),
-  plugin_jail_id: hidden(reference('jails/jails', { description: 'The id of its jail.', onRemove: 'remove' })),
-  plugin_manifest: hidden(text({ description: 'The manifest of its bundle.', max: longestManifest, multiline: true })),
-  plugin_dataset: hidden(text({ description: 'The dataset that holds its bundle.' })),
+  plugin_jail_id: hidden(reference('jails/jails', { description: 'Id of the jail.', onRemove: 'remove' })),
+  plugin_manifest: hidden(text({ description: 'Manifest of the bundle.', max: longestManifest, multiline: true })),
+  plugin_dataset: hidden(text({ description: 'Dataset of the bundle.' })),
   plugin_brought: hidden(
-    list(text({ description: 'Name of a package.' }), { description: 'Packages that its jail did not have before.' }),
+    list(text({ description: 'Package name.' }), { description: 'Packages that the plugin installed in its jail.' }),
   ),
   plugin_owns_jail: hidden(
-    flag(false, { description: 'Whether the jail was made for plugins, and goes with the last of them.' }),
+    flag(false, { description: 'Whether the jail was created for plugins and is removed with the last of them.' }),
   ),
 };
 
@@ -67,23 +70,23 @@ export const plugin = collection(
   'plugins/plugins',
   {
     title: 'plugin',
-    description: 'A program with a page of its own that was installed into a jail.',
+    description: 'An application with its own web page, installed in a jail.',
     ofMachine: true,
     // Part B: plugins have no create or update endpoint.
     verbs: ['list', 'read'],
     order: ['plugin_name', 'plugin_jail'],
     filters: ['plugin_name', 'plugin_jail'],
     shows: ['plugins'],
-    unique: [{ fields: ['plugin_name', 'plugin_jail'], description: 'The jail has a plugin of this name already.' }],
+    unique: [{ fields: ['plugin_name', 'plugin_jail'], description: 'The jail already has a plugin with this name.' }],
     fields,
     check({ record, view, issues }) {
-      const twin = view
+      const conflict = view
         .having(plugin, 'plugin_jail_id', record.plugin_jail_id)
         .find((other) => other.id !== record.id && other.plugin_port === record.plugin_port);
-      if (twin !== undefined)
+      if (conflict !== undefined)
         issues.add(
           'plugin_port',
-          `The plugin ${quote(twin.plugin_name)} of the jail has the port ${twin.plugin_port} already.`,
+          `The plugin ${quote(conflict.plugin_name)} in the same jail already uses the port ${conflict.plugin_port}.`,
         );
     },
     onSave({ draft, record, before, view }) {
@@ -96,10 +99,10 @@ export const plugin = collection(
       });
     },
     onRemove({ draft, record, view, sent }) {
-      // gaps 2: asked for by nobody, it would go along with its jail.
+      // gaps 2: without a request of its own, the plugin is being removed along with its jail, which is refused.
       if (sent === undefined)
         throw failed(
-          `The plugin ${quote(record.plugin_name)} lives in the jail ${quote(record.plugin_jail)}; delete it first.`,
+          `The plugin ${quote(record.plugin_name)} is installed in the jail ${quote(record.plugin_jail)}. Delete the plugin first.`,
         );
       const place = jailsPlace(view);
       if (place === undefined || goesWithJail(record, view)) return;
@@ -114,13 +117,13 @@ export const plugin = collection(
     present: (record, { facts }) => ({ plugin_status: statusOf(record, facts) }),
   },
   [
-    switching('start', 'Starts the plugin. Whether it starts with its jail stays as it is.', 'Plugin started.'),
-    switching('stop', 'Stops the plugin. Whether it starts with its jail stays as it is.', 'Plugin stopped.'),
+    switching('start', 'Starts the plugin. Does not change plugin_enabled.', 'Plugin started.'),
+    switching('stop', 'Stops the plugin. Does not change plugin_enabled.', 'Plugin stopped.'),
     action<Fields, unknown, Plugin>({
       method: 'DELETE',
       segment: '',
       title:
-        'Stops the plugin and removes it, with what it brought into its jail. A jail that was made for plugins goes with the last of them.',
+        'Stops and removes the plugin with the packages it installed in its jail. A jail that was created for plugins is removed with the last of them.',
       status: 204,
       answers: 'nothing',
       fault: 'error',
@@ -129,17 +132,17 @@ export const plugin = collection(
   ],
 );
 
-/** How it was last seen to be. */
+/** The last known status. */
 export function statusOf({ id }: Plugin, { plugins }: Facts): PluginStatus {
   return plugins.get(id) ?? 'UNKNOWN';
 }
 
-/** How a plugin's bundle is shown in its jail. */
+/** The mount of a plugin's bundle in its jail. */
 export function bundleMount({ plugin_dataset, plugin_path }: Plugin, jailsFolder: string): JailMount {
   return { source: `${jailsFolder}/${lastElement(plugin_dataset)}`, destination: plugin_path, readonly: true };
 }
 
-/** A job of its own: neither the queue nor another jail waits for it. */
+/** Runs as its own job, so that neither the change queue nor other jails wait for it. */
 function switching(segment: 'start' | 'stop', title: string, answer: string) {
   return action<Fields, unknown, Plugin>({
     segment,
@@ -156,7 +159,7 @@ function switching(segment: 'start' | 'stop', title: string, answer: string) {
   });
 }
 
-/** What changes a plugin waits for what changes its jail. */
+/** Changes of a plugin and changes of its jail exclude one another. */
 const locksOf = ({ id, plugin_jail_id }: Plugin): readonly string[] => [`plugin:${id}`, `jail:${plugin_jail_id}`];
 
 function mustBeThere({ id }: Plugin, { world }: Operations): Plugin {
@@ -180,9 +183,9 @@ async function remove(target: Plugin, operations: Operations): Promise<void> {
         draft.update(plugin, heir.id, {}, { plugin_brought: [...heir.plugin_brought, ...names] });
       if (!wholeJail) return;
       draft.remove(jail, record.plugin_jail_id);
-      // Neither dataset comes back once it is destroyed, so only one of them can be a part of the change.
+      // A change can contain only one step that cannot be undone. It destroys the jail, so the bundle is destroyed after it.
       draft.plan.afterwards({
-        title: `clear away the bundle of the plugin ${record.plugin_name}`,
+        title: `destroy the bundle of the plugin ${record.plugin_name}`,
         subject: `plugins/plugins/${record.id}`,
         async run() {
           await operations.perform(clearStep(record.plugin_dataset));
@@ -193,7 +196,7 @@ async function remove(target: Plugin, operations: Operations): Promise<void> {
   });
 }
 
-/** The packages that go with a plugin, and those that another plugin of the jail needs and answers for from now on. */
+/** The packages to remove with a plugin, and those that pass to another plugin of the jail because it requires them. */
 function inheritance(record: Plugin, view: View) {
   const others = view.having(plugin, 'plugin_jail_id', record.plugin_jail_id).filter(({ id }) => id !== record.id);
   const heirOf = (name: string) => others.find((other) => readManifest(other.plugin_manifest).packages.includes(name));
@@ -249,7 +252,7 @@ export function addPackagesStep(name: string, packages: readonly string[], watch
   return {
     title: `install ${packages.join(', ')} in the jail ${name}`,
     perform: ({ plugins }) => plugins.addPackages(name, packages, watch),
-    // Of several some may have come.
+    // The installation may have failed after some of the packages.
     left: async ({ plugins }) => (await plugins.lacking(name, packages)).length < packages.length,
     undo: ({ plugins }) => plugins.removePackages(name, packages),
   };
@@ -261,7 +264,7 @@ function removePackagesStep(name: string, packages: readonly string[], watch: Wa
     async perform({ jails, plugins }) {
       if (!(await jails.look()).has(name))
         throw failed(
-          `The jail ${quote(name)} does not run, so ${packages.join(', ')} cannot be removed from it. Start it first.`,
+          `The jail ${quote(name)} is not running, so ${packages.join(', ')} cannot be removed. Start the jail first.`,
         );
       await plugins.removePackages(name, packages);
     },
@@ -271,7 +274,7 @@ function removePackagesStep(name: string, packages: readonly string[], watch: Wa
   };
 }
 
-/** Takes away the folder that the bundle was shown at. */
+/** Removes the folder where the bundle was mounted. */
 function emptyFolderStep(root: string, path: string): Step {
   let was = false;
   return {
@@ -291,7 +294,7 @@ function destroyStep(dataset: string): Step {
   return destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] });
 }
 
-/** Destroys a bundle that is no plugin's any more. Two may do so at once, so one that is gone is no fault. */
+/** Destroys a bundle that belongs to no plugin. Two jobs may do so at once, so a missing dataset is not an error. */
 export function clearStep(dataset: string): Step {
   const { title, perform, touches = [] } = destroyStep(dataset);
   return {

@@ -26,14 +26,14 @@ import type { Dataset, DatasetProperty } from '../../host/ports/zfs.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import {
-  blaming,
   changeStep,
   compressions,
   dedups,
   gone,
   newSettings,
   onOff,
-  open,
+  openChoice,
+  reportUnderField,
   settingsOf,
   syncs,
 } from './properties.ts';
@@ -57,11 +57,12 @@ const recordSizes = [
   '1M',
 ] as const;
 
-const limit = (description: string) => size({ description: `${description}, in bytes or as 10G; 0 is none.` });
+const limit = (description: string) =>
+  size({ description: `${description}, in bytes or with a unit, such as 10G; 0 means none.` });
 
-/** Chosen as a word, answered as bytes. */
+/** Requests send one of `recordSizes`; answers give the size in bytes. */
 const recordSize = field<number | 'inherit'>({
-  description: 'Largest block of a file. Chosen as a word, answered in bytes.',
+  description: 'Maximum block size of files. Requests send one of the listed values, answers give bytes.',
   schema: { type: 'integer' },
   accepts: { enum: [...recordSizes, '8k', '1024K'] },
   read(sent) {
@@ -75,41 +76,41 @@ const fields = {
   name: required(
     createOnly({
       ...text({
-        description: 'Name of the dataset: one element of its path when it is made, the path when it is shown.',
+        description: 'Name of the dataset: the last path element on create, the full path in answers.',
         max: 128,
         pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:. ]*$/,
-        rule: 'A name begins with a letter or digit; letters, digits, blanks and _ - : . may follow.',
+        rule: 'The name must begin with a letter or digit and may contain letters, digits, spaces and _ - : . only.',
       }),
       schema: { type: 'string' },
     }),
   ),
-  comments: nullable(text({ description: 'What the dataset is for. It is kept in the pool.', max: 1024 })),
-  sync: open(choice(syncs, { description: 'How synchronous writes are treated.' })),
-  compression: open(choice(compressions, { description: 'How blocks are compressed.' })),
-  atime: open(choice(onOff, { description: 'Whether reading a file notes the time.' })),
-  readonly: open(choice(onOff, { description: 'Whether nothing may be changed.' })),
-  exec: open(choice(onOff, { description: 'Whether programs in it may be run.' })),
-  dedup: open(choice(dedups, { description: 'Whether equal blocks are kept once.' })),
+  comments: nullable(text({ description: 'Comment, stored in the pool as a user property.', max: 1024 })),
+  sync: openChoice(choice(syncs, { description: 'How ZFS treats synchronous writes.' })),
+  compression: openChoice(choice(compressions, { description: 'Compression algorithm for new blocks.' })),
+  atime: openChoice(choice(onOff, { description: 'Whether reading a file updates its access time.' })),
+  readonly: openChoice(choice(onOff, { description: 'Whether the dataset is read-only.' })),
+  exec: openChoice(choice(onOff, { description: 'Whether programs in the dataset may be executed.' })),
+  dedup: openChoice(choice(dedups, { description: 'Whether identical blocks are stored only once.' })),
   recordsize: recordSize,
   case_sensitivity: createOnly(
     inputOnly(
       choice(['sensitive', 'insensitive', 'mixed'], {
-        description: 'Whether names that differ only in letter case differ.',
+        description: 'Whether file names are case-sensitive.',
       }),
     ),
   ),
-  quota: limit('Most that it and all below it may use'),
-  refquota: limit('Most that it alone may use'),
-  reservation: limit('Space kept for it and all below it'),
-  refreservation: limit('Space kept for it alone'),
+  quota: limit('Maximum space for the dataset and its descendants'),
+  refquota: limit('Maximum space for the dataset without its descendants'),
+  reservation: limit('Space reserved for the dataset and its descendants'),
+  refreservation: limit('Space reserved for the dataset without its descendants'),
   pool: live(text({ description: 'Name of the volume.' })),
-  mountpoint: live(text({ description: 'Folder it is mounted at.' })),
-  used: live(integer({ description: 'Bytes used, with all below it.' })),
-  avail: live(integer({ description: 'Bytes that may still be written.' })),
-  refer: live(integer({ description: 'Bytes it refers to.' })),
+  mountpoint: live(text({ description: 'Mount point.' })),
+  used: live(integer({ description: 'Bytes used, including descendants.' })),
+  avail: live(integer({ description: 'Bytes available.' })),
+  refer: live(integer({ description: 'Bytes referenced.' })),
   inherit_props: live(
-    list(text({ description: 'Name of a property.' }), {
-      description: 'Properties that come from the parent or a default.',
+    list(text({ description: 'Property name.' }), {
+      description: 'Properties whose value is inherited from the parent or is the default.',
     }),
   ),
 };
@@ -125,22 +126,22 @@ const common = {
   quirks: { invalid: 400 as const },
 };
 
-/** The datasets of one volume, without the root. */
+/** The datasets of one volume, without the root dataset. */
 export const volumeDatasets = hosted('storage/volume/{vol}/datasets', {
   ...common,
-  // Part C: a change is answered 201.
+  // Part C: an update is answered 201.
   quirks: { invalid: 400, updated: 201 },
   list: (scope) => {
     const pool = poolNameOf(scope, scope.params['vol'] ?? '');
     return filesystems(scope).filter(({ name }) => name.startsWith(`${pool}/`));
   },
   find: (scope, key) => filesystem(scope, `${poolNameOf(scope, scope.params['vol'] ?? '')}/${key}`),
-  // A zvol of that name goes as well (clients-need B6).
+  // This path also removes a zvol of that name (clients-need B6).
   findToRemove: ({ facts, ...scope }, key) =>
     facts.storage.datasets.get(`${poolNameOf({ facts, ...scope }, scope.params['vol'] ?? '')}/${key}`),
   present: (dataset, { profile }) => {
     const answer = present(dataset);
-    // Programs read the path below the pool, the document shows all of it (clients-need, last section).
+    // Existing clients expect the path below the pool; the document shows the full path (clients-need, last section).
     return profile === 'clients' ? { ...answer, name: dataset.name.slice(dataset.name.indexOf('/') + 1) } : answer;
   },
   create: (sent, scope, operations) => create(poolNameOf(scope, scope.params['vol'] ?? ''), sent, operations),
@@ -156,22 +157,22 @@ export const dataset = hosted(
     list: filesystems,
     find: filesystem,
     present,
-    update: (one, sent, _scope, operations) => update(one, sent, operations),
-    remove: (one, _sent, _scope, operations) => remove(one, operations),
+    update: (before, sent, _scope, operations) => update(before, sent, operations),
+    remove: (target, _sent, _scope, operations) => remove(target, operations),
   },
   [
     action({
       on: 'resource',
       segment: '',
-      title: 'Is refused: a dataset is made below another.',
+      title: 'Always refused: create a dataset with a POST to the path of its parent.',
       perform() {
-        throw refused('A dataset is made below another one: send this to /storage/dataset/<parent>/.');
+        throw refused('A dataset needs a parent. Send this request to /storage/dataset/<parent>/.');
       },
     }),
     action({
       segment: '',
       title:
-        'Makes a dataset below this one. A body without a name changes this one instead and is answered 202 (Part C).',
+        'Creates a child dataset. A body without a name updates this dataset instead and is answered 202 (Part C).',
       status: 201,
       answers: { $ref: '#/components/schemas/StorageDataset' },
       fields: { ...fields, name: createOnly({ ...fields.name, required: false }) },
@@ -192,13 +193,13 @@ function filesystem({ facts }: World, name: string): Dataset | undefined {
   return found?.kind === 'filesystem' ? found : undefined;
 }
 
-function present({ name, properties, inherited, ...one }: Dataset): AnswerOf<typeof fields> {
+function present({ name, properties, inherited, ...rest }: Dataset): AnswerOf<typeof fields> {
   const bytes = (property: DatasetProperty) => Number(properties[property] ?? 0);
   return {
     name,
     pool: name.split('/')[0] ?? name,
-    mountpoint: one.mountpoint ?? '',
-    comments: one.comment ?? null,
+    mountpoint: rest.mountpoint ?? '',
+    comments: rest.comment ?? null,
     sync: properties.sync ?? 'standard',
     compression: properties.compression ?? 'off',
     atime: properties.atime ?? 'on',
@@ -210,9 +211,9 @@ function present({ name, properties, inherited, ...one }: Dataset): AnswerOf<typ
     refquota: bytes('refquota'),
     reservation: bytes('reservation'),
     refreservation: bytes('refreservation'),
-    used: one.used,
-    avail: one.available,
-    refer: one.referenced,
+    used: rest.used,
+    avail: rest.available,
+    refer: rest.referenced,
     inherit_props: inherited,
   };
 }
@@ -225,7 +226,7 @@ async function create(parent: string, sent: Sent, operations: Operations): Promi
     const above = draft.facts.storage.datasets.get(parent)?.mountpoint;
     draft.plan.first(createDataset({ name, settings: newSettings(sent), above }));
   });
-  await blaming(sent, change);
+  await reportUnderField(sent, change);
   return filesystem(operations.world, name) ?? gone('dataset', name);
 }
 
@@ -233,12 +234,15 @@ async function update(before: Dataset, sent: Sent, operations: Operations): Prom
   const change = operations.change(`change the dataset ${before.name}`, (draft) =>
     draft.plan.first(changeStep(before, settingsOf(sent), 'dataset')),
   );
-  await blaming(sent, change);
+  await reportUnderField(sent, change);
   return filesystem(operations.world, before.name) ?? gone('dataset', before.name);
 }
 
 async function remove({ name }: Dataset, operations: Operations): Promise<void> {
-  if (!name.includes('/')) throw refused(`${quote(name)} is the root of a volume; remove the volume.`);
+  if (!name.includes('/'))
+    throw refused(
+      `${quote(name)} is the root dataset of a volume and cannot be removed alone. Remove the volume instead.`,
+    );
   await operations.change(`destroy the dataset ${name}`, (draft) =>
     draft.plan.last(
       destroyDataset({ name, with: 'children', touches: touchedByDestroying(name, draft.facts.storage) }),

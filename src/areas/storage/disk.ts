@@ -9,18 +9,22 @@ const fields = {
   disk_identifier: live(
     text({
       description:
-        'What names the disk wherever it is plugged in: {serial_lunid}, {serial} or {devicename} and the value.',
+        'Identifier that stays the same on every port: {serial_lunid}, {serial} or {devicename}, followed by the value.',
     }),
   ),
   disk_name: live(text({ description: 'Device name.' })),
-  disk_serial: live(text({ description: 'Serial number, empty when the disk tells none.' })),
-  disk_size: live(text({ description: 'Bytes, as text.' })),
-  disk_multipath_name: live(text({ description: 'Multipath device it is part of; none is ever made.' })),
-  disk_multipath_member: live(text({ description: 'Role in the multipath device; none is ever made.' })),
-  disk_transfermode: live(text({ description: 'Transfer mode; the kernel chooses it.' })),
+  disk_serial: live(text({ description: 'Serial number, empty when the disk reports none.' })),
+  disk_size: live(text({ description: 'Size in bytes, as text.' })),
+  disk_multipath_name: live(
+    text({ description: 'Multipath device of the disk; always empty, because multipath is not supported.' }),
+  ),
+  disk_multipath_member: live(
+    text({ description: 'Role in the multipath device; always empty, because multipath is not supported.' }),
+  ),
+  disk_transfermode: live(text({ description: 'Transfer mode; always Auto, because the kernel chooses it.' })),
   ...diskSettings,
-  disk_expiretime: live(nullable(text({ description: 'When a disk that is gone is forgotten.' }))),
-  disk_enclosure_slot: live(nullable(integer({ description: 'Slot in its enclosure.' }))),
+  disk_expiretime: live(nullable(text({ description: 'When a removed disk is forgotten; always null.' }))),
+  disk_enclosure_slot: live(nullable(integer({ description: 'Slot in the enclosure; always null.' }))),
 };
 
 export const disk = hosted('storage/disk', {
@@ -30,8 +34,8 @@ export const disk = hosted('storage/disk', {
   shows: ['disks'],
   fields,
   list: ({ facts }) => facts.disks.toSorted(byName),
-  find: ({ facts }, key) => facts.disks.find((one) => identifierOf(one) === key),
-  present: (one: Disk, { view }) => {
+  find: ({ facts }, key) => facts.disks.find((candidate) => identifierOf(candidate) === key),
+  present: (target: Disk, { view }) => {
     const {
       disk_description,
       disk_hddstandby,
@@ -39,12 +43,12 @@ export const disk = hosted('storage/disk', {
       disk_acousticlevel,
       disk_togglesmart,
       disk_smartoptions,
-    } = settingsFor(one, view);
+    } = settingsFor(target, view);
     return {
-      disk_identifier: identifierOf(one),
-      disk_name: one.name,
-      disk_serial: one.serial,
-      disk_size: String(one.size),
+      disk_identifier: identifierOf(target),
+      disk_name: target.name,
+      disk_serial: target.serial,
+      disk_size: String(target.size),
       disk_multipath_name: '',
       disk_multipath_member: '',
       disk_transfermode: 'Auto',
@@ -58,27 +62,27 @@ export const disk = hosted('storage/disk', {
       disk_enclosure_slot: null,
     };
   },
-  update: (one, sent, _scope, operations) => update(one, sent, operations),
+  update: (target, sent, _scope, operations) => update(target, sent, operations),
 });
 
-async function update(one: Disk, sent: SentOf<typeof fields>, operations: Operations): Promise<Disk> {
-  const identifier = identifierOf(one);
-  await operations.change(`change the disk ${one.name}`, (draft) => {
+async function update(target: Disk, sent: SentOf<typeof fields>, operations: Operations): Promise<Disk> {
+  const identifier = identifierOf(target);
+  await operations.change(`change the disk ${target.name}`, (draft) => {
     const known = draft.find(diskRecord, 'disk_identifier', identifier);
     if (known === undefined) draft.create(diskRecord, sent, { disk_identifier: identifier });
     else draft.update(diskRecord, known.id, sent);
   });
-  return operations.world.facts.disks.find((other) => identifierOf(other) === identifier) ?? unplugged(one);
+  return operations.world.facts.disks.find((other) => identifierOf(other) === identifier) ?? unplugged(target);
 }
 
 function unplugged({ name }: Disk): never {
-  throw missing(`The disk ${quote(name)} was unplugged meanwhile.`);
+  throw missing(`The disk ${quote(name)} was removed during the request.`);
 }
 
-/** Subsystem, then number: `ada2` before `ada10`, both before `da0` (gaps 1.10). */
+/** By driver name, then by number: `ada2` before `ada10`, both before `da0` (gaps 1.10). */
 function byName(a: Disk, b: Disk): number {
   const parts = ({ name }: Disk) => /^(.*?)(\d*)$/.exec(name) ?? ['', name, ''];
-  const [, subsystemA = '', numberA = ''] = parts(a);
-  const [, subsystemB = '', numberB = ''] = parts(b);
-  return subsystemA < subsystemB ? -1 : subsystemA > subsystemB ? 1 : Number(numberA) - Number(numberB);
+  const [, driverA = '', numberA = ''] = parts(a);
+  const [, driverB = '', numberB = ''] = parts(b);
+  return driverA < driverB ? -1 : driverA > driverB ? 1 : Number(numberA) - Number(numberB);
 }

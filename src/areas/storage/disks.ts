@@ -8,70 +8,73 @@ const standbys = ['Always On', '5', '10', '20', '30', '60', '120', '180', '240',
 const powerLevels = ['Disabled', '1', '64', '127', '128', '192', '254'] as const;
 const acousticLevels = { Disabled: 0, Minimum: 128, Medium: 192, Maximum: 254 } as const;
 
-/** What people decide about a disk. */
+/** The settings of a disk. */
 export const diskSettings = {
-  disk_description: text({ description: 'What people say of it.', max: 120 }),
+  disk_description: text({ description: 'Description of the disk.', max: 120 }),
   disk_hddstandby: choice(standbys, {
-    description: 'Minutes without use after which the disk stands still.',
+    description: 'Minutes of idle time after which the disk spins down.',
     initial: 'Always On',
   }),
   disk_advpowermgmt: choice(powerLevels, {
-    description: 'Level of advanced power management: 1 saves most, 254 least.',
+    description: 'Advanced power management level: 1 saves the most power, 254 the least.',
     initial: 'Disabled',
   }),
   disk_acousticlevel: choice(['Disabled', 'Minimum', 'Medium', 'Maximum'], {
-    description: 'How loud, and fast, the disk may be.',
+    description: 'Acoustic management level: Minimum is the quietest, Maximum the fastest.',
     initial: 'Disabled',
   }),
-  disk_togglesmart: flag(true, { description: 'Whether the disk watches itself by SMART.' }),
+  disk_togglesmart: flag(true, { description: 'Whether SMART monitoring is enabled.' }),
   disk_smartoptions: text({
-    description: 'Further arguments for the programs of SMART, as -d sat.',
+    description: 'Additional arguments for smartctl and smartd, such as -d sat.',
     max: 120,
     pattern: /^[\w ,.:/=+-]+$/,
-    rule: 'Arguments have letters, digits, blanks and , . : / = + - _ only.',
+    rule: 'Arguments may contain letters, digits, spaces and , . : / = + - _ only.',
   }),
 };
 
-/** The disks that people have decided something about. It has no address of its own. */
+/** The disks whose settings were changed from the defaults. The resource has no path in the API. */
 export const diskRecord = collection('holdfast/disks', {
   title: 'disk',
-  description: 'What was decided about disks.',
+  description: 'Settings of disks.',
   verbs: [],
   order: ['disk_identifier'],
   fields: {
-    disk_identifier: readOnly(text({ description: 'What names the disk wherever it is plugged in.' })),
+    disk_identifier: readOnly(text({ description: 'Identifier of the disk that stays the same on every port.' })),
     ...diskSettings,
   },
-  check({ record, before = undecided, facts, issues }) {
+  check({ record, before = defaultSettings, facts, issues }) {
     const disk = diskOf(record, facts);
     if (disk === undefined) return;
     for (const [name, ability, lacks] of needs)
       if (record[name] !== before[name] && !disk.can.includes(ability))
-        issues.add(name, `The disk ${disk.name} ${lacks}, so this would change nothing.`);
+        issues.add(name, `The disk ${disk.name} ${lacks}, so this setting has no effect.`);
   },
-  onSave({ draft, record, before = undecided, facts }) {
-    tell(draft.plan, diskOf(record, facts), before, record);
+  onSave({ draft, record, before = defaultSettings, facts }) {
+    planTuning(draft.plan, diskOf(record, facts), before, record);
   },
   onRemove({ draft, record, facts }) {
-    tell(draft.plan, diskOf(record, facts), record, undecided);
+    planTuning(draft.plan, diskOf(record, facts), record, defaultSettings);
   },
 });
 
-/** The disk that the record is about, where it is plugged in. */
+/** The attached disk that the record describes. */
 function diskOf({ disk_identifier }: { readonly disk_identifier: string }, { disks }: Facts): Disk | undefined {
   return disks.find((disk) => identifierOf(disk) === disk_identifier);
 }
 
-/** Tells a disk what is decided otherwise about it. One that is not there is told when it appears. */
-function tell(plan: Plan, disk: Disk | undefined, before: DiskSettings, after: DiskSettings): void {
+/**
+ * Plans the step that applies changed settings to the disk. A disk that is not attached gets its settings when it
+ * appears.
+ */
+function planTuning(plan: Plan, disk: Disk | undefined, before: DiskSettings, after: DiskSettings): void {
   if (disk === undefined) return;
   const differs = (name: keyof DiskSettings) => after[name] !== before[name];
   const tuning = tuningOf(disk, after, differs);
   if (Object.keys(tuning).length === 0) return;
   plan.first({
-    title: `tell the disk ${disk.name} its settings`,
+    title: `apply the settings of the disk ${disk.name}`,
     perform: ({ disks }) => disks.tune(disk.name, tuning),
-    // To tell a disk what it does already is no fault, so there is no need to look.
+    // Applying the same settings twice is harmless, so the disk need not be asked.
     left: async () => true,
     undo: ({ disks }) => disks.tune(disk.name, tuningOf(disk, before, differs)),
   });
@@ -79,7 +82,7 @@ function tell(plan: Plan, disk: Disk | undefined, before: DiskSettings, after: D
 
 export type DiskSettings = Omit<RecordOf<typeof diskSettings>, 'id'>;
 
-const undecided: DiskSettings = {
+const defaultSettings: DiskSettings = {
   disk_description: '',
   disk_hddstandby: 'Always On',
   disk_advpowermgmt: 'Disabled',
@@ -89,36 +92,36 @@ const undecided: DiskSettings = {
 };
 
 export function settingsFor(disk: Disk, view: View): DiskSettings {
-  return view.find(diskRecord, 'disk_identifier', identifierOf(disk)) ?? undecided;
+  return view.find(diskRecord, 'disk_identifier', identifierOf(disk)) ?? defaultSettings;
 }
 
-/** The first of these that applies (gaps 13.2). */
+/** Serial and LUN id, else the serial alone, else the device name (gaps 13.2). */
 export function identifierOf({ name, serial, lunid }: Disk): string {
   if (serial !== '' && lunid !== '') return `{serial_lunid}${serial}_${lunid}`;
   return serial === '' ? `{devicename}${name}` : `{serial}${serial}`;
 }
 
-/** The settings that a disk must be able to follow, and what it lacks when it cannot. */
+/** The ability that each setting requires, and the text for a disk that lacks it. */
 export const needs: readonly (readonly [name: keyof DiskSettings, ability: Ability, lacks: string])[] = [
   ['disk_hddstandby', 'standby', 'has no standby timer'],
   ['disk_advpowermgmt', 'power', 'has no advanced power management'],
   ['disk_acousticlevel', 'acoustics', 'has no acoustic management'],
-  ['disk_smartoptions', 'smart', 'knows no SMART'],
+  ['disk_smartoptions', 'smart', 'does not support SMART'],
 ];
 
-/** What of the settings the disk has to be told: all that `named` names and it can follow. */
+/** The part of the settings to apply to the disk: those that `named` selects and that the disk supports. */
 export function tuningOf({ can }: Disk, settings: DiskSettings, named: (name: keyof DiskSettings) => boolean): Tuning {
-  const tells = (ability: Ability, ...names: readonly (keyof DiskSettings)[]) =>
+  const applies = (ability: Ability, ...names: readonly (keyof DiskSettings)[]) =>
     can.includes(ability) && names.some(named);
   return {
-    ...(tells('standby', 'disk_hddstandby')
+    ...(applies('standby', 'disk_hddstandby')
       ? { standby: settings.disk_hddstandby === 'Always On' ? 0 : Number(settings.disk_hddstandby) }
       : {}),
-    ...(tells('power', 'disk_advpowermgmt')
+    ...(applies('power', 'disk_advpowermgmt')
       ? { power: settings.disk_advpowermgmt === 'Disabled' ? 255 : Number(settings.disk_advpowermgmt) }
       : {}),
-    ...(tells('acoustics', 'disk_acousticlevel') ? { acoustics: acousticLevels[settings.disk_acousticlevel] } : {}),
-    ...(tells('smart', 'disk_togglesmart', 'disk_smartoptions')
+    ...(applies('acoustics', 'disk_acousticlevel') ? { acoustics: acousticLevels[settings.disk_acousticlevel] } : {}),
+    ...(applies('smart', 'disk_togglesmart', 'disk_smartoptions')
       ? { smart: { on: settings.disk_togglesmart, options: words(settings.disk_smartoptions) } }
       : {}),
   };

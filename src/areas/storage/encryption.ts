@@ -1,4 +1,4 @@
-/** What can be done to the encryption of a volume (gaps 11.3). */
+/** The actions on an encrypted volume (gaps 11.3). */
 import { randomBytes } from 'node:crypto';
 import { failed, invalid, refused } from '../../engine/declare/errors.ts';
 import {
@@ -51,7 +51,7 @@ const passphrase = (description: string) => inputOnly(secret(text({ description,
 const recoveryKey = inputOnly(
   secret(
     field<Buffer>({
-      description: 'The recovery key, as it was answered when it was added.',
+      description: 'The recovery key, in base64 as it was answered when it was added.',
       schema: { type: 'string', contentEncoding: 'base64' },
       read(sent) {
         const bytes =
@@ -60,13 +60,13 @@ const recoveryKey = inputOnly(
             : undefined;
         return bytes?.length === recoveryKeySize
           ? good(bytes)
-          : wrong(`A recovery key is ${recoveryKeySize} bytes in base64.`);
+          : wrong(`Expected a recovery key of ${recoveryKeySize} bytes in base64.`);
       },
     }),
   ),
 );
 
-/** What may be restarted once a volume is there again (gaps 11.3). */
+/** The services that `unlock` can restart (gaps 11.3). */
 const restartable = ['afp', 'cifs', 'ftp', 'iscsitarget', 'jails', 'nfs', 'webdav'] as const;
 
 const passphraseSet = 'Volume passphrase has been set';
@@ -74,18 +74,18 @@ const passphraseSet = 'Volume passphrase has been set';
 export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   action({
     segment: 'lock',
-    title: 'Unmounts all of an encrypted volume and forgets its key.',
+    title: 'Unmounts an encrypted volume and unloads its key.',
     perform: ({ target, operations }) => lock(target, operations),
   }),
   action({
     segment: 'unlock',
-    title: 'Opens a locked volume by its passphrase or its recovery key.',
+    title: 'Unlocks a volume with its passphrase or its recovery key.',
     fields: {
       passphrase: passphrase('The passphrase.'),
       recovery_key: recoveryKey,
       services: inputOnly(
-        list(choice(restartable, { description: 'Name of a service.' }), {
-          description: 'Services that are restarted then, where they run.',
+        list(choice(restartable, { description: 'Service name.' }), {
+          description: 'Services to restart afterwards if they are running.',
           initial: [],
         }),
       ),
@@ -94,9 +94,9 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'keypassphrase',
-    title: 'Lets the volume open by a passphrase, and by the machine alone no more.',
+    title: 'Sets a passphrase. The machine no longer unlocks the volume by itself.',
     status: 201,
-    fields: { passphrase: passphrase('The new passphrase.'), passphrase2: passphrase('The same once more.') },
+    fields: { passphrase: passphrase('The new passphrase.'), passphrase2: passphrase('The new passphrase again.') },
     perform: async ({ target, sent, operations }) => {
       mustBeEncrypted(target);
       const { passphrase: first = '', passphrase2: second = '' } = sent;
@@ -105,7 +105,7 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
         ...(second === '' ? { passphrase2: [isRequired] } : {}),
       };
       if (Object.keys(missing).length > 0) throw invalid(missing);
-      if (first !== second) throw invalid({ passphrase2: ['The two passphrases differ.'] });
+      if (first !== second) throw invalid({ passphrase2: ['passphrase and passphrase2 differ.'] });
       await setPassphrase(target, first, operations);
       return passphraseSet;
     },
@@ -113,12 +113,12 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   action({
     method: 'PUT',
     segment: 'keypassphrase',
-    title: 'Changes the passphrase, or removes it so that the machine opens the volume by itself.',
+    title: 'Changes the passphrase, or removes it so that the machine unlocks the volume by itself.',
     status: 201,
     fields: {
-      adminpw: inputOnly(secret(text({ description: 'Password of root.', max: 1024 }))),
+      adminpw: inputOnly(secret(text({ description: 'Password of the user root.', max: 1024 }))),
       passphrase: passphrase('The new passphrase.'),
-      passphrase2: passphrase('The same once more, where it is sent.'),
+      passphrase2: passphrase('The new passphrase again; defaults to passphrase.'),
       remove: inputOnly(flag(false, { description: 'Whether the passphrase is removed.' })),
     },
     perform: async ({ target, sent, operations }) => {
@@ -126,9 +126,9 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
       const { adminpw = '', passphrase: first = '', passphrase2: second = first, remove = false } = sent;
       const issues: Record<string, readonly string[]> = {};
       if (!(await isPasswordOfRoot(adminpw, operations)))
-        issues['adminpw'] = [adminpw === '' ? isRequired : 'This is not the password of root.'];
+        issues['adminpw'] = [adminpw === '' ? isRequired : 'Incorrect password of the user root.'];
       if (!remove && first === '') issues['passphrase'] = [isRequired];
-      if (!remove && first !== second) issues['passphrase2'] = ['The two passphrases differ.'];
+      if (!remove && first !== second) issues['passphrase2'] = ['passphrase and passphrase2 differ.'];
       if (Object.keys(issues).length > 0) throw invalid(issues);
       if (!remove) {
         await setPassphrase(target, first, operations);
@@ -143,12 +143,12 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'recoverykey',
-    title: 'Adds a recovery key, which is shown once, in place of a former one.',
+    title: 'Creates a recovery key, which replaces an earlier one. The key is shown only in this answer.',
     answers: {
       type: 'object',
       properties: {
-        content: { type: 'string', description: 'The key in Base64; it is shown this once.' },
-        message: { type: 'string', description: 'What was done.' },
+        content: { type: 'string', description: 'The recovery key in base64. It cannot be shown again.' },
+        message: { type: 'string', description: 'Success message.' },
       },
       required: ['content', 'message'],
     },
@@ -177,12 +177,13 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'rekey',
-    title: 'Gives the volume a new key, which the machine alone opens: passphrase and recovery key are dropped.',
+    title:
+      'Gives the volume a new key, which only the machine can unlock. Removes the passphrase and the recovery key.',
     perform: ({ target, operations }) => rekey(target, operations),
   }),
 ];
 
-/** What a new volume is encrypted with. */
+/** The key and the key slots of a new encrypted volume. */
 export function newEncryption({ view }: World): { readonly key: string; readonly slots: string } {
   const key = newKey();
   return { key, slots: slotsText(newSlots(wrapped('machine', key, machineBytes(view)))) };
@@ -198,8 +199,8 @@ async function lock(target: Volume, operations: Operations): Promise<string> {
   mustBeEncrypted(target);
   await operations.work(`lock the volume ${name}`, [`pool:${name}`], async (work) => {
     const volume = findVolume(operations.world, name);
-    if (volume?.root?.key === undefined) throw failed(`The pool ${name} is not there.`);
-    if (volume.root.key === 'unavailable') throw refused(`The volume ${name} is locked already.`);
+    if (volume?.root?.key === undefined) throw failed(`The pool ${name} is not imported.`);
+    if (volume.root.key === 'unavailable') throw refused(`The volume ${name} is already locked.`);
     const encrypted = encryptionOf(volume);
     const key = encrypted && (await keyOf(encrypted, work, operations.world.view));
     await work.step(unloadKey(name, key));
@@ -216,27 +217,27 @@ interface Unlocking {
 
 async function unlock(
   target: Volume,
-  { passphrase: words = '', recovery_key: bytes, services = [] }: Unlocking,
+  { passphrase: text = '', recovery_key: bytes, services = [] }: Unlocking,
   operations: Operations,
 ): Promise<string> {
   const name = target.record.vol_name;
   mustBeEncrypted(target);
   const secrets: readonly Secret[] = [
-    ...(words === '' ? [] : [{ kind: 'passphrase', words } as const]),
+    ...(text === '' ? [] : [{ kind: 'passphrase', text } as const]),
     ...(bytes === undefined ? [] : [{ kind: 'recovery', bytes } as const]),
   ];
   if (secrets.length === 0)
     throw invalid({
       __all__: [
-        'Send the passphrase or the recovery key. A volume without a passphrase is opened when the machine starts and when it is imported.',
+        'Send passphrase or recovery_key. A volume without a passphrase is unlocked when the machine starts and when the volume is imported.',
       ],
     });
   await operations.work(`unlock the volume ${name}`, [`pool:${name}`], async (work) => {
     const encrypted = encryptedNow(name, operations.world);
     if (!encrypted.isLocked) throw refused(`The volume ${name} is not locked.`);
     let isOpen = false;
-    for (const one of secrets) isOpen ||= await openBy(one, encrypted, work, operations.world);
-    if (!isOpen) throw failed(`The ${words === '' ? 'recovery key' : 'passphrase'} does not open the volume ${name}.`);
+    for (const secret of secrets) isOpen ||= await openBy(secret, encrypted, work, operations.world);
+    if (!isOpen) throw failed(`The ${text === '' ? 'recovery key' : 'passphrase'} does not unlock the volume ${name}.`);
     for (const daemon of services.flatMap((service) => daemonsBehind(service, operations.world.facts.services))) {
       if (operations.world.facts.services.get(daemon)?.running !== true) continue;
       await work.step({
@@ -249,20 +250,25 @@ async function unlock(
   return 'Volume has been unlocked.';
 }
 
-async function setPassphrase(target: Volume, words: string, operations: Operations): Promise<void> {
+async function setPassphrase(target: Volume, passphrase: string, operations: Operations): Promise<void> {
   const { host } = operations.world.facts;
   await changeSlots(target, 'set the passphrase', operations, async (key, slots) => [
-    await wrappedByPassphrase(key, words, host),
+    await wrappedByPassphrase(key, passphrase, host),
     ...slots.filter(({ kind }) => kind === 'recovery'),
   ]);
 }
 
 type MakeSlots = (key: string, slots: readonly Slot[], machine: Buffer) => Promise<readonly Slot[]>;
 
-/** Wraps the same key by other secrets. */
-async function changeSlots({ record }: Volume, deed: string, operations: Operations, make: MakeSlots): Promise<void> {
+/** Wraps the same key with other secrets. */
+async function changeSlots(
+  { record }: Volume,
+  operation: string,
+  operations: Operations,
+  make: MakeSlots,
+): Promise<void> {
   const name = record.vol_name;
-  await operations.work(`${deed} of the volume ${name}`, [`pool:${name}`], async (work) => {
+  await operations.work(`${operation} of the volume ${name}`, [`pool:${name}`], async (work) => {
     const { encrypted, key, machine, slots } = await opened(name, operations, work);
     const changed = { id: slots.id, slots: await make(key, slots.slots, machine) };
     const opensItself = changed.slots.some(({ kind }) => kind === 'machine');
@@ -272,7 +278,7 @@ async function changeSlots({ record }: Volume, deed: string, operations: Operati
   });
 }
 
-/** At each moment on the way the slots open whichever key the pool has: see `KeySlots.next`. */
+/** After each step the slots open the key that the pool has at that moment: see `KeySlots.next`. */
 async function rekey({ record }: Volume, operations: Operations): Promise<string> {
   const name = record.vol_name;
   await operations.work(`rekey the volume ${name}`, [`pool:${name}`], async (work) => {
@@ -287,33 +293,33 @@ async function rekey({ record }: Volume, operations: Operations): Promise<string
   return 'Volume has been rekeyed.';
 }
 
-/** An open volume with its key, and its slots as they are when nothing is half done. */
+/** An unlocked volume with its key, and its slots with an interrupted key change settled. */
 async function opened(name: string, operations: Operations, work: Parameters<typeof keyOf>[1]) {
   const { view } = operations.world;
   const encrypted = encryptedNow(name, operations.world);
   if (encrypted.isLocked) throw failed(`The volume ${name} is locked; unlock it first.`);
   const key = await keyOf(encrypted, work, view);
   if (key === undefined)
-    throw failed(`Holdfast does not have the key of the volume ${name} now. Lock it and unlock it again.`);
+    throw failed(`Holdfast no longer has the key of the volume ${name}. Lock the volume and unlock it again.`);
   const machine = machineBytes(view);
   return { encrypted, key, machine, slots: settled(encrypted.slots, key, machine) };
 }
 
 function encryptedNow(name: string, world: World): Encrypted {
   const volume = findVolume(world, name);
-  if (volume?.pool === undefined) throw failed(`The pool ${name} is not there.`);
+  if (volume?.pool === undefined) throw failed(`The pool ${name} is not imported.`);
   if (volume.root?.key === undefined) throw failed(`The volume ${name} is not encrypted.`);
   const encrypted = encryptionOf(volume);
-  if (encrypted === undefined) throw failed(`The volume ${name} was not encrypted by Holdfast, and has no key slots.`);
+  if (encrypted === undefined) throw failed(`The volume ${name} was not encrypted by Holdfast and has no key slots.`);
   return encrypted;
 }
 
 async function isPasswordOfRoot(password: string, operations: Operations): Promise<boolean> {
-  const against = operations.world.view.get(user, 1)?.bsdusr_unixhash;
-  return password !== '' && against !== undefined && operations.verifyPassword(password, against);
+  const hash = operations.world.view.get(user, 1)?.bsdusr_unixhash;
+  return password !== '' && hash !== undefined && operations.verifyPassword(password, hash);
 }
 
-/** 0 plain, 1 encrypted, 2 with a passphrase; and what the key is called (gaps 11.1). */
+/** `vol_encrypt` is 0 for plain, 1 for encrypted, 2 for encrypted with a passphrase (gaps 11.1). */
 export function encryptionFields(volume: Volume): {
   readonly vol_encrypt: number;
   readonly vol_encryptkey: string;

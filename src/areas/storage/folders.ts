@@ -2,7 +2,7 @@ import type { Step } from '../../engine/declare/resource.ts';
 import type { Files } from '../../host/ports/files.ts';
 import { isWithin } from '../../lib/path.ts';
 
-/** Makes a folder and its missing parents below `within`. Its undo removes what was not there before, where it is still empty. */
+/** Creates a folder and its missing parents below `within`. The undo removes the folders it created if they are empty. */
 export function folderStep(
   title: string,
   path: string,
@@ -15,7 +15,7 @@ export function folderStep(
       missing = await missingFolders(files, path, options.within);
       await files.makeFolder(path, options);
     },
-    // To remove an empty folder that is not there is no fault, so there is no need to look.
+    // Removing an empty folder that does not exist is harmless, so there is no need to check the host.
     left: async () => true,
     async undo({ files }) {
       for (const folder of missing) await files.removeEmptyFolder(folder, options);
@@ -23,7 +23,7 @@ export function folderStep(
   };
 }
 
-/** The innermost first. */
+/** The missing folders of a path, innermost first. */
 async function missingFolders(files: Files, path: string, within: string): Promise<readonly string[]> {
   const missing: string[] = [];
   for (

@@ -1,4 +1,4 @@
-/** The keys of encrypted volumes: where they are found, and the steps that change them. */
+/** The keys of encrypted volumes: how Holdfast finds them, and the steps that change them. */
 import { randomBytes } from 'node:crypto';
 import { failed } from '../../engine/declare/errors.ts';
 import { hidden, secret, text } from '../../engine/declare/fields.ts';
@@ -24,25 +24,25 @@ import {
 } from './keyslots.ts';
 import { findVolume, importPool, type Volume, volumeRecord } from './volumes.ts';
 
-/** The machine's own key, which opens volumes without a passphrase. It is sealed at rest and never leaves the machine. */
+/** The key of this machine, which unlocks volumes without a passphrase. It is sealed at rest and never leaves the machine. */
 export const machineKey = collection('holdfast/machinekey', {
   title: 'machine key',
-  description: 'The key that opens the volumes of this machine.',
+  description: 'The key that unlocks the volumes of this machine.',
   verbs: [],
   ofMachine: true,
   fields: { key: hidden(secret(text({ description: '256 random bits.', max: 64 }))) },
   seed: () => [{ key: randomBytes(32).toString('base64url') }],
-  atStart: takeUpVolumes,
+  atStart: importAndOpenVolumes,
 });
 
 export function machineBytes(view: View): Buffer {
   const [record] = view.all(machineKey);
   if (record === undefined)
-    throw failed('The key of this machine is lost; volumes open by passphrase or recovery key only.');
+    throw failed('The key of this machine is lost. Unlock volumes with their passphrase or recovery key.');
   return Buffer.from(record.key, 'base64url');
 }
 
-/** An encrypted volume of which the pool is there. */
+/** An encrypted volume whose pool is imported. */
 export interface Encrypted {
   readonly name: string;
   readonly guid: string;
@@ -50,7 +50,7 @@ export interface Encrypted {
   readonly slots: KeySlots;
 }
 
-/** What is known of the volume's encryption; undefined for a plain one and for one that Holdfast did not encrypt. */
+/** The encryption of a volume; undefined for a plain volume and for a volume that Holdfast did not encrypt. */
 export function encryptionOf({ record, root }: Volume): Encrypted | undefined {
   const slots = readSlots(root?.keySlots);
   if (root?.key === undefined || slots === undefined) return undefined;
@@ -62,16 +62,19 @@ export function hasPassphrase({ slots }: KeySlots): boolean {
 }
 
 /**
- * At the start: pools of volumes that are not imported yet are imported, since the machine's own list of pools may have been
- * lost; then the volume is opened if the machine's key opens it. All volumes at once, so that none waits for another's disks.
+ * At start, imports the pools of known volumes that are not imported, because the pool cache of the machine may have been
+ * lost, and then unlocks each volume that the machine key opens. All volumes are handled in parallel, so that no volume
+ * waits for the disks of another.
  */
-async function takeUpVolumes(operations: Operations, progress: StartProgress): Promise<void> {
+async function importAndOpenVolumes(operations: Operations, progress: StartProgress): Promise<void> {
   const { view, facts } = operations.world;
   const open = (name: string) => openAtStart(operations, name);
   const missing = facts.importable.filter(
     ({ name, guid }) => view.find(volumeRecord, 'vol_guid', guid)?.vol_name === name,
   );
-  const there = view.all(volumeRecord).filter(({ vol_name: name }) => dueAtStart(operations.world, name) !== undefined);
+  const imported = view
+    .all(volumeRecord)
+    .filter(({ vol_name: name }) => dueAtStart(operations.world, name) !== undefined);
   await Promise.all([
     progress.each(
       'importing',
@@ -84,32 +87,32 @@ async function takeUpVolumes(operations: Operations, progress: StartProgress): P
     ),
     progress.each(
       'opening',
-      there,
+      imported,
       ({ vol_name: name }) => name,
       ({ vol_name: name }) => open(name),
     ),
   ]);
 }
 
-/** An encrypted volume that is locked, or whose keys were being changed when the power was cut. */
+/** An encrypted volume that is locked, or whose key change was interrupted, for example by a power failure. */
 function dueAtStart(world: World, name: string): Encrypted | undefined {
   const volume = findVolume(world, name);
   const encrypted = volume && encryptionOf(volume);
   return encrypted !== undefined && (encrypted.isLocked || encrypted.slots.next !== undefined) ? encrypted : undefined;
 }
 
-/** What the machine's key opens is opened, and what the power cut short is settled. */
+/** Unlocks the volume if the machine key opens it, and settles an interrupted key change. */
 async function openAtStart(operations: Operations, name: string): Promise<void> {
   const encrypted = dueAtStart(operations.world, name);
   if (encrypted === undefined) return;
   await operations.work(`open the volume ${name}`, [`pool:${name}`], async (work) => {
-    // Whoever locked it does not expect that the daemon's end opens it.
+    // A volume that a user has locked stays locked when the daemon restarts.
     if (encrypted.isLocked && (await heldNow(encrypted, work)) === lockedByHand) return;
     await openBy({ kind: 'machine', bytes: machineBytes(operations.world.view) }, encrypted, work, operations.world);
   });
 }
 
-/** Opens a volume by a secret. False, and nothing has been done, when it is the wrong one. */
+/** Unlocks a volume with a secret. Returns false, with nothing changed, when the secret is wrong. */
 export async function openBy(secret: Secret, encrypted: Encrypted, work: Work, { view }: World): Promise<boolean> {
   const { name, guid, slots, isLocked } = encrypted;
   const key = await findKey(name, await keysOpenedBy(secret, slots), work);
@@ -122,7 +125,7 @@ export async function openBy(secret: Secret, encrypted: Encrypted, work: Work, {
   return true;
 }
 
-/** The key of an open volume: from the machine's slot, or as it was held when somebody opened it. */
+/** The key of an unlocked volume: from the machine's slot, or from the copy held since a user unlocked it. */
 export async function keyOf(encrypted: Encrypted, work: Work, view: View): Promise<string | undefined> {
   const machine: Secret = { kind: 'machine', bytes: machineBytes(view) };
   const held = readSlots(await heldNow(encrypted, work));
@@ -144,7 +147,7 @@ async function heldNow({ name, guid }: Encrypted, work: Work): Promise<string | 
   return held;
 }
 
-/** The one of these keys that the pool has. */
+/** The candidate that is the key of the pool. */
 async function findKey(name: string, candidates: readonly string[], work: Work): Promise<string | undefined> {
   let found: string | undefined;
   await work.step({
@@ -168,7 +171,7 @@ export function loadKey(name: string, key: string): Step {
   };
 }
 
-/** `key` is what takes it back, where that is known. */
+/** `key` is loaded again by the undo; a step without it cannot be undone. */
 export function unloadKey(name: string, key: string | undefined): Step {
   const step: Step = {
     title: `unload the key of ${name}`,
@@ -200,25 +203,25 @@ export function writeSlots(name: string, before: KeySlots, after: KeySlots): Ste
   return {
     title: `write the key slots of ${name}`,
     perform: ({ zfs }) => zfs.setKeySlots(name, slotsText(after)),
-    // To write the old ones over themselves is no fault, so there is no need to look.
+    // Writing the old slots over themselves is harmless, so there is no need to check the host.
     left: async () => true,
     undo: ({ zfs }) => zfs.setKeySlots(name, slotsText(before)),
     touches: [{ dataset: name, below: true }],
   };
 }
 
-/** In memory only: gone when the machine starts anew, as the key in the kernel is. */
+/** In memory only: lost when the machine restarts, as is the key in the kernel. */
 const heldFolder = '/run/holdfast-keys';
 const heldFile = (guid: string) => `${heldFolder}/${guid}`;
-/** Stands there instead of a key. */
+/** The content of the file, in place of a key, for a volume that a user has locked. */
 const lockedByHand = 'locked';
 
-/** Holds the key of a volume that only people's secrets open, as long as it is open: its slots can be changed meanwhile. */
+/** Keeps the key of an unlocked volume that the machine key does not open, so that its slots can still be changed. */
 export function holdKey(guid: string, key: string, machine: Buffer): Step {
   return heldStep('hold the key of an open volume', guid, slotsText(newSlots(wrapped('machine', key, machine))));
 }
 
-/** Forgets the key, and lets the volume stay locked until the machine starts anew. */
+/** Forgets the key, and keeps the volume locked until the machine restarts. */
 export function markLocked(guid: string): Step {
   return heldStep('remember that a volume was locked', guid, lockedByHand);
 }
@@ -230,8 +233,8 @@ export function forgetKey(guid: string): Step {
 function heldStep(title: string, guid: string, content: string | undefined): Step {
   const path = heldFile(guid);
   let before: { readonly content: string | undefined } | undefined;
-  const put = async ({ files }: Host, wanted: string | undefined) => {
-    if (wanted !== undefined) return files.write(path, wanted, { mode: 0o600 });
+  const put = async ({ files }: Host, text: string | undefined) => {
+    if (text !== undefined) return files.write(path, text, { mode: 0o600 });
     await files.remove(path);
     await files.removeEmptyFolder(heldFolder);
   };

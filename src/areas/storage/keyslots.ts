@@ -1,17 +1,18 @@
 /**
- * The slots in which a volume's key is kept. The key itself is random and only ZFS knows it; each slot holds it wrapped
- * by one secret: the machine's own key, a passphrase, or a recovery key. They are kept in a property of the pool.
+ * The key slots of an encrypted volume. The key itself is random and only ZFS holds it; each slot contains the key
+ * wrapped with one secret: the machine key, a passphrase or a recovery key. The slots are stored in a property of the
+ * pool, so they move with its disks.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, randomUUID, scrypt } from 'node:crypto';
 import { isObject } from '../../lib/json.ts';
 
 export interface KeySlots {
-  /** What the key is called. Another key has another name. */
+  /** Identifier of the key. A new key gets a new identifier. */
   readonly id: string;
   readonly slots: readonly Slot[];
   /**
-   * Of a key that is taking this one's place: until that is done, the pool has the one or the other. `former` holds the
-   * new key wrapped by the old one, so that whoever can open the old slots has both.
+   * The slots of a new key while it replaces this one. Until the replacement is complete the pool has either key. The
+   * slot `former` holds the new key wrapped with the old one, so a secret that opens the old slots yields both keys.
    */
   readonly next?: { readonly id: string; readonly slots: readonly Slot[] };
 }
@@ -21,14 +22,14 @@ export interface Slot {
   readonly salt: string;
   /** Nonce, tag and the wrapped key. */
   readonly box: string;
-  /** Of the function that makes a key of a passphrase. */
+  /** Cost of deriving the wrapping key from a passphrase. */
   readonly cost?: Cost;
 }
 
 const slotKinds = ['machine', 'passphrase', 'recovery', 'former'] as const;
 export type SlotKind = (typeof slotKinds)[number];
 
-/** Of scrypt: N is two to the power of `log`. */
+/** Parameters of scrypt: N is two to the power of `log`. */
 interface Cost {
   readonly log: number;
   readonly r: number;
@@ -36,16 +37,16 @@ interface Cost {
 }
 
 /**
- * What each try of a passphrase costs: 128 MiB and some tenths of a second. The volumes of the virtual host hold no
- * secrets, and programs that are tested against it should not wait that long.
+ * On Linux each attempt at a passphrase costs 128 MiB and some tenths of a second. Volumes of the virtual host hold no
+ * secrets, and clients tested against it should not wait that long, so the cost there is lower.
  */
 const costs = { linux: { log: 17, r: 8, p: 1 }, virtual: { log: 12, r: 8, p: 1 } } as const satisfies Readonly<
   Record<string, Cost>
 >;
-/** What a pool from elsewhere may ask for. */
+/** The maximum cost accepted from the slots of an imported pool. */
 const most: Cost = { log: 18, r: 8, p: 4 };
 
-/** 256 bits in hex digits, as the ZFS port wants them. */
+/** 256 bits in hex digits, as the ZFS port expects them. */
 export function newKey(): string {
   return randomBytes(32).toString('hex');
 }
@@ -54,13 +55,13 @@ export function newSlots(...slots: readonly Slot[]): KeySlots {
   return Object.freeze({ id: randomUUID(), slots: Object.freeze(slots) });
 }
 
-/** Wraps a key by a secret of 256 random bits. */
+/** Wraps a key with a secret of 256 random bits. */
 export function wrapped(kind: Exclude<SlotKind, 'passphrase'>, key: string, secret: Buffer): Slot {
   const salt = randomBytes(16);
   return Object.freeze({ kind, salt: salt.toString('base64url'), box: close(derived(secret, salt), kind, key) });
 }
 
-/** Wraps a key by a passphrase, by way of a function that costs much memory. */
+/** Wraps a key with a passphrase, through a memory-hard function. */
 export async function wrappedByPassphrase(key: string, passphrase: string, host: keyof typeof costs): Promise<Slot> {
   const salt = randomBytes(16);
   const cost = costs[host];
@@ -70,9 +71,9 @@ export async function wrappedByPassphrase(key: string, passphrase: string, host:
 
 export type Secret =
   | { readonly kind: 'machine' | 'recovery'; readonly bytes: Buffer }
-  | { readonly kind: 'passphrase'; readonly words: string };
+  | { readonly kind: 'passphrase'; readonly text: string };
 
-/** The keys that a secret opens: one, or two while one key is taking another's place; none when it is the wrong secret. */
+/** The keys that a secret opens: one, or two while a new key replaces the old one; none when the secret is wrong. */
 export async function keysOpenedBy(secret: Secret, { slots, next }: KeySlots): Promise<readonly string[]> {
   const keys: string[] = [];
   for (const slot of [...slots, ...(next?.slots ?? [])]) {
@@ -80,7 +81,7 @@ export async function keysOpenedBy(secret: Secret, { slots, next }: KeySlots): P
     const salt = Buffer.from(slot.salt, 'base64url');
     const by =
       secret.kind === 'passphrase'
-        ? await stretched(secret.words, salt, slot.cost ?? costs.linux)
+        ? await stretched(secret.text, salt, slot.cost ?? costs.linux)
         : derived(secret.bytes, salt);
     const key = open(by, slot);
     if (key !== undefined) keys.push(key);
@@ -92,12 +93,12 @@ export async function keysOpenedBy(secret: Secret, { slots, next }: KeySlots): P
   return [...new Set(keys)];
 }
 
-/** One key was taking another's place when the power went, and the pool has `key`: what its slots are then. */
+/** The slots after an interrupted key change, given the key that the pool has. Without a key change, the same slots. */
 export function settled(slots: KeySlots, key: string, machine: Buffer): KeySlots {
   const { next } = slots;
   if (next === undefined) return slots;
   const former = next.slots.find(({ kind }) => kind === 'former');
-  // What wraps the new key is the old one.
+  // The old key is the one that unwraps the slot `former`.
   const isOld =
     former !== undefined &&
     open(derived(Buffer.from(key, 'hex'), Buffer.from(former.salt, 'base64url')), former) !== undefined;
@@ -106,18 +107,18 @@ export function settled(slots: KeySlots, key: string, machine: Buffer): KeySlots
   );
 }
 
-/** With a new key on its way. */
+/** The slots while `key` replaces `former`. */
 export function withNext(slots: KeySlots, former: string, key: string, machine: Buffer): KeySlots {
   const next = newSlots(wrapped('machine', key, machine), wrapped('former', key, Buffer.from(former, 'hex')));
   return Object.freeze({ id: slots.id, slots: slots.slots, next });
 }
 
-/** As one word, for a property. */
+/** The slots as text without spaces, for a ZFS property. */
 export function slotsText(slots: KeySlots): string {
   return Buffer.from(JSON.stringify(slots)).toString('base64url');
 }
 
-/** What a property says, or undefined when it is nothing that Holdfast wrote. */
+/** Reads the property, or returns undefined when Holdfast did not write it. */
 export function readSlots(text: string | undefined): KeySlots | undefined {
   if (text === undefined) return undefined;
   try {
@@ -144,10 +145,12 @@ function isKeySet(
 
 function isSlot(value: unknown): value is Slot {
   if (!isObject(value) || typeof value['salt'] !== 'string' || typeof value['box'] !== 'string') return false;
-  return slotKinds.some((kind) => kind === value['kind']) && (value['cost'] === undefined || isBearable(value['cost']));
+  return (
+    slotKinds.some((kind) => kind === value['kind']) && (value['cost'] === undefined || isAcceptable(value['cost']))
+  );
 }
 
-function isBearable(value: unknown): value is Cost {
+function isAcceptable(value: unknown): value is Cost {
   const within = (number: unknown, limit: number) =>
     typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= limit;
   return isObject(value) && within(value['log'], most.log) && within(value['r'], most.r) && within(value['p'], most.p);
@@ -160,7 +163,7 @@ function derived(secret: Buffer, salt: Buffer): Buffer {
 function stretched(passphrase: string, salt: Buffer, { log, r, p }: Cost): Promise<Buffer> {
   const N = 2 ** log;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  // One passphrase may be typed as different characters (NFC, NFD) that look the same.
+  // Keyboards may send the same passphrase in different Unicode forms (NFC, NFD).
   scrypt(passphrase.normalize('NFC'), salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
     error === null ? resolve(key) : reject(error),
   );

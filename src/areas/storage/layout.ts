@@ -2,7 +2,7 @@ import type { Disk } from '../../host/ports/disks.ts';
 import type { DiskGroup, GroupKind, Pool } from '../../host/ports/zfs.ts';
 import { sentenceList } from '../../lib/text.ts';
 
-/** The fewest disks a group of each kind has (gaps 11.2). */
+/** The minimum number of disks for each kind of group (gaps 11.2). */
 const fewest: Readonly<Record<GroupKind, number>> = {
   stripe: 1,
   mirror: 2,
@@ -14,13 +14,13 @@ const fewest: Readonly<Record<GroupKind, number>> = {
   spare: 1,
 };
 
-const beside: readonly GroupKind[] = ['cache', 'log', 'spare'];
+const auxiliary: readonly GroupKind[] = ['cache', 'log', 'spare'];
 
 export function isData({ kind }: { readonly kind: GroupKind }): boolean {
-  return !beside.includes(kind);
+  return !auxiliary.includes(kind);
 }
 
-/** All that keeps these groups from becoming a pool, or from joining one. */
+/** Every problem with creating a pool from these groups, or with adding them to `pool`. */
 export function layoutProblems(
   groups: readonly DiskGroup[],
   disks: readonly Disk[],
@@ -33,22 +33,23 @@ function shapeProblems(groups: readonly DiskGroup[], pool: Pool | undefined): re
   const problems: string[] = [];
   const data = groups.filter(isData);
   const kinds = [...new Set(data.map(({ kind }) => kind))];
-  if (groups.length === 0) problems.push('The layout names no group of disks.');
-  else if (pool === undefined && data.length === 0) problems.push('A new volume needs a group of disks for data.');
-  if (kinds.length > 1) problems.push(`The data groups must all be of one type; these are ${sentenceList(kinds)}.`);
-  for (const kind of beside)
-    if (groups.filter((group) => group.kind === kind).length > 1) problems.push(`There can be one ${kind} group.`);
+  if (groups.length === 0) problems.push('The layout is empty. Send at least one group of disks.');
+  else if (pool === undefined && data.length === 0) problems.push('A new volume needs at least one data group.');
+  if (kinds.length > 1) problems.push(`All data groups must have the same type, got ${sentenceList(kinds)}.`);
+  for (const kind of auxiliary)
+    if (groups.filter((group) => group.kind === kind).length > 1)
+      problems.push(`The layout may have only one ${kind} group.`);
   for (const { kind, disks } of groups) {
     if (disks.length < fewest[kind])
-      problems.push(`A ${kind} has at least ${fewest[kind]} disks; this one has ${disks.length}.`);
+      problems.push(`A ${kind} group needs at least ${fewest[kind]} disks, got ${disks.length}.`);
   }
-  const there = pool?.groups.find(isData);
-  if (there === undefined) return problems;
+  const existing = pool?.groups.find(isData);
+  if (existing === undefined) return problems;
   for (const { kind, disks } of data) {
-    if (kind !== there.kind)
-      problems.push(`The volume is made of ${there.kind} groups, so a ${kind} cannot extend it.`);
-    else if (kind !== 'stripe' && disks.length !== there.devices.length)
-      problems.push(`The volume's groups have ${there.devices.length} disks; this one has ${disks.length}.`);
+    if (kind !== existing.kind)
+      problems.push(`The volume consists of ${existing.kind} groups and cannot be extended with a ${kind} group.`);
+    else if (kind !== 'stripe' && disks.length !== existing.devices.length)
+      problems.push(`Each data group of the volume has ${existing.devices.length} disks, got ${disks.length}.`);
   }
   return problems;
 }
@@ -57,9 +58,9 @@ function diskProblems(groups: readonly DiskGroup[], disks: readonly Disk[]): rea
   const problems: string[] = [];
   const seen = new Set<string>();
   for (const name of groups.flatMap((group) => group.disks)) {
-    const disk = disks.find((one) => one.name === name);
-    if (seen.has(name)) problems.push(`The disk ${name} is named twice.`);
-    else if (disk === undefined) problems.push(`There is no disk ${name}.`);
+    const disk = disks.find((candidate) => candidate.name === name);
+    if (seen.has(name)) problems.push(`The disk ${name} appears more than once.`);
+    else if (disk === undefined) problems.push(`The disk ${name} does not exist.`);
     else if (disk.usedBy !== undefined) problems.push(`The disk ${name} is in use: ${disk.usedBy}.`);
     seen.add(name);
   }

@@ -1,4 +1,4 @@
-/** What is done to the devices of a volume, and to the volume as a whole (gaps 11.3). */
+/** The actions on a volume and on its devices (gaps 11.3). */
 import { Fault, failed, invalid, refused } from '../../engine/declare/errors.ts';
 import { type Fields, flag, inputOnly, required, text } from '../../engine/declare/fields.ts';
 import { type Action, action, type Operations, type Step, type World } from '../../engine/declare/resource.ts';
@@ -12,7 +12,7 @@ import { findVolume, type Volume } from './volumes.ts';
 const label = required(
   inputOnly(
     text({
-      description: 'Label or guid of the device, as the status tree shows it, or its name in `zpool status`.',
+      description: 'Label or guid of the device from the status tree, or its name in `zpool status`.',
       max: 255,
     }),
   ),
@@ -21,7 +21,7 @@ const label = required(
 export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   action({
     segment: 'scrub',
-    title: 'Starts reading and checking all data.',
+    title: 'Starts a scrub.',
     perform: ({ target, operations }) => scrub(target, operations, 'start'),
   }),
   action({
@@ -32,25 +32,23 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'upgrade',
-    title: 'Switches on every feature that this ZFS knows. Older ones cannot read the volume any more.',
+    title: 'Enables every pool feature of this ZFS version. Older versions can no longer import the volume.',
     perform: ({ target, operations }) => upgrade(target, operations),
   }),
   action({
     segment: 'replace',
-    title: 'Begins to copy what a device holds to a disk that takes its place.',
+    title: 'Starts to replace a device by another disk.',
     fields: {
       label,
-      replace_disk: required(
-        inputOnly(text({ description: 'Name of the disk that takes the place, as in storage/disk.', max: 64 })),
-      ),
-      force: inputOnly(flag(false, { description: 'Whether what is on that disk is given up.' })),
+      replace_disk: required(inputOnly(text({ description: 'Name of the new disk, as in storage/disk.', max: 64 }))),
+      force: inputOnly(flag(false, { description: 'Whether to use the new disk even if it holds data.' })),
     },
     perform: ({ target, sent, operations }) =>
       replace(target, { label: '', replace_disk: '', force: false, ...sent }, operations),
   }),
   action({
     segment: 'offline',
-    title: 'Stops using a device until it is brought online.',
+    title: 'Takes a device offline.',
     fields: { label },
     perform: async ({ target, sent, operations }) => {
       await onDevice(target, sent.label ?? '', operations, 'offline', (pool, { guid }) => ({
@@ -64,12 +62,12 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'online',
-    title: 'Uses a device again.',
+    title: 'Brings a device online.',
     fields: { label },
     perform: async ({ target, sent, operations }) => {
-      // A disk of the document's encrypted volumes is useless without a key of its own (gaps 11.3).
+      // Gaps 11.3: in the original system, taking a disk of an encrypted volume offline discards the key of the disk.
       if (target.root?.key !== undefined)
-        throw failed('A device of an encrypted volume is not brought online again; replace it.');
+        throw failed('A device of an encrypted volume cannot be brought online again. Replace it.');
       await onDevice(target, sent.label ?? '', operations, 'online', (pool, { guid, health }) => ({
         title: `bring ${guid} of ${pool} online`,
         perform: ({ zfs }) => zfs.onlineDevice(pool, guid),
@@ -81,7 +79,7 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'detach',
-    title: 'Takes a device out of a mirror or a replacement, for good.',
+    title: 'Detaches a device from a mirror or a replacement.',
     fields: { label },
     perform: async ({ target, sent, operations }) => {
       await onDevice(target, sent.label ?? '', operations, 'detach', (pool, { guid }) => ({
@@ -93,7 +91,7 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'remove',
-    title: 'Takes a log, cache or spare out of the volume.',
+    title: 'Removes a log, cache or spare device from the volume.',
     fields: { label },
     perform: async ({ target, sent, operations }) => {
       await remove(target, sent.label ?? '', operations);
@@ -114,7 +112,7 @@ async function scrub({ record }: Volume, operations: Operations, what: 'start' |
 
 async function upgrade({ record, pool }: Volume, operations: Operations): Promise<string> {
   const name = record.vol_name;
-  if (pool === undefined) throw refused(`The pool of ${name} is not there.`);
+  if (pool === undefined) throw refused(`The pool ${name} is not imported.`);
   await operations.work(`upgrade the volume ${name}`, [`pool:${name}`], (work) =>
     work.step({
       title: `upgrade the pool ${name}`,
@@ -139,10 +137,10 @@ async function replace(
   const name = record.vol_name;
   await operations.work(`replace ${old} in the volume ${name}`, [`pool:${name}`, `disk:${disk}`], async (work) => {
     const { device } = deviceIn(poolOf(name, operations.world), old);
-    const found = operations.world.facts.disks.find((one) => one.name === disk);
-    if (found === undefined) throw invalid({ replace_disk: [`There is no disk ${disk}.`] });
+    const found = operations.world.facts.disks.find((candidate) => candidate.name === disk);
+    if (found === undefined) throw invalid({ replace_disk: [`The disk ${disk} does not exist.`] });
     if (found.usedBy !== undefined) throw invalid({ replace_disk: [`The disk ${disk} is in use: ${found.usedBy}.`] });
-    await inFields(
+    await reportInFields(
       work.step({
         title: `replace ${device.guid} of ${name} by ${disk}`,
         perform: ({ zfs }) => zfs.replaceDevice(name, device.guid, disk, { force }),
@@ -153,14 +151,14 @@ async function replace(
   return 'Disk replacement started.';
 }
 
-/** What zpool objects to in the new disk belongs to the field that could change it. */
-async function inFields(step: Promise<void>): Promise<void> {
+/** Reports an error of zpool about the new disk as a problem of the field that can resolve it. */
+async function reportInFields(step: Promise<void>): Promise<void> {
   try {
     await step;
   } catch (error) {
-    const words = error instanceof Error && !(error instanceof Fault) ? error.message : '';
-    if (/use '-f' to override/.test(words)) throw invalid({ force: [`The disk is not empty: ${words}`] });
-    if (/device is too small/.test(words)) throw invalid({ replace_disk: [words] });
+    const message = error instanceof Error && !(error instanceof Fault) ? error.message : '';
+    if (/use '-f' to override/.test(message)) throw invalid({ force: [`The disk is not empty: ${message}`] });
+    if (/device is too small/.test(message)) throw invalid({ replace_disk: [message] });
     throw error;
   }
 }
@@ -169,12 +167,13 @@ async function remove({ record }: Volume, named: string, operations: Operations)
   const name = record.vol_name;
   await operations.work(`remove ${named} from the volume ${name}`, [`pool:${name}`], async (work) => {
     const pool = poolOf(name, operations.world);
-    // A mirrored log leaves as a whole, by its own name.
+    // A mirrored log is removed as a whole, by the name of its group.
     const whole = pool.groups.find((group) => group.kind === 'log' && group.devices.length > 1 && group.name === named);
     const { group, device } = whole === undefined ? deviceIn(pool, named) : { group: whole, device: undefined };
-    if (isData(group)) throw failed(`${named} holds data of ${name}; only logs, caches and spares can be removed.`);
+    if (isData(group))
+      throw failed(`${named} is a data device of ${name}. Only log, cache and spare devices can be removed.`);
     if (device !== undefined && group.devices.length > 1)
-      throw failed(`${named} is a part of the log ${group.name}: detach it, or remove ${group.name}.`);
+      throw failed(`${named} is part of the mirrored log ${group.name}. Detach the device, or remove ${group.name}.`);
     await work.step({
       title: `remove ${named} from ${name}`,
       perform: ({ zfs }) => zfs.removeDevice(name, device?.guid ?? group.name),
@@ -183,16 +182,16 @@ async function remove({ record }: Volume, named: string, operations: Operations)
   });
 }
 
-/** One step on the device that `label` names, once nothing else works on the pool. */
+/** Runs one step on the device that `named` identifies, with the pool locked. */
 async function onDevice(
   { record }: Volume,
   named: string,
   operations: Operations,
-  deed: string,
+  operation: string,
   stepOn: (pool: string, device: PoolDevice) => Step,
 ): Promise<void> {
   const name = record.vol_name;
-  await operations.work(`${deed} ${named} of the volume ${name}`, [`pool:${name}`], (work) => {
+  await operations.work(`${operation} ${named} of the volume ${name}`, [`pool:${name}`], (work) => {
     const { device } = deviceIn(poolOf(name, operations.world), named);
     return work.step({ ...stepOn(name, device), touches: ['storage', 'disks'] });
   });
@@ -200,7 +199,7 @@ async function onDevice(
 
 function poolOf(name: string, world: World): Pool {
   const pool = findVolume(world, name)?.pool;
-  if (pool === undefined) throw failed(`The pool ${name} is not there.`);
+  if (pool === undefined) throw failed(`The pool ${name} is not imported.`);
   return pool;
 }
 
@@ -212,7 +211,7 @@ function deviceIn(pool: Pool, named: string): { readonly group: PoolGroup; reado
   throw failed(`The volume ${pool.name} has no device ${quote(named)}.`);
 }
 
-/** As `zpool status` prints it: without the folder, and whole disks without the partition that ZFS made. */
+/** The name that `zpool status` prints: without the folder, and for whole disks without the partition that ZFS made. */
 const shortOf = (label: string) => lastElement(label).replace(/-part1$/, '');
 
 async function healthOf({ zfs }: Host, pool: string, guid: string): Promise<string | undefined> {

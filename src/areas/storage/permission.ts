@@ -5,18 +5,18 @@ import { action, collection, type SentOf, type World } from '../../engine/declar
 import type { Permissions } from '../../host/ports/files.ts';
 
 const fields = {
-  mp_path: required(volumePath({ description: 'The folder or file, on a volume.' })),
+  mp_path: required(volumePath({ description: 'Path of a folder or file on a volume.' })),
   mp_acl: required(
     choice(['unix', 'mac', 'windows'], {
       description:
-        'What is given: unix and mac give all the permissions of mp_mode, windows lets owner and group do everything and others read, in folders whose new files belong to the group of the folder.',
+        'Kind of permissions: unix and mac apply mp_mode; windows gives owner and group full access and others read access, and sets the set-group-ID bit on folders.',
     }),
   ),
-  mp_mode: octal({ description: 'Permissions in octal digits, as 755. Needed for unix and mac.', max: 0o777 }),
-  mp_user: userName({ description: 'The new owner. Needed, unless mp_user_en is false.' }),
-  mp_group: groupName({ description: 'The new group. Needed, unless mp_group_en is false.' }),
+  mp_mode: octal({ description: 'Permissions in octal digits, such as 755. Required for unix and mac.', max: 0o777 }),
+  mp_user: userName({ description: 'The new owner. Required unless mp_user_en is false.' }),
+  mp_group: groupName({ description: 'The new group. Required unless mp_group_en is false.' }),
   mp_recursive: flag(false, {
-    description: 'Whether all below the folder is changed too, as far as the dataset goes.',
+    description: 'Whether everything below the folder is changed too, within the same dataset.',
   }),
   mp_user_en: flag(true, { description: 'Whether the owner is changed.' }),
   mp_group_en: flag(true, { description: 'Whether the group is changed.' }),
@@ -25,18 +25,23 @@ const fields = {
 
 type Sent = SentOf<typeof fields>;
 
-/** It keeps nothing: the folder itself tells whose it is. */
+/** The resource stores nothing: owner and permissions are read from the file system. */
 export const permission = collection(
   'storage/permission',
-  { title: 'permission', description: 'Owner and permissions of what lies on a volume.', verbs: [], fields: {} },
+  {
+    title: 'permission',
+    description: 'Owner and permissions of folders and files on a volume.',
+    verbs: [],
+    fields: {},
+  },
   [
     action({
       on: 'resource',
       method: 'PUT',
       segment: '',
       title:
-        'Gives a folder, and all below it if told so, an owner, a group and permissions. The answer comes when all of it is done.',
-      // The manual says 202, the programs that use it count on 201 (gaps 13.3).
+        'Sets owner, group and permissions of a folder, and with mp_recursive of everything below it. Answers when the change is complete.',
+      // The manual specifies 202, but existing clients expect 201 (gaps 13.3).
       status: 201,
       fields,
       perform: async ({ sent, operations }) => {
@@ -61,13 +66,13 @@ export const permission = collection(
 
 function throwProblems(sent: Sent, { facts }: World): void {
   const issues = new IssueList<keyof Sent>();
-  const agree = <T>(name: keyof Sent, of: Field<T>, value: T | undefined) => {
+  const checkField = <T>(name: keyof Sent, of: Field<T>, value: T | undefined) => {
     const problem = value === undefined ? undefined : of.checkOnHost?.(value, facts);
     if (problem !== undefined) issues.add(name, problem);
   };
-  agree('mp_path', fields.mp_path, sent.mp_path);
-  agree('mp_user', fields.mp_user, sent.mp_user);
-  agree('mp_group', fields.mp_group, sent.mp_group);
+  checkField('mp_path', fields.mp_path, sent.mp_path);
+  checkField('mp_user', fields.mp_user, sent.mp_user);
+  checkField('mp_group', fields.mp_group, sent.mp_group);
   if (sent.mp_user_en !== false && (sent.mp_user ?? '') === '') issues.add('mp_user', isRequired);
   if (sent.mp_group_en !== false && (sent.mp_group ?? '') === '') issues.add('mp_group', isRequired);
   if (sent.mp_mode_en !== false && sent.mp_acl !== 'windows' && (sent.mp_mode ?? '') === '')
@@ -75,12 +80,12 @@ function throwProblems(sent: Sent, { facts }: World): void {
   issues.throwIfAny();
 }
 
-/** What is asked for as numbers. All that was named is known: it was checked before. */
+/** The request with numeric ids. `throwProblems` has checked before that user and group exist. */
 function permissionsOf(sent: Sent, { facts: { accounts, ...facts } }: World): Permissions {
   const uid = sent.mp_user_en === false ? undefined : accounts.users.find(({ name }) => name === sent.mp_user)?.uid;
   const gid = sent.mp_group_en === false ? undefined : accounts.groups.find(({ name }) => name === sent.mp_group)?.gid;
   const mode = Number.parseInt(sent.mp_mode ?? '', 8);
-  // The set-group-ID bit of a folder hands its group on to what is made in it.
+  // With the set-group-ID bit, new files in a folder get the group of the folder.
   const modes =
     sent.mp_acl === 'windows' ? { folderMode: 0o2775, fileMode: 0o664 } : { folderMode: mode, fileMode: mode };
   return {

@@ -4,7 +4,7 @@ import type { Step } from '../../engine/declare/resource.ts';
 import { HostError } from '../../host/ports/index.ts';
 import type { Dataset, DatasetProperty, DatasetSettings } from '../../host/ports/zfs.ts';
 
-/** What datasets and zvols have in common: the properties of ZFS, and how they are changed and taken back. */
+/** What datasets and zvols have in common: the ZFS properties, and how to change and restore them. */
 
 export const onOff = ['inherit', 'on', 'off'] as const;
 export const syncs = ['inherit', 'standard', 'always', 'disabled'] as const;
@@ -29,10 +29,10 @@ export const compressions = [
   'zstd',
 ] as const;
 
-/** A choice whose answer may be any word: a pool from elsewhere may have values that cannot be chosen here. */
-export const open = <U extends Use>(of: Field<string, U>): Field<string, U> => of;
+/** A choice whose answer may be any text: an imported pool may have values that the API does not offer. */
+export const openChoice = <U extends Use>(of: Field<string, U>): Field<string, U> => of;
 
-/** The interface's names for ZFS's properties. */
+/** Field name in the API to ZFS property. */
 const propertyOf: Readonly<Record<string, DatasetProperty>> = {
   sync: 'sync',
   compression: 'compression',
@@ -52,7 +52,7 @@ const propertyOf: Readonly<Record<string, DatasetProperty>> = {
 
 type Sent = Readonly<Record<string, unknown>>;
 
-/** What was sent as settings. `'inherit'` gives a property back to the parent. */
+/** The sent fields as settings. The value `'inherit'` makes a property inherit from the parent. */
 export function settingsOf(sent: Sent): DatasetSettings {
   const properties: Partial<Record<DatasetProperty, string>> = {};
   for (const [name, value] of Object.entries(sent)) {
@@ -63,7 +63,7 @@ export function settingsOf(sent: Sent): DatasetSettings {
   return { properties, ...(comments === undefined ? {} : { comment: typeof comments === 'string' ? comments : '' }) };
 }
 
-/** The settings of something new: what is to be inherited is inherited by not being set. */
+/** The settings of a new dataset or zvol: a property is inherited by not being set. */
 export function newSettings(sent: Sent): DatasetSettings {
   const { properties, ...settings } = settingsOf(sent);
   return {
@@ -79,25 +79,27 @@ export function changeStep(before: Dataset, settings: DatasetSettings, what: str
   return {
     title: `change the ${what} ${before.name}`,
     perform: (host) => host.zfs.changeDataset(before.name, settings),
-    // To set again what is set is no fault, so there is no need to look.
+    // Setting the same values again is harmless, so there is no need to check the host.
     left: async () => true,
     undo: (host) => host.zfs.changeDataset(before.name, { properties: former, comment: before.comment ?? '' }),
-    // What lies below inherits them.
+    // Descendants inherit the properties.
     touches: [{ dataset: before.name, below: true }],
   };
 }
 
-/** Limits and reservations are never inherited: ZFS takes their value only. */
+/** ZFS never inherits limits and reservations. */
 const limits: readonly string[] = ['quota', 'refquota', 'reservation', 'refreservation'];
 
-/** What gives a property back the value it has now. */
+/** The value that restores the current state of a property. */
 function formerValue({ properties, inherited }: Dataset, name: string): string {
   const value = Object.entries(properties).find(([property]) => property === name)?.[1];
-  return value === undefined || (!limits.includes(name) && inherited.some((one) => one === name)) ? 'inherit' : value;
+  return value === undefined || (!limits.includes(name) && inherited.some((property) => property === name))
+    ? 'inherit'
+    : value;
 }
 
-/** What ZFS says without naming the property that it is about. */
-const unnamed: readonly (readonly [words: RegExp, fields: readonly string[]])[] = [
+/** ZFS errors that do not name the property, and the fields that can cause them. */
+const unnamed: readonly (readonly [message: RegExp, fields: readonly string[]])[] = [
   [/dataset already exists/, ['name']],
   [/name is too long/, ['name']],
   [/less than current used/, ['quota', 'refquota']],
@@ -105,8 +107,8 @@ const unnamed: readonly (readonly [words: RegExp, fields: readonly string[]])[] 
   [/out of space/, ['reservation', 'refreservation', 'volsize']],
 ];
 
-/** Waits for a change; what ZFS refuses is told under the name of the field that it is about (gaps 12.2), where that can be told. */
-export async function blaming<T>(sent: Sent, change: Promise<T>): Promise<T> {
+/** Waits for a change and reports an error of ZFS under the field that caused it, where that is known (gaps 12.2). */
+export async function reportUnderField<T>(sent: Sent, change: Promise<T>): Promise<T> {
   try {
     return await change;
   } catch (error) {
@@ -114,15 +116,15 @@ export async function blaming<T>(sent: Sent, change: Promise<T>): Promise<T> {
     const { message } = error;
     const names = Object.keys(sent).filter((name) => sent[name] !== undefined);
     const named = names.find((name) => propertyOf[name] !== undefined && message.includes(`'${propertyOf[name]}'`));
-    const blamed =
+    const field =
       named ??
       unnamed
-        .filter(([words]) => words.test(message))
+        .filter(([pattern]) => pattern.test(message))
         .flatMap(([, fields]) => fields.filter((name) => names.includes(name)))[0];
-    throw blamed === undefined ? error : invalid({ [blamed]: [message] });
+    throw field === undefined ? error : invalid({ [field]: [message] });
   }
 }
 
 export function gone(what: string, name: string): never {
-  throw failed(`It was done, but the machine does not show the ${what} ${JSON.stringify(name)}.`);
+  throw failed(`The change succeeded, but the host does not list the ${what} ${JSON.stringify(name)}.`);
 }

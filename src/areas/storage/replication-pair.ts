@@ -3,17 +3,17 @@ import type { Operations, Step } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { sshSettings } from '../services/ssh.ts';
 
-/** Lets another machine's key in, and answers by what key this one is known and where its SSH server listens. */
+/** Authorizes the key of another machine, and returns the host key and the port of the SSH server of this one. */
 export async function letIn(
   { key, user }: { readonly key: string; readonly user: string },
   operations: Operations,
 ): Promise<{ readonly hostkey: string; readonly port: number }> {
   const { view, facts } = operations.world;
   const { ssh_host_ed25519_key_pub: own, ssh_tcpport: port } = view.only(sshSettings);
-  const account = facts.accounts.users.find((one) => one.name === user);
-  if (account === undefined) throw refused(`No user is called ${quote(user)}.`);
-  if (own === null) throw refused('This machine has no SSH server, so there is nothing to let others into.');
-  await operations.change(`let the key of another machine into ${user}`, (draft) =>
+  const account = facts.accounts.users.find((candidate) => candidate.name === user);
+  if (account === undefined) throw refused(`The user ${quote(user)} does not exist.`);
+  if (own === null) throw refused('This machine has no SSH host key, so other machines cannot log in.');
+  await operations.change(`authorize the key of another machine for ${user}`, (draft) =>
     draft.plan.first(addKey(key, account)),
   );
   const [type, hostkey] = Buffer.from(own, 'base64').toString().split(' ');
@@ -40,7 +40,7 @@ function addKey(
         `${before === undefined || before.endsWith('\n') ? (before ?? '') : `${before}\n`}${key}\n`,
         { mode: 0o600 },
       );
-      // sshd reads it as the account.
+      // sshd reads the file as the user.
       if (uid !== 0)
         await files.setPermissions(folder, {
           within: home,

@@ -5,7 +5,7 @@ import { showSize } from '../../lib/size.ts';
 import { messageOf } from '../../lib/text.ts';
 import { type Plan, type Step, stepsOf, targetOf } from './replication-plan.ts';
 
-/** Milliseconds without a byte after which a transfer is given up. */
+/** Milliseconds without progress after which a transfer is aborted. */
 const stall = 300_000;
 
 export interface Run {
@@ -13,19 +13,19 @@ export interface Run {
   readonly remote: Remote;
   readonly plan: Plan;
   readonly compressor: Compressor;
-  /** Bytes in a second, or 0. */
+  /** Bytes per second; 0 means no limit. */
   readonly limit: number;
-  /** The name under which the last snapshot that arrived is remembered, so that what follows it can be sent when it is gone. */
+  /** Name of the ZFS bookmark of the last sent snapshot: the next stream can start there when the snapshot is gone. */
   readonly mark: string;
-  /** What the job leaves of what it was about, and the last snapshot that had arrived before. */
+  /** Copied to the result: the hash of what this run replicates, and the last snapshot that an earlier run sent. */
   readonly before: { readonly seen: string; readonly last: string };
   readonly signal: AbortSignal;
   progress(sentence: string): void;
 }
 
 /**
- * Brings the other machine to what is here, step by step. A failure says how far it came; datasets that are stuck are
- * told in the end, and keep the others from nothing.
+ * Replicates to the other machine, step by step. A failure carries the result so far. Datasets that are stuck do not stop
+ * the others; the run reports them at the end.
  */
 export async function replicate(run: Run): Promise<JsonObject> {
   const { host, remote, plan, signal } = run;
@@ -41,24 +41,24 @@ export async function replicate(run: Run): Promise<JsonObject> {
   });
   try {
     const root = targetOf(plan, plan.source);
-    run.progress(`Asking ${remote.hostname} what it has`);
+    run.progress(`Listing the snapshots on ${remote.hostname}`);
     const targets = (await host.near(plan.source, plan)).map(({ name }) => targetOf(plan, name));
     await host.release(remote, targets);
     for (;;) {
-      if (signal.aborted) throw new Error('It was ended before all was sent.');
+      if (signal.aborted) throw new Error('The replication was aborted before all snapshots were sent.');
       const near = await host.near(plan.source, plan);
       const steps = stepsOf(plan, near, await host.far(remote, root));
       for (const step of steps) if (step.kind === 'stuck') stuck.set(step.dataset, step.reason);
       const next = steps.find(({ kind }) => kind !== 'stuck');
       if (next === undefined) break;
-      const repeated = JSON.stringify(next);
-      if (repeated === before)
-        throw new Error(`${next.dataset} did not become another by what was done: ${next.kind}.`);
-      before = repeated;
+      const serialized = JSON.stringify(next);
+      if (serialized === before)
+        throw new Error(`The step ${next.kind} on ${next.dataset} succeeded but had no effect.`);
+      before = serialized;
       await take(next, run, { sent, destroyed });
     }
   } catch (error) {
-    // Programs write several lines; the status is one.
+    // Programs print several lines; the status is a single line.
     throw new JobFailure(messageOf(error).replaceAll(/\s*\n\s*/g, ' '), result());
   }
   if (stuck.size > 0) throw new JobFailure([...stuck.values()].join(' '), result());
@@ -79,7 +79,7 @@ async function take(
     return;
   }
   const name = step.snapshot === undefined ? step.dataset : `${step.dataset}@${step.snapshot.name}`;
-  const verb = step.kind === 'send' ? 'Sending' : 'Going on sending';
+  const verb = step.kind === 'send' ? 'Sending' : 'Resuming';
   let arrived = '';
   const progress = (bytes: number, total: number | undefined) => {
     arrived = showSize(bytes);
@@ -106,13 +106,13 @@ async function take(
     });
   } catch (error) {
     if (signal.aborted) throw error;
-    const said = messageOf(error);
-    if (step.kind === 'resume' && isBeyondResuming(said)) {
+    const message = messageOf(error);
+    if (step.kind === 'resume' && cannotResume(message)) {
       await host.abandon(remote, target);
       return;
     }
     throw new Error(
-      `${name} was not sent to its end${arrived === '' ? '' : `, ${arrived} went out`}; what arrived is kept, and the next run goes on from there. ${said}`,
+      `Sending ${name} failed${arrived === '' ? '' : ` after ${arrived}`}. The other machine keeps what has arrived, and the next run resumes there. ${message}`,
       {
         cause: error,
       },
@@ -123,11 +123,11 @@ async function take(
   await host.mark(name, run.mark);
 }
 
-/** A token whose snapshot or base is gone here, so that its rest can never be sent. */
-function isBeyondResuming(said: string): boolean {
+/** Whether the snapshot or the base of a resume token no longer exists, so that the rest can never be sent. */
+function cannotResume(message: string): boolean {
   return (
     /cannot resume send|no longer exists|does not exist|token is corrupt|is not the same snapshot|not an earlier snapshot/.test(
-      said,
-    ) && !/ssh:|timed out/i.test(said)
+      message,
+    ) && !/ssh:|timed out/i.test(message)
   );
 }

@@ -39,73 +39,84 @@ import { covers, datasetName, snapshotTask } from './task.ts';
 const fields = {
   repl_filesystem: required(
     datasetName({
-      description: 'Full name of the dataset or zvol that is copied; a periodic snapshot task has to cover it.',
+      description: 'Full name of the dataset or zvol to replicate; a periodic snapshot task must cover it.',
     }),
   ),
   repl_zfs: required(
     text({
       description:
-        'Dataset on the other machine that stands for the volume of repl_filesystem: tank/papers goes to <repl_zfs>/papers.',
+        'Dataset on the other machine that receives the volume of repl_filesystem: tank/papers is copied to <repl_zfs>/papers.',
       max: 120,
       pattern: /^[a-zA-Z][-a-zA-Z0-9_.:]*(\/[-a-zA-Z0-9_.:]+)*$/,
-      rule: 'A dataset is named by its full name: letters, digits and - _ . : between slashes.',
+      rule: 'Expected the full name of a dataset: elements of letters, digits and - _ . : separated by slashes.',
     }),
   ),
   repl_remote_hostname: required(
-    refine(text({ description: 'The other machine.', max: 120 }), (host) =>
-      /^[A-Za-z0-9_][\w.-]*$/.test(host) || isIPv6(host) ? undefined : `${quote(host)} is no host.`,
+    refine(text({ description: 'Host name or address of the other machine.', max: 120 }), (host) =>
+      /^[A-Za-z0-9_][\w.-]*$/.test(host) || isIPv6(host)
+        ? undefined
+        : `Expected a host name or an IP address, got ${quote(host)}.`,
     ),
   ),
-  repl_remote_port: port({ description: 'Port of its SSH server.', initial: 22 }),
+  repl_remote_port: port({ description: 'Port of the SSH server of the other machine.', initial: 22 }),
   repl_remote_hostkey: refine(
     text({
-      description: 'The keys by which its SSH server is known, as ssh-keyscan prints them.',
+      description: 'Host keys of the SSH server of the other machine, as ssh-keyscan prints them.',
       max: 2048,
       multiline: true,
     }),
     (keys) =>
       keys === '' || hostKeysOf(keys).length > 0
         ? undefined
-        : 'There is no key in it: a line is like "ssh-ed25519 AAAA…", with a name of the host before it or without.',
+        : 'Expected at least one host key: a line such as "ssh-ed25519 AAAA…", with or without the host name before it.',
   ),
   repl_remote_cipher: choice(['standard', 'fast', 'disabled'], {
     description:
-      "How the connection is encrypted: ssh's own choice, or first by what is fastest. OpenSSH always encrypts, so disabled is as fast.",
+      'Cipher preference of the connection: the default of ssh, or the fastest ciphers first. OpenSSH always encrypts, so disabled means fast.',
     initial: 'standard',
   }),
   repl_remote_dedicateduser_enabled: flag(false, {
-    description: 'Whether repl_remote_dedicateduser logs in there, and sudo starts zfs, instead of root.',
+    description: 'Whether to log in as repl_remote_dedicateduser and run zfs with sudo, instead of logging in as root.',
   }),
-  repl_remote_dedicateduser: nullable(userName({ description: 'Account there, of the same name as one here.' })),
-  repl_userepl: flag(false, { description: 'Whether all below the dataset is copied as well.' }),
-  repl_followdelete: flag(false, { description: 'Whether periodic snapshots that are gone here are destroyed there.' }),
-  repl_compression: choice(compressors, { description: 'How the stream is packed on its way.', initial: 'lz4' }),
+  repl_remote_dedicateduser: nullable(
+    userName({ description: 'User on the other machine. A user of the same name must exist on this machine.' }),
+  ),
+  repl_userepl: flag(false, { description: 'Whether descendants of the dataset are replicated too.' }),
+  repl_followdelete: flag(false, {
+    description: 'Whether periodic snapshots that no longer exist on this machine are destroyed on the other one.',
+  }),
+  repl_compression: choice(compressors, { description: 'Compression of the stream during transfer.', initial: 'lz4' }),
   repl_limit: integer({
-    description: 'Most kilobytes that are sent in a second; 0 is no limit.',
+    description: 'Bandwidth limit in kilobytes per second; 0 means no limit.',
     min: 0,
     max: 2 ** 31 - 1,
     initial: 0,
   }),
-  repl_begin: timeOfDay({ description: 'Time of the day before which nothing is begun.', initial: '00:00:00' }),
+  repl_begin: timeOfDay({ description: 'Time of day before which no run starts.', initial: '00:00:00' }),
   repl_end: timeOfDay({
-    description: 'Time of the day after which nothing is begun. Before the beginning it lies on the day after.',
+    description: 'Time of day after which no run starts. An end before repl_begin is on the next day.',
     initial: '23:59:00',
   }),
-  repl_enabled: flag(true, { description: 'Whether new snapshots are sent as they come.' }),
-  repl_status: live(text({ description: 'How it goes, or how it ended last.' })),
-  repl_lastsnapshot: live(text({ description: 'Full name of the last snapshot that arrived.' })),
+  repl_enabled: flag(true, { description: 'Whether new snapshots are replicated automatically.' }),
+  repl_status: live(text({ description: 'Progress of the current run, or the result of the last one.' })),
+  repl_lastsnapshot: live(text({ description: 'Full name of the last replicated snapshot.' })),
   repl_remote_mode: createOnly(
     inputOnly(
       choice(['MANUAL', 'SEMIAUTOMATIC'], {
-        description: 'Whether keys were exchanged by hand, or are now by the interface of the other machine.',
+        description:
+          'Whether SSH keys have been exchanged manually, or are exchanged now through the API of the other machine.',
         initial: 'MANUAL',
       }),
     ),
   ),
-  repl_remote_http_port: createOnly(inputOnly(port({ description: 'Port of that interface.', initial: 80 }))),
-  repl_remote_https: createOnly(inputOnly(flag(false, { description: 'Whether it speaks HTTPS.' }))),
+  repl_remote_http_port: createOnly(
+    inputOnly(port({ description: 'Port of the API of the other machine.', initial: 80 })),
+  ),
+  repl_remote_https: createOnly(
+    inputOnly(flag(false, { description: 'Whether the API of the other machine uses HTTPS.' })),
+  ),
   repl_remote_token: createOnly(
-    inputOnly(secret(text({ description: 'What the other machine gave out to let this one in.', max: 255 }))),
+    inputOnly(secret(text({ description: 'Token that the other machine has issued for pairing.', max: 255 }))),
   ),
 };
 
@@ -115,7 +126,7 @@ export const replicationTask = collection(
   'storage/replication',
   {
     title: 'replication task',
-    description: 'The snapshots of a dataset, copied to another machine.',
+    description: 'Replication of the snapshots of a dataset to another machine.',
     order: ['repl_filesystem', 'repl_remote_hostname'],
     fields,
     shows: ['storage'],
@@ -126,14 +137,17 @@ export const replicationTask = collection(
     },
     check({ record, view, issues }) {
       if (!view.all(snapshotTask).some((task) => covers(task, record.repl_filesystem)))
-        issues.add('repl_filesystem', `No periodic snapshot task makes snapshots of ${quote(record.repl_filesystem)}.`);
+        issues.add('repl_filesystem', `No periodic snapshot task covers ${quote(record.repl_filesystem)}.`);
       if (record.repl_remote_hostkey === '')
         issues.add(
           'repl_remote_hostkey',
-          'The mode MANUAL wants the key of the other machine, as ssh-keyscan prints it.',
+          'repl_remote_hostkey is required in mode MANUAL: the host key of the other machine, as ssh-keyscan prints it.',
         );
       if (record.repl_remote_dedicateduser_enabled && record.repl_remote_dedicateduser === null)
-        issues.add('repl_remote_dedicateduser', 'Name the account that logs in there.');
+        issues.add(
+          'repl_remote_dedicateduser',
+          'repl_remote_dedicateduser is required when repl_remote_dedicateduser_enabled is true.',
+        );
     },
     present(record, _world, runs) {
       const job = runs.last(subjectOf(record));
@@ -146,7 +160,7 @@ export const replicationTask = collection(
       method: 'GET',
       on: 'resource',
       segment: 'publickey',
-      title: 'Shows the public key of this machine, for authorized_keys on the others.',
+      title: 'Returns the public key of this machine, for authorized_keys on other machines.',
       status: 200,
       perform: ({ scope }) => ownKey(scope),
     }),
@@ -154,13 +168,13 @@ export const replicationTask = collection(
       on: 'resource',
       segment: 'pair',
       title:
-        'Lets the key of another machine in, which calls this with a token from POST /api/holdfast/v1/tokens/ (its mode SEMIAUTOMATIC).',
+        'Authorizes the key of another machine, which calls this in its mode SEMIAUTOMATIC with a token from POST /api/holdfast/v1/tokens/.',
       status: 200,
       answers: {
         type: 'object',
         properties: {
-          hostkey: { type: 'string', description: 'Public key of the SSH server of this machine.' },
-          port: { type: 'integer', description: 'Where its SSH server listens.' },
+          hostkey: { type: 'string', description: 'Host key of the SSH server of this machine.' },
+          port: { type: 'integer', description: 'Port of the SSH server of this machine.' },
         },
       },
       fields: {
@@ -169,10 +183,10 @@ export const replicationTask = collection(
             description: 'The public key.',
             max: 2048,
             pattern: /^(ssh|ecdsa|sk)-[\w@.-]+ AAAA[A-Za-z0-9+/]+={0,2}( [\w@.-]+)?$/,
-            rule: 'A public key is one line like "ssh-ed25519 AAAA… name".',
+            rule: 'Expected a public key on one line, such as "ssh-ed25519 AAAA… name".',
           }),
         ),
-        user: userName({ description: 'Account that it opens.', initial: 'root' }),
+        user: userName({ description: 'User that the key may log in as.', initial: 'root' }),
       },
       perform: ({ sent, operations }) => letIn({ key: sent.key ?? '', user: sent.user ?? 'root' }, operations),
     }),
@@ -185,7 +199,7 @@ function subjectOf({ id }: ReplicationTask): string {
   return `storage/replication/${id}`;
 }
 
-/** What a run leaves: what it was about to copy, so that nothing is begun until that is something else. */
+/** The hash of what the last successful run replicated. No run starts until it changes. */
 function seenIn(job: Job | undefined): unknown {
   return job?.state === 'finished' ? job.result?.['seen'] : undefined;
 }
@@ -195,7 +209,7 @@ function lastSnapshotOf(job: Job | undefined): string {
   return typeof last === 'string' ? last : '';
 }
 
-/** A task that never ran waits (gaps 13.5). */
+/** A task that has never run is `Waiting` (gaps 13.5). */
 function statusOf(job: Job | undefined): string {
   if (job === undefined) return 'Waiting';
   switch (job.state) {
@@ -206,11 +220,11 @@ function statusOf(job: Job | undefined): string {
     case 'failed':
       return `Failed: ${job.error}`;
     default:
-      return `Interrupted${job.progress === '' ? '' : ` while ${job.progress.charAt(0).toLowerCase()}${job.progress.slice(1)}`}; the next run goes on from what has arrived`;
+      return `Interrupted${job.progress === '' ? '' : ` while ${job.progress.charAt(0).toLowerCase()}${job.progress.slice(1)}`}; the next run resumes from what has arrived`;
   }
 }
 
-/** A run, if it is its time and there is something that the last one that ended well has not seen. */
+/** A run, if the time window is open and something has changed since the last successful run. */
 function replicateNew(record: ReplicationTask, { at, zone, facts, runs }: Due): Task | undefined {
   if (!isWithinWindow(record, at, zone)) return undefined;
   const snapshots = facts.storage.snapshots.all.filter(
@@ -253,7 +267,7 @@ function isWithinWindow({ repl_begin, repl_end }: ReplicationTask, at: number, z
   return begin <= end ? begin <= now && now <= end : begin <= now || now <= end;
 }
 
-/** Those that a processor has instructions for. */
+/** Ciphers with hardware support first. */
 const fastCiphers = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'aes128-ctr', 'chacha20-poly1305@openssh.com'];
 
 function remoteOf(record: ReplicationTask): Remote {
@@ -270,12 +284,12 @@ function remoteOf(record: ReplicationTask): Remote {
   };
 }
 
-/** The name of the other machine in the file of known keys: tasks may know one machine by different keys. */
+/** The name of the other machine in known_hosts. It is unique per task, because tasks may have different keys for one host. */
 export function aliasOf({ id }: Pick<ReplicationTask, 'id'>): string {
   return `replication-${id}`;
 }
 
-/** The keys in a text of lines, each as `type base64`. */
+/** The host keys in a text, each as `type base64`. */
 export function hostKeysOf(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => {
     const [, type, key] =
@@ -287,12 +301,16 @@ export function hostKeysOf(text: string): readonly string[] {
 async function pair(sent: SentOf<typeof fields>, operations: Operations): Promise<Paired> {
   const { repl_remote_hostname: hostname = '', repl_remote_token: token = '' } = sent;
   if (token === '')
-    throw invalid({ repl_remote_token: ['The mode SEMIAUTOMATIC wants a token that the other machine gave out.'] });
+    throw invalid({
+      repl_remote_token: [
+        'repl_remote_token is required in mode SEMIAUTOMATIC: a token that the other machine has issued.',
+      ],
+    });
   const publicKey = ownKey(operations.world);
   const user = sent.repl_remote_dedicateduser_enabled === true ? (sent.repl_remote_dedicateduser ?? 'root') : 'root';
   const answers: Paired[] = [];
   await operations.perform({
-    title: `ask ${hostname} to let this machine in`,
+    title: `exchange keys with ${hostname}`,
     async perform({ replication }) {
       answers.push(
         await replication.pair({
@@ -307,7 +325,7 @@ async function pair(sent: SentOf<typeof fields>, operations: Operations): Promis
     },
   });
   const [answer] = answers;
-  if (answer === undefined) throw new Error(`${hostname} was not asked`);
+  if (answer === undefined) throw new Error(`no answer of ${hostname} to the pairing request`);
   return answer;
 }
 

@@ -5,9 +5,9 @@ import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
 import { quote } from '../../lib/text.ts';
 import { volumeRecord } from './volumes.ts';
 
-/** A request names a volume by its number or its name; a record shows the name (gaps 13.6). */
+/** A request gives the id or the name of the volume; a record shows the name (gaps 13.6). */
 const volume = field<string | number>({
-  description: 'The volume: its id in requests, its name in records.',
+  description: 'Volume: id or name in requests, name in records.',
   schema: { type: 'string', maxLength: 50 },
   accepts: { type: ['integer', 'string'] },
   read(sent) {
@@ -19,29 +19,29 @@ const volume = field<string | number>({
 const fields = {
   scrub_volume: required(volume),
   scrub_threshold: integer({
-    description: 'Days that must have passed since the last scrub.',
+    description: 'Minimum number of days since the last scrub.',
     min: 0,
     max: 36_500,
     initial: 35,
   }),
-  scrub_description: text({ description: 'What the task is for.', max: 200 }),
+  scrub_description: text({ description: 'Description of the task.', max: 200 }),
   ...schedule('scrub'),
   scrub_hour: cronField('hour', { description: "Hours in cron's notation.", initial: '00' }),
   scrub_dayweek: cronField('dayweek', {
     description: "Days of the week in cron's notation; 0 and 7 are Sunday.",
     initial: '7',
   }),
-  scrub_enabled: flag(true, { description: 'Whether the volume is scrubbed by the schedule.' }),
+  scrub_enabled: flag(true, { description: 'Whether the task is enabled.' }),
 };
 
 type ScrubTask = RecordOf<typeof fields>;
 
 export const scrubTask = collection('storage/scrub', {
   title: 'scrub task',
-  description: 'A volume that is read and checked by a schedule.',
+  description: 'Scheduled scrub of a volume.',
   order: ['scrub_volume'],
   alias: 'scrub_volume',
-  unique: [{ fields: ['scrub_volume'], description: 'This volume has a scrub task already.' }],
+  unique: [{ fields: ['scrub_volume'], description: 'This volume already has a scrub task.' }],
   fields,
   complete: ({ record, view }) => ({
     scrub_volume:
@@ -51,7 +51,7 @@ export const scrubTask = collection('storage/scrub', {
   }),
   check({ record, view, issues }) {
     if (view.find(volumeRecord, 'vol_name', record.scrub_volume) === undefined)
-      issues.add('scrub_volume', `There is no volume ${quote(record.scrub_volume)}.`);
+      issues.add('scrub_volume', `The volume ${quote(record.scrub_volume)} does not exist.`);
     const problem = scheduleProblem(scheduleOf('scrub', record));
     if (problem !== undefined) issues.add('__all__', problem);
   },
@@ -61,7 +61,7 @@ export const scrubTask = collection('storage/scrub', {
   },
 });
 
-/** Every new volume is scrubbed by a task of its own (gaps 13.6). */
+/** Every new volume gets its own scrub task (gaps 13.6). */
 export function giveScrubTask(draft: Draft, name: string): void {
   if (draft.find(scrubTask, 'scrub_volume', name) === undefined) draft.create(scrubTask, { scrub_volume: name });
 }
@@ -69,17 +69,18 @@ export function giveScrubTask(draft: Draft, name: string): void {
 function scrubWhenDue({ id, scrub_volume, scrub_threshold }: ScrubTask, at: number): Task {
   const name = String(scrub_volume);
   return {
-    title: `scrub ${name} if its last scrub is ${scrub_threshold} days ago`,
+    title: `scrub ${name} if the last scrub ended at least ${scrub_threshold} days ago`,
     subject: `storage/scrub/${id}`,
     alone: true,
     touches: [{ pool: name }],
     async run({ host: { zfs } }) {
-      const pool = (await zfs.pools()).find((one) => one.name === name);
-      if (pool === undefined) throw new Error(`There is no volume ${quote(name)} now, so nothing was scrubbed.`);
+      const pool = (await zfs.pools()).find((candidate) => candidate.name === name);
+      if (pool === undefined) throw new Error(`The volume ${quote(name)} is not imported, so no scrub was started.`);
       const { scan } = pool;
       if (scan?.state === 'running' || scan?.state === 'paused')
         return { started: false, reason: `A ${scan.kind} is ${scan.state}.` };
-      // A resilver read only what was missing: it counts for nothing here, but hides when the last scrub was.
+      // ZFS reports only the last scan. After a resilver, which does not read all data, the time of the last scrub is
+      // unknown, and the volume is scrubbed.
       const days =
         scan?.kind === 'scrub' && scan.ended !== undefined ? Math.floor((at / 1000 - scan.ended) / 86_400) : undefined;
       if (days !== undefined && days < scrub_threshold)

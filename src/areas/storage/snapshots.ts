@@ -16,43 +16,41 @@ import { quote } from '../../lib/text.ts';
 import { gone } from './properties.ts';
 import { cloneSnapshot, createSnapshot } from './steps.ts';
 
-/** The most characters a name has in ZFS, with the dataset before it. */
-const longest = 255;
+/** The maximum length of a full ZFS name, including the dataset. */
+const maxNameLength = 255;
 
 const fields = {
-  id: live(text({ description: 'Full name: the dataset, an @, and the name.' })),
-  fullname: live(text({ description: 'Full name, once more.' })),
-  filesystem: live(text({ description: 'The dataset or zvol it was made of.' })),
+  id: live(text({ description: 'Full name: dataset, @ and name.' })),
+  fullname: live(text({ description: 'Full name, same as id.' })),
+  filesystem: live(text({ description: 'Dataset or zvol of the snapshot.' })),
   name: required(
     createOnly({
       ...text({
-        description: 'What stands behind the @.',
-        max: longest,
+        description: 'Name after the @.',
+        max: maxNameLength,
         pattern: /^[-a-zA-Z0-9_. ]+$/,
-        rule: 'Letters, digits, blanks and . - _ only.',
+        rule: 'The name may contain letters, digits, spaces and . - _ only.',
       }),
       schema: { type: 'string' },
     }),
   ),
   parent_type: live(
-    choice(['filesystem', 'volume'], { description: 'Whether it was made of a dataset or of a zvol.' }),
+    choice(['filesystem', 'volume'], { description: 'Whether the snapshot is of a dataset or of a zvol.' }),
   ),
-  mostrecent: live(flag(false, { description: 'Whether it is the newest of its dataset.' })),
-  refer: live(integer({ description: 'Bytes it refers to.' })),
-  used: live(integer({ description: 'Bytes that destroying it would give back.' })),
+  mostrecent: live(flag(false, { description: 'Whether this is the newest snapshot of its dataset.' })),
+  refer: live(integer({ description: 'Bytes referenced.' })),
+  used: live(integer({ description: 'Bytes that are freed when the snapshot is destroyed.' })),
   dataset: required(createOnly(inputOnly(text({ description: 'Full name of the dataset or zvol.' })))),
   recursive: createOnly(
-    inputOnly(
-      flag(false, { description: 'Whether all below the dataset gets a snapshot of this name in the same moment.' }),
-    ),
+    inputOnly(flag(false, { description: 'Whether all descendants get a snapshot of this name at the same time.' })),
   ),
   vmware_sync: createOnly(
     inputOnly(
       refine(
         flag(false, {
-          description: 'Whether virtual machines of VMware hold still meanwhile; there is no way to tell them.',
+          description: 'Whether to quiesce VMware virtual machines; not supported, only false is accepted.',
         }),
-        (on) => (on ? 'No VMware host is known that could be told to hold still.' : undefined),
+        (on) => (on ? 'VMware synchronization is not supported. Send vmware_sync as false.' : undefined),
       ),
     ),
   ),
@@ -64,17 +62,17 @@ export const snapshot = hosted(
   'storage/snapshot',
   {
     title: 'snapshot',
-    description: 'What a dataset or zvol held at one moment.',
+    description: 'A snapshot of a dataset or zvol.',
     key: { name: 'id', slashes: true },
     shows: ['storage'],
-    // gaps 1.9: `{"error": …}`, and the name under the name that a form once gave it.
+    // gaps 1.9: faults are answered as `{"error": …}`, and problems of `name` under the old form field `ms_name`.
     quirks: { invalid: 400, fault: 'error', issueNames: { name: 'ms_name' } },
     fields,
     list: ({ facts }) => facts.storage.snapshots.all,
     find: ({ facts }, key) => facts.storage.snapshots.find(key),
     present,
     create: (sent, _scope, operations) => create(sent, operations),
-    // One that has clones goes with the last of them (clients-need B7).
+    // A snapshot with clones is destroyed together with its last clone (clients-need B7).
     remove: async ({ id, dataset }, _sent, _scope, operations) => {
       await operations.change(`destroy the snapshot ${id}`, (draft) =>
         draft.plan.last({
@@ -88,14 +86,14 @@ export const snapshot = hosted(
   [
     action({
       segment: 'clone',
-      title: 'Makes a dataset, or of a zvol a zvol, that begins with the contents of the snapshot.',
+      title: 'Clones the snapshot to a new dataset or zvol.',
       fields: {
         name: required(
           text({
-            description: 'Full name of the new dataset, in the same pool.',
-            max: longest,
+            description: 'Full name of the new dataset or zvol, in the same pool.',
+            max: maxNameLength,
             pattern: /^[-a-zA-Z0-9_./ ]+$/,
-            rule: 'Letters, digits, blanks and . - _ / only.',
+            rule: 'The name may contain letters, digits, spaces and . - _ / only.',
           }),
         ),
       },
@@ -104,9 +102,11 @@ export const snapshot = hosted(
     }),
     action({
       segment: 'rollback',
-      title: 'Gives the dataset back what it held at the moment of the snapshot. What lies below it stays as it is.',
+      title: 'Rolls the dataset back to the snapshot. Descendants stay unchanged.',
       fields: {
-        force: flag(false, { description: 'Whether newer snapshots are destroyed, which stand in the way otherwise.' }),
+        force: flag(false, {
+          description: 'Whether to destroy newer snapshots. Without this, newer snapshots prevent the rollback.',
+        }),
       },
       perform: ({ target, sent, operations }) => rollback(target, sent.force ?? false, operations),
     }),
@@ -134,14 +134,17 @@ async function create(
   await operations.change(`create the snapshot ${id}`, (draft) => {
     const { datasets, snapshots } = draft.facts.storage;
     const chosen = [...datasets.keys()].filter(
-      (one) => one === dataset || (recursive && one.startsWith(`${dataset}/`)),
+      (candidate) => candidate === dataset || (recursive && candidate.startsWith(`${dataset}/`)),
     );
-    const taken = chosen.find((one) => snapshots.find(`${one}@${name}`) !== undefined);
-    if (!datasets.has(dataset)) draft.issues.add('dataset', `There is no dataset or zvol ${quote(dataset)}.`);
+    const taken = chosen.find((candidate) => snapshots.find(`${candidate}@${name}`) !== undefined);
+    if (!datasets.has(dataset)) draft.issues.add('dataset', `The dataset or zvol ${quote(dataset)} does not exist.`);
     if (taken !== undefined)
       draft.issues.add('name', `cannot create snapshot '${taken}@${name}': dataset already exists`);
-    if (chosen.some((one) => one.length + 1 + name.length > longest))
-      draft.issues.add('name', `With the dataset before it, a name has at most ${longest} characters.`);
+    if (chosen.some((candidate) => candidate.length + 1 + name.length > maxNameLength))
+      draft.issues.add(
+        'name',
+        `The full name of a snapshot, including the dataset, may have at most ${maxNameLength} characters.`,
+      );
     draft.plan.first(createSnapshot({ dataset, name, scope: recursive ? 'below' : 'one' }));
   });
   return operations.world.facts.storage.snapshots.find(id) ?? gone('snapshot', id);
@@ -152,11 +155,11 @@ async function clone({ id, dataset }: KnownSnapshot, name: string, operations: O
     const { datasets } = draft.facts.storage;
     const pool = dataset.split('/')[0] ?? dataset;
     if (!name.startsWith(`${pool}/`))
-      draft.issues.add('name', `A clone lies in the pool of its snapshot: its name begins with ${pool}/.`);
+      draft.issues.add('name', `A clone must be in the same pool as its snapshot: its name must begin with ${pool}/.`);
     if (datasets.has(name)) throw refused(`cannot create '${name}': dataset already exists`);
     draft.plan.first(cloneSnapshot({ snapshot: id, name, with: 'nothing' }));
   });
-  await inWords(change);
+  await asRefusal(change);
   return 'Snapshot cloned.';
 }
 
@@ -166,7 +169,7 @@ async function rollback({ id, dataset }: KnownSnapshot, force: boolean, operatio
     const newer = all.length - 1 - all.findIndex((one) => one.id === id);
     if (newer > 0 && !force)
       throw refused(
-        `cannot rollback to '${id}': more recent snapshots exist; send force to destroy ${newer === 1 ? 'the one that is newer' : `the ${newer} that are newer`}.`,
+        `cannot rollback to '${id}': more recent snapshots exist; send force to destroy ${newer === 1 ? 'the newer snapshot' : `the ${newer} newer snapshots`}.`,
       );
     draft.plan.last({
       title: `roll ${dataset} back to ${id}`,
@@ -174,12 +177,12 @@ async function rollback({ id, dataset }: KnownSnapshot, force: boolean, operatio
       touches: [{ dataset, below: true }],
     });
   });
-  await inWords(change);
+  await asRefusal(change);
   return 'Snapshot rolled back.';
 }
 
-/** Here a failure of the pool is a bare sentence (gaps 13.1). */
-async function inWords<T>(change: Promise<T>): Promise<T> {
+/** Clone and rollback answer a failure of ZFS as a plain string (gaps 13.1). */
+async function asRefusal<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;
   } catch (error) {

@@ -12,17 +12,17 @@ interface Node {
   readonly write: string;
   readonly cksum: string;
   readonly pk?: string;
-  /** The scrub or resilver that runs or was the last; not in the document. */
+  /** The current or the last scrub or resilver. An addition to the document. */
   readonly scan?: Scan;
   readonly label?: string;
   readonly children?: readonly Node[];
 }
 
-/** The pool as a tree: data groups under the root, then the groups beside them as roots of their own. */
+/** The pool as a tree: data groups below the root, followed by a node of type root for cache, spares and logs each. */
 export function statusTree({ record, pool, root: dataset }: Volume, pk: string): unknown {
-  const about = { id: record.id, pk, name: record.vol_name };
-  if (pool === undefined) return { ...about, status: 'UNKNOWN' };
-  if (dataset?.key === 'unavailable') return { ...about, status: 'LOCKED' };
+  const identity = { id: record.id, pk, name: record.vol_name };
+  if (pool === undefined) return { ...identity, status: 'UNKNOWN' };
+  if (dataset?.key === 'unavailable') return { ...identity, status: 'LOCKED' };
   let last = record.id * 100;
   const nextId = () => {
     last += 1;
@@ -43,23 +43,23 @@ export function statusTree({ record, pool, root: dataset }: Volume, pk: string):
       ...counts(device.errors),
     })),
   });
-  const besideNode = (name: string, kind: PoolGroup['kind']): readonly Node[] => {
+  const auxiliaryNode = (name: string, kind: PoolGroup['kind']): readonly Node[] => {
     const groups = pool.groups.filter((group) => group.kind === kind);
     return groups.length === 0
       ? []
       : [{ id: nextId(), name, type: 'root', status: 'ONLINE', ...counts(noErrors), children: groups.map(groupNode) }];
   };
   const root: Node = {
-    ...about,
+    ...identity,
     type: 'root',
     status: pool.health,
     ...counts(noErrors),
     ...(pool.scan === undefined ? {} : { scan: pool.scan }),
     children: [
       ...pool.groups.filter(isData).map(groupNode),
-      ...besideNode('cache', 'cache'),
-      ...besideNode('spares', 'spare'),
-      ...besideNode('logs', 'log'),
+      ...auxiliaryNode('cache', 'cache'),
+      ...auxiliaryNode('spares', 'spare'),
+      ...auxiliaryNode('logs', 'log'),
     ],
   };
   return root;

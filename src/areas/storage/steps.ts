@@ -96,7 +96,7 @@ export const createSnapshot = ensure<'dataset' | 'name' | 'scope', NewSnapshot>(
   keeps: ['dataset', 'name', 'scope'],
   isExclusive: true,
   title: ({ dataset, name, scope }) =>
-    `create the snapshot ${dataset}@${name}${scope === 'below' ? ', and one of all below' : ''}`,
+    `create the snapshot ${dataset}@${name}${scope === 'below' ? ' recursively' : ''}`,
   // Those below came in the same moment as this one, or none did.
   is: async ({ zfs }, { dataset, name }) => (await zfs.snapshots([dataset])).some((one) => one.name === name),
   make: ({ zfs }, { dataset, name, scope }) =>

@@ -23,9 +23,9 @@ const intervals = [
   '40320',
 ] as const;
 
-/** Minutes between two snapshots, sent and answered as a number. */
+/** Minutes between two snapshots. Requests may send a string; answers are numbers. */
 const interval = field<number>({
-  description: 'Minutes from one snapshot to the next.',
+  description: 'Minutes between two snapshots.',
   initial: 60,
   blank: 60,
   schema: { enum: intervals.map(Number) },
@@ -36,9 +36,9 @@ const interval = field<number>({
   },
 });
 
-/** Days of the week as `1,2,3`; a list of numbers is taken as well (gaps 13.4). */
+/** Days of the week as `1,2,3`; a list of numbers is accepted too (gaps 13.4). */
 const weekdays = field<string>({
-  description: 'Days of the week, 1 for Monday to 7 for Sunday, where task_repeat_unit is weekly.',
+  description: 'Days of the week, from 1 for Monday to 7 for Sunday. Used when task_repeat_unit is weekly.',
   initial: '1,2,3,4,5',
   blank: '1,2,3,4,5',
   schema: { type: 'string', pattern: '^[1-7](,[1-7])*$' },
@@ -49,61 +49,62 @@ const weekdays = field<string>({
       : typeof sent === 'string' || typeof sent === 'number'
         ? words(String(sent))
         : undefined;
-    const stray = items?.find((day) => !/^[1-7]$/.test(day));
-    if (items === undefined || stray !== undefined)
-      return wrong(`Days of the week are numbers from 1 to 7 with commas between them, not ${quote(stray ?? sent)}.`);
+    const invalid = items?.find((day) => !/^[1-7]$/.test(day));
+    if (items === undefined || invalid !== undefined)
+      return wrong(`Expected numbers from 1 to 7, separated by commas, got ${quote(invalid ?? sent)}.`);
     return items.length === 0
-      ? wrong('At least one day of the week is wanted.')
+      ? wrong('Expected at least one day of the week.')
       : good([...new Set(items)].toSorted().join(','));
   },
 });
 
-/** A dataset or zvol by its full name. */
+/** The full name of an existing dataset or zvol. */
 export function datasetName({ description }: { readonly description: string }) {
   return onMachine(
     text({
       description,
       max: 150,
       pattern: /^[a-zA-Z][-a-zA-Z0-9_.: /]*$/,
-      rule: 'The full name of a dataset or zvol begins with that of its volume.',
+      rule: 'Expected the full name of a dataset or zvol, beginning with the name of its volume.',
     }),
-    (name, { storage }) => (storage.datasets.has(name) ? undefined : `There is no dataset or zvol ${quote(name)}.`),
+    (name, { storage }) =>
+      storage.datasets.has(name) ? undefined : `The dataset or zvol ${quote(name)} does not exist.`,
   );
 }
 
 const fields = {
   task_filesystem: required(datasetName({ description: 'Full name of the dataset or zvol.' })),
-  task_recursive: flag(false, { description: 'Whether all below it gets a snapshot in the same moment.' }),
+  task_recursive: flag(false, { description: 'Whether all descendants get a snapshot at the same time.' }),
   task_ret_count: integer({
-    description: 'How many units of time a snapshot is kept; 0 keeps it for good.',
+    description: 'Retention, in units of task_ret_unit; 0 keeps snapshots forever.',
     min: 0,
     max: 999_999,
     initial: 2,
   }),
   task_ret_unit: choice(retentionUnits, {
-    description: 'The unit of that time; a month is thirty days, a year 365.',
+    description: 'Unit of the retention; a month has 30 days, a year 365.',
     initial: 'week',
   }),
-  task_begin: timeOfDay({ description: 'Time of the day of the first snapshot.', initial: '09:00:00' }),
+  task_begin: timeOfDay({ description: 'Time of day of the first snapshot.', initial: '09:00:00' }),
   task_end: timeOfDay({
     description:
-      'Time of the day after which there is none until the next day. Before the beginning it lies on the day after.',
+      'Time of day after which no snapshot is created until the next begin. An end before task_begin is on the next day.',
     initial: '18:00:00',
   }),
   task_interval: interval,
   task_repeat_unit: choice(['daily', 'weekly'], {
-    description: 'Whether every day counts, or those of task_byweekday.',
+    description: 'Whether the task runs every day, or on the days of task_byweekday.',
     initial: 'weekly',
   }),
   task_byweekday: weekdays,
-  task_enabled: flag(true, { description: 'Whether snapshots are made, and deleted when their time is over.' }),
+  task_enabled: flag(true, { description: 'Whether snapshots are created, and destroyed when they expire.' }),
 };
 
 export type SnapshotTask = RecordOf<typeof fields>;
 
 export const snapshotTask = collection('storage/task', {
   title: 'periodic snapshot task',
-  description: 'Snapshots of a dataset that are made by a schedule and kept for a time.',
+  description: 'Scheduled snapshots of a dataset, with their retention.',
   order: ['task_filesystem'],
   fields,
   scheduled: [
@@ -114,7 +115,7 @@ export const snapshotTask = collection('storage/task', {
 
 const everyHour = { minute: '2', hour: '*', daymonth: '*', month: '*', dayweek: '*' };
 
-/** Whether the snapshots of a task are also ones of this dataset. */
+/** Whether the task takes snapshots of this dataset. */
 export function covers({ task_filesystem, task_recursive }: SnapshotTask, dataset: string): boolean {
   return dataset === task_filesystem || (task_recursive && dataset.startsWith(`${task_filesystem}/`));
 }
@@ -128,23 +129,24 @@ function takeSnapshot(record: SnapshotTask, { at, zone }: Due): Task {
     subject: `storage/task/${task}`,
     touches: [{ dataset, below: true }],
     async run({ host: { zfs } }) {
-      // Another task of the same dataset and retention, or the hour that a clock that was put back has twice.
-      const there = (await zfs.snapshots([dataset])).some((one) => one.name === name);
-      if (!there) await zfs.createSnapshot(snapshot, { recursive, task });
-      return { snapshot, made: !there };
+      // The name is taken when another task has the same dataset and retention, and in the hour that occurs twice at
+      // the end of daylight saving time.
+      const exists = (await zfs.snapshots([dataset])).some((existing) => existing.name === name);
+      if (!exists) await zfs.createSnapshot(snapshot, { recursive, task });
+      return { snapshot, made: !exists };
     },
   };
 }
 
 /**
- * Deletes what this task made and whose name says that its time is over. A snapshot has to bear the task's number and a
- * name that a task gives; what people made, and what other tasks did, is theirs.
+ * Destroys the expired snapshots of this task. A snapshot qualifies only when it carries the id of the task as a property
+ * and has a name with a retention. Snapshots of users and of other tasks are never destroyed here.
  */
 function deleteExpired(record: SnapshotTask, { at, facts }: Due): Task | undefined {
   const expired = expiredOf(record, facts.storage.snapshots.all, at);
   if (expired.length === 0) return undefined;
   return {
-    title: `delete snapshots of ${record.task_filesystem} whose time is over`,
+    title: `delete expired snapshots of ${record.task_filesystem}`,
     subject: `storage/task/${record.id}/retention`,
     alone: true,
     touches: [...new Set(expired.map(({ dataset }) => dataset))].map((dataset) => ({ dataset })),
@@ -172,14 +174,14 @@ export function expiredOf(
   snapshots: readonly KnownSnapshot[],
   at: number,
 ): readonly KnownSnapshot[] {
-  return snapshots.filter((one) => {
-    const lifetime = lifetimeOf(one.name);
+  return snapshots.filter((snapshot) => {
+    const lifetime = lifetimeOf(snapshot.name);
     return (
-      one.task === task.id &&
-      !one.deferred &&
-      covers(task, one.dataset) &&
+      snapshot.task === task.id &&
+      !snapshot.deferred &&
+      covers(task, snapshot.dataset) &&
       lifetime !== undefined &&
-      (one.created + lifetime) * 1000 <= at
+      (snapshot.created + lifetime) * 1000 <= at
     );
   });
 }

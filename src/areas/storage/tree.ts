@@ -3,7 +3,7 @@ import type { Storage } from '../../engine/upkeep/storage-facts.ts';
 import type { Dataset } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 
-/** A node of a volume's `children` (gaps 11.1). Its id is a running number and means nothing. */
+/** A node of a volume's `children` (gaps 11.1). The id is a running number and not stable. */
 interface Child {
   readonly id: number;
   readonly name: string;
@@ -17,7 +17,7 @@ interface Child {
   readonly children: readonly Child[];
 }
 
-/** A dataset with all below it. Those whose name begins with a dot are the system's own and left out. */
+/** A dataset with its descendants. Datasets whose name begins with a dot belong to the system and are left out. */
 export function childTree(root: Dataset, { storage }: Facts): Child {
   const byParent = Map.groupBy(
     [...storage.datasets.values()].filter(
@@ -45,11 +45,13 @@ export function childTree(root: Dataset, { storage }: Facts): Child {
 }
 
 /**
- * What is different once a dataset has been destroyed with all below it: also the datasets that it and those below were
- * cloned from, whose deferred snapshots go with their last clone.
+ * What destroying a dataset and its descendants changes. This includes the datasets they were cloned from: a deferred
+ * snapshot there disappears with its last clone.
  */
 export function touchedByDestroying(name: string, { datasets }: Storage): readonly Touched[] {
-  const going = [...datasets.values()].filter((one) => one.name === name || one.name.startsWith(`${name}/`));
-  const origins = going.flatMap(({ origin }) => origin?.split('@')[0] ?? []);
+  const destroyed = [...datasets.values()].filter(
+    (dataset) => dataset.name === name || dataset.name.startsWith(`${name}/`),
+  );
+  const origins = destroyed.flatMap(({ origin }) => origin?.split('@')[0] ?? []);
   return [{ dataset: name, below: true }, ...[...new Set(origins)].map((dataset) => ({ dataset }))];
 }

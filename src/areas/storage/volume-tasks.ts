@@ -3,7 +3,7 @@ import { replicationTask } from './replication.ts';
 import { scrubTask } from './scrub.ts';
 import { snapshotTask } from './task.ts';
 
-/** The tasks of a volume go with it: its scrub task, and those of its datasets (gaps 11.4). */
+/** Removes the tasks of a volume along with it: its scrub task, and the tasks of its datasets (gaps 11.4). */
 export function removeTasksOf(draft: Draft, volume: string): void {
   const isOn = (dataset: string) => dataset === volume || dataset.startsWith(`${volume}/`);
   for (const task of [...draft.all(replicationTask)])

@@ -38,7 +38,7 @@ import { removeTasksOf } from './volume-tasks.ts';
 import { findVolume, type Volume, volumeFrom, volumeRecord } from './volumes.ts';
 
 const nameRule =
-  "A volume name begins with a letter; letters, digits and - _ . may follow. log, mirror…, spare…, raidz… and c0… are ZFS's own words.";
+  'A volume name must begin with a letter and may contain letters, digits and - _ . only. log, mirror…, spare…, raidz… and c0… are reserved by ZFS.';
 
 /** A group of disks, as `{"vdevtype": "mirror", "disks": ["ada0", "ada1"]}`. */
 const layoutGroup = field<DiskGroup>({
@@ -46,17 +46,22 @@ const layoutGroup = field<DiskGroup>({
   schema: {
     type: 'object',
     properties: {
-      vdevtype: { enum: [...groupKinds], description: 'How the disks stand in for one another, or what they are for.' },
-      disks: { type: 'array', items: { type: 'string' }, description: 'Names of disks, as in storage/disk.' },
+      vdevtype: { enum: [...groupKinds], description: 'Redundancy of a data group, or the purpose of the group.' },
+      disks: { type: 'array', items: { type: 'string' }, description: 'Disk names, as in storage/disk.' },
     },
     required: ['vdevtype', 'disks'],
   },
   read(sent) {
-    if (!isObject(sent)) return wrong(`A group is an object with vdevtype and disks, not ${quote(sent)}.`);
+    if (!isObject(sent)) return wrong(`Expected an object with vdevtype and disks, got ${quote(sent)}.`);
     const kind = choice(groupKinds, { description: '' }).read(sent['vdevtype']);
     if (!kind.ok) return wrong(`vdevtype: ${kind.wrong}`);
     const disks = list(
-      text({ description: '', max: 64, pattern: /^[A-Za-z0-9._:-]+$/, rule: 'A disk is named as in storage/disk.' }),
+      text({
+        description: '',
+        max: 64,
+        pattern: /^[A-Za-z0-9._:-]+$/,
+        rule: 'Expected a disk name, as in storage/disk.',
+      }),
       { description: '' },
     ).read(sent['disks']);
     return disks.ok ? good({ kind: kind.value, disks: disks.value }) : wrong(`disks: ${disks.wrong}`);
@@ -64,50 +69,48 @@ const layoutGroup = field<DiskGroup>({
 });
 
 const fields = {
-  id: live(integer({ description: 'Number of the volume.' })),
+  id: live(integer({ description: 'Id of the volume.' })),
   name: live(text({ description: 'Name of the volume.' })),
   vol_name: live(text({ description: 'Name of the volume.' })),
-  vol_guid: live(text({ description: 'What ZFS calls the pool.' })),
-  mountpoint: live(text({ description: 'Folder it is mounted at.' })),
+  vol_guid: live(text({ description: 'GUID of the pool.' })),
+  mountpoint: live(text({ description: 'Mount point.' })),
   status: live(
     text({
       description:
-        "HEALTHY, or the pool's own word; LOCKED when it has to be unlocked, UNKNOWN when the pool is not there.",
+        'HEALTHY, or the state that ZFS reports; LOCKED for a locked volume, UNKNOWN when the pool is not imported.',
     }),
   ),
   used: live(
     field<string | number>({
-      description: 'Space in use: a text with unit and percentage, or bytes in the profile clients.',
+      description: 'Used space: text with unit and percentage, or bytes in the profile clients.',
       schema: { type: ['string', 'integer'] },
-      read: () => wrong('It is never sent.'),
+      read: () => wrong('This field is read-only.'),
     }),
   ),
-  used_si: sometimes(live(text({ description: 'Space in use, with unit. Not in the profile clients.' }))),
-  used_pct: live(text({ description: 'Share of the space in use, as 3%.' })),
+  used_si: sometimes(live(text({ description: 'Used space, with unit. Not in the profile clients.' }))),
+  used_pct: live(text({ description: 'Used space in percent, such as 3%.' })),
   avail: live(
     field<number | string>({
-      description: 'Bytes that may still be written; Locked while it is locked.',
+      description: 'Available bytes, or Locked while the volume is locked.',
       schema: { type: ['integer', 'string'] },
-      read: () => wrong('It is never sent.'),
+      read: () => wrong('This field is read-only.'),
     }),
   ),
-  avail_si: sometimes(
-    live(text({ description: 'Space that may still be written, with unit. Not in the profile clients.' })),
-  ),
-  total_si: sometimes(live(text({ description: 'All space, with unit. Not in the profile clients.' }))),
+  avail_si: sometimes(live(text({ description: 'Available space, with unit. Not in the profile clients.' }))),
+  total_si: sometimes(live(text({ description: 'Total space, with unit. Not in the profile clients.' }))),
   vol_encrypt: live(integer({ description: '0 plain, 1 encrypted, 2 encrypted with a passphrase.' })),
-  vol_encryptkey: live(text({ description: 'What the key is called; empty when there is none.' })),
-  is_decrypted: live(flag(true, { description: 'Whether it can be read now.' })),
-  is_upgraded: live(flag(true, { description: 'Whether every feature of this ZFS is switched on in the pool.' })),
+  vol_encryptkey: live(text({ description: 'Identifier of the encryption key; empty for a plain volume.' })),
+  is_decrypted: live(flag(true, { description: 'Whether the volume is plain or unlocked.' })),
+  is_upgraded: live(flag(true, { description: 'Whether every feature of this ZFS version is enabled in the pool.' })),
   children: live(
     list(
       field<unknown>({
         description: 'A dataset or zvol.',
         schema: { type: 'object' },
-        read: () => wrong('It is never sent.'),
+        read: () => wrong('This field is read-only.'),
       }),
       {
-        description: 'The root dataset, and below it the others as a tree.',
+        description: 'Tree of datasets and zvols, with the root dataset as its only top-level node.',
       },
     ),
   ),
@@ -120,14 +123,15 @@ const fields = {
   volume_add: inputOnly(text({ description: 'Name of a volume to extend.', max: 30 })),
   encryption: inputOnly(flag(false, { description: 'Whether the volume is encrypted.' })),
   encryption_inirand: inputOnly(
-    flag(false, { description: 'Whether the disks of an encrypted volume are filled with random data first.' }),
+    flag(false, { description: 'Whether to fill the disks of an encrypted volume with random data first.' }),
   ),
   dedup: inputOnly(
-    choice(['off', 'on', 'verify'], { description: 'Whether equal blocks are kept once.', initial: 'off' }),
+    choice(['off', 'on', 'verify'], { description: 'Whether identical blocks are stored only once.', initial: 'off' }),
   ),
   layout: inputOnly(
     list(layoutGroup, {
-      description: 'Groups of disks. The data groups have one type; log, cache and spare come beside them.',
+      description:
+        'Groups of disks. All data groups must have the same type; log, cache and spare groups are optional.',
       max: 256,
     }),
   ),
@@ -144,23 +148,23 @@ export const volume = hosted(
     fields,
     removal: {
       destroy: flag(true, {
-        description: 'Whether the data is destroyed; otherwise the pool is let go and can be imported again.',
+        description: 'Whether to destroy the data. Otherwise the pool is exported and can be imported again.',
       }),
-      cascade: flag(true, { description: 'Whether the shares on the volume go with it.' }),
+      cascade: flag(true, { description: 'Whether to remove the shares and iSCSI extents on the volume.' }),
     },
     list: (scope) => scope.view.all(volumeRecord).map((record) => volumeFrom(record, scope)),
     find: findVolume,
-    present: (one, scope) => {
-      const { record, pool, root } = one;
+    present: (target, scope) => {
+      const { record, pool, root } = target;
       return {
         id: record.id,
         name: record.vol_name,
         vol_name: record.vol_name,
         vol_guid: record.vol_guid,
         mountpoint: `${volumesFolder}/${record.vol_name}`,
-        status: statusWord(one),
-        ...space(one, scope.profile),
-        ...encryptionFields(one),
+        status: statusText(target),
+        ...space(target, scope.profile),
+        ...encryptionFields(target),
         is_upgraded: pool?.upgraded ?? true,
         children: root === undefined || root.key === 'unavailable' ? [] : [childTree(root, scope.facts)],
       };
@@ -191,7 +195,7 @@ export const volume = hosted(
             await work.step(createPool({ name, spec }));
             const guid = operations.world.facts.storage.pools.get(name)?.guid;
             if (guid === undefined)
-              throw failed(`The pool ${name} was made, but the machine does not show it, so it is taken back.`);
+              throw failed(`The pool ${name} was created, but the host does not list it. The pool is destroyed again.`);
             const record = await work.change((draft) => {
               const made =
                 draft.find(volumeRecord, 'vol_guid', guid) ??
@@ -201,7 +205,7 @@ export const volume = hosted(
             });
             return volumeFrom(record, operations.world);
           }
-          // What joins a pool cannot leave it again, so this is the last thing that can fail.
+          // Disks cannot be removed from a pool again, so this must be the last operation that can fail.
           await work.step({
             title: `extend the pool ${name}`,
             perform: (host) => host.zfs.extendPool(name, groups),
@@ -223,7 +227,7 @@ export const volume = hosted(
           for (const share of [...draft.all(afpShare)]) if (below(share.afp_path)) draft.remove(afpShare, share.id);
           for (const share of [...draft.all(webdavShare)])
             if (below(share.webdav_path)) draft.remove(webdavShare, share.id);
-          // The paths of one share lie in one dataset.
+          // All paths of one NFS share are in the same dataset.
           for (const share of [...draft.all(nfsShare)])
             if (share.nfs_paths.some(below)) draft.remove(nfsShare, share.id);
           for (const extent of [...draft.all(iscsiExtent)])
@@ -240,7 +244,7 @@ export const volume = hosted(
     action({
       method: 'GET',
       segment: 'status',
-      title: 'Shows the pool as a tree of groups and devices.',
+      title: 'Returns the pool as a tree of groups and devices.',
       status: 200,
       answers: { type: 'object' },
       perform: ({ target, scope }) => asProfile(statusTree(target, scope.params['key'] ?? ''), scope),
@@ -250,16 +254,21 @@ export const volume = hosted(
   ],
 );
 
-function statusWord({ pool, root }: Volume): string {
+function statusText({ pool, root }: Volume): string {
   if (pool === undefined) return 'UNKNOWN';
   if (root?.key === 'unavailable') return 'LOCKED';
   return pool.health === 'ONLINE' ? 'HEALTHY' : pool.health;
 }
 
-/** How full it is, in the forms that the document and, in the profile clients, that programs know (gaps 11.1). */
+/** Used and available space, in the form of the document or, in the profile clients, of existing clients (gaps 11.1). */
 function space({ pool, root }: Volume, profile: Profile) {
   if (root?.key === 'unavailable')
-    return { used: 'Locked', avail: 'Locked', used_pct: 'Locked', ...inWords(profile, 'Locked', 'Locked', 'Locked') };
+    return {
+      used: 'Locked',
+      avail: 'Locked',
+      used_pct: 'Locked',
+      ...sizesWithUnit(profile, 'Locked', 'Locked', 'Locked'),
+    };
   const used = root?.used ?? 0;
   const available = root?.available ?? 0;
   const percent = `${Math.round((100 * used) / Math.max(1, used + available))}%`;
@@ -267,11 +276,11 @@ function space({ pool, root }: Volume, profile: Profile) {
     used: profile === 'clients' ? used : `${showSize(used)} (${percent})`,
     avail: available,
     used_pct: pool === undefined ? 'Error' : percent,
-    ...inWords(profile, showSize(used), showSize(available), showSize(used + available)),
+    ...sizesWithUnit(profile, showSize(used), showSize(available), showSize(used + available)),
   };
 }
 
-function inWords(profile: Profile, used: string, available: string, total: string) {
+function sizesWithUnit(profile: Profile, used: string, available: string, total: string) {
   const absent = profile === 'clients';
   return {
     used_si: absent ? undefined : used,
@@ -280,29 +289,28 @@ function inWords(profile: Profile, used: string, available: string, total: strin
   };
 }
 
-/** The document shows the tree itself; most clients read a list of one (clients-need, last section). */
+/** The document shows a single tree; existing clients expect a list of one tree (clients-need, last section). */
 function asProfile(tree: unknown, { profile }: Scope): unknown {
   return profile === 'clients' ? [tree] : tree;
 }
 
-/** Asked again once the pool and its disks are locked, for another request may have come first. */
+/** Checked with the pool and its disks locked, because another request may have changed them before. */
 function throwProblems(newName: string, oldName: string, groups: readonly DiskGroup[], { view, facts }: World): void {
   const issues = new IssueList();
   const old = oldName === '' ? undefined : findVolume({ view, facts }, oldName);
   if (newName === '' && oldName === '') issues.add('__all__', 'Name a new volume or an existing one to extend.');
-  if (newName !== '' && oldName !== '')
-    issues.add('__all__', 'Name a new volume or an existing one to extend, not both.');
+  if (newName !== '' && oldName !== '') issues.add('__all__', 'Send either volume_name or volume_add, not both.');
   if (
     newName !== '' &&
     (facts.storage.pools.has(newName) || view.find(volumeRecord, 'vol_name', newName) !== undefined)
   )
-    issues.add('volume_name', 'A volume of this name exists already.');
+    issues.add('volume_name', 'A volume with this name already exists.');
   if (oldName !== '' && old?.pool === undefined)
-    issues.add('volume_add', `There is no volume ${quote(oldName)} to extend.`);
+    issues.add('volume_add', `The volume ${quote(oldName)} does not exist or is not imported.`);
   for (const problem of layoutProblems(groups, facts.disks, old?.pool)) issues.add('__all__', problem);
   issues.throwIfAny();
 }
 
 function lost(name: string): never {
-  throw new Error(`the volume ${name} is gone`);
+  throw new Error(`the volume ${name} no longer exists`);
 }

@@ -15,40 +15,40 @@ import { isData } from './layout.ts';
 import { giveScrubTask } from './scrub.ts';
 import { importPool, volumeFrom, volumeRecord } from './volumes.ts';
 
-/** A nested description of disks; it is only answered. */
+/** A tree of disks, only in answers. */
 const nested = (description: string, type: 'object' | readonly ['object', 'null']) =>
   sometimes(
     live(
       field<unknown>({
         description: `${description} Not in the profile clients.`,
         schema: { type },
-        read: () => wrong('It is never sent.'),
+        read: () => wrong('This field is read-only.'),
       }),
     ),
   );
 
-const word = (description: string) => sometimes(live(text({ description })));
+const answeredText = (description: string) => sometimes(live(text({ description })));
 
 const fields = {
-  id: live(text({ description: 'Name and guid of the pool, as tank|1234.' })),
-  label: word('Name of the pool. Not in the profile clients.'),
-  type: word('Always zfs. Not in the profile clients.'),
-  group_type: word('Always none. Not in the profile clients.'),
+  id: live(text({ description: 'Name and guid of the pool, such as tank|1234.' })),
+  label: answeredText('Name of the pool. Not in the profile clients.'),
+  type: answeredText('Always zfs. Not in the profile clients.'),
+  group_type: answeredText('Always none. Not in the profile clients.'),
   disks: nested('The data disks, as a tree of groups.', 'object'),
   log: nested('The log disks.', ['object', 'null']),
   cache: nested('The cache disks.', ['object', 'null']),
   spare: nested('The spare disks.', ['object', 'null']),
-  name: word('Name of the pool. Only in the profile clients.'),
-  guid: word('What ZFS calls the pool. Only in the profile clients.'),
-  status: word('The word of ZFS for the state of the pool. Only in the profile clients.'),
-  hostname: word('The machine that had the pool last. Only in the profile clients.'),
+  name: answeredText('Name of the pool. Only in the profile clients.'),
+  guid: answeredText('GUID of the pool. Only in the profile clients.'),
+  status: answeredText('State of the pool that ZFS reports. Only in the profile clients.'),
+  hostname: answeredText('Host that last imported the pool. Only in the profile clients.'),
 };
 
 export const volumeImport = hosted(
   'storage/volume_import',
   {
     title: 'importable volume',
-    description: 'A pool on attached disks that is not in use.',
+    description: 'A pool on attached disks that is not imported.',
     key: { name: 'id', slashes: false },
     shows: ['disks'],
     fields,
@@ -60,9 +60,9 @@ export const volumeImport = hosted(
     action({
       on: 'resource',
       segment: '',
-      title: 'Takes up the pool as a volume.',
+      title: 'Imports the pool as a volume.',
       fields: { volume_id: required(inputOnly(text({ description: 'The id of an importable volume.', max: 300 }))) },
-      // A JSON string (gaps 11.6), which the other actions of volumes do not answer.
+      // A JSON string (gaps 11.6); the other volume actions answer plain text.
       answers: { type: 'string' },
       perform: async ({ sent, operations }) => {
         await importVolume(sent.volume_id ?? '', operations);
@@ -76,7 +76,7 @@ function idOf({ name, guid }: ImportablePool): string {
   return `${name}|${guid}`;
 }
 
-/** The long form of the document, or the short one of the programs that came after it (gaps 11.6). */
+/** The long form of the document, or the short form of later clients (gaps 11.6). */
 function present(pool: ImportablePool, { profile }: Scope): AnswerOf<typeof fields> {
   const { name, guid, health, hostname, groups } = pool;
   const none = {
@@ -89,7 +89,7 @@ function present(pool: ImportablePool, { profile }: Scope): AnswerOf<typeof fiel
     spare: undefined,
   };
   if (profile === 'clients') return { ...none, id: idOf(pool), name, guid, status: health, hostname };
-  const beside = (kind: GroupKind) => {
+  const auxiliary = (kind: GroupKind) => {
     const found = groups.filter((group) => group.kind === kind);
     return found.length === 0 ? null : tree(kind, 'ONLINE', found);
   };
@@ -99,9 +99,9 @@ function present(pool: ImportablePool, { profile }: Scope): AnswerOf<typeof fiel
     type: 'zfs',
     group_type: 'none',
     disks: tree(name, health, groups.filter(isData)),
-    log: beside('log'),
-    cache: beside('cache'),
-    spare: beside('spare'),
+    log: auxiliary('log'),
+    cache: auxiliary('cache'),
+    spare: auxiliary('spare'),
     name: undefined,
     guid: undefined,
     status: undefined,
@@ -125,15 +125,15 @@ function tree(name: string, status: string, groups: readonly ImportableGroup[]) 
 }
 
 async function importVolume(id: string, operations: Operations): Promise<void> {
-  const { name, guid } = wanted(id, operations.world);
+  const { name, guid } = importableBy(id, operations.world);
   await operations.work(`import the volume ${name}`, [`pool:${name}`], async (work) => {
-    wanted(id, operations.world);
+    importableBy(id, operations.world);
     await work.step(importPool(name, guid));
     if (operations.world.facts.storage.pools.get(name)?.guid !== guid)
-      throw failed(`The pool ${name} was imported, but the machine does not show it.`);
+      throw failed(`The pool ${name} was imported, but the host does not list it.`);
     const volume = volumeFrom({ id: 0, vol_name: name, vol_guid: guid }, operations.world);
     const encrypted = encryptionOf(volume);
-    // One that was made here opens here; another waits for its passphrase or recovery key.
+    // The machine key opens a volume that this machine created. Any other volume stays locked until it is unlocked.
     if (encrypted?.isLocked)
       await openBy({ kind: 'machine', bytes: machineBytes(operations.world.view) }, encrypted, work, operations.world);
     await work.change((draft) => {
@@ -144,13 +144,13 @@ async function importVolume(id: string, operations: Operations): Promise<void> {
   });
 }
 
-/** The pool of this id. It must be there, and its name free. */
-function wanted(id: string, { view, facts }: World): ImportablePool {
-  const pool = facts.importable.find((one) => idOf(one) === id);
-  if (pool === undefined) throw invalid({ volume_id: [`There is no importable volume ${quote(id)}.`] });
+/** The importable pool with this id. Throws when there is none or when its name is taken. */
+function importableBy(id: string, { view, facts }: World): ImportablePool {
+  const pool = facts.importable.find((candidate) => idOf(candidate) === id);
+  if (pool === undefined) throw invalid({ volume_id: [`No importable volume has the id ${quote(id)}.`] });
   const namesake = view.find(volumeRecord, 'vol_name', pool.name);
   if (facts.storage.pools.has(pool.name) || (namesake !== undefined && namesake.vol_guid !== pool.guid)) {
-    throw invalid({ volume_id: [`There is another volume called ${pool.name}.`] });
+    throw invalid({ volume_id: [`Another volume already has the name ${pool.name}.`] });
   }
   return pool;
 }

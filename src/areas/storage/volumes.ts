@@ -5,21 +5,21 @@ import { collection, type Draft, type RecordOf, type Step, type World } from '..
 import type { Dataset, Pool } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 
-/** What only Holdfast can keep of a pool: the number that the interface calls it by. It has no address of its own. */
+/** The API ids of the volumes, which ZFS cannot store. The resource has no path in the API. */
 export const volumeRecord = collection('holdfast/volumes', {
   title: 'volume',
-  description: 'The numbers of the volumes.',
+  description: 'Ids of the volumes.',
   verbs: [],
   ofMachine: true,
   order: ['vol_name'],
   fields: {
     vol_name: readOnly(text({ description: 'Name of the pool.' })),
-    vol_guid: readOnly(text({ description: 'What ZFS calls the pool, wherever it goes.' })),
+    vol_guid: readOnly(text({ description: 'GUID of the pool, which stays the same on every machine.' })),
   },
   follows: { topics: ['storage'], keep: adoptPools },
 });
 
-/** A volume: its record, and the pool when the machine has it. */
+/** A volume: its record, and the pool when it is imported. */
 export interface Volume {
   readonly record: RecordOf<typeof volumeRecord.fields>;
   readonly pool: Pool | undefined;
@@ -33,7 +33,7 @@ export function volumeFrom(record: Volume['record'], { facts }: World): Volume {
   return { record, pool: present, root: present && facts.storage.datasets.get(record.vol_name) };
 }
 
-/** Takes up a pool and mounts it where volumes are. */
+/** Imports a pool and mounts it below the folder of volumes. */
 export function importPool(name: string, guid: string): Step {
   return {
     title: `import the pool ${name}`,
@@ -44,7 +44,7 @@ export function importPool(name: string, guid: string): Step {
   };
 }
 
-/** A segment of digits only is an id, anything else a name (gaps 1.2). */
+/** A path segment of digits only is an id, anything else a name (gaps 1.2). */
 export function findVolume(world: World, key: string): Volume | undefined {
   const { view } = world;
   const record = /^\d{1,15}$/.test(key)
@@ -53,16 +53,16 @@ export function findVolume(world: World, key: string): Volume | undefined {
   return record && volumeFrom(record, world);
 }
 
-/** The name of the pool that a path's `{vol}` means. */
+/** The name of the pool for the segment `{vol}` of a path. */
 export function poolNameOf(world: World, key: string): string {
   const volume = findVolume(world, key);
-  if (volume?.pool === undefined) throw missing(`There is no volume ${quote(key)}.`);
+  if (volume?.pool === undefined) throw missing(`The volume ${quote(key)} does not exist or is not imported.`);
   return volume.record.vol_name;
 }
 
 /**
- * Pools that are mounted where volumes are and have no number yet get one: what the machine has is listed, whoever
- * made it, also when the daemon ended between making a pool and writing its number down.
+ * Gives an id to each pool that is mounted as a volume and has none yet. This lists pools that were created outside of
+ * Holdfast, and pools whose record is missing because the daemon ended right after it had created the pool.
  */
 function adoptPools(draft: Draft): void {
   for (const pool of draft.facts.storage.pools.values()) {

@@ -32,39 +32,41 @@ const lowerCase = {
   '128k': '128K',
 } as const;
 
-/** How much of what is free a zvol takes without `force`. */
-const modestShare = 0.8;
+/** The share of the free space that a zvol may take without `force`. */
+const shareWithoutForce = 0.8;
 
 const fields = {
   name: required(
     createOnly({
       ...text({
-        description: 'Path of the zvol below the pool.',
+        description: 'Path of the zvol, relative to the pool.',
         max: 200,
         pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:.]*(\/[a-zA-Z0-9][a-zA-Z0-9_\-:.]*)*$/,
-        rule: 'A name begins with a letter or digit; letters, digits and _ - : . may follow. Before a slash stands the dataset that it is made in.',
+        rule: 'Each element of the name must begin with a letter or digit and may contain letters, digits and _ - : . only. To create the zvol in a dataset, put the path of the dataset and a slash before the name.',
       }),
       schema: { type: 'string' },
     }),
   ),
-  comments: nullable(text({ description: 'What the zvol is for. It is kept in the pool.', max: 120 })),
+  comments: nullable(text({ description: 'Comment, stored in the pool as a user property.', max: 120 })),
   volsize: required(
     refine(
-      size({ description: 'Size, as 10G or in bytes, rounded up to whole blocks. It may grow, but not shrink.' }),
-      (bytes) => (bytes === 0 ? 'A zvol has a size.' : undefined),
+      size({
+        description: 'Size, such as 10G or in bytes, rounded up to whole blocks. The size can grow but not shrink.',
+      }),
+      (bytes) => (bytes === 0 ? 'The size of a zvol must be greater than 0.' : undefined),
     ),
   ),
-  force: inputOnly(flag(false, { description: 'Whether more than 80 % of the free space may be taken.' })),
-  sparse: inputOnly(createOnly(flag(false, { description: 'Whether no space is reserved for it.' }))),
+  force: inputOnly(flag(false, { description: 'Whether the zvol may take more than 80 % of the free space.' })),
+  sparse: inputOnly(createOnly(flag(false, { description: 'Whether the zvol is sparse: no space is reserved.' }))),
   blocksize: inputOnly(
-    createOnly(choice(blockSizes, { description: 'Size of its blocks; ZFS chooses it unless sent.', also: lowerCase })),
+    createOnly(choice(blockSizes, { description: 'Block size; ZFS chooses it when not sent.', also: lowerCase })),
   ),
-  sync: open(choice(syncs, { description: 'How synchronous writes are treated.' })),
-  compression: open(choice(compressions, { description: 'How blocks are compressed.' })),
-  dedup: open(choice(dedups, { description: 'Whether equal blocks are kept once.' })),
-  used: live(integer({ description: 'Bytes used, with what is reserved.' })),
-  avail: live(integer({ description: 'Bytes that may still be written.' })),
-  refer: live(integer({ description: 'Bytes it refers to.' })),
+  sync: openChoice(choice(syncs, { description: 'How ZFS treats synchronous writes.' })),
+  compression: openChoice(choice(compressions, { description: 'Compression algorithm for new blocks.' })),
+  dedup: openChoice(choice(dedups, { description: 'Whether identical blocks are stored only once.' })),
+  used: live(integer({ description: 'Bytes used, including the reservation.' })),
+  avail: live(integer({ description: 'Bytes available.' })),
+  refer: live(integer({ description: 'Bytes referenced.' })),
 };
 
 type Sent = SentOf<typeof fields>;
@@ -74,11 +76,11 @@ export const zvol = hosted('storage/volume/{vol}/zvols', {
   description: 'A block device in a volume, at /dev/zvol/<volume>/<name>.',
   key: { name: 'name', slashes: true },
   shows: ['storage'],
-  // Part C and clients-need: made with 202, changed with 201.
+  // Part C and clients-need: create is answered 202, update 201.
   quirks: { invalid: 400, created: 202, updated: 201 },
   fields,
   removal: {
-    cascade: flag(false, { description: 'Whether its snapshots go with it, and what was cloned from them.' }),
+    cascade: flag(false, { description: 'Whether to destroy the snapshots of the zvol and their clones too.' }),
   },
   list: (scope) => {
     const pool = poolNameOf(scope, scope.params['vol'] ?? '');
@@ -97,7 +99,7 @@ export const zvol = hosted('storage/volume/{vol}/zvols', {
         throw refused(
           `cannot destroy '${name}': it has ${length} snapshot${length === 1 ? '' : 's'}; send cascade to destroy them too.`,
         );
-      // Clones of its snapshots, which cascade destroys as well, lie anywhere in the pool.
+      // With cascade, clones of the snapshots are destroyed too, and they can be anywhere in the pool.
       const touches = cascade
         ? [{ dataset: name.split('/')[0] ?? name, below: true }]
         : touchedByDestroying(name, draft.facts.storage);
@@ -111,7 +113,7 @@ function zvolCalled({ facts }: Pick<World, 'facts'>, name: string): Dataset | un
   return found?.kind === 'volume' ? found : undefined;
 }
 
-function present({ name, properties, comment, ...one }: Dataset): AnswerOf<typeof fields> {
+function present({ name, properties, comment, ...rest }: Dataset): AnswerOf<typeof fields> {
   return {
     name: name.slice(name.indexOf('/') + 1),
     comments: comment ?? null,
@@ -119,9 +121,9 @@ function present({ name, properties, comment, ...one }: Dataset): AnswerOf<typeo
     sync: properties.sync ?? 'standard',
     compression: properties.compression ?? 'off',
     dedup: properties.dedup ?? 'off',
-    used: one.used,
-    avail: one.available,
-    refer: one.referenced,
+    used: rest.used,
+    avail: rest.available,
+    refer: rest.referenced,
   };
 }
 
@@ -134,8 +136,8 @@ async function create(pool: string, sent: Sent, operations: Operations): Promise
     const parent = datasets.get(name.slice(0, name.lastIndexOf('/')));
     if (datasets.has(name)) draft.issues.add('name', `cannot create '${name}': dataset already exists`);
     if (parent?.kind !== 'filesystem')
-      draft.issues.add('name', `cannot create '${name}': there is no dataset that it could be made in`);
-    else if (sent.force !== true && bytes > modestShare * parent.available)
+      draft.issues.add('name', `cannot create '${name}': parent does not exist or is not a filesystem`);
+    else if (sent.force !== true && bytes > shareWithoutForce * parent.available)
       draft.issues.add('volsize', tooMuch(parent));
     draft.plan.first(
       createVolume({
@@ -148,34 +150,34 @@ async function create(pool: string, sent: Sent, operations: Operations): Promise
       }),
     );
   });
-  await blaming(sent, change);
+  await reportUnderField(sent, change);
   return zvolCalled(operations.world, name) ?? gone('zvol', name);
 }
 
 function tooMuch({ name, available }: Dataset): string {
-  return `This is more than 80 % of the ${available} bytes that are free in ${quote(name)}; send force to have it all the same.`;
+  return `The size is more than 80 % of the ${available} bytes available in ${quote(name)}. Send force as true to allow it.`;
 }
 
 async function update({ name }: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
   const change = operations.change(`change the zvol ${name}`, (draft) => {
     const before = zvolCalled(draft, name);
-    if (before === undefined) throw missing(`There is no zvol ${quote(name)}: dataset does not exist.`);
+    if (before === undefined) throw missing(`The zvol ${quote(name)} was not found: dataset does not exist.`);
     const volsize = sent.volsize === undefined ? undefined : grown(before, sent.volsize);
     const parent = draft.facts.storage.datasets.get(name.slice(0, name.lastIndexOf('/')));
     const more = (volsize ?? 0) - Number(before.properties.volsize ?? 0);
-    if (sent.force !== true && parent !== undefined && more > modestShare * parent.available)
+    if (sent.force !== true && parent !== undefined && more > shareWithoutForce * parent.available)
       throw invalid({ volsize: [tooMuch(parent)] });
     draft.plan.first(changeStep(before, settingsOf({ ...sent, volsize }), 'zvol'));
   });
-  await blaming(sent, change);
+  await reportUnderField(sent, change);
   return zvolCalled(operations.world, name) ?? gone('zvol', name);
 }
 
-/** The size in whole blocks, as a new zvol's is rounded. */
-function grown({ properties }: Dataset, wanted: number): number {
+/** The requested size rounded up to whole blocks, as for a new zvol. */
+function grown({ properties }: Dataset, bytes: number): number {
   const now = Number(properties.volsize ?? 0);
   const block = Number(properties.volblocksize ?? 16_384);
-  const whole = Math.ceil(wanted / block) * block;
-  if (whole < now) throw invalid({ volsize: [`A zvol cannot shrink: it has ${now} bytes now.`] });
+  const whole = Math.ceil(bytes / block) * block;
+  if (whole < now) throw invalid({ volsize: [`A zvol cannot shrink: the current size is ${now} bytes.`] });
   return whole;
 }

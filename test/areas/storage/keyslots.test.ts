@@ -10,7 +10,7 @@ test('on Linux a try of a passphrase costs 128 MiB, and the virtual host keeps i
   ] as const) {
     const slot = await wrappedByPassphrase(key, 'open sesame', host);
     assert.deepEqual(slot.cost, { log, r: 8, p: 1 });
-    assert.deepEqual(await keysOpenedBy({ kind: 'passphrase', words: 'open sesame' }, newSlots(slot)), [key]);
-    assert.deepEqual(await keysOpenedBy({ kind: 'passphrase', words: 'open says me' }, newSlots(slot)), []);
+    assert.deepEqual(await keysOpenedBy({ kind: 'passphrase', text: 'open sesame' }, newSlots(slot)), [key]);
+    assert.deepEqual(await keysOpenedBy({ kind: 'passphrase', text: 'open says me' }, newSlots(slot)), []);
   }
 });
