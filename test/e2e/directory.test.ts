@@ -46,8 +46,8 @@ test('a directory that refuses is told in words, with 409, and nothing is kept',
   const { api } = await started(t);
   const before = await api.expect(200, 'GET', address);
   for (const [change, words] of [
-    [{ ldap_bindpw: 'wrong' }, /refuses the account cn=reader,dc=example,dc=com or its password/],
-    [{ ldap_hostname: 'nowhere.example.com' }, /cannot be reached/],
+    [{ ldap_bindpw: 'wrong' }, /refused the account cn=reader,dc=example,dc=com or its password/],
+    [{ ldap_hostname: 'nowhere.example.com' }, /is not reachable/],
     [{ ldap_basedn: 'dc=other' }, /has no dc=other/],
   ] as const) {
     const answer = await api.put(address, { ...settings, ...change });
@@ -67,11 +67,11 @@ test('Samba uses the passwords of a directory that has them, and its own again a
   for (const [change, words] of [
     [
       { ldap_binddn: 'cn=clerk,dc=example,dc=com', ldap_bindpw: 'clerks secret' },
-      /shows cn=clerk,dc=example,dc=com no passwords for Samba/,
+      /cn=clerk,dc=example,dc=com cannot read Samba passwords/,
     ],
     [{ ldap_netbiosname_a: 'store' }, /has no entry sambaDomainName=STORE for this machine/],
-    [{ ldap_anonbind: true }, /"ldap_anonbind".*to an account only/],
-    [{ ldap_usersuffix: 'ou=50%' }, /"ldap_usersuffix".*Samba would read/],
+    [{ ldap_anonbind: true }, /"ldap_anonbind".*must be false/],
+    [{ ldap_usersuffix: 'ou=50%' }, /"ldap_usersuffix".*special meaning in smb\.conf/],
   ] as const) {
     const answer = await api.put(address, { ...settings, ldap_has_samba_schema: true, ...change });
     assert.equal(answer.status, 409, answer.text);
@@ -94,7 +94,7 @@ test('Samba uses the passwords of a directory that has them, and its own again a
   // The directory knows the server's accounts by its name, and a domain has passwords of its own.
   const named = await api.put('services/cifs/', { cifs_srv_netbiosname: 'archive' });
   assert.equal(named.status, 409);
-  assert.match(named.text, /keeps the accounts of HOLDFAST, and is to be asked about ARCHIVE/);
+  assert.match(named.text, /has the accounts of the Samba domain HOLDFAST, and this change would use ARCHIVE/);
   const joined = await api.put('directoryservice/activedirectory/', {
     ad_enable: true,
     ad_domainname: 'corp.example.com',
@@ -102,7 +102,7 @@ test('Samba uses the passwords of a directory that has them, and its own again a
     ad_bindpw: 'domain secret',
   });
   assert.equal(joined.status, 409);
-  assert.match(joined.text, /set ldap_has_samba_schema false/);
+  assert.match(joined.text, /Set ldap_has_samba_schema to false/);
   await api.expect(200, 'PUT', address, { ldap_netbiosname_a: 'archive' });
   await api.expect(200, 'PUT', address, { ldap_netbiosname_a: 'holdfast', ldap_enable: false });
   assert.deepEqual(await conf(), fresh);
@@ -115,7 +115,7 @@ test('the try is a job with a readable end, which does not tell the password', a
   await api.put(address, { ...settings, ldap_bindpw: 'hidden word' });
   const [job] = await api.list('/api/holdfast/v1/jobs?subject=directoryservice/ldap');
   assert.equal(job?.['state'], 'failed');
-  assert.match(String(job?.['error']), /refuses the account/);
+  assert.match(String(job?.['error']), /refused the account/);
   assert.doesNotMatch(JSON.stringify(job), /hidden word/);
 });
 

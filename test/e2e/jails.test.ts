@@ -70,10 +70,10 @@ test('a template of the other system is a record, and refused in words when a ja
     jt_url: 'http://example.com/other.tgz',
   });
   const issues = await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'web', jail_type: 'other' });
-  assert.match(String(issues['jail_type']), /whose programs this machine cannot run/);
+  assert.match(String(issues['jail_type']), /cannot run on the Linux kernel of this machine/);
   assert.match(
     String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'web', jail_type: 'none' }))['jail_type']),
-    /No jail template is called "none"/,
+    /The jail template "none" does not exist/,
   );
   assert.deepEqual([...(await machine.jails.look()).keys()], []);
 });
@@ -83,7 +83,7 @@ test('without a place for jails, and with a template that cannot be fetched, not
   finallyOf(t, () => bare[Symbol.asyncDispose]());
   const answer = await bare.api.post('jails/jails/', { jail_host: 'web' });
   assert.equal(answer.status, 400);
-  assert.match(answer.text, /No place is configured for jails/);
+  assert.match(answer.text, /Jails are not configured/);
   const { api, machine } = await withJails(t);
   await api.expect(201, 'POST', 'jails/templates/', {
     jt_name: 'gone',
@@ -96,7 +96,7 @@ test('without a place for jails, and with a template that cannot be fetched, not
   assert.match(failure.text, /cannot fetch .*404/);
   assert.ok(!(await machine.zfs.datasets()).some(({ name }) => name.includes('.template')));
   const [job] = await api.list('/api/holdfast/v1/jobs?limit=1');
-  assert.deepEqual([job?.['title'], job?.['state']], ['keep the jail template gone', 'failed']);
+  assert.deepEqual([job?.['title'], job?.['state']], ['fetch the jail template gone', 'failed']);
 });
 
 test('whatever call fails while a template is fetched and the first jail made, nothing is left', async (t) => {
@@ -253,8 +253,8 @@ test('a mount point wants a jail, a folder to show, and a place for it', async (
       destination: '/media',
       ...more,
     });
-  assert.match(String((await of({ jail: 'none' }))['jail']), /No jail is called "none"/);
-  assert.match(String((await of({ source: '/mnt/tank/none' }))['source']), /There is no folder/);
+  assert.match(String((await of({ jail: 'none' }))['jail']), /The jail "none" does not exist/);
+  assert.match(String((await of({ source: '/mnt/tank/none' }))['source']), /The folder .* does not exist/);
   assert.match(String((await of({ source: '/etc' }))['source']), /lies on no volume/);
   assert.match(String((await of({ destination: '/proc/media' }))['destination']), /of its own/);
   assert.match(String((await of({ destination: `/${'long'.repeat(20)}` }))['destination']), /at most 88 characters/);
@@ -293,11 +293,11 @@ test('a template that jails were made of stays as it is, and so does the place o
   assert.equal((await api.send('DELETE', path)).status, 400);
   assert.match(
     String((await issuesOf(api, 'PUT', path, { jt_url: 'debootstrap:bookworm' }))['jt_url']),
-    /go on being what they are/,
+    /The template is in use/,
   );
   assert.match(
     String((await issuesOf(api, 'PUT', 'jails/configuration/', { jc_path: '/mnt/tank/media' }))['jc_path']),
-    /delete the jails first/,
+    /Delete all jails first/,
   );
   await api.expect(204, 'DELETE', `jails/jails/${id}/`);
   await api.expect(200, 'PUT', path, { jt_readonly: true });

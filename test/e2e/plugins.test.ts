@@ -75,7 +75,7 @@ test('a plugin is installed into a jail, started, stopped, and removed with all 
   const held = await api.delete('jails/jails/1/');
   assert.deepEqual(
     [held.status, held.json],
-    [400, { error_message: 'The plugin "webpage" lives in the jail "web"; delete it first.' }],
+    [400, { error_message: 'The plugin "webpage" is installed in the jail "web". Delete the plugin first.' }],
   );
   await api.expect(204, 'DELETE', 'plugins/plugins/1/');
   assert.deepEqual(await api.list('plugins/plugins/'), []);
@@ -108,7 +108,7 @@ test('a failure to start or to stop is told as an error', async (t) => {
   const refusal = await api.delete('plugins/plugins/1/');
   assert.deepEqual(
     [refusal.status, refusal.json],
-    [400, { error: 'The jail "web" does not run, so busybox cannot be removed from it. Start it first.' }],
+    [400, { error: 'The jail "web" is not running, so busybox cannot be removed. Start the jail first.' }],
   );
 });
 
@@ -167,8 +167,8 @@ test('a bundle that cannot be used is refused with all that is wrong, and nothin
     assert.equal(JSON.stringify([await machine.zfs.datasets(), await machine.jails.look()]), before);
   };
   await refusal({}, /"bundle":\["This field is required\."\]/);
-  await refusal({ bundle: 'webpage', jail: 'web' }, /neither a path nor an address/);
-  await refusal({ bundle: `${bundles}/webpage`, jail: 'none' }, /No jail is called \\"none\\"/);
+  await refusal({ bundle: 'webpage', jail: 'web' }, /Expected an absolute path or an http, https or ftp URL/);
+  await refusal({ bundle: `${bundles}/webpage`, jail: 'none' }, /The jail \\"none\\" does not exist/);
   await refusal({ bundle: '/srv/none', jail: 'web' }, /cannot read the bundle \/srv\/none: no such file/);
   await refusal(
     { bundle: await bundleOf(one, { name: 'Bad', port: 0, stop: [], health: 'ping', more: 1 }), jail: 'web' },
@@ -186,7 +186,7 @@ test('a bundle that cannot be used is refused with all that is wrong, and nothin
   await refusal({ bundle: await bundleOf(one, { template: 'none' }) }, /template \\"none\\"/);
   const { id } = await api.expect(200, 'POST', installing, { bundle: await bundleOf(one), jail: 'web' });
   const again = await api.post(installing, { bundle: await bundleOf(one, { name: 'other' }), jail: 'web' });
-  assert.match(again.text, /The plugin \\"small\\" of the jail has the port 9000 already/);
+  assert.match(again.text, /The plugin \\"small\\" in the same jail already uses the port 9000/);
   await api.expect(204, 'DELETE', `plugins/plugins/${id}/`);
   await refusal({ bundle: await bundleOf(one, { start: ['bin/none'] }), jail: 'web' }, /no file \\"bin\/none\\"/);
 });

@@ -209,7 +209,7 @@ test('a failure is the status, with the words of the machine, and is tried again
   const [said] = await status();
   assert.equal(
     said,
-    'Failed: tank@auto-20260112.0900-2h was not sent to its end, 1.0 MiB went out; what arrived is kept, and the next run goes on from there. Connection closed by remote host',
+    'Failed: Sending tank@auto-20260112.0900-2h failed after 1.0 MiB. The other machine keeps what has arrived, and the next run resumes there. Connection closed by remote host',
   );
   broken.on = false;
   await pass(1);

@@ -175,11 +175,14 @@ test('a new volume has a scrub task, which its number or name addresses, and whi
   });
   assert.match(
     (await one.api.post('storage/scrub/', { scrub_volume: 1 })).text,
-    /scrub_volume.*has a scrub task already/,
+    /scrub_volume.*already has a scrub task/,
   );
   assert.equal((await one.api.delete('storage/scrub/1/')).status, 204);
   assert.equal((await one.api.expect(201, 'POST', 'storage/scrub/', { scrub_volume: 1 }))['scrub_volume'], 'tank');
-  assert.match((await one.api.post('storage/scrub/', { scrub_volume: 99 })).text, /scrub_volume.*There is no volume/);
+  assert.match(
+    (await one.api.post('storage/scrub/', { scrub_volume: 99 })).text,
+    /scrub_volume.*The volume .* does not exist/,
+  );
   await one.api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank/papers' });
   assert.equal((await one.api.delete('storage/volume/tank/')).status, 204);
   assert.deepEqual([await one.api.list('storage/scrub/'), await one.api.list('storage/task/')], [[], []]);

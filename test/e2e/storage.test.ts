@@ -151,7 +151,7 @@ describe('zvols', () => {
       'blocksize',
       /3K/,
     );
-    refusedFor(await box.api.post('storage/volume/tank/zvols/', { name: '/w', volsize: '1M' }), 'name', /begins/);
+    refusedFor(await box.api.post('storage/volume/tank/zvols/', { name: '/w', volsize: '1M' }), 'name', /must begin/);
     assert.deepEqual(
       (await box.api.list('storage/volume/tank/zvols/')).map((one) => [one['name'], one['volsize'], one['comments']]),
       [['v', 10 * MiB, null]],
@@ -267,7 +267,7 @@ describe('snapshots', () => {
   test('what is wrong with a new one is told in the forms that programs know', async () => {
     await using box = await boxWithTank();
     const create = (body: object) => box.api.post('storage/snapshot/', body);
-    refusedFor(await create({ dataset: 'tank', name: 'a/b' }), 'ms_name', /Letters/);
+    refusedFor(await create({ dataset: 'tank', name: 'a/b' }), 'ms_name', /letters/);
     refusedFor(await create({ dataset: 'tank' }), 'ms_name', /required/);
     refusedFor(await create({ dataset: 'none', name: 'a' }), 'dataset', /none/);
     refusedFor(await create({ dataset: 'tank', name: 'a', vmware_sync: true }), 'vmware_sync', /VMware/);
@@ -454,8 +454,8 @@ describe('disks', () => {
     });
     assert.equal(answer.status, 409);
     assert.deepEqual(answer.json, {
-      disk_hddstandby: ['The disk ada0 has no standby timer, so this would change nothing.'],
-      disk_acousticlevel: ['The disk ada0 has no acoustic management, so this would change nothing.'],
+      disk_hddstandby: ['The disk ada0 has no standby timer, so this setting has no effect.'],
+      disk_acousticlevel: ['The disk ada0 has no acoustic management, so this setting has no effect.'],
     });
     assert.equal((await box.api.expect(200, 'GET', one))['disk_description'], '');
     await box.api.expect(200, 'PUT', one, { disk_description: 'quiet', disk_hddstandby: 'Always On' });

@@ -239,7 +239,11 @@ describe('status values and transitions (gaps 11.3)', () => {
       ],
     );
     const label = (await machine.zfs.pools())[0]?.groups[0]?.devices[1]?.guid;
-    wrongField(await act(api, 'replace', { label, replace_disk: 'ada99' }), 'replace_disk', /no disk ada99/);
+    wrongField(
+      await act(api, 'replace', { label, replace_disk: 'ada99' }),
+      'replace_disk',
+      /disk ada99 does not exist/,
+    );
     wrongField(await act(api, 'replace', { label, replace_disk: 'ada0' }), 'replace_disk', /in use/);
     wrongField(await act(api, 'replace', { label, replace_disk: 'ada2' }), 'force', /not empty/);
     wrongField(await act(api, 'replace', { replace_disk: 'ada2' }), 'label', /required/);
@@ -288,10 +292,10 @@ describe('status values and transitions (gaps 11.3)', () => {
       { vdevtype: 'spare', disks: ['ada3'] },
       { vdevtype: 'log', disks: ['ada4', 'ada5'] },
     ]);
-    failed(await act(box.api, 'remove', { label: 'ada4' }), /part of the log mirror-2/);
+    failed(await act(box.api, 'remove', { label: 'ada4' }), /part of the mirrored log mirror-2/);
     for (const label of ['ada2', 'ada3', 'mirror-2'])
       description(await act(box.api, 'remove', { label }), 202, 'Disk removed.');
-    failed(await act(box.api, 'remove', { label: 'ada0' }), /holds data/);
+    failed(await act(box.api, 'remove', { label: 'ada0' }), /is a data device/);
     assert.deepEqual(await devicesOf(box.api), [
       ['ada0', 'ONLINE'],
       ['ada1', 'ONLINE'],
@@ -344,7 +348,7 @@ describe('status values and transitions (gaps 11.3)', () => {
     await using again = await box.restart();
     const { status, used_pct, children } = await tank(again.api);
     assert.deepEqual({ status, used_pct, children }, { status: 'UNKNOWN', used_pct: 'Error', children: [] });
-    failed(await act(again.api, 'offline', { label: 'ada0' }), /not there/);
+    failed(await act(again.api, 'offline', { label: 'ada0' }), /not imported/);
   });
 });
 
@@ -410,7 +414,7 @@ describe('import (gaps 11.6)', () => {
     wrongField(
       await box.api.post('storage/volume_import/', { volume_id: 'tank' }),
       'volume_id',
-      /no importable volume/,
+      /No importable volume/,
     );
     wrongField(await box.api.post('storage/volume_import/', {}), 'volume_id', /required/);
     description(
@@ -441,7 +445,7 @@ describe('import (gaps 11.6)', () => {
     wrongField(
       await box.api.post('storage/volume_import/', { volume_id: found?.['id'] }),
       'volume_id',
-      /another volume called tank/,
+      /Another volume already has the name tank/,
     );
   });
 
@@ -484,9 +488,9 @@ describe('encrypted volumes (gaps 11.3)', () => {
       status: 'LOCKED',
     });
     assert.equal(await box.host.files.read('/mnt/tank/file'), undefined);
-    forbidden(await act(box.api, 'lock'), /locked already/);
-    wrongField(await act(box.api, 'unlock', {}), '__all__', /passphrase or the recovery key/);
-    failed(await act(box.api, 'unlock', { passphrase: 'open barley' }), /does not open/);
+    forbidden(await act(box.api, 'lock'), /already locked/);
+    wrongField(await act(box.api, 'unlock', {}), '__all__', /Send passphrase or recovery_key/);
+    failed(await act(box.api, 'unlock', { passphrase: 'open barley' }), /does not unlock/);
     assert.deepEqual(await level(box.api), [2, false, 'LOCKED']);
     description(
       await act(box.api, 'unlock', { passphrase: 'open sesame', services: ['cifs', 'jails'] }),
@@ -503,13 +507,13 @@ describe('encrypted volumes (gaps 11.3)', () => {
     wrongField(await act(box.api, 'keypassphrase', {}), 'passphrase', /required/);
     await act(box.api, 'keypassphrase', pass);
     const put = (body: unknown) => act(box.api, 'keypassphrase', body, 'PUT');
-    wrongField(await put({ adminpw: 'guess', passphrase: 'x' }), 'adminpw', /not the password/);
+    wrongField(await put({ adminpw: 'guess', passphrase: 'x' }), 'adminpw', /Incorrect password/);
     wrongField(await put({ passphrase: 'x' }), 'adminpw', /required/);
     wrongField(await put({ adminpw: rootPassword }), 'passphrase', /required/);
     wrongField(await put({ adminpw: rootPassword, passphrase: 'x', passphrase2: 'y' }), 'passphrase2', /differ/);
     description(await put({ adminpw: rootPassword, passphrase: 'new words' }), 201, 'Volume passphrase has been set');
     await act(box.api, 'lock');
-    failed(await act(box.api, 'unlock', { passphrase: 'open sesame' }), /does not open/);
+    failed(await act(box.api, 'unlock', { passphrase: 'open sesame' }), /does not unlock/);
     description(await act(box.api, 'unlock', { passphrase: 'new words' }), 202, 'Volume has been unlocked.');
     description(await put({ adminpw: rootPassword, remove: true }), 201, 'Volume passphrase has been removed');
     assert.deepEqual(await level(box.api), [1, true, 'HEALTHY']);
@@ -525,7 +529,7 @@ describe('encrypted volumes (gaps 11.3)', () => {
     const first = await add();
     const second = await add();
     await act(box.api, 'lock');
-    failed(await act(box.api, 'unlock', { recovery_key: first }), /does not open/);
+    failed(await act(box.api, 'unlock', { recovery_key: first }), /does not unlock/);
     wrongField(await act(box.api, 'unlock', { recovery_key: 'short' }), 'recovery_key', /32 bytes/);
     failed(await act(box.api, 'recoverykey'), /is locked/);
     description(await act(box.api, 'unlock', { recovery_key: second }), 202, 'Volume has been unlocked.');
@@ -533,7 +537,7 @@ describe('encrypted volumes (gaps 11.3)', () => {
     description(await act(box.api, 'recoverykey', undefined, 'DELETE'), 204, '');
     description(await act(box.api, 'recoverykey', undefined, 'DELETE'), 204, '');
     await act(box.api, 'lock');
-    failed(await act(box.api, 'unlock', { recovery_key: second }), /does not open/);
+    failed(await act(box.api, 'unlock', { recovery_key: second }), /does not unlock/);
   });
 
   test('rekey: a new key, the passphrase and the recovery key are dropped (2 becomes 1)', async () => {
@@ -546,7 +550,7 @@ describe('encrypted volumes (gaps 11.3)', () => {
     assert.notEqual((await tank(box.api))['vol_encryptkey'], before);
     await act(box.api, 'lock');
     for (const body of [{ passphrase: 'open sesame' }, { recovery_key: content }])
-      failed(await act(box.api, 'unlock', body), /does not open/);
+      failed(await act(box.api, 'unlock', body), /does not unlock/);
   });
 
   test('a device goes offline, and does not come back online', async () => {

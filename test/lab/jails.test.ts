@@ -197,7 +197,7 @@ test('a malicious bundle and one with a wrong manifest are refused and leave not
     ['secret', /plugin\.json is a link|too many symbolic links|plugin\.json/],
     [
       'wrong',
-      /name: Small letters.*start: A list of words.*port: 0 is out of range.*version: This field is required.*stop: This field is required.*colour/,
+      /name: The name may.*start: Expected a list of strings.*port: 0 is out of range.*version: This field is required.*stop: This field is required.*colour/,
     ],
     ['none', /no such file/],
   ] as const) {
@@ -330,7 +330,7 @@ test('a jail cannot be deleted while it has a plugin, and deleted plugins leave 
   const jail = await theJail();
   const refusal = await nas.api.send('DELETE', `jails/jails/${jail['id']}/`);
   assert.equal(refusal.status, 400);
-  assert.match(refusal.text, /"error_message":"The plugin .* lives in the jail/);
+  assert.match(refusal.text, /"error_message":"The plugin .* is installed in the jail/);
   const look = () =>
     nas.machine.run(
       `ls /mnt/tank/jails/web/opt; ls /etc/systemd/system /etc/holdfast/plugins | grep -E 'plugin-|json' || true; zfs list -H -o name -r tank/jails | grep -c bundle || true; tail -1 /mnt/tank/jails/web/var/apt.log`,

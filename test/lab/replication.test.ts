@@ -175,7 +175,7 @@ test('a network failure during a transfer is reported, and the transfer is resum
   const last = [...seen].at(-1) ?? '';
   assert.match(
     last,
-    /tank\/papers@auto-20260105\.0930-9y was not sent to its end, \d+\.\d MiB went out; what arrived is kept, and the next run goes on from there\./,
+    /Sending tank\/papers@auto-20260105\.0930-9y failed after \d+\.\d MiB\. The other machine keeps what has arrived, and the next run resumes there\./,
   );
   assert.match(last, /Timeout, server .* not responding/);
   // While the network is down, each try reports the reason.
@@ -183,7 +183,7 @@ test('a network failure during a transfer is reported, and the transfer is resum
   await run('ip', 'link', 'set', farCable, 'master', 'net0');
   const after = await status(1, /^Succeeded$/, 300);
   assert.ok(
-    [...after].some((said) => said.startsWith('Going on sending tank/papers@auto-20260105.0930-9y')),
+    [...after].some((said) => said.startsWith('Resuming tank/papers@auto-20260105.0930-9y')),
     [...after].join(' | '),
   );
   const sum = 'sha256sum <"$(zfs get -H -o value mountpoint';

@@ -78,7 +78,7 @@ export const builtinUsers: readonly (readonly [
 ];
 
 /**
- * Builtin accounts that API clients use. Holdfast creates these where the machine lacks them. The other builtin accounts
- * are only records that reserve a name, and correspond to the machine's own account of that name if it exists.
+ * Builtin accounts that API clients use. Holdfast creates these where the machine lacks them. The other builtin
+ * accounts are only records that reserve a name, and correspond to the machine's own account of that name if it exists.
  */
 export const madeWhenMissing: readonly string[] = ['wheel', 'ftp', 'guest', 'nobody', 'www', 'webdav', 'media'];

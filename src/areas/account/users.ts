@@ -359,8 +359,8 @@ function makeHome(draft: Draft, record: User, view: View, mode: string): void {
 }
 
 /**
- * The trusted folder above a user's keys, below which the path is checked; undefined where keys cannot be stored. The home
- * of root is on the system disk (gaps 10.1).
+ * The trusted folder above a user's keys, below which the path is checked; undefined where keys cannot be stored. The
+ * home of root is on the system disk (gaps 10.1).
  */
 function keysBorder({ bsdusr_uid, bsdusr_builtin, bsdusr_home }: User, facts: Facts): string | undefined {
   if (bsdusr_uid === 0 && bsdusr_builtin) return '/';

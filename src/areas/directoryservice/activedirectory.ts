@@ -87,7 +87,7 @@ function membershipOf(settings: DomainSettings | undefined, facts: Facts): Domai
   return settings !== undefined && isMember(settings, facts) ? settings : undefined;
 }
 
-/** Whether a setting changes that requires contacting the domain again: the account, the controllers or the encryption. */
+/** Whether a change requires contacting the domain again: of the account, the controllers or the encryption. */
 function changesAccess(settings: DomainSettings, before: DomainSettings): boolean {
   return (
     [

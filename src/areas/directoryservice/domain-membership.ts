@@ -37,9 +37,9 @@ export async function join(
 }
 
 /**
- * Leaves the domain and returns whether that succeeded. When the domain does not answer or refuses the account, `farewell`
- * leaves it after the settings are stored. The step does not refresh the facts, so a change that fails is rolled back
- * with those of a member.
+ * Leaves the domain and returns whether that succeeded. When the domain does not answer or refuses the account,
+ * `farewell` leaves it after the settings are stored. The step does not refresh the facts, so a change that fails is
+ * rolled back with those of a member.
  */
 export async function leave(
   work: Work,
@@ -61,8 +61,8 @@ export async function leave(
 }
 
 /**
- * Leaves a domain after the settings no longer describe it, because a backup was restored or the domain did not answer. The
- * membership always ends on this machine; when the domain cannot be reached, the machine account remains there.
+ * Leaves a domain after the settings no longer describe it, because a backup was restored or the domain did not answer.
+ * The membership always ends on this machine; when leaving the domain fails, the machine account remains there.
  */
 export function farewell(was: DomainSettings, view: View): Task {
   const joining = joiningOf(was, view);

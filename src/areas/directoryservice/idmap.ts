@@ -16,8 +16,8 @@ import { isRecordOf } from '../../engine/declare/record.ts';
 import { type Collection, collection, type RecordOf, type View } from '../../engine/declare/resource.ts';
 
 /**
- * Id maps assign UIDs and GIDs of this machine to the accounts of a domain. Each kind of map is a collection; the settings
- * of the directory service select the kind in use.
+ * Id maps assign UIDs and GIDs of this machine to the accounts of a domain. Each kind of map is a collection; the
+ * settings of the directory service select the kind in use.
  */
 
 /** The values of `idmap_ds_type` (gaps 3.4). */
@@ -292,8 +292,8 @@ export const idmapCollections: Readonly<Record<IdmapKind, Collection>> = {
 };
 
 /**
- * The map of a kind for a directory service: the newest one for this service, else the newest one for any service, else a
- * map with default values. Undefined when there is none and the kind has required fields without a default.
+ * The map of a kind for a directory service: the newest one for this service, else the newest one for any service, else
+ * a map with default values. Undefined when there is none and the kind has required fields without a default.
  */
 export function chosenMap<F extends Fields>(view: View, of: Collection<F>, service: number): RecordOf<F> | undefined {
   const all = view.all(of);

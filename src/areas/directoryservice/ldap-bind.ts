@@ -36,9 +36,9 @@ export async function tryBind(host: Host, server: LdapServer): Promise<string | 
 }
 
 /**
- * Checks that the directory has what smbd needs: the Samba passwords of accounts, and an entry for their Samba domain. The
- * domain of a stand-alone server has the name of the server. Without the entry, Samba would create one whose SID matches
- * no account, or exit if it has no write access.
+ * Checks that the directory has what smbd needs: the Samba passwords of accounts, and an entry for their Samba domain.
+ * The domain of a stand-alone server has the name of the server. Without the entry, Samba would create one whose SID
+ * matches no account, or exit if it has no write access.
  */
 export async function trySamba(
   host: Host,

@@ -34,7 +34,7 @@ const fields = {
 /** The parent folder of the plugins in a jail. */
 const pluginsFolder = '/opt';
 
-/** Prefix of the datasets of bundles, by which the next installation finds those that an interrupted one left behind. */
+/** Prefix of the datasets of bundles. By it an installation finds those that an interrupted one left behind. */
 const bundlePrefix = '.bundle-';
 
 type Place = NonNullable<ReturnType<typeof jailsPlace>>;

@@ -183,7 +183,8 @@ async function remove(target: Plugin, operations: Operations): Promise<void> {
         draft.update(plugin, heir.id, {}, { plugin_brought: [...heir.plugin_brought, ...names] });
       if (!wholeJail) return;
       draft.remove(jail, record.plugin_jail_id);
-      // A change can contain only one step that cannot be undone. It destroys the jail, so the bundle is destroyed after it.
+      // A destroyed dataset cannot be restored, so a change may destroy only one. This one destroys the jail's, and a
+      // task destroys the bundle's afterwards.
       draft.plan.afterwards({
         title: `destroy the bundle of the plugin ${record.plugin_name}`,
         subject: `plugins/plugins/${record.id}`,

@@ -2,7 +2,7 @@ import type { Step } from '../../engine/declare/resource.ts';
 import type { Files } from '../../host/ports/files.ts';
 import { isWithin } from '../../lib/path.ts';
 
-/** Creates a folder and its missing parents below `within`. The undo removes the folders it created if they are empty. */
+/** Creates a folder and its missing parents below `within`. The undo removes those of them that are empty. */
 export function folderStep(
   title: string,
   path: string,

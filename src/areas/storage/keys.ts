@@ -24,7 +24,7 @@ import {
 } from './keyslots.ts';
 import { findVolume, importPool, type Volume, volumeRecord } from './volumes.ts';
 
-/** The key of this machine, which unlocks volumes without a passphrase. It is sealed at rest and never leaves the machine. */
+/** The key that unlocks volumes without a passphrase. It is sealed at rest and never leaves the machine. */
 export const machineKey = collection('holdfast/machinekey', {
   title: 'machine key',
   description: 'The key that unlocks the volumes of this machine.',
@@ -62,9 +62,9 @@ export function hasPassphrase({ slots }: KeySlots): boolean {
 }
 
 /**
- * At start, imports the pools of known volumes that are not imported, because the pool cache of the machine may have been
- * lost, and then unlocks each volume that the machine key opens. All volumes are handled in parallel, so that no volume
- * waits for the disks of another.
+ * At start, imports the pools of known volumes that are not imported, because the pool cache of the machine may have
+ * been lost, and then unlocks each volume that the machine key opens. All volumes are handled in parallel, so that no
+ * volume waits for the disks of another.
  */
 async function importAndOpenVolumes(operations: Operations, progress: StartProgress): Promise<void> {
   const { view, facts } = operations.world;

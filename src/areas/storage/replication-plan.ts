@@ -39,9 +39,9 @@ export function targetOf({ destination }: Pick<Plan, 'destination'>, dataset: st
 }
 
 /**
- * The next step for each dataset, parents first, that brings the periodic snapshots of this machine to the other one. The
- * caller plans again after each step, so every run continues from the actual state of the other machine, however the
- * previous run ended.
+ * The next step for each dataset, parents first, that brings the periodic snapshots of this machine to the other one.
+ * The caller plans again after each step, so every run continues from the actual state of the other machine, however
+ * the previous run ended.
  */
 export function stepsOf(plan: Plan, near: readonly Replica[], far: readonly Replica[]): readonly Step[] {
   const targets = new Map(far.map((replica) => [replica.name, replica]));

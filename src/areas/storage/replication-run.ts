@@ -24,8 +24,8 @@ export interface Run {
 }
 
 /**
- * Replicates to the other machine, step by step. A failure carries the result so far. Datasets that are stuck do not stop
- * the others; the run reports them at the end.
+ * Replicates to the other machine, step by step. A failure carries the result so far. Datasets that are stuck do not
+ * stop the others; the run reports them at the end.
  */
 export async function replicate(run: Run): Promise<JsonObject> {
   const { host, remote, plan, signal } = run;

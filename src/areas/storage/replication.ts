@@ -284,7 +284,7 @@ function remoteOf(record: ReplicationTask): Remote {
   };
 }
 
-/** The name of the other machine in known_hosts. It is unique per task, because tasks may have different keys for one host. */
+/** The name of the other machine in known_hosts: one per task, because tasks may have different keys for one host. */
 export function aliasOf({ id }: Pick<ReplicationTask, 'id'>): string {
   return `replication-${id}`;
 }

@@ -13,9 +13,9 @@ export interface SnapshotTimes {
 const day = 24 * 60;
 
 /**
- * The times of a task: `task_begin` and every `task_interval` minutes after it until `task_end`, on the selected days. An
- * end before the begin is on the next day; an end equal to the begin means all day. An interval of weeks runs once, at
- * `task_begin` on the first selected day, every that many weeks.
+ * The times of a task: `task_begin` and every `task_interval` minutes after it until `task_end`, on the selected days.
+ * An end before the begin is on the next day; an end equal to the begin means all day. An interval of n weeks runs at
+ * `task_begin` on the first selected day of every n-th week.
  */
 export function timetableOf(times: SnapshotTimes): readonly SparseSchedule[] {
   const interval = times.task_interval;

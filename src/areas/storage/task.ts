@@ -139,8 +139,8 @@ function takeSnapshot(record: SnapshotTask, { at, zone }: Due): Task {
 }
 
 /**
- * Destroys the expired snapshots of this task. A snapshot qualifies only when it carries the id of the task as a property
- * and has a name with a retention. Snapshots of users and of other tasks are never destroyed here.
+ * Destroys the expired snapshots of this task. A snapshot qualifies only when it carries the id of the task as a
+ * property and has a name with a retention. Snapshots of users and of other tasks are never destroyed here.
  */
 function deleteExpired(record: SnapshotTask, { at, facts }: Due): Task | undefined {
   const expired = expiredOf(record, facts.storage.snapshots.all, at);

@@ -260,7 +260,7 @@ function statusText({ pool, root }: Volume): string {
   return pool.health === 'ONLINE' ? 'HEALTHY' : pool.health;
 }
 
-/** Used and available space, in the form of the document or, in the profile clients, of existing clients (gaps 11.1). */
+/** Used and available space, as in the document or, in the profile clients, as existing clients expect (gaps 11.1). */
 function space({ pool, root }: Volume, profile: Profile) {
   if (root?.key === 'unavailable')
     return {

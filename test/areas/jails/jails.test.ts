@@ -4,7 +4,7 @@ import { nextFree } from '../../../src/areas/jails/addresses.ts';
 import type { JailSettings } from '../../../src/areas/jails/configuration.ts';
 import { readFlags } from '../../../src/areas/jails/flags.ts';
 
-test('flags are limits, and what is none is named', () => {
+test('valid flags become limits, and an invalid flag is named in the problem', () => {
   assert.deepEqual(readFlags('memory=512M, cpu=150% tasks=20,allow.raw_sockets=false'), {
     limits: { memory: 512 * 1024 ** 2, cpu: 150, tasks: 20, rawSockets: false },
   });
@@ -20,7 +20,7 @@ test('flags are limits, and what is none is named', () => {
     'constructor=1',
   ]) {
     const reading = readFlags(`tasks=5,${bad}`);
-    assert.ok('wrong' in reading && reading.wrong.startsWith(`"${bad}" is no flag`), bad);
+    assert.ok('wrong' in reading && reading.wrong.startsWith(`"${bad}" is not a valid jail flag`), bad);
   }
 });
 
@@ -38,7 +38,7 @@ const none: JailSettings = {
   jc_ipv6_autoconf: false,
 };
 
-test('the next free address of a range', () => {
+test('nextFree returns the lowest free address of the range', () => {
   assert.equal(nextFree(none, 4, []), null);
   assert.deepEqual(nextFree({ ...none, jc_ipv4_network: '192.0.2.77/24' }, 4, ['192.0.2.1']), {
     address: '192.0.2.2',
@@ -53,7 +53,7 @@ test('the next free address of a range', () => {
   assert.equal(
     nextFree(small, 4, ['192.0.2.1', '192.0.2.2']),
     'none',
-    'neither the name of the network nor its address for all is given',
+    'the network and broadcast addresses are not used',
   );
   const part = {
     ...none,

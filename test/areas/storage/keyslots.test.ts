@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keysOpenedBy, newKey, newSlots, wrappedByPassphrase } from '../../../src/areas/storage/keyslots.ts';
 
-test('on Linux a try of a passphrase costs 128 MiB, and the virtual host keeps its volumes in the same form', async () => {
+test('an attempt at a passphrase costs 128 MiB on Linux and less on the virtual host, with the same format', async () => {
   const key = newKey();
   for (const [host, log] of [
     ['linux', 17],

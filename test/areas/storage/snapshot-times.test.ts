@@ -17,7 +17,7 @@ const plain: SnapshotTimes = {
   task_byweekday: '1,2,3,4,5',
 };
 
-/** The next moments of a task after one, as people in Berlin see them. */
+/** The next times of a task after `after`, as local time. */
 function moments(
   times: Partial<SnapshotTimes>,
   after: string,
@@ -34,7 +34,7 @@ function moments(
   return found;
 }
 
-test('from the beginning to the end, both included, on the days of the week that are chosen', () => {
+test('snapshots run from begin to end, both included, on the selected days of the week', () => {
   // A Friday evening in winter.
   assert.deepEqual(moments({}, '2026-01-09T16:00:00Z', 3), [
     '2026-01-09T18:00',
@@ -47,7 +47,7 @@ test('from the beginning to the end, both included, on the days of the week that
   ]);
 });
 
-test('an interval is counted from the beginning, whatever its minute, and the end cuts the last hour', () => {
+test('intervals are counted from the begin time, and no snapshot is later than the end time', () => {
   assert.deepEqual(
     moments({ task_begin: '09:50:00', task_end: '10:40:00', task_interval: 15 }, '2026-01-12T00:00:00Z', 5),
     ['2026-01-12T09:50', '2026-01-12T10:05', '2026-01-12T10:20', '2026-01-12T10:35', '2026-01-13T09:50'],
@@ -60,7 +60,7 @@ test('an interval is counted from the beginning, whatever its minute, and the en
   ]);
 });
 
-test('an end before the beginning lies on the next day, and the same time means all day', () => {
+test('an end before the begin is on the next day, and an equal end means all day', () => {
   const night = {
     task_begin: '22:00:00',
     task_end: '02:00:00',
@@ -80,7 +80,7 @@ test('an end before the beginning lies on the next day, and the same time means 
   ]);
 });
 
-test('a day is once a day, and weeks are the first chosen day of every so many weeks, whenever the machine starts', () => {
+test('a day runs once a day, and n weeks run on the first selected day of every n-th week, independent of the start time', () => {
   assert.deepEqual(moments({ task_interval: 1440 }, '2026-01-08T12:00:00Z', 2), [
     '2026-01-09T09:00',
     '2026-01-12T09:00',
@@ -95,7 +95,7 @@ test('a day is once a day, and weeks are the first chosen day of every so many w
   assert.equal(moments({ task_interval: 40_320 }, '2026-01-01T00:00:00Z', 2).length, 2);
 });
 
-test('when clocks are put back the hour that comes twice has its snapshots once, and when they are put forward none is lost', () => {
+test('daylight saving changes neither repeat snapshots in the repeated hour nor lose those of the skipped hour', () => {
   const night = { task_begin: '00:30:00', task_end: '03:30:00', task_repeat_unit: 'daily' } as const;
   assert.deepEqual(moments(night, '2026-10-24T22:00:00Z', 4), [
     '2026-10-25T00:30',
@@ -111,7 +111,7 @@ test('when clocks are put back the hour that comes twice has its snapshots once,
   ]);
 });
 
-test('a name tells local time and how long the snapshot is kept', () => {
+test('a snapshot name contains local time and retention', () => {
   const retention = { task_ret_count: 2, task_ret_unit: 'week' } as const;
   assert.equal(snapshotName(retention, Date.parse('2026-01-12T08:05:00Z'), 'Europe/Berlin'), 'auto-20260112.0905-2w');
   assert.equal(snapshotFormat(retention), 'auto-%Y%m%d.%H%M-2w');

@@ -185,15 +185,21 @@ test('overlapping ranges and kinds without an idmap are refused with a reason', 
   draft.update(domainSettings, 1, member);
   assert.match(
     draft.issues.toIssues()['ad_idmap_backend']?.[0] ?? '',
-    /20000 to 90000000 of the rid id map, overlap those of all others, 80000000 to 100000000 of the tdb id map/,
+    /20000 to 90000000 in the rid id map, overlaps the range of all other accounts, 80000000 to 100000000 in the tdb id map/,
   );
   const adex = freshConfiguration();
   adex.update(domainSettings, 1, { ...member, ad_idmap_backend: 'adex' });
-  assert.match(adex.issues.toIssues()['ad_idmap_backend']?.[0] ?? '', /no id map of the kind adex/);
+  assert.match(adex.issues.toIssues()['ad_idmap_backend']?.[0] ?? '', /does not support the id map kind adex/);
   const script = freshConfiguration();
   script.update(domainSettings, 1, { ...member, ad_idmap_backend: 'script' });
-  assert.match(script.issues.toIssues()['ad_idmap_backend']?.[0] ?? '', /make one at directoryservice\/idmap\/script/);
+  assert.match(
+    script.issues.toIssues()['ad_idmap_backend']?.[0] ?? '',
+    /Create one at directoryservice\/idmap\/script/,
+  );
   const backwards = freshConfiguration();
   backwards.create(idmapRid, { idmap_rid_range_low: 9, idmap_rid_range_high: 8 });
-  assert.match(backwards.issues.toIssues()['__all__']?.[0] ?? '', /ends at 8, which is not above its beginning, 9/);
+  assert.match(
+    backwards.issues.toIssues()['__all__']?.[0] ?? '',
+    /highest id of the range, 8, must be above the lowest, 9/,
+  );
 });
