@@ -48,7 +48,7 @@ test('a directory that refuses is told in words, with 409, and nothing is kept',
   for (const [change, words] of [
     [{ ldap_bindpw: 'wrong' }, /refused the account cn=reader,dc=example,dc=com or its password/],
     [{ ldap_hostname: 'nowhere.example.com' }, /is not reachable/],
-    [{ ldap_basedn: 'dc=other' }, /has no dc=other/],
+    [{ ldap_basedn: 'dc=other' }, /has no entry dc=other/],
   ] as const) {
     const answer = await api.put(address, { ...settings, ...change });
     assert.equal(answer.status, 409);

@@ -168,22 +168,22 @@ test('addresses come from the range, past those of jails, of the machine and of 
   ]);
   assert.match(
     String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd' }))['jail_ipv4']),
-    /No address .* is free/,
+    /range has no free address/,
   );
   assert.match(
     String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd', jail_ipv4: '192.0.2.3' }))['jail_ipv4']),
-    /machine itself/,
+    /The machine already has/,
   );
   assert.match(
     String((await issuesOf(api, 'POST', 'jails/jails/', { jail_host: 'd', jail_ipv4: '192.0.2.5' }))['jail_ipv4']),
-    /The jail "b" has this address/,
+    /The jail "b" already has this address/,
   );
   const taken = await issuesOf(api, 'POST', 'network/interface/', {
     int_interface: 'em1',
     int_name: 'more',
     int_aliases: ['192.0.2.6/32'],
   });
-  assert.match(String(taken['int_aliases']), /The jail "c" has this address/);
+  assert.match(String(taken['int_aliases']), /The jail "c" already has this address/);
 });
 
 test('all that is wrong with a jail is told together', async (t) => {
@@ -256,7 +256,7 @@ test('a mount point wants a jail, a folder to show, and a place for it', async (
   assert.match(String((await of({ jail: 'none' }))['jail']), /The jail "none" does not exist/);
   assert.match(String((await of({ source: '/mnt/tank/none' }))['source']), /The folder .* does not exist/);
   assert.match(String((await of({ source: '/etc' }))['source']), /lies on no volume/);
-  assert.match(String((await of({ destination: '/proc/media' }))['destination']), /of its own/);
+  assert.match(String((await of({ destination: '/proc/media' }))['destination']), /reserved/);
   assert.match(String((await of({ destination: `/${'long'.repeat(20)}` }))['destination']), /at most 88 characters/);
   assert.match(String((await of({ create: false }))['destination']), /create is false/);
   await api.expect(201, 'POST', 'jails/mountpoints/', {

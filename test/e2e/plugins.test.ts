@@ -172,18 +172,18 @@ test('a bundle that cannot be used is refused with all that is wrong, and nothin
   await refusal({ bundle: '/srv/none', jail: 'web' }, /cannot read the bundle \/srv\/none: no such file/);
   await refusal(
     { bundle: await bundleOf(one, { name: 'Bad', port: 0, stop: [], health: 'ping', more: 1 }), jail: 'web' },
-    /name: Small.*stop: A list.*port: 0 is.*health: .*more/,
+    /name: The name may.*stop: Expected a list.*port: 0 is.*health: .*more/,
   );
   await refusal(
     { bundle: await bundleOf(one, { start: ['bin/../../etc/passwd'] }), jail: 'web' },
     /no file .*bin\/\.\.\/\.\.\/etc\/passwd/,
   );
-  await refusal({ bundle: await bundleOf(one, { arch: 'x86' }), jail: 'web' }, /are for x86/);
+  await refusal({ bundle: await bundleOf(one, { arch: 'x86' }), jail: 'web' }, /for the architecture x86/);
   await refusal(
     { bundle: await bundleOf(one, { packages: ['missing-one'] }), jail: 'web' },
     /Unable to locate package missing-one/,
   );
-  await refusal({ bundle: await bundleOf(one, { template: 'none' }) }, /template \\"none\\"/);
+  await refusal({ bundle: await bundleOf(one, { template: 'none' }) }, /template \\"none\\", which does not exist/);
   const { id } = await api.expect(200, 'POST', installing, { bundle: await bundleOf(one), jail: 'web' });
   const again = await api.post(installing, { bundle: await bundleOf(one, { name: 'other' }), jail: 'web' });
   assert.match(again.text, /The plugin \\"small\\" in the same jail already uses the port 9000/);

@@ -101,12 +101,12 @@ describe('zvols', () => {
     refusedFor(
       await box.api.post('storage/volume/tank/zvols/', { name: 'none/v', volsize: '10M' }),
       'name',
-      /no dataset/,
+      /parent does not exist/,
     );
     refusedFor(
       await box.api.post('storage/volume/tank/zvols/', { name: 'a/v/w', volsize: '10M' }),
       'name',
-      /no dataset/,
+      /parent does not exist/,
     );
     assert.equal((await box.api.delete('storage/volume/tank/zvols/a/v/')).status, 204);
   });
@@ -304,7 +304,7 @@ describe('snapshots', () => {
     refusedFor(
       await box.api.post('storage/snapshot/tank@s/clone/', { name: 'other/c' }),
       'cs_name',
-      /begins with tank/,
+      /must begin with tank/,
     );
     refusedFor(await box.api.post('storage/snapshot/tank@s/clone/', {}), 'cs_name', /required/);
     for (const name of ['tank/none/c', 'tank/x@y'])

@@ -220,7 +220,7 @@ test('an unusable directory is reported with the reason, and nothing is stored',
     /refused the account cn=reader,dc=example,dc=com or its password/,
   );
   await refused({ ...settings(), ldap_hostname: `${far.address}:3999` }, /is not reachable/);
-  await refused({ ...settings(), ldap_basedn: 'dc=other,dc=com' }, /has no dc=other,dc=com/);
+  await refused({ ...settings(), ldap_basedn: 'dc=other,dc=com' }, /has no entry dc=other,dc=com/);
   // An unused address: the attempt takes no longer than the time-out in the settings.
   const begun = Date.now();
   await refused(

@@ -19,7 +19,7 @@ const fields = {
     refine(
       text({
         description:
-          'http, https, ftp or file URL of the archive, or debootstrap: and the name of a Debian release, which is then built on this machine.',
+          'URL of the archive by http, https, ftp or file, or debootstrap: and the name of a Debian release, which is then built on this machine.',
         max: 255,
       }),
       (url) =>

@@ -15,7 +15,17 @@ import { size } from '../../engine/declare/formats.ts';
 import { type AnswerOf, hosted, type Operations, type SentOf, type World } from '../../engine/declare/resource.ts';
 import type { Dataset } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
-import { blaming, changeStep, compressions, dedups, gone, newSettings, open, settingsOf, syncs } from './properties.ts';
+import {
+  changeStep,
+  compressions,
+  dedups,
+  gone,
+  newSettings,
+  openChoice,
+  reportUnderField,
+  settingsOf,
+  syncs,
+} from './properties.ts';
 import { createVolume, destroyDataset } from './steps.ts';
 import { touchedByDestroying } from './tree.ts';
 import { poolNameOf } from './volumes.ts';
