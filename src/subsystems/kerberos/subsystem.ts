@@ -20,14 +20,12 @@ export const kerberosSubsystem: Subsystem = {
   local: [{ path: '/etc/krb5.conf', isDefault: isPackagedKrb5 }],
   render(view) {
     const domain = view.only(domainSettings);
-    const keytabs = view
-      .all(kerberosKeytab)
-      .map((keytab) => ({
-        path: `${keytabsFolder}${keytab.keytab_name}`,
-        content: keytab.keytab_file,
-        mode: 0o600,
-        encoding: 'base64' as const,
-      }));
+    const keytabs = view.all(kerberosKeytab).map((keytab) => ({
+      path: `${keytabsFolder}${keytab.keytab_name}`,
+      content: keytab.keytab_file,
+      mode: 0o600,
+      encoding: 'base64' as const,
+    }));
     return {
       files: [
         {
