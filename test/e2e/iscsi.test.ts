@@ -493,7 +493,7 @@ test('portals: an address with its port is used once, and CHAP wants credentials
   );
   const elsewhere = await api.post(at('portal'), { iscsi_target_portal_ips: ['192.0.2.1:3262'] });
   assert.equal(elsewhere.status, 409);
-  assert.match(elsewhere.text, /192\.0\.2\.1:3262 has no address of this machine, which has 0\.0\.0\.0 and :: for all/);
+  assert.match(elsewhere.text, /Expected an address of this machine \(.*0\.0\.0\.0, ::\), got 192\.0\.2\.1:3262/);
   await api.expect(201, 'POST', 'network/interface/', {
     int_interface: 'em0',
     int_name: 'lan',
@@ -569,10 +569,10 @@ test('space that runs short is warned of, once', async () => {
     (await api.list('/api/holdfast/v1/drift')).find(({ subsystem }) => subsystem === 'iscsi')?.['warnings'];
   assert.deepEqual(await warnings(), []);
   await api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'big', volsize: '2G' });
-  const warning = 'The iSCSI extent "tank/v" lies in tank, which has less than 90 % of its space left.';
+  const warning = 'The dataset tank of the iSCSI extent "tank/v" has less than 90 % of its space free.';
   assert.deepEqual(await warnings(), [warning]);
   await api.expect(200, 'PUT', at('globalconfiguration'), { iscsi_pool_avail_threshold: 80 });
-  const ofPool = 'The pool tank, in which zvols are offered by iSCSI, has less than 80 % of its space left.';
+  const ofPool = 'The pool tank has less than 80 % of its space free. It holds zvols that are iSCSI extents.';
   assert.deepEqual(await warnings(), [ofPool, warning]);
   assert.deepEqual(
     one.log.filter(({ level }) => level === 'warn').map(({ message }) => message),

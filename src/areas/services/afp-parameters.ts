@@ -1,9 +1,9 @@
-/** The names that netatalk 4 knows in afp.conf, afp.conf(5); it passes over all others. */
+/** The parameters that netatalk 4 knows in afp.conf, from afp.conf(5); it ignores all others. */
 function names(text: string): ReadonlySet<string> {
   return new Set(text.split(',').map((name) => name.trim()));
 }
 
-/** In the section [Global]. */
+/** Parameters of the section [Global]. */
 export const globalParameters = names(`
   ad domain, admin auth user, admin group, advertise ssh, afp interfaces, afp listen, afp port, afp read locks,
   afpstats, appletalk, chmod request, client polling, close vol, cnid mysql db, cnid mysql host, cnid mysql pw,
@@ -20,7 +20,7 @@ export const globalParameters = names(`
   use sendfile, veto message, vol charset, vol dbnest, vol dbpath, vol preset, volnamelen, zeroconf
 `);
 
-/** In the section of a share. */
+/** Parameters of the section of a share. */
 export const volumeParameters = names(`
   acls, basedir regex, case sensitive, casefold, chmod request, cnid dev, cnid scheme, cnid server,
   convert appledouble, delete veto files, directory perm, ea, file perm, follow symlinks,

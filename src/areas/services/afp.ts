@@ -9,9 +9,8 @@ export const afpSettings = singleton('services/afp', {
   description: 'How netatalk serves all AFP shares.',
   fields: {
     afp_srv_guest: flag(false, { description: 'Whether clients may connect without an account.' }),
-    afp_srv_guest_user: refine(
-      userName({ description: 'Account that clients without one work as.', initial: 'nobody' }),
-      (name) => (name === 'root' ? 'Guests must not work as root.' : undefined),
+    afp_srv_guest_user: refine(userName({ description: 'Account that guests work as.', initial: 'nobody' }), (name) =>
+      name === 'root' ? 'Expected an account other than root.' : undefined,
     ),
     afp_srv_bindip: list(required(ipAddress({ description: 'An address of the machine.' })), {
       description: 'Addresses the server listens on and announces; all when empty.',
@@ -25,34 +24,34 @@ export const afpSettings = singleton('services/afp', {
     }),
     afp_srv_dbpath: nullable(
       refine(
-        volumePath({ description: "Folder of the database of file numbers; the system's own when unset." }),
-        wordProblem,
+        volumePath({ description: 'Folder of the CNID databases; the default of the system when null.' }),
+        pathProblem,
       ),
     ),
     afp_srv_global_aux: afpLines({
-      description: 'Further lines of the section [Global] of afp.conf.',
+      description: 'Additional lines of the section [Global] of afp.conf.',
       known: globalParameters,
     }),
-    // Beyond the document's list (gaps 8.2).
+    // Not listed in the document (gaps 8.2).
     afp_srv_map_acls: choice(['rights', 'mode', 'none'], {
       description:
-        'What clients see of access lists: the rights that follow from them, also the Unix mode, or nothing.',
+        'How clients see ACLs: rights maps them to effective rights, mode also to the Unix mode, none hides them.',
       initial: 'rights',
     }),
     afp_srv_chmod_request: choice(['preserve', 'simple', 'ignore'], {
       description:
-        "What a client's change of permissions does to access lists: they stay, they may be lost, or nothing changes.",
+        'How a client changes permissions: preserve keeps ACLs, simple may lose them, ignore changes nothing.',
       initial: 'preserve',
     }),
   },
 });
 
-/** Longer lines end netatalk. */
+/** netatalk crashes on longer lines. */
 const longestLine = 1000;
 
 /**
- * Lines that a person adds to afp.conf. Nothing checks that file but netatalk itself, which ends at a line it cannot
- * read and is started over and over, so each must be a comment or a setting that netatalk knows.
+ * Additional lines of afp.conf. There is no configuration check: netatalk itself exits at a line that it cannot read,
+ * and systemd restarts it in a loop. So each line must be a comment or a setting that netatalk knows.
  */
 export function afpLines({
   description,
@@ -62,22 +61,21 @@ export function afpLines({
   readonly known: ReadonlySet<string>;
 }) {
   return refine(configLines({ description }), (value) => {
-    for (const line of value.split('\n').map((one) => one.trim())) {
+    for (const line of value.split('\n').map((raw) => raw.trim())) {
       if (line === '' || /^[#;]/.test(line)) continue;
       const name = /^([a-z0-9][a-z0-9 ]*)=/i.exec(line)?.[1]?.trim().toLowerCase();
-      if (name === undefined) return `${quote(line)} is no setting of afp.conf: write "name = value".`;
-      if (!known.has(name)) return `${quote(line)}: netatalk knows no setting ${quote(name)} here.`;
-      if (line.endsWith('\\'))
-        return `${quote(line)} must not end in a backslash, which would take the next line along.`;
+      if (name === undefined) return `Expected "name = value", got ${quote(line)}.`;
+      if (!known.has(name)) return `${quote(name)} is not a setting of netatalk in this section.`;
+      if (line.endsWith('\\')) return `Expected a line that does not end in a backslash, got ${quote(line)}.`;
       if (Buffer.byteLength(line) > longestLine)
-        return `${quote(line)} is too long: netatalk reads ${longestLine} bytes a line.`;
+        return `Expected lines of at most ${longestLine} bytes, got ${quote(line)}.`;
     }
     return undefined;
   });
 }
 
-/** afp.conf has no escapes. */
-function wordProblem(path: string): string | undefined {
+/** afp.conf has no escape for these characters. */
+function pathProblem(path: string): string | undefined {
   const stray = /[;#"'\\$]/.exec(path);
-  return stray === null ? undefined : `netatalk would read ${quote(stray[0])} in it as something else.`;
+  return stray === null ? undefined : `Expected a path without the characters ; # " ' \\ $, got ${quote(stray[0])}.`;
 }

@@ -1,8 +1,8 @@
 import type { Facts } from '../../engine/upkeep/facts.ts';
 
 /**
- * The services one can switch (gaps 8.1) and the programs behind each, by the names Debian's service manager gives
- * them. An empty list is a service that Debian has no program for; switching it on is refused in words.
+ * The services that clients can switch (gaps 8.1) and the programs of each, by their systemd unit names in Debian. An
+ * empty list means that Debian has no program for the service; a request to switch it on is refused with a message.
  */
 export const daemonsOf = {
   afp: ['netatalk'],
@@ -10,12 +10,12 @@ export const daemonsOf = {
   domaincontroller: ['samba-ad-dc'],
   dynamicdns: ['inadyn'],
   ftp: ['proftpd'],
-  // The kernel.
+  // Served by the kernel, without a unit.
   iscsitarget: [],
   lldp: ['lldpd'],
-  // Debian 13 has none.
+  // Not packaged in Debian 13.
   netdata: [],
-  // One of them: see nfsServerOf.
+  // One of the two: see nfsServerOf.
   nfs: ['nfs-server', 'nfs-ganesha'],
   rsync: ['rsync'],
   s3: [],
@@ -23,9 +23,9 @@ export const daemonsOf = {
   snmp: ['snmpd'],
   ssh: ['ssh'],
   tftp: ['tftpd-hpa'],
-  // What runs whether the UPS is connected here or elsewhere; the server and the driver are its unit's business.
+  // The monitor runs for local and remote UPSs; the ups subsystem manages the server and the driver.
   ups: ['nut-monitor'],
-  // An instance of its own: the machine's own Apache is not Holdfast's business.
+  // A separate instance: Holdfast does not touch the Apache of the machine.
   webdav: ['holdfast-webdav'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
@@ -51,14 +51,14 @@ export const switchNames: readonly SwitchName[] = [
   'webdav',
 ];
 
-/** The programs that do the work of a service on this machine. */
+/** The units of a service on this machine. */
 export function daemonsBehind(service: string, services: Facts['services']): readonly string[] {
-  const name = switchNames.find((one) => one === service);
+  const name = switchNames.find((known) => known === service);
   if (name === 'nfs') return [nfsServerOf(services)];
   return name === undefined ? [] : daemonsOf[name];
 }
 
-/** The kernel serves NFS where it can; where the machine has only the server in user space, that does. */
+/** The kernel NFS server, or NFS-Ganesha where only that is installed. */
 export function nfsServerOf(services: Facts['services']): 'nfs-server' | 'nfs-ganesha' {
   const has = (name: string) => services.get(name)?.installed === true;
   return has('nfs-ganesha') && !has('nfs-server') ? 'nfs-ganesha' : 'nfs-server';

@@ -38,8 +38,8 @@ const providers = [
   'ipv6tb@he.net',
 ] as const;
 
-/** Services that have ended, and that no client of today knows. */
-export const endedProviders: readonly string[] = [
+/** Providers that have shut down, and that current clients do not support. */
+export const discontinuedProviders: readonly string[] = [
   'default@dtdns.com',
   'default@dynsip.org',
   'default@tzo.com',
@@ -48,49 +48,48 @@ export const endedProviders: readonly string[] = [
 
 export const dynamicDnsSettings = singleton('services/dynamicdns', {
   title: 'dynamic DNS settings',
-  description: 'Which provider is told the address of the machine whenever it changes.',
+  description: 'Which dynamic DNS provider receives the address of the machine when it changes.',
   fields: {
     ddns_provider: choice(providers, {
-      description: 'The provider; custom is the one that ddns_custom_ddns_server names.',
+      description: 'The provider; custom uses ddns_custom_ddns_server and ddns_custom_ddns_path.',
       initial: 'dyndns@3322.org',
     }),
-    ddns_checkip_ssl: flag(false, { description: 'Whether the service that tells the own address is asked by HTTPS.' }),
+    ddns_checkip_ssl: flag(false, { description: 'Whether the public address is looked up by HTTPS.' }),
     ddns_checkip_server: server(
-      'Host that tells who asks his own address, with a port if it is not the usual one; that of the provider when empty.',
+      'Host that answers with the public address of its client, with an optional port; the default of the provider when empty.',
     ),
-    ddns_checkip_path: path('Path at which it tells it.'),
-    ddns_ssl: flag(false, { description: 'Whether the provider is told by HTTPS.' }),
-    ddns_custom_ddns_server: server(
-      'Host of a provider that is not in the list, with a port if it is not the usual one.',
-    ),
+    ddns_checkip_path: path('Path of the address lookup on that host.'),
+    ddns_ssl: flag(false, { description: 'Whether updates are sent to the provider by HTTPS.' }),
+    ddns_custom_ddns_server: server('Host of a custom provider, with an optional port.'),
     ddns_custom_ddns_path: path(
-      'Path and query by which it is told; %h becomes the domain, %i the address, %u the user name, %p the password.',
+      'Path and query of an update at a custom provider; %h is the domain, %i the address, %u the user name, %p the password.',
     ),
     ddns_domain: text({
-      description: 'Domains whose address it is, separated by commas, semicolons or blanks.',
+      description: 'Domains to update, separated by commas, semicolons or spaces.',
       max: 120,
       pattern: /^[A-Za-z0-9._,; @*-]+$/,
-      rule: 'Names of domains are wanted, separated by commas, semicolons or blanks.',
+      rule: 'Expected domain names separated by commas, semicolons or spaces.',
     }),
     ddns_username: text({ description: 'User name at the provider.', max: 120 }),
     ddns_password: secret(text({ description: 'Password at the provider.', max: 120, untrimmed: true })),
     ddns_period: integer({
-      description: 'Seconds between two looks at the own address.',
+      description: 'Seconds between two lookups of the public address.',
       min: 30,
       max: 864_000,
       initial: 300,
     }),
   },
   check({ record, before, issues }) {
-    if (record.ddns_provider !== before?.ddns_provider && endedProviders.includes(record.ddns_provider))
-      issues.add('ddns_provider', `The service ${quote(record.ddns_provider)} has ended.`);
+    if (record.ddns_provider !== before?.ddns_provider && discontinuedProviders.includes(record.ddns_provider))
+      issues.add('ddns_provider', `The provider ${quote(record.ddns_provider)} has shut down.`);
     if (record.ddns_domain === '') return;
-    if (record.ddns_username === '') issues.add('ddns_username', 'The provider wants a user name.');
-    if (record.ddns_password === '') issues.add('ddns_password', 'The provider wants a password.');
+    if (record.ddns_username === '') issues.add('ddns_username', 'ddns_username is required when ddns_domain is set.');
+    if (record.ddns_password === '') issues.add('ddns_password', 'ddns_password is required when ddns_domain is set.');
     if (record.ddns_provider !== 'custom') return;
     if (record.ddns_custom_ddns_server === '')
-      issues.add('ddns_custom_ddns_server', 'A provider of your own has a host.');
-    if (record.ddns_custom_ddns_path === '') issues.add('ddns_custom_ddns_path', 'A provider of your own has a path.');
+      issues.add('ddns_custom_ddns_server', 'ddns_custom_ddns_server is required when ddns_provider is custom.');
+    if (record.ddns_custom_ddns_path === '')
+      issues.add('ddns_custom_ddns_path', 'ddns_custom_ddns_path is required when ddns_provider is custom.');
   },
 });
 
@@ -99,12 +98,12 @@ function server(description: string) {
     description,
     max: 150,
     pattern: /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?$/,
-    rule: 'A host, or a host and a port, is wanted, like ddns.example.com:8080.',
+    rule: 'Expected a host with an optional port, as ddns.example.com:8080.',
   });
 }
 
 function path(description: string) {
   return refine(text({ description, max: 150 }), (value) =>
-    value === '' || /^\/\S*$/.test(value) ? undefined : 'A path begins with a slash and has no blanks.',
+    value === '' || /^\/\S*$/.test(value) ? undefined : 'Expected a path that begins with a slash and has no spaces.',
   );
 }

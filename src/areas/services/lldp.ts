@@ -3,20 +3,23 @@ import { singleton } from '../../engine/declare/resource.ts';
 
 export const lldpSettings = singleton('services/lldp', {
   title: 'LLDP settings',
-  description: 'What the machine tells its neighbours on the wire, and keeps of what they tell.',
+  description:
+    'What the machine announces to its network neighbours by LLDP, and what it stores of their announcements.',
   fields: {
-    lldp_intdesc: flag(true, { description: 'Whether an interface is described by the neighbour it is connected to.' }),
+    lldp_intdesc: flag(true, {
+      description: 'Whether the description of each network interface names the neighbour that it is connected to.',
+    }),
     lldp_country: text({
-      description: 'Country the machine is in, as two letters of ISO 3166.',
+      description: 'Country of the machine: two letters of ISO 3166.',
       max: 2,
       pattern: /^[A-Za-z]{2}$/,
-      rule: 'Two letters are wanted.',
+      rule: 'Expected two letters, as US.',
     }),
-    lldp_location: refine(text({ description: 'Where in the country it is.', max: 200 }), (value) => {
-      if (Buffer.byteLength(value) > 250) return 'LLDP takes 250 bytes of it; letters beyond ASCII have several.';
-      // lldpd's commands know both kinds of quotes, but no way to write one kind within itself.
+    lldp_location: refine(text({ description: 'Location of the machine.', max: 200 }), (value) => {
+      if (Buffer.byteLength(value) > 250) return 'Expected at most 250 bytes in UTF-8.';
+      // The commands of lldpd accept both kinds of quotes but have no escape for a quote within quotes.
       return value.includes('"') && value.includes("'")
-        ? 'Double and single quotes do not go together here.'
+        ? 'Expected double quotes or single quotes, not both.'
         : undefined;
     }),
   },

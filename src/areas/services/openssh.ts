@@ -1,12 +1,12 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
-/** The files of a key pair as OpenSSH keeps them. */
+/** The contents of the two files of an OpenSSH key pair. */
 export interface KeyFiles {
   readonly key: string;
   readonly pub: string;
 }
 
-/** A new pair without a pass phrase, in OpenSSH's own format: it reads no other one of every kind. */
+/** Generates a key pair without a passphrase in OpenSSH's own format, the only one that it reads for every key type. */
 export function newKeyFiles(kind: 'ecdsa' | 'ed25519', comment: string): KeyFiles {
   const { type, pub, secret } = kind === 'ed25519' ? ed25519() : ecdsa();
   const blob = Buffer.concat([string(type), ...pub]);
@@ -50,7 +50,7 @@ function bytes(member: string | undefined): Buffer {
   return Buffer.from(member ?? '', 'base64url');
 }
 
-/** A text or bytes behind their length. */
+/** An SSH string: the length as 32 bits, then the bytes. */
 function string(value: string | Buffer): Buffer {
   const content = Buffer.from(value);
   const length = Buffer.alloc(4);
@@ -58,14 +58,14 @@ function string(value: string | Buffer): Buffer {
   return Buffer.concat([length, content]);
 }
 
-/** A number as its fewest bytes; one whose first bit is set would be negative, so a zero goes before it. */
+/** A positive number in as few bytes as possible. A set first bit means negative, so a zero byte then precedes it. */
 function positive(number: Buffer): Buffer {
   const first = number.findIndex((byte) => byte !== 0);
   const short = number.subarray(first < 0 ? number.length : first);
   return (short[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), short]) : short;
 }
 
-/** 1, 2, 3 … up to a multiple of eight bytes. */
+/** Padding bytes 1, 2, 3 … up to a multiple of eight bytes. */
 function padding(length: number): Buffer {
   return Buffer.from(Array.from({ length: (8 - (length % 8)) % 8 }, (_, index) => index + 1));
 }

@@ -11,37 +11,37 @@ import { tftpSettings } from './tftp.ts';
 import { upsSettings } from './ups.ts';
 import { webdavSettings } from './webdav.ts';
 
-/** A place where a program waits for clients. */
-export interface Place {
+/** A port that a program listens on. */
+export interface Listener {
   readonly protocol: 'TCP' | 'UDP';
   readonly port: number;
-  /** Undefined for every address. */
+  /** Undefined for all addresses. */
   readonly address?: string | undefined;
-  /** The field that chose the port, if one did. */
+  /** The field that sets the port, if the port is configurable. */
   readonly field?: string;
 }
 
-const tcp = (port: number, field?: string): Place => ({
+const tcp = (port: number, field?: string): Listener => ({
   protocol: 'TCP',
   port,
   ...(field === undefined ? {} : { field }),
 });
-const udp = (port: number, field?: string): Place => ({
+const udp = (port: number, field?: string): Listener => ({
   protocol: 'UDP',
   port,
   ...(field === undefined ? {} : { field }),
 });
 
-interface Listening {
-  /** The settings that its places follow from. */
+interface Service {
+  /** The settings that determine the listeners. */
   readonly settings?: Singleton;
-  places(view: View): readonly Place[];
+  listeners(view: View): readonly Listener[];
 }
 
-const always = (...places: readonly Place[]): Listening => ({ places: () => places });
+const always = (...listeners: readonly Listener[]): Service => ({ listeners: () => listeners });
 
-/** Where each service listens while it is on; those that nobody connects to are not here. */
-const listening: Partial<Readonly<Record<SwitchName, Listening>>> = {
+/** The listeners of each service while it is on. Services that accept no connections are not listed. */
+const services: Partial<Readonly<Record<SwitchName, Service>>> = {
   afp: always(tcp(548)),
   cifs: always(tcp(139), tcp(445), udp(137), udp(138)),
   domaincontroller: always(
@@ -61,11 +61,11 @@ const listening: Partial<Readonly<Record<SwitchName, Listening>>> = {
     tcp(636),
     tcp(3268),
   ),
-  ftp: { settings: ftpSettings, places: (view) => [tcp(view.only(ftpSettings).ftp_port, 'ftp_port')] },
+  ftp: { settings: ftpSettings, listeners: (view) => [tcp(view.only(ftpSettings).ftp_port, 'ftp_port')] },
   iscsitarget: always(tcp(3260)),
   nfs: {
     settings: nfsSettings,
-    places(view) {
+    listeners(view) {
       const settings = view.only(nfsSettings);
       const helpers = (['nfs_srv_mountd_port', 'nfs_srv_rpcstatd_port', 'nfs_srv_rpclockd_port'] as const).flatMap(
         (field) => {
@@ -76,24 +76,24 @@ const listening: Partial<Readonly<Record<SwitchName, Listening>>> = {
       return [tcp(111), udp(111), tcp(2049), ...helpers];
     },
   },
-  rsync: { settings: rsyncdSettings, places: (view) => [tcp(view.only(rsyncdSettings).rsyncd_port, 'rsyncd_port')] },
-  snmp: { settings: snmpSettings, places: () => [udp(161)] },
+  rsync: { settings: rsyncdSettings, listeners: (view) => [tcp(view.only(rsyncdSettings).rsyncd_port, 'rsyncd_port')] },
+  snmp: { settings: snmpSettings, listeners: () => [udp(161)] },
   ssh: {
     settings: sshSettings,
-    // Where one listens that goes on with its own file, only that file knows.
-    places: (view) =>
+    // The port of an SSH server that keeps its own configuration file is unknown here.
+    listeners: (view) =>
       view.only(sshSettings).ssh_untouched ? [] : [tcp(view.only(sshSettings).ssh_tcpport, 'ssh_tcpport')],
   },
   tftp: {
     settings: tftpSettings,
-    places(view) {
+    listeners(view) {
       const { tftp_port, tftp_host } = view.only(tftpSettings);
       return [{ ...udp(tftp_port, 'tftp_port'), address: specific(tftp_host) }];
     },
   },
   ups: {
     settings: upsSettings,
-    places(view) {
+    listeners(view) {
       const { ups_mode, ups_rmonitor, ups_remoteport } = view.only(upsSettings);
       return ups_mode === 'slave'
         ? []
@@ -102,7 +102,7 @@ const listening: Partial<Readonly<Record<SwitchName, Listening>>> = {
   },
   webdav: {
     settings: webdavSettings,
-    places(view) {
+    listeners(view) {
       const { webdav_protocol, webdav_tcpport, webdav_tcpportssl } = view.only(webdavSettings);
       return [
         ...(webdav_protocol === 'https' ? [] : [tcp(webdav_tcpport, 'webdav_tcpport')]),
@@ -112,49 +112,51 @@ const listening: Partial<Readonly<Record<SwitchName, Listening>>> = {
   },
 };
 
-/** No two programs may wait at one place. `own` is where Holdfast itself does. */
+/** No two programs may listen on the same port. `own` is the port of Holdfast itself. */
 export function portRule(own: { readonly address: string; readonly port: number } | undefined): Rule {
-  const ownPlace =
+  const ownListener =
     own === undefined || own.port === 0 ? undefined : { ...tcp(own.port), address: specific(own.address) };
   return {
     description: 'No two programs listen on one port.',
-    reads: [serviceSwitch, ...Object.values(listening).flatMap(({ settings }) => settings ?? [])],
+    reads: [serviceSwitch, ...Object.values(services).flatMap(({ settings }) => settings ?? [])],
     check(draft, changed) {
       const switched = changed
         .filter(({ resource }) => resource.path === serviceSwitch.path)
         .map(({ id }) => draft.get(serviceSwitch, id)?.srv_service);
-      const taken = placesOfAll(draft);
-      for (const { service, place, settings } of taken) {
+      const taken = listenersOfAll(draft);
+      for (const { service, listener, settings } of taken) {
         const isSet = settings !== undefined && changed.some(({ resource }) => resource.path === settings.path);
         if (!isSet && !switched.includes(service)) continue;
-        const other = taken.find((one) => one.service !== service && meet(one.place, place));
-        const who =
+        const other = taken.find(
+          (candidate) => candidate.service !== service && conflict(candidate.listener, listener),
+        );
+        const holder =
           other !== undefined
             ? `the service ${other.service}`
-            : ownPlace !== undefined && meet(ownPlace, place)
+            : ownListener !== undefined && conflict(ownListener, listener)
               ? 'Holdfast itself'
               : undefined;
-        if (who === undefined) continue;
+        if (holder === undefined) continue;
         draft.issues.add(
-          isSet ? (place.field ?? '__all__') : 'srv_enable',
-          `The service ${service} would listen on ${place.protocol} port ${place.port}, which ${who} has.`,
+          isSet ? (listener.field ?? '__all__') : 'srv_enable',
+          `${listener.protocol} port ${listener.port} of the service ${service} is already used by ${holder}.`,
         );
       }
     },
   };
 }
 
-function placesOfAll(draft: Draft) {
+function listenersOfAll(draft: Draft) {
   return switchNames
     .filter((service) => isOn(draft, service))
     .flatMap((service) => {
-      const one = listening[service];
-      return (one?.places(draft) ?? []).map((place) => ({ service, place, settings: one?.settings }));
+      const known = services[service];
+      return (known?.listeners(draft) ?? []).map((listener) => ({ service, listener, settings: known?.settings }));
     });
 }
 
-/** Who listens on every address takes the port on each. */
-function meet(a: Place, b: Place): boolean {
+/** A program that listens on all addresses occupies the port on each of them. */
+function conflict(a: Listener, b: Listener): boolean {
   return (
     a.protocol === b.protocol &&
     a.port === b.port &&

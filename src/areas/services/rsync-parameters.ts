@@ -7,7 +7,7 @@ type Kind = 'text' | 'flag' | 'number';
 const kinds = (kind: Kind, names: string): readonly (readonly [string, Kind])[] =>
   names.split(',').map((name) => [plainName(name), kind]);
 
-/** Parameters of rsyncd.conf that stand before all modules only, of rsync 3.4 and 3.5. */
+/** Parameters of rsyncd.conf that are valid only in the global section, in rsync 3.4 and 3.5. */
 const globalParameters: ReadonlyMap<string, Kind> = new Map([
   ...kinds(
     'text',
@@ -17,7 +17,7 @@ const globalParameters: ReadonlyMap<string, Kind> = new Map([
   ...kinds('flag', 'proxy protocol'),
 ]);
 
-/** Parameters of a module. Before all modules they are what a module has that says nothing else. */
+/** Parameters of a module. In the global section they set the default for every module. */
 const moduleParameters: ReadonlyMap<string, Kind> = new Map([
   ...kinds(
     'text',
@@ -39,8 +39,8 @@ const moduleParameters: ReadonlyMap<string, Kind> = new Map([
 const flags = /^(yes|no|true|false|1|0)$/i;
 
 /**
- * Further lines of rsyncd.conf. The daemon has no checker: it passes over what it does not know, and refuses every
- * connection when a value is not of its kind. So both are looked at here.
+ * Additional lines of rsyncd.conf. The daemon has no configuration check: it ignores unknown parameters, and refuses
+ * every connection when a value has the wrong type. So this field checks both.
  */
 export function rsyncLines({
   description,
@@ -59,19 +59,19 @@ export function rsyncLines({
 function lineProblem(line: string, within: 'all' | 'module'): string | undefined {
   if (line === '' || /^[#;]/.test(line)) return undefined;
   const equals = line.indexOf('=');
-  // An & begins a directive that reads another file, with modules of its own.
-  if (equals < 1 || line.startsWith('&')) return `${quote(line)} is no parameter: write NAME = VALUE.`;
+  // A line that begins with & includes another file, which can define modules.
+  if (equals < 1 || line.startsWith('&')) return `Expected NAME = VALUE, got ${quote(line)}.`;
   const [name, value] = [plainName(line.slice(0, equals)), line.slice(equals + 1).trim()];
   const kind = moduleParameters.get(name) ?? (within === 'all' ? globalParameters.get(name) : undefined);
   if (kind === undefined)
     return globalParameters.has(name)
-      ? `${quote(line)} has no place in a module: it concerns the whole daemon.`
-      : `${quote(line)}: the rsync daemon knows no such parameter.`;
-  if (kind === 'flag' && !flags.test(value)) return `${quote(line)}: yes or no is wanted.`;
-  return kind === 'number' && !/^-?\d{1,9}$/.test(value) ? `${quote(line)}: a number is wanted.` : undefined;
+      ? `${quote(line)} is a global parameter of the rsync daemon: set it in rsyncd_auxiliary of services/rsyncd.`
+      : `${quote(line)} is not a parameter of the rsync daemon.`;
+  if (kind === 'flag' && !flags.test(value)) return `Expected yes or no, got ${quote(line)}.`;
+  return kind === 'number' && !/^-?\d{1,9}$/.test(value) ? `Expected a number, got ${quote(line)}.` : undefined;
 }
 
-/** Lines without the blanks around them; one that ends in a backslash goes on with the next. */
+/** Trimmed lines; a line that ends in a backslash continues on the next one. */
 function logicalLines(text: string): readonly string[] {
   return text
     .replaceAll(/\\\n/g, '')
@@ -79,7 +79,7 @@ function logicalLines(text: string): readonly string[] {
     .map((line) => line.trim());
 }
 
-/** The daemon looks at neither blanks nor letter case in names. */
+/** The daemon ignores spaces and letter case in parameter names. */
 function plainName(name: string): string {
   return name.replaceAll(/\s/g, '').toLowerCase();
 }

@@ -4,9 +4,12 @@ import { rsyncLines } from './rsync-parameters.ts';
 
 export const rsyncdSettings = singleton('services/rsyncd', {
   title: 'rsync daemon settings',
-  description: 'Settings of the rsync daemon as a whole.',
+  description: 'Global settings of the rsync daemon.',
   fields: {
     rsyncd_port: port({ description: 'TCP port the daemon listens on.', initial: 873 }),
-    rsyncd_auxiliary: rsyncLines({ description: 'Further lines of rsyncd.conf before all modules.', within: 'all' }),
+    rsyncd_auxiliary: rsyncLines({
+      description: 'Additional lines of the global section of rsyncd.conf.',
+      within: 'all',
+    }),
   },
 });

@@ -11,13 +11,13 @@ export const rsyncModule = collection('services/rsyncmod', {
   unique: [{ fields: ['rsyncmod_name'], caseless: true, description: 'A module with this name already exists.' }],
   fields: {
     rsyncmod_name: required(refine(text({ description: 'Name that clients see.', max: 120 }), nameProblem)),
-    rsyncmod_comment: text({ description: 'Comment that clients see beside the name.', max: 120 }),
+    rsyncmod_comment: text({ description: 'Comment that clients see next to the name.', max: 120 }),
     rsyncmod_path: required(
-      refine(volumePath({ description: 'The folder.' }), (path) => {
+      refine(volumePath({ description: 'Folder of the module.' }), (path) => {
         const variable = /%\w+%/.exec(path)?.[0];
         return variable === undefined
           ? undefined
-          : `The rsync daemon cannot serve this path: it would read ${quote(variable)} in it as a variable.`;
+          : `Expected a path without ${quote(variable)}: the rsync daemon reads it as a variable.`;
       }),
     ),
     rsyncmod_mode: choice(['ro', 'wo', 'rw'], {
@@ -25,33 +25,36 @@ export const rsyncModule = collection('services/rsyncmod', {
       initial: 'rw',
     }),
     rsyncmod_maxconn: integer({
-      description: 'Clients that the module has at once; 0 sets no limit.',
+      description: 'Maximum number of clients at the same time; 0 sets no limit.',
       min: 0,
       max: 1_000_000,
       initial: 0,
     }),
     rsyncmod_user: userName({ description: 'Account that reads and writes the files.', initial: 'nobody' }),
     rsyncmod_group: groupName({
-      description: 'Group that reads and writes the files; that of the account when empty.',
+      description: 'Group that reads and writes the files; the primary group of the account when empty.',
       initial: 'nobody',
     }),
     rsyncmod_hostsallow: hostList({ description: 'Hosts, addresses and networks that may connect; all when empty.' }),
     rsyncmod_hostsdeny: hostList({
       description:
-        'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.',
+        'Hosts, addresses and networks that may not connect, except those that are also in rsyncmod_hostsallow.',
     }),
     rsyncmod_auxiliary: rsyncLines({
-      description: "Further lines of the module's section of rsyncd.conf.",
+      description: 'Additional lines for the section of the module in rsyncd.conf.',
       within: 'module',
     }),
   },
 });
 
-/** A slash would end the name in what clients write, the others mean something else to the daemon or its clients. */
+/**
+ * A slash ends the name of the module in the URLs of clients; the daemon or its clients misread the other characters.
+ */
 function nameProblem(name: string): string | undefined {
-  if (name.toLowerCase() === 'global') return 'The rsync daemon keeps this name for its own settings.';
-  if (name.startsWith('#')) return 'A name that begins with # would be a command to the daemon.';
-  if (/\s{2,}/.test(name)) return 'The rsync daemon would make one of several blanks in a row.';
+  if (name.toLowerCase() === 'global') return 'The name global is reserved by the rsync daemon.';
+  if (name.startsWith('#'))
+    return 'Expected a name that does not begin with #: the rsync daemon reads that as a command.';
+  if (/\s{2,}/.test(name)) return 'Expected no consecutive spaces: the rsync daemon merges them into one.';
   const stray = /[/\]\\]/.exec(name);
-  return stray === null ? undefined : `The character ${quote(stray[0])} has no place in a module's name.`;
+  return stray === null ? undefined : `Expected a name without the characters / ] \\, got ${quote(stray[0])}.`;
 }

@@ -4,7 +4,7 @@ import { daemonsBehind, type SwitchName, switchNames } from './daemons.ts';
 
 export const serviceSwitch = collection('services/services', {
   title: 'service',
-  description: 'Whether a service runs, now and after every start of the machine.',
+  description: 'Whether a service runs, now and after each boot.',
   verbs: ['list', 'read', 'update'],
   alias: 'srv_service',
   filters: ['srv_service'],
@@ -14,9 +14,9 @@ export const serviceSwitch = collection('services/services', {
     srv_enable: flag(false, {
       description: 'Whether the service runs. Switching it starts or stops its programs at once.',
     }),
-    srv_state: live(text({ description: 'RUNNING, STOPPED, or UNKNOWN when the machine does not tell.' })),
+    srv_state: live(text({ description: 'RUNNING, STOPPED, or UNKNOWN when the state cannot be determined.' })),
   },
-  // What runs when Holdfast comes goes on running: SSH above all, which may be how its owner got in.
+  // Services that run at installation keep running: above all SSH, by which the administrator may be connected.
   seed: ({ services, targets }) =>
     switchNames.map((srv_service) => {
       if (srv_service === 'iscsitarget') return { srv_service, srv_enable: targets.serving };
@@ -25,19 +25,19 @@ export const serviceSwitch = collection('services/services', {
     }),
   check({ record, before, facts, issues }) {
     const switchedOn = record.srv_enable && before?.srv_enable !== true;
-    const lacking =
+    const unavailable =
       record.srv_service === 'iscsitarget'
         ? facts.targets.engine === undefined
         : daemonsBehind(record.srv_service, facts.services).length === 0;
-    if (switchedOn && lacking) {
+    if (switchedOn && unavailable) {
       issues.add(
         'srv_enable',
-        `This appliance has no program for the service ${record.srv_service}, so it cannot be switched on.`,
+        `The service ${record.srv_service} cannot be switched on: no program for it is available on this machine.`,
       );
     }
   },
   present(record, { facts }) {
-    // The kernel serves it.
+    // The kernel serves iSCSI, so there is no unit to look at.
     if (record.srv_service === 'iscsitarget') return { srv_state: facts.targets.serving ? 'RUNNING' : 'STOPPED' };
     const states = daemonsBehind(record.srv_service, facts.services).map((name) => facts.services.get(name));
     if (states.some((state) => state === undefined)) return { srv_state: 'UNKNOWN' };

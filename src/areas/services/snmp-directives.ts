@@ -2,7 +2,7 @@ import { refine } from '../../engine/declare/fields.ts';
 import { configLines } from '../../engine/declare/formats.ts';
 import { quote } from '../../lib/text.ts';
 
-/** Directives that Debian's snmpd 5.9 knows in snmpd.conf: what `snmpd -H` lists, and those that it does not list. */
+/** Directives that Debian's snmpd 5.9 accepts in snmpd.conf: those that `snmpd -H` lists, and some that it omits. */
 const directives: ReadonlySet<string> = new Set(
   `access add_row agentaddress agentgroup agentSecName agentuser agentxperms agentxRetries agentxsocket agentxTimeout at authaccess authcommunity
   authgroup authtrapenable authuser avgBulkVarbindSize certSecName com2sec com2sec6 com2secunix count_kthreads createUser cron defaultMonitors defDomain
@@ -18,13 +18,15 @@ const directives: ReadonlySet<string> = new Set(
     .split(/\s+/),
 );
 
-/** Further lines of snmpd.conf. The daemon passes over what it does not know, with a line in its log; so it is looked at here. */
+/**
+ * Additional lines of snmpd.conf. The daemon only logs unknown directives and ignores them, so this field checks them.
+ */
 export function snmpLines({ description }: { readonly description: string }) {
   return refine(configLines({ description }), (value) => {
     const invalid = value.split('\n').find((line) => {
-      const [word = ''] = line.trim().split(/\s/);
-      return word !== '' && !word.startsWith('#') && !directives.has(word.toLowerCase());
+      const [directive = ''] = line.trim().split(/\s/);
+      return directive !== '' && !directive.startsWith('#') && !directives.has(directive.toLowerCase());
     });
-    return invalid === undefined ? undefined : `${quote(invalid.trim())}: the SNMP server knows no such directive.`;
+    return invalid === undefined ? undefined : `${quote(invalid.trim())} is not a directive of the SNMP server.`;
   });
 }

@@ -2,77 +2,84 @@ import { choice, flag, integer, nullable, refine, secret, text } from '../../eng
 import { singleton } from '../../engine/declare/resource.ts';
 import { snmpLines } from './snmp-directives.ts';
 
-/** The protocol makes keys of pass phrases, and of shorter ones none. */
+/** SNMPv3 derives keys from passphrases of at least 8 characters. */
 const shortest = 8;
 
 export const snmpSettings = singleton('services/snmp', {
   title: 'SNMP settings',
-  description: 'What monitors may ask of the machine.',
+  description: 'Which monitoring systems may read the state of the machine by SNMP.',
   fields: {
     snmp_location: text({ description: 'Where the machine is.' }),
     snmp_contact: text({
-      description: 'Who looks after it.',
+      description: 'Contact person for the machine.',
       max: 120,
       pattern: /^([\w .-]+|[^\s@"\\]+@[^\s@"\\]+)$/,
-      rule: 'An e-mail address is wanted, or letters, digits, blanks, hyphens and underscores.',
+      rule: 'Expected an email address, or letters, digits, spaces, dots, hyphens and underscores.',
     }),
     snmp_traps: flag(false, {
-      description: 'Whether the server tells who asked wrongly to the hosts that snmp_options names for that.',
+      description:
+        'Whether the server sends a trap about each request with wrong credentials to the trap hosts in snmp_options.',
     }),
     snmp_community: secret(
       text({
-        description: 'Word by which monitors of version 1 and 2c may read; none may when it is empty.',
+        description: 'Community string for read access by SNMP version 1 and 2c; empty disables these versions.',
         initial: 'public',
         max: 120,
         pattern: /^[\w .-]+$/,
-        rule: 'Letters, digits, blanks, hyphens, underscores and dots are wanted.',
+        rule: 'Expected letters, digits, spaces, dots, hyphens and underscores.',
       }),
     ),
-    snmp_options: snmpLines({ description: 'Further lines of snmpd.conf.' }),
-    // Beyond the document's list, from here on (gaps 8.11).
-    snmp_v3: flag(false, { description: 'Whether an account of version 3 may read.' }),
+    snmp_options: snmpLines({ description: 'Additional lines of snmpd.conf.' }),
+    // From here on, fields are not listed in the document (gaps 8.11).
+    snmp_v3: flag(false, { description: 'Whether an SNMPv3 account has read access.' }),
     snmp_v3_username: text({
-      description: 'Name of that account.',
+      description: 'User name of the SNMPv3 account.',
       max: 20,
       pattern: /^[^\s"\\]+$/,
-      rule: 'A name has no blanks, quotes or backslashes.',
+      rule: 'Expected a user name without spaces, quotes and backslashes.',
     }),
     snmp_v3_authtype: choice(['SHA', 'MD5', ''], {
-      description: 'How it proves its password; without, nobody is asked for one.',
+      description: 'Authentication protocol of the SNMPv3 account; empty disables authentication.',
       initial: 'SHA',
     }),
-    snmp_v3_password: secret(passPhrase('Its password.', 50)),
+    snmp_v3_password: secret(passPhrase('Password of the SNMPv3 account.', 50)),
     snmp_v3_privproto: nullable(
-      choice(['AES', 'DES'], { description: 'How its questions and answers are encrypted; they are not when unset.' }),
+      choice(['AES', 'DES'], { description: 'Encryption protocol of the SNMPv3 account; null disables encryption.' }),
     ),
-    snmp_v3_privpassphrase: secret(nullable(passPhrase('Pass phrase of the encryption.', 100))),
+    snmp_v3_privpassphrase: secret(nullable(passPhrase('Passphrase of the encryption.', 100))),
     snmp_loglevel: integer({
-      description: 'How much is logged: 0 for emergencies only, 7 for everything.',
+      description: 'Log level: 0 logs emergencies only, 7 logs everything.',
       min: 0,
       max: 7,
       initial: 3,
     }),
-    snmp_zilstat: flag(false, { description: 'Whether the counters of the intent log of ZFS may be asked for.' }),
+    snmp_zilstat: flag(false, { description: 'Whether SNMP serves the counters of the ZFS intent log.' }),
   },
   check({ record, issues }) {
     if (!record.snmp_v3) {
       if (record.snmp_community === '')
-        issues.add('snmp_community', 'Without it and without snmp_v3 nobody could ask.');
+        issues.add('snmp_community', 'snmp_community is required when snmp_v3 is false.');
       return;
     }
-    if (record.snmp_v3_username === '') issues.add('snmp_v3_username', 'The account needs a name.');
+    if (record.snmp_v3_username === '')
+      issues.add('snmp_v3_username', 'snmp_v3_username is required when snmp_v3 is true.');
     if (record.snmp_v3_authtype !== '' && record.snmp_v3_password === '')
-      issues.add('snmp_v3_password', 'The account needs a password.');
+      issues.add('snmp_v3_password', 'snmp_v3_password is required when snmp_v3_authtype is set.');
     if (record.snmp_v3_privproto === null) return;
     if (record.snmp_v3_authtype === '')
-      issues.add('snmp_v3_privproto', 'There is no encryption without a password: it needs snmp_v3_authtype.');
+      issues.add(
+        'snmp_v3_privproto',
+        'snmp_v3_privproto requires snmp_v3_authtype: SNMPv3 has no encryption without authentication.',
+      );
     if (record.snmp_v3_privpassphrase === null)
-      issues.add('snmp_v3_privpassphrase', 'The encryption needs a pass phrase.');
+      issues.add('snmp_v3_privpassphrase', 'snmp_v3_privpassphrase is required when snmp_v3_privproto is set.');
   },
 });
 
 function passPhrase(description: string, max: number) {
   return refine(text({ description, max, untrimmed: true }), (value) =>
-    value !== '' && value.length < shortest ? `At least ${shortest} characters are wanted.` : undefined,
+    value !== '' && value.length < shortest
+      ? `Expected at least ${shortest} characters, got ${value.length}.`
+      : undefined,
   );
 }

@@ -20,81 +20,86 @@ import { newKeyFiles } from './openssh.ts';
 export const sshSettings = singleton('services/ssh', {
   title: 'SSH settings',
   description:
-    'How the SSH server lets people in. A server that ran before Holdfast came goes on with its own file until these are first changed.',
+    'How accounts log in by SSH. An SSH server that ran before the installation keeps its own configuration file until these settings first change.',
   fields: {
     ssh_bindiface: list(
       onMachine(
         refine(text({ description: 'Name of an interface.', max: 15 }), (name) =>
-          name === '' ? 'The name of an interface is wanted.' : undefined,
+          name === '' ? 'Expected the name of a network interface, got an empty text.' : undefined,
         ),
         (name, { network }) =>
-          network.links.some((link) => link.name === name) ? undefined : `No interface is called ${quote(name)}.`,
+          network.links.some((link) => link.name === name)
+            ? undefined
+            : `Network interface ${quote(name)} does not exist.`,
       ),
       { description: 'Interfaces whose addresses the server listens on; all addresses when empty.', max: 64 },
     ),
     ssh_tcpport: port({ description: 'TCP port the server listens on.', initial: 22 }),
     ssh_rootlogin: flag(false, {
-      description: 'Whether root may log in with a password, where passwords are taken. With a key it may in any case.',
+      description:
+        'Whether root may log in with a password when ssh_passwordauth is true. Login with a key is always allowed.',
     }),
     ssh_passwordauth: flag(false, { description: 'Whether accounts may log in with a password.' }),
-    // Beyond the document's list (gaps 8.12).
+    // Not listed in the document (gaps 8.12).
     ssh_kerberosauth: flag(false, { description: 'Whether accounts may log in with a Kerberos ticket.' }),
-    ssh_tcpfwd: flag(false, { description: 'Whether clients may forward connections.' }),
-    ssh_compression: flag(false, { description: 'Whether data may be compressed.' }),
+    ssh_tcpfwd: flag(false, { description: 'Whether clients may forward TCP connections.' }),
+    ssh_compression: flag(false, { description: 'Whether clients may compress the connection.' }),
     ssh_privatekey: secret(
       refine(
         text({
-          description: 'A private key in PEM that the server shows clients before its own of the same kind.',
+          description:
+            'A private host key in PEM. The server offers it to clients before its own key of the same type.',
           multiline: true,
           max: 16_384,
         }),
         (value) =>
           value === '' || /^-----BEGIN (\w+ )*PRIVATE KEY-----\n[\s\S]+\n-----END (\w+ )*PRIVATE KEY-----$/.test(value)
             ? undefined
-            : 'It is no private key in PEM.',
+            : 'Expected a private key in PEM.',
       ),
     ),
     ssh_sftp_log_level: choice(['', 'QUIET', 'FATAL', 'ERROR', 'INFO', 'VERBOSE', 'DEBUG', 'DEBUG2', 'DEBUG3'], {
-      description: "How much of file transfers is logged; the server's own choice, ERROR, when empty.",
+      description: 'Log level of SFTP transfers; the default of the server, ERROR, when empty.',
       initial: '',
     }),
     ssh_sftp_log_facility: choice(
       ['', 'DAEMON', 'USER', 'AUTH', 'LOCAL0', 'LOCAL1', 'LOCAL2', 'LOCAL3', 'LOCAL4', 'LOCAL5', 'LOCAL6', 'LOCAL7'],
       {
-        description:
-          "Under which name file transfers are in the system log; the server's own choice, AUTH, when empty.",
+        description: 'Syslog facility of SFTP transfers; the default of the server, AUTH, when empty.',
         initial: '',
       },
     ),
-    ssh_options: configLines({ description: 'Further lines of sshd_config.' }),
-    ssh_host_key: privateKey('of the first version of the protocol, which no server speaks any more: always null'),
-    ssh_host_key_pub: publicKey('of the first version of the protocol: always null'),
-    ssh_host_dsa_key: privateKey('by DSA, when the machine had one. No server takes these any more'),
-    ssh_host_dsa_key_pub: publicKey('by DSA, when the machine had one'),
-    ssh_host_dsa_key_cert_pub: certificate('by DSA'),
-    ssh_host_ecdsa_key: privateKey('by ECDSA'),
-    ssh_host_ecdsa_key_pub: publicKey('by ECDSA'),
-    ssh_host_ecdsa_key_cert_pub: certificate('by ECDSA'),
-    ssh_host_ed25519_key: privateKey('by Ed25519'),
-    ssh_host_ed25519_key_pub: publicKey('by Ed25519'),
-    ssh_host_ed25519_key_cert_pub: certificate('by Ed25519'),
-    ssh_host_rsa_key: privateKey('by RSA, when the machine had one'),
-    ssh_host_rsa_key_pub: publicKey('by RSA, when the machine had one'),
-    ssh_host_rsa_key_cert_pub: certificate('by RSA'),
+    ssh_options: configLines({ description: 'Additional lines of sshd_config.' }),
+    ssh_host_key: privateKey('of SSH protocol version 1, which no server supports any more: always null'),
+    ssh_host_key_pub: publicKey('of SSH protocol version 1: always null'),
+    ssh_host_dsa_key: privateKey('of type DSA, if the machine had one. No server supports DSA any more'),
+    ssh_host_dsa_key_pub: publicKey('of type DSA, if the machine had one'),
+    ssh_host_dsa_key_cert_pub: certificate('of type DSA'),
+    ssh_host_ecdsa_key: privateKey('of type ECDSA'),
+    ssh_host_ecdsa_key_pub: publicKey('of type ECDSA'),
+    ssh_host_ecdsa_key_cert_pub: certificate('of type ECDSA'),
+    ssh_host_ed25519_key: privateKey('of type Ed25519'),
+    ssh_host_ed25519_key_pub: publicKey('of type Ed25519'),
+    ssh_host_ed25519_key_cert_pub: certificate('of type Ed25519'),
+    ssh_host_rsa_key: privateKey('of type RSA, if the machine had one'),
+    ssh_host_rsa_key_pub: publicKey('of type RSA, if the machine had one'),
+    ssh_host_rsa_key_cert_pub: certificate('of type RSA'),
     ssh_untouched: hidden(
-      flag(false, { description: 'Whether the server goes on with the file it ran with when Holdfast came.' }),
+      flag(false, {
+        description: 'Whether the server keeps the configuration file that it had before the installation.',
+      }),
     ),
   },
-  // It may be how the machine's owner got in.
+  // The administrator may be connected by SSH, so a running server keeps its own configuration at first.
   seed: ({ services }) => ({ ssh_untouched: services.get('ssh')?.running === true }),
-  // Known clients must not meet another machine.
+  // Clients that know the host keys must not see other ones.
   adopt: async ({ files }) => hostKeys(files),
   complete: () => ({ ssh_untouched: false }),
 });
 
 export const keyKinds = ['ed25519', 'ecdsa', 'rsa'] as const;
 
-/** The machine's own keys, as base64 of their files; those that every server has are made where they are missing. */
+/** The host keys of the machine, as base64 of their files. Missing ECDSA and Ed25519 keys are generated. */
 async function hostKeys(files: Files) {
   const read = async (kind: string, suffix: string) =>
     encoded(await files.read(`/etc/ssh/ssh_host_${kind}_key${suffix}`));
@@ -136,15 +141,15 @@ function encoded(file: string | undefined): string | null {
 }
 
 function privateKey(which: string): Field<string | null, 'readOnly'> {
-  return secret(keyFile(`Private host key ${which}; base64 of its file.`));
+  return secret(keyFile(`Private host key ${which}; the file in base64.`));
 }
 
 function publicKey(which: string): Field<string | null, 'readOnly'> {
-  return keyFile(`Public host key ${which}; base64 of its file.`);
+  return keyFile(`Public host key ${which}; the file in base64.`);
 }
 
 function certificate(which: string): Field<string | null, 'readOnly'> {
-  return keyFile(`Certificate of the host key ${which}, when the machine had one; base64 of its file.`);
+  return keyFile(`Certificate of the host key ${which}, if the machine had one; the file in base64.`);
 }
 
 function keyFile(description: string): Field<string | null, 'readOnly'> {

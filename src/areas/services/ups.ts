@@ -14,53 +14,58 @@ const drivers: ReadonlySet<string> = new Set(
 
 export const upsSettings = singleton('services/ups', {
   title: 'UPS settings',
-  description: 'Which uninterruptible power supply feeds the machine, and what happens when its battery does.',
+  description: 'Which uninterruptible power supply feeds the machine, and when it shuts the machine down.',
   fields: {
     ups_mode: choice(['master', 'slave'], {
-      description: 'Whether the UPS is connected to this machine (master) or another one tells of it (slave).',
+      description:
+        'Whether the UPS is connected to this machine (master) or to another one that reports its state (slave).',
       initial: 'master',
     }),
     ups_identifier: name(
       'Name of the UPS.',
       'ups',
       /^[A-Za-z0-9._-]+$/,
-      'A name has letters, digits, dots, hyphens and underscores.',
+      'Expected letters, digits, dots, hyphens and underscores.',
     ),
     ups_driver: refine(
       text({
         description:
-          'Driver, its settings if it needs some, and after a dollar sign the model: usbhid-ups$Back-UPS, genericups upstype=3$model.',
+          'Driver, its settings if it requires any, and the model after a dollar sign: usbhid-ups$Back-UPS, genericups upstype=3$model.',
         max: 120,
         pattern: /^[\w-]+(?: \w+=[\w.-]+)*(?:\$.+)?$/,
-        rule: 'A driver is wanted, like usbhid-ups$Back-UPS.',
+        rule: 'Expected a driver, as usbhid-ups$Back-UPS.',
       }),
       (value) =>
         value === '' || drivers.has(driverOf(value).driver)
           ? undefined
-          : `${quote(driverOf(value).driver)} is no driver of Network UPS Tools.`,
+          : `Expected a driver of Network UPS Tools, got ${quote(driverOf(value).driver)}.`,
     ),
     ups_port: text({
-      description: 'Where the UPS is connected: auto for USB, else a serial port, a host or what the driver wants.',
+      description:
+        'Port of the UPS: auto for USB, otherwise a serial port, a host or another value that the driver requires.',
       max: 120,
     }),
     ups_remotehost: text({
-      description: 'Host that the UPS is connected to, for a slave.',
+      description: 'Host that the UPS is connected to, for the mode slave.',
       max: 50,
       pattern: /^[A-Za-z0-9._:-]+$/,
-      rule: 'A host name or an address is wanted.',
+      rule: 'Expected a host name or an address.',
     }),
-    ups_remoteport: port({ description: 'Port of the server that tells of the UPS, here or there.', initial: 3493 }),
-    ups_options: configLines({ description: "Further lines of the UPS's section of ups.conf." }),
-    // Beyond the document's list (gaps 8.14), as are ups_shutdowncmd and ups_powerdown.
-    ups_optionsupsd: configLines({ description: 'Further lines of upsd.conf.' }),
-    ups_description: text({ description: 'What the UPS is.', max: 120 }),
+    ups_remoteport: port({
+      description: 'TCP port of the NUT server, on this machine or on ups_remotehost.',
+      initial: 3493,
+    }),
+    ups_options: configLines({ description: 'Additional lines for the section of the UPS in ups.conf.' }),
+    // Not listed in the document (gaps 8.14); nor are ups_shutdowncmd and ups_powerdown.
+    ups_optionsupsd: configLines({ description: 'Additional lines of upsd.conf.' }),
+    ups_description: text({ description: 'Description of the UPS.', max: 120 }),
     ups_shutdown: choice(['batt', 'lowbatt'], {
       description:
-        'When the machine is shut down: ups_shutdowntimer seconds after the UPS went on battery (batt), or when that is low (lowbatt), which ends both.',
+        'When the machine shuts down: ups_shutdowntimer seconds after the UPS switched to battery (batt), or when the battery is low (lowbatt). With batt, a low battery also shuts it down.',
       initial: 'batt',
     }),
     ups_shutdowntimer: integer({
-      description: 'Seconds on battery after which the machine is shut down.',
+      description: 'Seconds on battery after which the machine shuts down.',
       min: 1,
       max: 86_400,
       initial: 30,
@@ -68,59 +73,60 @@ export const upsSettings = singleton('services/ups', {
     ups_shutdowncmd: required(text({ description: 'Command line that shuts the machine down, as root.' })),
     ups_nocommwarntime: nullable(
       integer({
-        description: 'Seconds between two warnings that the UPS does not answer; 300 when unset.',
+        description: 'Seconds between two warnings that the UPS does not answer; 300 when null.',
         min: 1,
         max: 86_400,
       }),
     ),
     ups_monuser: name(
-      'Account of the server by which this machine and others ask it.',
+      'Account of the NUT server that this machine and others read the state of the UPS with.',
       'upsmon',
       /^[^\s#"\\[\]]+$/,
-      'A name has no blanks and none of # " \\ [ ].',
+      'Expected a name without spaces and the characters # " \\ [ ].',
     ),
     ups_monpwd: secret(
       name(
-        'Password of that account.',
+        'Password of ups_monuser.',
         'fixmepass',
         /^[^\s#"\\]+$/,
-        'A password has no blanks and none of # " \\.',
+        'Expected a password without spaces and the characters # " \\.',
         30,
       ),
     ),
     ups_extrausers: secret(
-      text({ description: 'Further accounts: sections of upsd.users.', multiline: true, max: 16_384 }),
+      text({ description: 'Additional accounts: sections of upsd.users.', multiline: true, max: 16_384 }),
     ),
-    ups_rmonitor: flag(false, { description: 'Whether other machines may ask the server.' }),
-    ups_emailnotify: flag(false, { description: 'Whether ups_toemail is told of what happens to the UPS.' }),
-    ups_toemail: mailAddresses({ description: 'Who is told.', between: ';', max: 120 }),
+    ups_rmonitor: flag(false, { description: 'Whether other machines may connect to the NUT server.' }),
+    ups_emailnotify: flag(false, { description: 'Whether events of the UPS are mailed to ups_toemail.' }),
+    ups_toemail: mailAddresses({ description: 'Recipients of mail about the UPS.', between: ';', max: 120 }),
     ups_subject: text({
-      description: 'Subject of such mail; %h is the name of the machine, %d the date.',
+      description: 'Subject of mail about the UPS; %h is the name of the machine, %d the date.',
       max: 120,
       initial: 'UPS report generated by %h',
     }),
-    ups_powerdown: flag(true, { description: 'Whether the UPS cuts the power when the machine has been shut down.' }),
+    ups_powerdown: flag(true, { description: 'Whether the UPS cuts the power after the machine has shut down.' }),
   },
   seed: () => ({ ups_shutdowncmd: '/sbin/shutdown -p now' }),
   check({ record, issues }) {
     if (record.ups_mode === 'slave' && record.ups_remotehost === '')
-      issues.add('ups_remotehost', 'A slave needs the host that tells of the UPS.');
-    // Without a driver there is no UPS yet, and clients set these one by one (gaps 8.14).
+      issues.add('ups_remotehost', 'ups_remotehost is required when ups_mode is slave.');
+    // Without a driver no UPS is configured yet: clients set these fields one by one (gaps 8.14).
     if (record.ups_mode === 'master' && record.ups_driver !== '' && record.ups_port === '')
-      issues.add('ups_port', 'The driver needs a port.');
-    if (record.ups_emailnotify && record.ups_toemail === '') issues.add('ups_toemail', 'There is nobody to tell.');
+      issues.add('ups_port', 'ups_port is required when ups_driver is set.');
+    if (record.ups_emailnotify && record.ups_toemail === '')
+      issues.add('ups_toemail', 'ups_toemail is required when ups_emailnotify is true.');
   },
 });
 
-/** The program, and lines that the choice of a model brings. */
+/** The driver program, and the lines of ups.conf that follow from its settings. */
 export function driverOf(value: string): { readonly driver: string; readonly lines: readonly string[] } {
-  const [words = ''] = value.split('$');
-  const [driver = '', ...settings] = words.split(' ').filter((word) => word !== '');
+  const [argv = ''] = value.split('$');
+  const [driver = '', ...settings] = argv.split(' ').filter((part) => part !== '');
   return { driver, lines: settings.map((setting) => setting.replace('=', ' = ')) };
 }
 
 function name(description: string, initial: string, pattern: RegExp, rule: string, max = 255) {
   return refine(text({ description, initial, pattern, rule, max }), (value) =>
-    value === '' ? 'It cannot be empty.' : undefined,
+    value === '' ? 'Expected a text, got an empty one.' : undefined,
   );
 }

@@ -118,13 +118,13 @@ test('names, masks, accounts and charsets that cannot be are refused, all togeth
 
 test('the name of the server differs from the workgroup in more than letter case', () => {
   assert.deepEqual(cifsIssues({ cifs_srv_netbiosname: 'workgroup' }), {
-    cifs_srv_netbiosname: ['It must differ from the workgroup.'],
+    cifs_srv_netbiosname: ['cifs_srv_netbiosname must differ from cifs_srv_workgroup.'],
   });
 });
 
 test('a highest protocol below the lowest is refused', () => {
   assert.deepEqual(cifsIssues({ cifs_srv_max_protocol: 'NT1' }), {
-    cifs_srv_max_protocol: ['It lies below the lowest protocol, SMB2_02: nobody could connect.'],
+    cifs_srv_max_protocol: ['Expected SMB2_02, the lowest protocol, or a later one, got NT1.'],
   });
   assert.deepEqual(cifsIssues({ cifs_srv_max_protocol: 'NT1', cifs_srv_enable_smb1: true }), {});
   assert.deepEqual(cifsIssues({ cifs_srv_min_protocol: 'SMB3', cifs_srv_max_protocol: 'SMB3' }), {});
@@ -141,7 +141,9 @@ test('an account or a group that the machine does not know is refused', () => {
 });
 
 test('anonymous clients need a folder on a volume', () => {
-  assert.deepEqual(ftpIssues({ ftp_onlyanonymous: true }), { ftp_anonpath: ['Anonymous clients need a folder.'] });
+  assert.deepEqual(ftpIssues({ ftp_onlyanonymous: true }), {
+    ftp_anonpath: ['ftp_anonpath is required when ftp_onlyanonymous is true.'],
+  });
   assert.deepEqual(Object.keys(ftpIssues({ ftp_anonpath: '/mnt/nowhere/pub' })), ['ftp_anonpath']);
   assert.deepEqual(Object.keys(ftpIssues({ ftp_anonpath: '/mnt/tank/%{env:HOME}' })), ['ftp_anonpath']);
   assert.deepEqual(ftpIssues({ ftp_onlyanonymous: true, ftp_anonpath: '/mnt/tank/pub' }), {});
@@ -149,16 +151,16 @@ test('anonymous clients need a folder on a volume', () => {
 
 test('passive ports are both unset, or a range', () => {
   assert.deepEqual(ftpIssues({ ftp_passiveportsmin: 2000 }), {
-    ftp_passiveportsmax: ['Both ports are 0, or neither is.'],
+    ftp_passiveportsmax: ['Expected both passive ports to be 0, or neither.'],
   });
   assert.deepEqual(ftpIssues({ ftp_passiveportsmax: 2000 }), {
-    ftp_passiveportsmin: ['Both ports are 0, or neither is.'],
+    ftp_passiveportsmin: ['Expected both passive ports to be 0, or neither.'],
   });
   assert.deepEqual(ftpIssues({ ftp_passiveportsmin: 2000, ftp_passiveportsmax: 2000 }), {
-    ftp_passiveportsmax: ['It must lie above ftp_passiveportsmin.'],
+    ftp_passiveportsmax: ['ftp_passiveportsmax must be greater than ftp_passiveportsmin.'],
   });
   assert.deepEqual(readSent(ftpSettings.fields, { ftp_passiveportsmin: 80 }, 'update').issues, {
-    ftp_passiveportsmin: ['It is 0, or lies between 1024 and 65535.'],
+    ftp_passiveportsmin: ['Expected 0, or a port from 1024 to 65535.'],
   });
 });
 
@@ -167,14 +169,14 @@ test('TLS is not switched on without a certificate and the key that belongs to i
   const [, otherKey = ''] = ecPair.split(/(?=-----BEGIN PRIVATE KEY-----)/);
   assert.deepEqual(ftpIssues({ ftp_tls: true }), {
     ftp_tls: [
-      'TLS needs a certificate: name one of the appliance as ftp_ssltls_certificate, or send one and its private key, both in PEM, as ftp_ssltls_certfile.',
+      'TLS requires a certificate: set ftp_ssltls_certificate to the id of one, or send one and its private key, both in PEM, as ftp_ssltls_certfile.',
     ],
   });
   assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: key }), {
-    ftp_ssltls_certfile: ['It holds no certificate in PEM.'],
+    ftp_ssltls_certfile: ['Expected a certificate in PEM.'],
   });
   assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: certificate }), {
-    ftp_ssltls_certfile: ['It holds no private key in PEM that opens without a password.'],
+    ftp_ssltls_certfile: ['Expected an unencrypted private key in PEM.'],
   });
   assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: certificate + otherKey }), {
     ftp_ssltls_certfile: ['The private key does not belong to the certificate.'],

@@ -34,6 +34,6 @@ test('a location is sent as an address, with either kind of quotes in it', () =>
 test('a text with both kinds of quotes is refused, because lldpd cannot read it', () => {
   assert.deepEqual(lldpSettings.fields.lldp_location.read(`Mary's "cold" room`), {
     ok: false,
-    wrong: 'Double and single quotes do not go together here.',
+    wrong: 'Expected double quotes or single quotes, not both.',
   });
 });

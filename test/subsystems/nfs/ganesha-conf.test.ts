@@ -171,7 +171,7 @@ test('unsupported settings are refused with a reason, and those stored for the k
   draft.create(nfsShare, { nfs_paths: ['/mnt/tank/a"b'] });
   const issues = draft.issues.toIssues();
   assert.deepEqual(issues['nfs_srv_bindip'], [
-    'NFS-Ganesha, the NFS server of this machine, listens on one address, or on all.',
+    'Expected one address, or none for all: the NFS server of this machine is NFS-Ganesha.',
   ]);
   assert.match(issues['nfs_paths']?.[0] ?? '', /^NFS-Ganesha, the NFS server of this machine, cannot serve/);
 

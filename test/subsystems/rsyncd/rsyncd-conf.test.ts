@@ -92,17 +92,17 @@ test('a line that the daemon would ignore or reject is refused by name', () => {
   assert.equal(problemOf(module, 'Exclude=*.tmp\nlog file = /x\n; remark\nhostsallow = a'), undefined);
   assert.equal(
     problemOf(module, 'list = no\nno such parameter = 1'),
-    '"no such parameter = 1": the rsync daemon knows no such parameter.',
+    '"no such parameter = 1" is not a parameter of the rsync daemon.',
   );
-  assert.equal(problemOf(module, 'list = maybe'), '"list = maybe": yes or no is wanted.');
-  assert.equal(problemOf(module, 'timeout = soon'), '"timeout = soon": a number is wanted.');
-  assert.equal(problemOf(module, 'port = 1'), '"port = 1" has no place in a module: it concerns the whole daemon.');
-  assert.equal(problemOf(module, 'rubbish'), '"rubbish" is no parameter: write NAME = VALUE.');
+  assert.equal(problemOf(module, 'list = maybe'), 'Expected yes or no, got "list = maybe".');
+  assert.equal(problemOf(module, 'timeout = soon'), 'Expected a number, got "timeout = soon".');
   assert.equal(
-    problemOf(module, '&include /etc/more = 1'),
-    '"&include /etc/more = 1" is no parameter: write NAME = VALUE.',
+    problemOf(module, 'port = 1'),
+    '"port = 1" is a global parameter of the rsync daemon: set it in rsyncd_auxiliary of services/rsyncd.',
   );
-  assert.equal(problemOf(module, 'list = \\\n  maybe'), '"list =   maybe": yes or no is wanted.');
+  assert.equal(problemOf(module, 'rubbish'), 'Expected NAME = VALUE, got "rubbish".');
+  assert.equal(problemOf(module, '&include /etc/more = 1'), 'Expected NAME = VALUE, got "&include /etc/more = 1".');
+  assert.equal(problemOf(module, 'list = \\\n  maybe'), 'Expected yes or no, got "list =   maybe".');
   assert.equal(problemOf(rsyncdSettings.fields.rsyncd_auxiliary, 'port = 1\nlist = no'), undefined);
 });
 

@@ -111,6 +111,6 @@ test('a line that the server would ignore is refused by name', () => {
   assert.equal(options.read('# a remark\n  Proc sshd\nextend test /bin/true').ok, true);
   assert.deepEqual(options.read('proc sshd\nnosuch thing'), {
     ok: false,
-    wrong: '"nosuch thing": the SNMP server knows no such directive.',
+    wrong: '"nosuch thing" is not a directive of the SNMP server.',
   });
 });

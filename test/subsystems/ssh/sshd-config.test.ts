@@ -117,7 +117,7 @@ test('sshd listens on the addresses of its interfaces, and is stopped while they
   assert.equal(desired.services?.[0]?.running, false);
   assert.deepEqual(desired.omissions, ['SSH: no interface of ssh_bindiface (eth1) has an address']);
   draft.update(sshSettings, 1, { ssh_bindiface: ['none'] });
-  assert.deepEqual(draft.issues.toIssues(), { ssh_bindiface: ['No interface is called "none".'] });
+  assert.deepEqual(draft.issues.toIssues(), { ssh_bindiface: ['Network interface "none" does not exist.'] });
 });
 
 test('a server that runs at installation keeps its own file until the settings are changed', () => {

@@ -3,38 +3,47 @@ import { collection, type RecordOf, type View } from '../../../engine/declare/re
 
 const secretText = (description: string) =>
   refine(secret(text({ description, max: 16, untrimmed: true })), (value) =>
-    value !== '' && value.length < 12 ? 'A secret has 12 to 16 characters.' : undefined,
+    value !== '' && value.length < 12 ? 'Expected 12 to 16 characters.' : undefined,
   );
 
 export const iscsiCredential = collection('services/iscsi/authcredential', {
   title: 'iSCSI credential',
-  description:
-    'A user with a secret. Portals and targets name those who may come in by the number of a group of credentials.',
+  description: 'A CHAP user and secret. Portals and target groups refer to credentials by the number of their group.',
   order: ['iscsi_target_auth_tag'],
   fields: {
     iscsi_target_auth_tag: integer({
-      description: 'Number of the group; several credentials may have the same.',
+      description: 'Number of the group of credentials; several credentials may have the same number.',
       min: 1,
       max: 65535,
       initial: 1,
     }),
-    iscsi_target_auth_user: required(text({ description: 'User that the initiator names.', max: 120 })),
-    iscsi_target_auth_secret: required(secretText('Secret of the user, 12 to 16 characters.')),
+    iscsi_target_auth_user: required(text({ description: 'User name of the initiator.', max: 120 })),
+    iscsi_target_auth_secret: required(secretText('CHAP secret of the initiator, 12 to 16 characters.')),
     iscsi_target_auth_peeruser: text({
-      description: 'User that the target names to the initiator, for mutual CHAP.',
+      description: 'User name of the target, for mutual CHAP.',
       max: 120,
     }),
     iscsi_target_auth_peersecret: secretText(
-      "Secret of the target's user, 12 to 16 characters, another than the first.",
+      'CHAP secret of the target, 12 to 16 characters; it must differ from iscsi_target_auth_secret.',
     ),
   },
   check({ record, issues }) {
     const { iscsi_target_auth_peeruser: user, iscsi_target_auth_peersecret: peerSecret } = record;
     if (user !== '' && peerSecret === '')
-      issues.add('iscsi_target_auth_peersecret', 'A peer user needs a peer secret.');
-    if (user === '' && peerSecret !== '') issues.add('iscsi_target_auth_peeruser', 'A peer secret needs a peer user.');
+      issues.add(
+        'iscsi_target_auth_peersecret',
+        'iscsi_target_auth_peersecret is required when iscsi_target_auth_peeruser is set.',
+      );
+    if (user === '' && peerSecret !== '')
+      issues.add(
+        'iscsi_target_auth_peeruser',
+        'iscsi_target_auth_peeruser is required when iscsi_target_auth_peersecret is set.',
+      );
     if (peerSecret !== '' && peerSecret === record.iscsi_target_auth_secret) {
-      issues.add('iscsi_target_auth_peersecret', 'The peer secret must be another than the secret.');
+      issues.add(
+        'iscsi_target_auth_peersecret',
+        'iscsi_target_auth_peersecret must differ from iscsi_target_auth_secret.',
+      );
     }
   },
 });
@@ -43,13 +52,13 @@ export type CredentialRecord = RecordOf<typeof iscsiCredential.fields>;
 
 export const authMethods = ['None', 'CHAP', 'CHAP Mutual'] as const;
 
-/** What keeps the credentials of a group from being used by this method, or nothing. */
+/** Why the group of credentials cannot be used with this method, or undefined. */
 export function authProblem(method: string, tag: number | null, view: View): string | undefined {
   if (method === 'None') return undefined;
-  if (tag === null) return `${method} needs a group of credentials.`;
+  if (tag === null) return `${method} requires the number of a group of credentials.`;
   const group = view.having(iscsiCredential, 'iscsi_target_auth_tag', tag);
-  if (group.length === 0) return `No credentials have the group number ${tag}.`;
-  if (method === 'CHAP Mutual' && group.some((one) => one.iscsi_target_auth_peeruser === ''))
-    return `Mutual CHAP needs a peer user in all credentials of the group ${tag}.`;
+  if (group.length === 0) return `No credential has the group number ${tag}.`;
+  if (method === 'CHAP Mutual' && group.some((credential) => credential.iscsi_target_auth_peeruser === ''))
+    return `CHAP Mutual requires iscsi_target_auth_peeruser in all credentials of group ${tag}.`;
   return undefined;
 }

@@ -2,15 +2,15 @@ import { invalid } from '../../../engine/declare/errors.ts';
 import type { Step } from '../../../engine/declare/resource.ts';
 
 interface Within {
-  /** The folder of the volume. */
+  /** Folder of the volume that the path must not leave. */
   readonly within: string;
 }
 
-/** Makes the file of an extent. One that is there is taken as it is, and must be as long. */
+/** Creates the file of an extent. An existing file is used as it is, and must have at least the size. */
 export function makeFileStep(path: string, size: number, { within }: Within): Step {
   let wasFree = false;
   return {
-    title: `make the file ${path}`,
+    title: `create the file ${path}`,
     async perform({ files }) {
       const there = await files.kind(path);
       wasFree = there === undefined;
@@ -18,29 +18,29 @@ export function makeFileStep(path: string, size: number, { within }: Within): St
         await files.makeFile(path, { within, size, mode: 0o600 });
         return;
       }
-      if (there !== 'file') throw invalid({ iscsi_target_extent_path: [`${path} is there and is no file.`] });
+      if (there !== 'file') throw invalid({ iscsi_target_extent_path: [`${path} exists and is not a file.`] });
       const bytes = await files.size(path);
       if (bytes === undefined || bytes < size)
         throw invalid({
           iscsi_target_extent_filesize: [
-            `The file ${path} is there and has ${bytes} bytes, not ${size}. Send 0 to take it as it is.`,
+            `The file ${path} exists and has ${bytes} bytes, not ${size}. Send 0 to use its current size.`,
           ],
         });
     },
     left: async ({ files }) => wasFree && (await files.kind(path)) === 'file',
-    // Nobody can have written to what this very change made.
+    // The file was created by this change, so it holds no data yet.
     undo: ({ files }) => (wasFree ? files.remove(path) : Promise.resolve()),
   };
 }
 
-/** Lets the file of an extent grow. It is never cut: of one that is longer, a part is offered. */
+/** Grows the file of an extent. A longer file is never truncated: the extent then uses its beginning only. */
 export function growFileStep(path: string, size: number, { within }: Within): Step {
   let before: number | undefined;
   return {
-    title: `see that the file ${path} has ${size} bytes`,
+    title: `grow the file ${path} to ${size} bytes`,
     async perform({ files }) {
       before = await files.size(path);
-      if (before === undefined) throw invalid({ iscsi_target_extent_path: [`There is no file ${path} any more.`] });
+      if (before === undefined) throw invalid({ iscsi_target_extent_path: [`The file ${path} no longer exists.`] });
       if (size > before) await files.resizeFile(path, { within, from: before, to: size });
     },
     left: async ({ files }) => before !== undefined && before < size && (await files.size(path)) === size,
@@ -50,17 +50,17 @@ export function growFileStep(path: string, size: number, { within }: Within): St
   };
 }
 
-/** A file of which all is offered must be there. */
+/** Checks that the file exists: an extent without a size uses the whole file. */
 export function mustBeFile(path: string): Step {
   return {
-    title: `see that ${path} is a file`,
+    title: `check that ${path} is a file`,
     async perform({ files }) {
       const there = await files.kind(path);
       if (there === undefined)
         throw invalid({
-          iscsi_target_extent_filesize: [`There is no file ${path}; send the size of the one to make.`],
+          iscsi_target_extent_filesize: [`The file ${path} does not exist. Send the size of the file to create.`],
         });
-      if (there !== 'file') throw invalid({ iscsi_target_extent_path: [`${path} is no file.`] });
+      if (there !== 'file') throw invalid({ iscsi_target_extent_path: [`${path} is not a file.`] });
     },
   };
 }

@@ -34,29 +34,29 @@ import { iscsiTargetToExtent } from './targettoextent.ts';
 const blockSizes = ['512', '1024', '2048', '4096'] as const;
 const rotations = ['Unknown', 'SSD', '5400', '7200', '10000', '15000'] as const;
 
-/** What the maker of disks is in a NAA name that Holdfast gives: 6 and the OUI that clients know, then zeros. */
+/** Vendor part of the NAA identifiers that Holdfast assigns: format 6, the OUI that clients know, then zeros. */
 const naaPrefix = '6589cfc000000';
 
-/** Where the device of a zvol is. */
+/** Folder of the devices of zvols. */
 const zvolFolder = '/dev/zvol/';
 
 const fileSize = field<string>({
-  description: 'Size of a file, as 50MB or in bytes, kept as it was sent; 0 is what the file has.',
+  description: 'Size of a file, as 50MB or in bytes, kept as sent; 0 uses the whole existing file.',
   initial: '0',
   blank: '0',
   schema: { type: 'string', maxLength: 30 },
   accepts: { type: ['string', 'integer'] },
   read(sent) {
-    const word = typeof sent === 'number' || typeof sent === 'string' ? String(sent).trim() : '';
-    if (word === '') return good('0');
-    return word.length > 30 || parseSize(word) === undefined
-      ? wrong(`A size is wanted, like 50MB, 1TB or bytes, not ${quote(sent)}.`)
-      : good(word);
+    const size = typeof sent === 'number' || typeof sent === 'string' ? String(sent).trim() : '';
+    if (size === '') return good('0');
+    return size.length > 30 || parseSize(size) === undefined
+      ? wrong(`Expected a size, as 50MB, 1TB or a number of bytes, got ${quote(sent)}.`)
+      : good(size);
   },
 });
 
 const blockSize = field<number>({
-  description: 'Bytes of a block that initiators see.',
+  description: 'Logical block size in bytes.',
   initial: 512,
   schema: { enum: blockSizes.map(Number) },
   accepts: { enum: [...blockSizes, ...blockSizes.map(Number)] },
@@ -68,69 +68,74 @@ const blockSize = field<number>({
 
 const fields = {
   iscsi_target_extent_name: required(
-    text({ description: 'Name of the extent.', max: 120, pattern: /^[^"]+$/, rule: 'A name has no double quotes.' }),
+    text({
+      description: 'Name of the extent.',
+      max: 120,
+      pattern: /^[^"]+$/,
+      rule: 'Expected a name without double quotes.',
+    }),
   ),
   iscsi_target_extent_type: choice(['Disk', 'File', 'ZVOL'], {
     description:
-      'File, or Disk for a zvol or a disk of the machine. A zvol is answered as ZVOL. Unless sent, a path means File.',
+      'File, or Disk for a zvol or a disk of the machine; answers show a zvol as ZVOL. When it is not sent but a path is, the type is File.',
     initial: 'Disk',
   }),
   iscsi_target_extent_path: nullable(
     text({
-      description: 'The file, below a volume; its missing folders are made. Of a zvol or disk, its device.',
+      description:
+        'Path of the file on a volume; missing folders are created. For a zvol or a disk, the path of its device.',
       max: 255,
     }),
   ),
   iscsi_target_extent_disk: inputOnly(
     text({
-      description: 'What a Disk is: zvol/<volume>/<name>, that of a snapshot, or the name of a disk that nobody uses.',
+      description:
+        'Source of a Disk: zvol/<volume>/<name>, zvol/<volume>/<name>@<snapshot>, or the name of an unused disk.',
       max: 255,
     }),
   ),
   iscsi_target_extent_filesize: fileSize,
   iscsi_target_extent_serial: text({
-    description: 'Serial number that initiators see; made unless sent.',
+    description: 'Serial number that initiators see; generated unless sent.',
     max: 16,
     pattern: /^[^"]+$/,
-    rule: 'A serial number has no double quotes.',
+    rule: 'Expected a serial number without double quotes.',
   }),
-  iscsi_target_extent_naa: readOnly(
-    text({ description: 'What names the disk for ever, wherever initiators find it.' }),
-  ),
+  iscsi_target_extent_naa: readOnly(text({ description: 'NAA identifier: the permanent, unique name of the extent.' })),
   iscsi_target_extent_blocksize: blockSize,
   iscsi_target_extent_pblocksize: flag(false, {
-    description: 'Whether initiators are not told the size of the physical blocks.',
+    description: 'Whether the physical block size is hidden from initiators.',
   }),
   iscsi_target_extent_insecure_tpc: flag(true, {
-    description: 'Whether initiators may let the appliance copy between extents by itself.',
+    description: 'Whether initiators may use third-party copy: the appliance then copies between extents itself.',
   }),
   iscsi_target_extent_xen: flag(false, {
-    description: 'Whether initiators on Xen find a device name without padding.',
+    description: 'Whether the device name has no padding, for initiators on Xen.',
   }),
-  iscsi_target_extent_ro: flag(false, { description: 'Whether initiators may only read.' }),
+  iscsi_target_extent_ro: flag(false, { description: 'Whether the extent is read-only.' }),
   iscsi_target_extent_avail_threshold: nullable(
     integer({
-      description: 'Percentage of free space below which the dataset that it lies in is warned of.',
+      description: 'Percentage of free space below which the dataset of the extent raises an alert.',
       min: 1,
       max: 99,
     }),
   ),
-  iscsi_target_extent_comment: text({ description: 'What the extent is for.', max: 120 }),
+  iscsi_target_extent_comment: text({ description: 'Comment.', max: 120 }),
   iscsi_target_extent_rpm: choice(rotations, {
-    description: 'Turns a minute that initiators are told.',
+    description: 'Rotation rate that initiators see, in revolutions per minute.',
     initial: 'SSD',
   }),
 };
 
 export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi/extent', {
   title: 'iSCSI extent',
-  description: 'What lies behind a LUN: a file, a zvol or a disk.',
+  description: 'The storage of a LUN: a file, a zvol or a disk.',
   order: ['iscsi_target_extent_name'],
   quirks: { readsRemoval: true },
   unique: [{ fields: ['iscsi_target_extent_name'], description: 'Extent name must be unique.' }],
   fields,
   complete: (saving) => ({
-    ...placeOf(saving),
+    ...sourceOf(saving),
     iscsi_target_extent_serial:
       saving.record.iscsi_target_extent_serial || saving.before?.iscsi_target_extent_serial || freshSerial(),
     iscsi_target_extent_naa:
@@ -143,12 +148,15 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
     const { record, issues } = checking;
     if (record.iscsi_target_extent_type === 'File') checkFile(checking);
     else checkDevice(checking);
-    const twin =
+    const duplicate =
       record.iscsi_target_extent_path === null
         ? undefined
         : checking.view.find(iscsiExtent, 'iscsi_target_extent_path', record.iscsi_target_extent_path);
-    if (twin !== undefined && twin.id !== record.id)
-      issues.add(placeField(record), `The extent ${quote(twin.iscsi_target_extent_name)} offers this already.`);
+    if (duplicate !== undefined && duplicate.id !== record.id)
+      issues.add(
+        sourceField(record),
+        `The iSCSI extent ${quote(duplicate.iscsi_target_extent_name)} already uses ${duplicate.iscsi_target_extent_path}.`,
+      );
   },
   onSave({ draft, record, before, facts }) {
     const { iscsi_target_extent_path: path } = record;
@@ -162,7 +170,7 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
     }
     if (size === undefined) draft.plan.first(mustBeFile(path));
     else {
-      draft.plan.first(folderStep(`make the folder ${parentOf(path)}`, parentOf(path), { ...options, mode: 0o755 }));
+      draft.plan.first(folderStep(`create the folder ${parentOf(path)}`, parentOf(path), { ...options, mode: 0o755 }));
       draft.plan.first(makeFileStep(path, size, options));
     }
   },
@@ -173,7 +181,7 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
       if (target !== undefined) mustBeUnused(draft.plan, nameOnWire(target.iscsi_target_name, iscsi_basename), sent);
     }
     const { iscsi_target_extent_path: path } = record;
-    // The dialog of the interface that clients know offers it; anything else leaves the file where it is.
+    // The user interface that clients know offers to delete the file; any other request keeps it.
     if (record.iscsi_target_extent_type === 'File' && path !== null && sent?.['delete'] === true) {
       draft.plan.afterwards({
         title: `remove the file ${path}`,
@@ -189,17 +197,17 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
 
 export type ExtentRecord = RecordOf<typeof fields>;
 
-/** Bytes that are offered of a file; undefined for all it has. */
+/** Bytes of the file that the extent uses; undefined for the whole file. */
 export function sizeOf({ iscsi_target_extent_filesize }: ExtentRecord): number | undefined {
   return parseSize(iscsi_target_extent_filesize) || undefined;
 }
 
-/** The zvol, or the snapshot of one, that an extent is. */
+/** Name of the zvol, or of the zvol snapshot, of an extent; undefined for a file or a disk. */
 export function zvolOf({ iscsi_target_extent_type, iscsi_target_extent_path: path }: ExtentRecord): string | undefined {
   return iscsi_target_extent_type === 'ZVOL' && path !== null ? path.slice(zvolFolder.length) : undefined;
 }
 
-/** Whether the extent is a file or a zvol of a volume. */
+/** Whether the file or zvol of the extent is on the volume. */
 export function liesIn(volume: string, record: ExtentRecord): boolean {
   const zvol = zvolOf(record);
   return zvol === undefined
@@ -207,8 +215,11 @@ export function liesIn(volume: string, record: ExtentRecord): boolean {
     : zvol.startsWith(`${volume}/`);
 }
 
-/** What the extent is, from what was sent; what was not sent stays. A zvol is also changed by those who call it a Disk (clients-need V8). */
-function placeOf({ record, before, sent }: Saving<typeof fields>): Partial<ExtentRecord> {
+/**
+ * Type, path and size of the extent after the request; fields that were not sent keep their values. Clients update a
+ * zvol with the type Disk too (clients-need V8).
+ */
+function sourceOf({ record, before, sent }: Saving<typeof fields>): Partial<ExtentRecord> {
   const { iscsi_target_extent_disk: disk, iscsi_target_extent_type: type, iscsi_target_extent_path: path } = sent;
   if (
     type === 'File' ||
@@ -217,7 +228,7 @@ function placeOf({ record, before, sent }: Saving<typeof fields>): Partial<Exten
       (before?.iscsi_target_extent_type ?? 'File') === 'File' &&
       record.iscsi_target_extent_path !== null)
   ) {
-    // A device is no file: going from one to the other needs a path.
+    // The path of a device is never taken over as the path of a file: this change of type needs a new path.
     const kept =
       path === undefined && before?.iscsi_target_extent_type !== 'File' ? null : record.iscsi_target_extent_path;
     return {
@@ -243,7 +254,7 @@ function placeOf({ record, before, sent }: Saving<typeof fields>): Partial<Exten
   };
 }
 
-function placeField({
+function sourceField({
   iscsi_target_extent_type,
 }: ExtentRecord): 'iscsi_target_extent_path' | 'iscsi_target_extent_disk' {
   return iscsi_target_extent_type === 'File' ? 'iscsi_target_extent_path' : 'iscsi_target_extent_disk';
@@ -252,16 +263,17 @@ function placeField({
 function checkFile({ record, before, sent, facts, issues }: Checking<typeof fields>): void {
   const { iscsi_target_extent_path: path, iscsi_target_extent_blocksize: block } = record;
   if (path === null) {
-    issues.add('iscsi_target_extent_path', 'A file extent needs a path.');
+    issues.add('iscsi_target_extent_path', 'iscsi_target_extent_path is required for an extent of type File.');
     return;
   }
   if (path !== before?.iscsi_target_extent_path) {
     const volume = path.startsWith('/') ? volumeOf(normalPath(path), facts) : undefined;
-    if (path.endsWith('/')) issues.add('iscsi_target_extent_path', 'The path of a file does not end in a slash.');
+    if (path.endsWith('/'))
+      issues.add('iscsi_target_extent_path', 'Expected the path of a file, without a slash at its end.');
     else if (volume === undefined || path === `${volumesFolder}/${volume}`)
       issues.add(
         'iscsi_target_extent_path',
-        `${quote(path)} lies below no volume: it must be ${volumesFolder}/, the name of a volume, and a file below that.`,
+        `Expected ${volumesFolder}/, the name of a volume and a file below it, got ${quote(path)}.`,
       );
     else if ([...facts.storage.datasets.values()].some(({ mountpoint }) => mountpoint === path))
       issues.add('iscsi_target_extent_path', `${quote(path)} is a dataset, not a file.`);
@@ -272,13 +284,16 @@ function checkFile({ record, before, sent, facts, issues }: Checking<typeof fiel
     sent.iscsi_target_extent_filesize !== undefined ||
     block !== before.iscsi_target_extent_blocksize;
   if (sizeChanged && size !== undefined && size % block !== 0)
-    issues.add('iscsi_target_extent_filesize', `The size must be a multiple of the block size, ${block}.`);
+    issues.add('iscsi_target_extent_filesize', `Expected a multiple of the block size (${block}).`);
 }
 
 function checkDevice({ record, before, facts, issues }: Checking<typeof fields>): void {
   const { iscsi_target_extent_path: path } = record;
   if (path === null) {
-    issues.add('iscsi_target_extent_disk', 'A disk extent needs a disk: zvol/<volume>/<name> or the name of a disk.');
+    issues.add(
+      'iscsi_target_extent_disk',
+      'iscsi_target_extent_disk is required for an extent of type Disk: zvol/<volume>/<name> or the name of a disk.',
+    );
     return;
   }
   if (path === before?.iscsi_target_extent_path) return;
@@ -286,19 +301,21 @@ function checkDevice({ record, before, facts, issues }: Checking<typeof fields>)
   if (zvol === undefined) {
     const disk = facts.disks.find(({ name }) => `/dev/${name}` === path);
     if (disk === undefined)
-      issues.add('iscsi_target_extent_disk', `There is no disk ${quote(path.slice('/dev/'.length))}.`);
+      issues.add('iscsi_target_extent_disk', `Disk ${quote(path.slice('/dev/'.length))} does not exist.`);
     else if (disk.usedBy !== undefined)
       issues.add('iscsi_target_extent_disk', `The disk ${disk.name} is in use: ${disk.usedBy}.`);
     return;
   }
   const [volume = '', snapshot] = zvol.split('@');
   if (facts.storage.datasets.get(volume)?.kind !== 'volume')
-    issues.add('iscsi_target_extent_disk', `There is no zvol ${quote(volume)}.`);
+    issues.add('iscsi_target_extent_disk', `Zvol ${quote(volume)} does not exist.`);
   else if (snapshot !== undefined && !facts.storage.snapshots.of(volume).some(({ name }) => name === snapshot))
-    issues.add('iscsi_target_extent_disk', `There is no snapshot ${quote(zvol)}.`);
+    issues.add('iscsi_target_extent_disk', `Snapshot ${quote(zvol)} does not exist.`);
 }
 
-/** Fourteen digits, as of a network card's address and two more (gaps 7.7), but of this extent alone. */
+/**
+ * Fourteen hexadecimal digits, the length that clients know (gaps 7.7), and random, so that no two extents share them.
+ */
 function freshSerial(): string {
   return randomBytes(7).toString('hex');
 }

@@ -6,33 +6,33 @@ import { blankSeparated } from './names.ts';
 
 export const iscsiSettings = singleton('services/iscsi/globalconfiguration', {
   title: 'iSCSI settings',
-  description: 'What all iSCSI targets have in common.',
+  description: 'Settings of all iSCSI targets.',
   fields: {
     iscsi_basename: required(
       text({
-        description: 'Stands before the names of targets that are no full iSCSI names.',
+        description: 'Prefix for target names that are not full iSCSI names.',
         max: 120,
         pattern: /^(iqn|eui|naa)\.[-a-z0-9.:]+$/,
-        rule: 'A base name begins with iqn., eui. or naa.; lower case letters, digits and - . : may follow (RFC 3720, RFC 3721).',
+        rule: 'Expected a name that begins with iqn., eui. or naa., then lower case letters, digits and - . : only (RFC 3720, RFC 3721).',
       }),
     ),
     iscsi_isns_servers: refine(
       text({
         description:
-          'Servers (iSNS) that are told of the targets: addresses, each with :port if need be, separated by blanks.',
+          'iSNS servers that the targets are registered with: addresses, each with an optional :port, separated by spaces.',
         max: 2048,
         multiline: true,
       }),
       (value) => {
-        const invalid = blankSeparated(value).find((one) => !isServer(one));
+        const invalid = blankSeparated(value).find((server) => !isServer(server));
         return invalid === undefined
           ? undefined
-          : `${quote(invalid)} is no address: write 192.0.2.1, 192.0.2.1:3205 or [2001:db8::1]:3205.`;
+          : `Expected an address, as 192.0.2.1, 192.0.2.1:3205 or [2001:db8::1]:3205, got ${quote(invalid)}.`;
       },
     ),
     iscsi_pool_avail_threshold: nullable(
       integer({
-        description: 'Percentage of free space below which a pool with zvols that are offered is warned of.',
+        description: 'Percentage of free space below which a pool with zvol extents raises an alert.',
         min: 1,
         max: 99,
       }),

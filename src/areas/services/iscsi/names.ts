@@ -1,22 +1,22 @@
-/** Bytes that an iSCSI name may have (RFC 3720). */
+/** Highest number of bytes in an iSCSI name (RFC 3720). */
 const longestName = 223;
 
 const longestBasename = 120;
 
-/** What stands for itself on the wire. */
+/** A full iSCSI name, which gets no base name. */
 const full = /^(iqn|eui|naa)\./;
 
-/** The name that initiators know a target by; the base name is put in front of short ones only. */
+/** The full iSCSI name of a target. Only a short name is prefixed with the base name. */
 export function nameOnWire(name: string, basename: string): string {
   return full.test(name) ? name : `${basename}:${name}`;
 }
 
-/** Whether it would be too long on the wire behind the longest base name there can be. */
+/** Whether the full name would be too long with a base name of the highest permitted length. */
 export function isTooLong(name: string): boolean {
   return !full.test(name) && name.length > longestName - longestBasename - 1;
 }
 
-/** Words that people separate by blanks or line ends. */
+/** The entries of a list that is separated by spaces or line breaks. */
 export function blankSeparated(text: string): readonly string[] {
-  return text.split(/\s+/).filter((word) => word !== '');
+  return text.split(/\s+/).filter((entry) => entry !== '');
 }

@@ -13,41 +13,41 @@ import {
 } from '../../../engine/declare/fields.ts';
 import { collection, type View } from '../../../engine/declare/resource.ts';
 import type { Facts } from '../../../engine/upkeep/facts.ts';
-import { quote, sentenceList } from '../../../lib/text.ts';
+import { quote } from '../../../lib/text.ts';
 import { authMethods, authProblem } from './authcredential.ts';
 
-/** `192.0.2.1:3260`, `[::]:3260`; kept as sent but for an IPv6 address without brackets. */
+/** An address with a port, as `192.0.2.1:3260` or `[::]:3260`, kept as sent. */
 const address = field<string>({
   description: 'Address and port.',
   schema: { type: 'string', maxLength: 60 },
   read(sent) {
     const portal = typeof sent === 'string' ? portalFrom(sent) : undefined;
     return portal === undefined
-      ? wrong(`${quote(sent)} is no address with a port: write 0.0.0.0:3260 or [::]:3260.`)
+      ? wrong(`Expected an address with a port, as 0.0.0.0:3260 or [::]:3260, got ${quote(sent)}.`)
       : good(typeof sent === 'string' ? sent.trim() : '');
   },
 });
 
 export const iscsiPortal = collection('services/iscsi/portal', {
   title: 'iSCSI portal',
-  description: 'Addresses at which targets can be reached.',
+  description: 'Addresses that the targets listen on.',
   order: ['iscsi_target_portal_tag'],
   fields: {
     iscsi_target_portal_ips: required(
-      list(address, { description: 'Addresses with ports; 0.0.0.0 and :: are all the machine has.', max: 64 }),
+      list(address, { description: 'Addresses with ports; 0.0.0.0 is every IPv4 address, :: every address.', max: 64 }),
     ),
-    iscsi_target_portal_comment: text({ description: 'What the portal is for.', max: 120 }),
+    iscsi_target_portal_comment: text({ description: 'Comment.', max: 120 }),
     iscsi_target_portal_discoveryauthmethod: choice([...authMethods, 'Auto'], {
       description:
-        'How initiators that ask what targets there are show who they are. Auto is CHAP when a group of credentials is named.',
+        'How initiators authenticate for discovery. Auto is CHAP when iscsi_target_portal_discoveryauthgroup is set.',
       initial: 'None',
     }),
     iscsi_target_portal_discoveryauthgroup: nullable(
-      integer({ description: 'Number of the group of credentials for that.', min: 1, max: 65535 }),
+      integer({ description: 'Number of the group of credentials for discovery.', min: 1, max: 65535 }),
     ),
     iscsi_target_portal_tag: readOnly(
       integer({
-        description: 'Number of the portal in the list. When one goes, those with higher numbers move down by one.',
+        description: 'Number of the portal. When a portal is removed, all higher numbers decrease by one.',
       }),
     ),
   },
@@ -61,16 +61,17 @@ export const iscsiPortal = collection('services/iscsi/portal', {
       iscsi_target_portal_discoveryauthmethod: method,
       iscsi_target_portal_discoveryauthgroup: group,
     } = record;
-    if (ips.length === 0) issues.add('iscsi_target_portal_ips', 'A portal has at least one address.');
-    const taken = takenBesides(id, view);
+    if (ips.length === 0) issues.add('iscsi_target_portal_ips', 'Expected at least one address.');
+    const taken = takenByOthers(id, view);
     for (const [index, ip] of ips.map(plain).entries()) {
       if (taken.has(ip)) issues.add('iscsi_target_portal_ips', `${ips[index]} is already used by another portal.`);
       taken.add(ip);
     }
-    // What it had stays: a link that is down for a while is no reason to refuse another change.
+    // An address that the portal already had is not checked again: its link may be down for a while, and that must not
+    // refuse other changes.
     for (const ip of ips)
       if (before?.iscsi_target_portal_ips.includes(ip) !== true && !isOwn(ip, facts))
-        issues.add('iscsi_target_portal_ips', strange(ip, facts));
+        issues.add('iscsi_target_portal_ips', unknownAddress(ip, facts));
     const problem = authProblem(method === 'Auto' ? 'None' : method, group, view);
     if (problem !== undefined) issues.add('iscsi_target_portal_discoveryauthgroup', problem);
   },
@@ -86,13 +87,13 @@ function countOf(view: View): number {
 }
 
 /** The addresses of all other portals. */
-function takenBesides(id: number, view: View): Set<string> {
+function takenByOthers(id: number, view: View): Set<string> {
   return new Set(
     view.all(iscsiPortal).flatMap((other) => (other.id === id ? [] : other.iscsi_target_portal_ips.map(plain))),
   );
 }
 
-/** The address and port that a text names, or undefined when it names none. */
+/** The address and port in a text, or undefined when the text is invalid. */
 export function portalFrom(text: string): { readonly address: string; readonly port: number } | undefined {
   const [, bracketed, plainAddress, digits] = /^(?:\[([^\]]+)\]|(.+)):(\d{1,5})$/.exec(text.trim()) ?? [];
   const address = bracketed ?? plainAddress ?? '';
@@ -103,7 +104,7 @@ export function portalFrom(text: string): { readonly address: string; readonly p
   return { address, port };
 }
 
-/** Whether it is an address of this machine, or stands for all of them. */
+/** Whether the text names an address of this machine, or all of them. */
 function isOwn(text: string, { network }: Facts): boolean {
   const address = portalFrom(text)?.address;
   if (address === undefined || ['0.0.0.0', '::', '::1'].includes(address) || address.startsWith('127.')) return true;
@@ -112,9 +113,9 @@ function isOwn(text: string, { network }: Facts): boolean {
   return own.check(address, familyOf(address));
 }
 
-function strange(text: string, { network }: Facts): string {
+function unknownAddress(text: string, { network }: Facts): string {
   const own = ownAddresses(network);
-  return `${text} has no address of this machine, which has ${sentenceList([...own, '0.0.0.0 and :: for all'])}.`;
+  return `Expected an address of this machine (${[...own, '0.0.0.0', '::'].join(', ')}), got ${text}.`;
 }
 
 function ownAddresses({ links }: Facts['network']): readonly string[] {

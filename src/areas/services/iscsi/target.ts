@@ -6,7 +6,7 @@ import { mustBeUnused } from './sessions.ts';
 
 export const iscsiTarget = collection('services/iscsi/target', {
   title: 'iSCSI target',
-  description: 'A name that initiators connect to. Target groups say who may, associations what is found there.',
+  description: 'A name that initiators connect to. Target groups control access, associations assign extents.',
   order: ['iscsi_target_name'],
   quirks: { readsRemoval: true },
   unique: [
@@ -18,42 +18,45 @@ export const iscsiTarget = collection('services/iscsi/target', {
       refine(
         text({
           description:
-            'Name of the target, kept as it was sent. The base name is put in front of one that does not begin with iqn., eui. or naa. only for initiators.',
+            'Name of the target, kept as sent. A name that does not begin with iqn., eui. or naa. is prefixed with the base name for initiators.',
           max: 120,
           pattern: /^[-a-z0-9.:]+$/,
-          rule: 'A target name has lower case letters, digits and - . : only.',
+          rule: 'Expected lower case letters, digits and - . : only.',
         }),
-        (name) => (isTooLong(name) ? 'Behind a base name, the name may have at most 102 characters.' : undefined),
+        (name) =>
+          isTooLong(name)
+            ? 'Expected at most 102 characters, or a full name that begins with iqn., eui. or naa.'
+            : undefined,
       ),
     ),
     iscsi_target_alias: nullable(
       refine(
         text({
-          description: 'Another name, for people.',
+          description: 'Alternative name for display.',
           max: 120,
           pattern: /^[^"]+$/,
-          rule: 'An alias has no double quotes.',
+          rule: 'Expected an alias without double quotes.',
         }),
-        (alias) => (alias.toLowerCase() === 'target' ? 'target is a word that is kept for other purposes.' : undefined),
+        (alias) => (alias.toLowerCase() === 'target' ? 'The alias "target" is reserved.' : undefined),
       ),
     ),
   },
   check({ record, view, issues }) {
     const { iscsi_basename } = view.only(iscsiSettings);
     const name = nameOnWire(record.iscsi_target_name, iscsi_basename);
-    // Spelt out and short, a name is the same to initiators.
+    // The short name and the full name are the same name for initiators.
     const [, short] = name.split(`${iscsi_basename}:`);
-    const twins = [
+    const candidates = [
       view.find(iscsiTarget, 'iscsi_target_name', name),
       short === undefined ? undefined : view.find(iscsiTarget, 'iscsi_target_name', short),
     ];
-    const twin = twins.find(
-      (one) => one !== undefined && one.id !== record.id && one.iscsi_target_name !== record.iscsi_target_name,
+    const duplicate = candidates.find(
+      (other) => other !== undefined && other.id !== record.id && other.iscsi_target_name !== record.iscsi_target_name,
     );
-    if (twin !== undefined)
+    if (duplicate !== undefined)
       issues.add(
         'iscsi_target_name',
-        `Target name already exists: to initiators it is the same as ${twin.iscsi_target_name}.`,
+        `Target name already exists: initiators see ${duplicate.iscsi_target_name} under the same full name.`,
       );
   },
   onRemove({ draft, record, sent }) {

@@ -14,7 +14,7 @@ import { authMethods, authProblem } from './authcredential.ts';
 
 const groupNumber = nullable(
   integer({
-    description: 'Number of the group of credentials that opens the target; null and -1 are none.',
+    description: 'Number of the group of credentials for the target; null or -1 for none.',
     min: 1,
     max: 65535,
   }),
@@ -22,7 +22,7 @@ const groupNumber = nullable(
 
 export const iscsiTargetGroup = collection('services/iscsi/targetgroup', {
   title: 'iSCSI target group',
-  description: 'A way to a target: at which portal, for whom, and by what credentials.',
+  description: 'Access to a target: through which portal, for which initiators and with which credentials.',
   unique: [
     {
       fields: ['iscsi_target', 'iscsi_target_portalgroup'],
@@ -32,23 +32,26 @@ export const iscsiTargetGroup = collection('services/iscsi/targetgroup', {
   fields: {
     iscsi_target: required(reference('services/iscsi/target', { description: 'Target.', onRemove: 'remove' })),
     iscsi_target_portalgroup: required(
-      reference('services/iscsi/portal', { description: 'Portal at which it is offered.', onRemove: 'remove' }),
-    ),
-    // Not unset: a target that was for some must not become one for everybody.
-    iscsi_target_initiatorgroup: nullable(
-      reference('services/iscsi/authorizedinitiator', {
-        description: 'Initiators that may come in; everybody when unset.',
+      reference('services/iscsi/portal', {
+        description: 'Portal that the target is available at.',
         onRemove: 'remove',
       }),
     ),
-    iscsi_target_authtype: choice(authMethods, { description: 'How initiators show who they are.', initial: 'None' }),
-    // Clients write -1 for none (clients-need V4).
+    // Removed, not set to null: a target that was restricted must not become accessible to all initiators.
+    iscsi_target_initiatorgroup: nullable(
+      reference('services/iscsi/authorizedinitiator', {
+        description: 'Group of initiators that may connect; all initiators when null.',
+        onRemove: 'remove',
+      }),
+    ),
+    iscsi_target_authtype: choice(authMethods, { description: 'How initiators authenticate.', initial: 'None' }),
+    // Clients send -1 for none (clients-need V4).
     iscsi_target_authgroup: field({
       ...groupNumber,
       read: (sent) => (sent === -1 || sent === '-1' ? good(null) : groupNumber.read(sent)),
     }),
     iscsi_target_initialdigest: readOnly(
-      text({ description: 'Digests of a login; the initiator chooses.', initial: 'Auto' }),
+      text({ description: 'Digests of a login. The initiator chooses them.', initial: 'Auto' }),
     ),
   },
   check({ record, view, issues }) {

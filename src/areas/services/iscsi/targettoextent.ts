@@ -5,12 +5,12 @@ import { nameOnWire } from './names.ts';
 import { mustBeUnused } from './sessions.ts';
 import { iscsiTarget } from './target.ts';
 
-/** The most that every engine and most initiators know. */
+/** The highest LUN that every target engine and most initiators support. */
 const highestLun = 1023;
 
 export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
   title: 'iSCSI association',
-  description: 'An extent that is found at a target, under a number.',
+  description: 'Makes an extent available at a target under a LUN.',
   order: ['iscsi_target', 'iscsi_lunid'],
   quirks: { readsRemoval: true },
   unique: [
@@ -21,12 +21,12 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
     iscsi_target: required(reference('services/iscsi/target', { description: 'Target.', onRemove: 'remove' })),
     iscsi_extent: required(reference('services/iscsi/extent', { description: 'Extent.', onRemove: 'remove' })),
     iscsi_lunid: nullable(
-      integer({ description: 'Number of the LUN; the smallest free one unless sent.', min: 0, max: highestLun }),
+      integer({ description: 'LUN; the lowest free number unless sent.', min: 0, max: highestLun }),
     ),
   },
   complete({ record, before, sent, view, facts }) {
     if (record.iscsi_lunid !== null) return {};
-    // An update that says null asks for no number; the one there is stays.
+    // An update with null keeps the current LUN.
     if (before !== undefined && before.iscsi_target === record.iscsi_target && sent.iscsi_lunid === null)
       return { iscsi_lunid: before.iscsi_lunid };
     return { iscsi_lunid: nextLun(record.iscsi_target, view, facts.targets.firstLun) };
@@ -38,9 +38,11 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
   },
 });
 
-/** The smallest that is free at the target, of those that the machine can offer. */
+/** The lowest LUN that is free at the target, starting with the first one that the target engine supports. */
 function nextLun(target: number, view: View, first: number): number {
-  const taken = new Set(view.having(iscsiTargetToExtent, 'iscsi_target', target).map((one) => one.iscsi_lunid));
+  const taken = new Set(
+    view.having(iscsiTargetToExtent, 'iscsi_target', target).map((association) => association.iscsi_lunid),
+  );
   let free = first;
   while (taken.has(free)) free += 1;
   return free;

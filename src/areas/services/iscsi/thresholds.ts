@@ -7,8 +7,8 @@ import { type ExtentRecord, iscsiExtent, zvolOf } from './extent.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
 
 /**
- * What is running out of space, by the thresholds of the records. A sentence names no number that changes with every
- * write: as long as it stands, it is the same.
+ * Warnings about pools and datasets with less free space than the thresholds of the records. A warning names the
+ * threshold, not the current free space: its text stays the same while its cause lasts.
  */
 export function spaceWarnings(view: View, storage: Storage): readonly string[] {
   const { iscsi_pool_avail_threshold: ofPools } = view.only(iscsiSettings);
@@ -17,7 +17,7 @@ export function spaceWarnings(view: View, storage: Storage): readonly string[] {
   return [
     ...[...pools].flatMap((name) =>
       ofPools !== null && isShort(storage, name, ofPools)
-        ? [`The pool ${name}, in which zvols are offered by iSCSI, has less than ${ofPools} % of its space left.`]
+        ? [`The pool ${name} has less than ${ofPools} % of its space free. It holds zvols that are iSCSI extents.`]
         : [],
     ),
     ...extents.flatMap((record) => {
@@ -25,7 +25,7 @@ export function spaceWarnings(view: View, storage: Storage): readonly string[] {
       const dataset = threshold === null ? undefined : datasetOf(record, storage);
       if (threshold === null || dataset === undefined || !isShort(storage, dataset, threshold)) return [];
       return [
-        `The iSCSI extent ${quote(name)} lies in ${dataset}, which has less than ${threshold} % of its space left.`,
+        `The dataset ${dataset} of the iSCSI extent ${quote(name)} has less than ${threshold} % of its space free.`,
       ];
     }),
   ];
@@ -36,7 +36,7 @@ function isShort({ datasets }: Storage, name: string, threshold: number): boolea
   return dataset !== undefined && 100 * dataset.available < threshold * (dataset.used + dataset.available);
 }
 
-/** The dataset that a zvol or a file lies in. */
+/** The dataset that contains the zvol or the file of an extent. */
 function datasetOf(record: ExtentRecord, { datasets }: Storage): string | undefined {
   const zvol = zvolOf(record);
   if (zvol !== undefined) return zvol.slice(0, zvol.lastIndexOf('/'));
