@@ -54,16 +54,16 @@ test('B11: the collection is emptied', async () => {
 test('what cannot be served is told by its field', async () => {
   await box.api.expect(201, 'POST', `${shares}/`, { afp_path: '/mnt/tank/homes', afp_home: true });
   assert.deepEqual(await problems({ afp_path: '/mnt/tank/x', afp_name: 'HOMES' }), {
-    afp_name: ['A share with this name already exists.', 'Only the home share may be called Homes.'],
+    afp_name: ['A share with this name already exists.', 'The name Homes is reserved for the home share (afp_home).'],
   });
   assert.deepEqual(await problems({ afp_path: '/mnt/tank/homes', afp_name: 'other' }), {
     afp_path: ['Another AFP share already serves this path.'],
   });
   assert.deepEqual(await problems({ afp_path: '/mnt/tank/x', afp_home: true, afp_name: 'y' }), {
-    afp_home: ['One share at most holds the homes, and "Homes" does.'],
+    afp_home: ['Only one share can be the home share: "Homes" already is.'],
   });
   assert.deepEqual(await problems({ afp_path: '/mnt/tank/x;y', afp_name: 'z' }), {
-    afp_path: ['netatalk cannot serve this path: it would read ";" in it as something else.'],
+    afp_path: [`Expected a path without the characters ; # " ' \\ $, which afp.conf cannot hold, got ";".`],
   });
   assert.deepEqual(Object.keys(await problems({ afp_path: '/mnt/tank/x]' })), ['afp_name']);
   assert.deepEqual(
@@ -73,10 +73,10 @@ test('what cannot be served is told by its field', async () => {
     ['afp_allow', 'afp_fperm', 'afp_hostsdeny'],
   );
   assert.deepEqual(await problems({ afp_path: '/mnt/tank/x', afp_auxparams: 'spotlight = no\nfollow symlinks' }), {
-    afp_auxparams: ['"follow symlinks" is no setting of afp.conf: write "name = value".'],
+    afp_auxparams: ['Expected "name = value", got "follow symlinks".'],
   });
   assert.deepEqual(await problems({ afp_path: '/mnt/tank/x', afp_auxparams: 'zeroconf = no' }), {
-    afp_auxparams: ['"zeroconf = no": netatalk knows no setting "zeroconf" here.'],
+    afp_auxparams: ['"zeroconf" is not a setting of netatalk in this section.'],
   });
   await box.api.delete(`${shares}/`);
 });
@@ -91,7 +91,7 @@ test('the settings have their rules, and the service its switch', async () => {
     [['192.0.2.5'], true, 50],
   );
   assert.deepEqual(await problems({ afp_srv_guest_user: 'root' }, 'services/afp/', 'put'), {
-    afp_srv_guest_user: ['Guests must not work as root.'],
+    afp_srv_guest_user: ['Expected an account other than root.'],
   });
   assert.deepEqual(
     Object.keys(

@@ -17,7 +17,7 @@ test('a plan says what a change would do to the machine, and does nothing', asyn
   });
   assert.equal(answer.status, 200);
   assert.deepEqual(answer.json, [
-    'make the folder /mnt/tank/media',
+    'create the folder /mnt/tank/media',
     'write /etc/samba/holdfast/shares-0.conf',
     'write /etc/samba/smb.conf',
   ]);

@@ -73,7 +73,7 @@ test('what cannot be served is told by its field', async () => {
     'webdav_path',
   ]);
   assert.deepEqual(await problems({ webdav_name: 'a', webdav_path: '/mnt/tank/a${b' }), {
-    webdav_path: ['The WebDAV server cannot serve this path: it would read ${ in it as the beginning of a variable.'],
+    webdav_path: ['Expected a path without ${: the WebDAV server reads it as the beginning of a variable.'],
   });
 });
 
@@ -91,8 +91,8 @@ test('the settings have their rules', async () => {
   assert.deepEqual(
     await problems({ webdav_protocol: 'httphttps', webdav_tcpportssl: '8080' }, 'services/webdav/', 'put'),
     {
-      webdav_tcpportssl: ['HTTP has the port 8080: HTTPS needs one of its own.'],
-      webdav_certssl: ['HTTPS needs a certificate of the appliance.'],
+      webdav_tcpportssl: ['webdav_tcpportssl must differ from webdav_tcpport (8080).'],
+      webdav_certssl: ['webdav_certssl is required when webdav_protocol includes HTTPS.'],
     },
   );
   assert.deepEqual(

@@ -17,54 +17,58 @@ export const afpShare = collection('sharing/afp', {
   ],
   fields: {
     afp_path: required(
-      refine(volumePath({ description: 'The folder. It is made when it does not exist.' }), pathProblem),
+      refine(volumePath({ description: 'The folder. It is created when it does not exist.' }), pathProblem),
     ),
     afp_name: refine(
       text({
-        description: 'Name that clients see; the last element of the path unless sent, and Homes for the home share.',
+        description: 'Name that clients see; the default is the last element of the path, or Homes for the home share.',
         max: 120,
       }),
       nameProblem,
     ),
-    afp_comment: text({ description: 'What the share is for.', max: 120 }),
-    afp_allow: accountList('Who may connect; everybody when empty.'),
-    afp_deny: accountList('Who may not connect.'),
-    afp_ro: accountList('Who may only read.'),
-    afp_rw: accountList('Who may write; everybody who is not in afp_ro when empty.'),
+    afp_comment: text({ description: 'Comment.', max: 120 }),
+    afp_allow: accountList('Accounts that may connect; all when empty.'),
+    afp_deny: accountList('Accounts that may not connect.'),
+    afp_ro: accountList('Accounts with read-only access.'),
+    afp_rw: accountList('Accounts with write access; all accounts outside of afp_ro when empty.'),
     afp_sharepw: secret(
       text({
-        description: 'Password that the share asks for besides that of the account.',
+        description: 'Password of the share, required in addition to the password of the account.',
         max: 8,
         pattern: /^[\w.,:!?*+=@%/-]+$/,
         rule: passwordRule(),
       }),
     ),
-    afp_fperm: permissions('Permission bits that a file has at least, whatever a client asks for.', '644'),
-    afp_dperm: permissions('Permission bits that a folder has at least, whatever a client asks for.', '755'),
-    afp_umask: permissions('Permission bits that no file or folder gets.', '000'),
+    afp_fperm: permissions('Permission bits that every new file has, regardless of the request of the client.', '644'),
+    afp_dperm: permissions(
+      'Permission bits that every new folder has, regardless of the request of the client.',
+      '755',
+    ),
+    afp_umask: permissions('Permission bits that no new file or folder has.', '000'),
     afp_upriv: flag(true, {
-      description: 'Whether clients see and set Unix permissions. Without it the permissions above count for nothing.',
+      description:
+        'Whether clients see and set Unix permissions. If it is false, afp_fperm, afp_dperm and afp_umask have no effect.',
     }),
-    afp_nostat: flag(false, { description: 'Whether the share is listed without a look at its folder.' }),
+    afp_nostat: flag(false, { description: 'Whether the share is listed without checking its folder.' }),
     afp_nodev: flag(false, {
-      description: 'Whether files are told apart without the number of their file system, which may change at a start.',
+      description: 'Whether file ids ignore the device number of the file system, which may change at a boot.',
     }),
-    afp_timemachine: flag(false, { description: 'Whether Macs may back up here with Time Machine.' }),
+    afp_timemachine: flag(false, { description: 'Whether Macs may use the share for Time Machine backups.' }),
     afp_hostsallow: addressList('Addresses and networks that may connect; all when empty.'),
     afp_hostsdeny: addressList('Addresses and networks that may not connect.'),
-    // Beyond the document's list (gaps 6.3).
+    // Not listed in the document (gaps 6.3).
     afp_home: flag(false, {
       description:
-        "Whether every account whose home folder lies in here finds it as a share called after it, as mary's home. One share at most.",
+        'Whether the share holds home folders: each account whose home folder is in it sees that folder as its own share. At most one share may be the home share.',
     }),
     afp_timemachine_quota: integer({
-      description: 'MiB that Time Machine is told the share has; 0 tells what is there.',
+      description: 'Size of the share that Time Machine sees, in MiB; 0 is the real size.',
       min: 0,
       max: 2 ** 31 - 1,
       initial: 0,
     }),
     afp_auxparams: afpLines({
-      description: "Further lines of the share's section of afp.conf.",
+      description: 'Additional lines for the section of the share in afp.conf.',
       known: volumeParameters,
     }),
   },
@@ -75,16 +79,16 @@ export const afpShare = collection('sharing/afp', {
     const problem = nameProblem(record.afp_name);
     if (problem !== undefined) issues.add('afp_name', problem);
     if (record.afp_name.toLowerCase() === 'homes' && !record.afp_home)
-      issues.add('afp_name', 'Only the home share may be called Homes.');
+      issues.add('afp_name', 'The name Homes is reserved for the home share (afp_home).');
     const home = view.find(afpShare, 'afp_home', true);
     if (record.afp_home && home !== undefined && home.id !== record.id)
-      issues.add('afp_home', `One share at most holds the homes, and ${quote(home.afp_name)} does.`);
-    // netatalk reads it as a regular expression.
-    const odd = record.afp_home ? /[^\w./ -]/u.exec(record.afp_path) : null;
-    if (odd !== null)
+      issues.add('afp_home', `Only one share can be the home share: ${quote(home.afp_name)} already is.`);
+    // netatalk reads the path of the home share as a regular expression.
+    const stray = record.afp_home ? /[^\w./ -]/u.exec(record.afp_path) : null;
+    if (stray !== null)
       issues.add(
         'afp_path',
-        `The path of the home share has letters, digits, blanks and _ . - only, not ${quote(odd[0])}.`,
+        `Expected letters, digits, spaces and _ . - / only in the path of the home share, got ${quote(stray[0])}.`,
       );
   },
   onSave({ draft, record, before, facts }) {
@@ -96,44 +100,49 @@ export const afpShare = collection('sharing/afp', {
 
 export type AfpShare = RecordOf<typeof afpShare.fields>;
 
-/** afp.conf has no escapes: a `;` or `#` begins a comment, quotes and backslashes vanish, `$` begins a variable. */
+/** afp.conf has no escapes: `;` and `#` begin a comment, quotes and backslashes are removed, `$` begins a variable. */
 function pathProblem(path: string): string | undefined {
   const stray = /[;#"'\\$]/.exec(path);
   return stray === null
     ? undefined
-    : `netatalk cannot serve this path: it would read ${quote(stray[0])} in it as something else.`;
+    : `Expected a path without the characters ; # " ' \\ $, which afp.conf cannot hold, got ${quote(stray[0])}.`;
 }
 
 function nameProblem(name: string): string | undefined {
-  if (name.toLowerCase() === 'global') return `${quote(name)} is a name that netatalk keeps for itself.`;
+  if (name.toLowerCase() === 'global') return `The name ${quote(name)} is reserved by netatalk.`;
   const stray = /[;#"'\\$:/=[\]]/.exec(name);
-  return stray === null ? undefined : `The character ${quote(stray[0])} has no place in a share's name.`;
+  return stray === null
+    ? undefined
+    : `Expected a share name without the characters ; # " ' \\ $ : / = [ ], got ${quote(stray[0])}.`;
 }
 
 function passwordRule(): string {
-  return 'Up to eight letters, digits and . , : ! ? * + = @ % / _ - are wanted.';
+  return 'Expected up to eight letters, digits and . , : ! ? * + = @ % / _ -.';
 }
 
-/** Accounts, and groups with an @ before their names, separated by blanks or commas. Who they are is left to netatalk (gaps 6.3). */
+/**
+ * Accounts and groups, a group with an @ before its name. netatalk looks them up, so they are not checked here (gaps
+ * 6.3).
+ */
 function accountList(description: string) {
   return refine(
-    text({ description: `${description} Accounts and @groups, separated by blanks or commas.`, max: 120 }),
+    text({ description: `${description} Accounts and @groups, separated by spaces or commas.`, max: 120 }),
     (value) => {
-      const invalid = words(value).find((word) => !/^@?[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$/.test(word));
-      return invalid === undefined ? undefined : `${quote(invalid)} is no account or @group.`;
+      const invalid = words(value).find((name) => !/^@?[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$/.test(name));
+      return invalid === undefined ? undefined : `Expected accounts and @groups, got ${quote(invalid)}.`;
     },
   );
 }
 
-/** netatalk compares addresses only, and a line of its file has room for about as many. */
+/** netatalk compares addresses only, not names; 900 characters leave room for the rest of a line of afp.conf. */
 function addressList(description: string) {
   return refine(hostList({ description, max: 900 }), (value) => {
     const invalid = words(value).find(
-      (word) => !/^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)(?:\/\d{1,3})?$/.test(word),
+      (network) => !/^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)(?:\/\d{1,3})?$/.test(network),
     );
     return invalid === undefined
       ? undefined
-      : `${quote(invalid)} is no address or network: write 192.0.2.7 or 192.0.2.0/24.`;
+      : `Expected an address or a network, as 192.0.2.7 or 192.0.2.0/24, got ${quote(invalid)}.`;
   });
 }
 

@@ -18,7 +18,7 @@ import { covers, snapshotTask } from '../storage/task.ts';
 import { makeShareFolder } from './folder.ts';
 import { vfsModules } from './vfs-modules.ts';
 
-/** Names that Samba keeps for itself; `homes` is what the home share becomes, whatever its name. */
+/** Names that Samba reserves. The home share becomes the section `homes`, regardless of its name. */
 const reserved = ['global', 'printers', 'print$', 'ipc$', 'admin$'];
 
 export const cifsShare = collection('sharing/cifs', {
@@ -28,55 +28,57 @@ export const cifsShare = collection('sharing/cifs', {
   unique: [{ fields: ['cifs_name'], caseless: true, description: 'A share with this name already exists.' }],
   fields: {
     cifs_path: required(
-      refine(volumePath({ description: 'The folder. It is made when it does not exist.' }), (path) => {
-        const unsayable = unsayableInPath(path);
-        return unsayable === undefined
+      refine(volumePath({ description: 'The folder. It is created when it does not exist.' }), (path) => {
+        const stray = unsayableInPath(path);
+        return stray === undefined
           ? undefined
-          : `Samba cannot serve this path: it would read ${quote(unsayable)} in it as something else.`;
+          : `Expected a path without Samba macros (%) and consecutive spaces, got ${quote(stray)}.`;
       }),
     ),
     cifs_name: refine(
-      text({ description: 'Name that clients see; the last element of the path unless sent.', max: 120 }),
+      text({ description: 'Name that clients see; the default is the last element of the path.', max: 120 }),
       shareNameProblem,
     ),
-    cifs_comment: text({ description: 'Comment that clients see beside the name.', max: 120 }),
+    cifs_comment: text({ description: 'Comment that clients see next to the name.', max: 120 }),
     cifs_home: flag(false, {
-      description: 'Whether every account finds a folder of its own name in here as its home share. One share at most.',
+      description:
+        'Whether the share holds home folders: each account sees the folder of its name as its home share. At most one share may be the home share.',
     }),
     cifs_default_permissions: flag(true, {
       description:
-        'Sent as true, it gives the folder and all in it the default permissions: owner and group may do everything, others may read. Without it only a folder that is made gets them.',
+        'When sent as true, the folder and everything in it get the default permissions: full access for owner and group, read access for others. Otherwise only a newly created folder gets them.',
     }),
-    cifs_ro: flag(false, { description: 'Whether nobody may write.' }),
-    cifs_browsable: flag(true, { description: 'Whether the share is shown in lists.' }),
+    cifs_ro: flag(false, { description: 'Whether the share is read-only.' }),
+    cifs_browsable: flag(true, { description: 'Whether clients see the share in the list of shares.' }),
     cifs_recyclebin: flag(false, { description: 'Whether deleted files move to the folder .recycle of the share.' }),
     cifs_showhiddenfiles: flag(false, {
-      description: 'Whether names that begin with a dot are shown like all others.',
+      description: 'Whether files whose names begin with a dot are shown.',
     }),
-    cifs_guestok: flag(false, { description: 'Whether clients may connect without an account.' }),
-    cifs_guestonly: flag(false, { description: 'Whether every client works as the guest account, whoever it is.' }),
+    cifs_guestok: flag(false, { description: 'Whether guests may connect.' }),
+    cifs_guestonly: flag(false, { description: 'Whether all clients work as the guest account.' }),
     cifs_hostsallow: hostList({ description: 'Hosts, addresses and networks that may connect; all when empty.' }),
     cifs_hostsdeny: hostList({
-      description:
-        'Hosts, addresses and networks that may not connect; an allowed one may, even when it is also denied.',
+      description: 'Hosts, addresses and networks that may not connect, except those that are also in cifs_hostsallow.',
     }),
     cifs_vfsobjects: list(choice(vfsModules, { description: 'A Samba VFS module.' }), {
-      description: 'Samba VFS modules the share is served through, in this order.',
+      description: 'Samba VFS modules of the share, in the order in which Samba applies them.',
       initial: ['streams_xattr', 'aio_pthread'],
       max: 16,
     }),
     cifs_storage_task: nullable(
       reference('storage/task', {
-        description: 'Periodic snapshot task whose snapshots clients see as previous versions.',
+        description: 'Id of the periodic snapshot task whose snapshots clients see as previous versions.',
         onRemove: { becomes: null },
       }),
     ),
-    cifs_timemachine: flag(false, { description: 'Whether macOS may back up here with Time Machine.' }),
-    cifs_abe: flag(false, { description: 'Whether a client sees only what it may read.' }),
+    cifs_timemachine: flag(false, { description: 'Whether Macs may use the share for Time Machine backups.' }),
+    cifs_abe: flag(false, {
+      description: 'Whether clients see only files and folders that they may read (access-based enumeration).',
+    }),
     cifs_vuid: readOnly(
-      text({ description: 'Identifier of the Time Machine volume, made when cifs_timemachine is first true.' }),
+      text({ description: 'Identifier of the Time Machine volume, generated when cifs_timemachine is first true.' }),
     ),
-    cifs_auxsmbconf: configLines({ description: "Further lines of the share's section of smb.conf." }),
+    cifs_auxsmbconf: configLines({ description: 'Additional lines for the section of the share in smb.conf.' }),
   },
   complete({ record }) {
     return {
@@ -88,22 +90,22 @@ export const cifsShare = collection('sharing/cifs', {
     const problem = shareNameProblem(record.cifs_name);
     if (problem !== undefined) issues.add('cifs_name', problem);
     if (record.cifs_name.toLowerCase() === 'homes' && !record.cifs_home)
-      issues.add('cifs_name', 'Only the home share may be called homes.');
+      issues.add('cifs_name', 'The name homes is reserved for the home share (cifs_home).');
     if (record.cifs_guestonly && !record.cifs_guestok)
-      issues.add('cifs_guestonly', 'It needs cifs_guestok: as it is, nobody could connect.');
+      issues.add('cifs_guestonly', 'cifs_guestonly requires cifs_guestok: without it, no client can connect.');
     const task = record.cifs_storage_task === null ? undefined : view.get(snapshotTask, record.cifs_storage_task);
-    // The dataset that the share lies in: the one that is mounted deepest on the way to it.
+    // The share is in the dataset with the deepest mountpoint above its path.
     const dataset = [...facts.storage.datasets.values()].findLast(
       ({ mountpoint }) => mountpoint !== undefined && isWithin(record.cifs_path, mountpoint),
     );
     if (task !== undefined && dataset !== undefined && !covers(task, dataset.name))
       issues.add(
         'cifs_storage_task',
-        `It makes snapshots of ${task.task_filesystem}, and the share lies in ${dataset.name}.`,
+        `Expected a task that includes the dataset ${dataset.name} of the share, got one of ${task.task_filesystem}.`,
       );
     const home = view.find(cifsShare, 'cifs_home', true);
     if (record.cifs_home && home !== undefined && home.id !== record.id)
-      issues.add('cifs_home', `One share at most holds the homes, and ${quote(home.cifs_name)} does.`);
+      issues.add('cifs_home', `Only one share can be the home share: ${quote(home.cifs_name)} already is.`);
   },
   onSave({ draft, record, before, sent, facts }) {
     if (record.cifs_path === before?.cifs_path && sent.cifs_default_permissions !== true) return;
@@ -114,13 +116,15 @@ export const cifsShare = collection('sharing/cifs', {
   },
 });
 
-/** What Samba cannot be told to leave alone in a path: its macros, and blanks in a row, of which it keeps one. */
+/** The first part of a path that smb.conf cannot express: a Samba macro, or consecutive spaces, which Samba merges. */
 export function unsayableInPath(path: string): string | undefined {
   return /%[A-Za-z$(]|\s{2,}/.exec(path)?.[0];
 }
 
 function shareNameProblem(name: string): string | undefined {
-  if (reserved.includes(name.toLowerCase())) return `${quote(name)} is a name that Samba keeps for itself.`;
+  if (reserved.includes(name.toLowerCase())) return `The name ${quote(name)} is reserved by Samba.`;
   const stray = /[%<>*?|/\\+=;:",[\]]/.exec(name);
-  return stray === null ? undefined : `The character ${quote(stray[0])} has no place in a share's name.`;
+  return stray === null
+    ? undefined
+    : `Expected a share name without the characters % < > * ? | / \\ + = ; : " , [ ], got ${quote(stray[0])}.`;
 }

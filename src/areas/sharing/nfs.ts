@@ -15,17 +15,17 @@ export const nfsShare = collection('sharing/nfs', {
   fields: {
     nfs_paths: required(
       refine(
-        list(refine(volumePath({ description: 'A folder. It is made when it does not exist.' }), blankProblem), {
+        list(refine(volumePath({ description: 'A folder. It is created when it does not exist.' }), blankProblem), {
           description: 'The folders, all of one dataset.',
           max: 64,
         }),
-        (paths) => (paths.length === 0 ? 'At least one path is wanted.' : undefined),
+        (paths) => (paths.length === 0 ? 'Expected at least one path.' : undefined),
       ),
     ),
-    nfs_comment: text({ description: 'What the share is for.', max: 120 }),
+    nfs_comment: text({ description: 'Comment.', max: 120 }),
     nfs_network: refine(
       text({
-        description: 'Networks that may mount it, as 192.0.2.0/24, separated by blanks.',
+        description: 'Networks that may mount the share, as 192.0.2.0/24, separated by spaces.',
         max: 4096,
         multiline: true,
       }),
@@ -34,43 +34,46 @@ export const nfsShare = collection('sharing/nfs', {
     nfs_hosts: refine(
       text({
         description:
-          'Hosts that may mount it, by name or address, separated by blanks. All may, when neither networks nor hosts are given.',
+          'Hosts that may mount the share, by name or address, separated by spaces. Without networks and hosts, all clients may mount it.',
         max: 4096,
         multiline: true,
       }),
       hostProblem,
     ),
     nfs_alldirs: flag(false, {
-      description: 'Whether clients may mount folders below the path as well. Wanted of a share with one path only.',
+      description: 'Whether clients may also mount folders below the path. It requires exactly one path.',
     }),
-    nfs_ro: flag(false, { description: 'Whether nobody may write.' }),
-    nfs_quiet: flag(false, { description: 'Whether some messages of the server are left out.' }),
-    nfs_maproot_user: userName({ description: "User that a client's root works as; nobody when empty." }),
+    nfs_ro: flag(false, { description: 'Whether the share is read-only.' }),
+    nfs_quiet: flag(false, { description: 'Whether some log messages of the server are suppressed.' }),
+    nfs_maproot_user: userName({ description: 'User that root of a client is mapped to; nobody when empty.' }),
     nfs_maproot_group: groupName({
-      description: "Group that a client's root works as; the group of the user when empty.",
+      description: 'Group that root of a client is mapped to; the primary group of the user when empty.',
     }),
-    nfs_mapall_user: userName({ description: 'User that everybody works as.' }),
-    nfs_mapall_group: groupName({ description: 'Group that everybody works as; the group of the user when empty.' }),
-    nfs_security: list(choice(['sys', 'krb5', 'krb5i', 'krb5p'], { description: 'A way to tell who a user is.' }), {
-      description: 'Ways to tell who a user is, the preferred first. Without NFSv4 it stays empty.',
+    nfs_mapall_user: userName({ description: 'User that all users of clients are mapped to.' }),
+    nfs_mapall_group: groupName({
+      description: 'Group that all users of clients are mapped to; the primary group of the user when empty.',
+    }),
+    nfs_security: list(choice(['sys', 'krb5', 'krb5i', 'krb5p'], { description: 'A security flavor.' }), {
+      description: 'Security flavors, the preferred one first. Without NFSv4 the list stays empty.',
       max: 4,
     }),
   },
   complete: ({ record, view }) => ({ nfs_security: view.only(nfsSettings).nfs_srv_v4 ? record.nfs_security : [] }),
   check(checking) {
     const { record, issues, facts } = checking;
-    if (record.nfs_alldirs && record.nfs_paths.length > 1) issues.add('nfs_alldirs', 'It goes with exactly one path.');
+    if (record.nfs_alldirs && record.nfs_paths.length > 1)
+      issues.add('nfs_alldirs', 'nfs_alldirs requires exactly one path.');
     if (record.nfs_mapall_user !== '' && record.nfs_maproot_user !== '')
-      issues.add('nfs_mapall_user', 'It excludes nfs_maproot_user: everybody is somebody else, or only root is.');
+      issues.add('nfs_mapall_user', 'nfs_mapall_user cannot be combined with nfs_maproot_user.');
     if (record.nfs_mapall_group !== '' && record.nfs_mapall_user === '')
-      issues.add('nfs_mapall_group', 'It needs nfs_mapall_user.');
+      issues.add('nfs_mapall_group', 'nfs_mapall_group requires nfs_mapall_user.');
     if (record.nfs_maproot_group !== '' && record.nfs_maproot_user === '')
-      issues.add('nfs_maproot_group', 'It needs nfs_maproot_user.');
+      issues.add('nfs_maproot_group', 'nfs_maproot_group requires nfs_maproot_user.');
     const datasets = new Set(record.nfs_paths.map((path) => datasetOf(path, { facts })));
     if (datasets.size > 1)
       issues.add(
         'nfs_paths',
-        `They lie on different datasets, ${[...datasets].map((name) => quote(name)).join(' and ')}: make a share for each.`,
+        `Expected paths on one dataset, got paths on ${[...datasets].map((name) => quote(name)).join(' and ')}. Create a share for each dataset.`,
       );
     if (nfsServerOf(facts.services) === 'nfs-ganesha')
       for (const problem of record.nfs_paths.flatMap((path) => ganeshaProblem(path) ?? []))
@@ -78,7 +81,7 @@ export const nfsShare = collection('sharing/nfs', {
     checkOverlap(checking);
   },
   onSave({ draft, record, before, facts }) {
-    for (const path of record.nfs_paths.filter((one) => before?.nfs_paths.includes(one) !== true)) {
+    for (const path of record.nfs_paths.filter((added) => before?.nfs_paths.includes(added) !== true)) {
       const volume = volumeOf(path, facts);
       if (volume !== undefined)
         makeShareFolder(draft.plan, path, { within: `${volumesFolder}/${volume}`, recursive: false });
@@ -88,7 +91,10 @@ export const nfsShare = collection('sharing/nfs', {
 
 export type NfsShare = RecordOf<typeof nfsShare.fields>;
 
-/** The server would not know by whose rules a client comes in (gaps 6.2); the sentences are what programs look for (B8). */
+/**
+ * With overlapping shares, the server cannot decide whose options apply to a client (gaps 6.2). Clients compare these
+ * messages (B8).
+ */
 function checkOverlap({ record, view, facts, issues }: Checking<typeof nfsShare.fields>): void {
   const mine = datasetOf(record.nfs_paths[0] ?? '', { facts });
   const { networks, hosts, isForAll } = clientsOf(record);
@@ -111,16 +117,16 @@ interface Clients {
   readonly isForAll: boolean;
 }
 
-/** Each share's, taken apart once: a new share is held against thousands. */
+/** Parsed clients of each share: a new share is compared with thousands of others, so each share is parsed once. */
 const clients = new WeakMap<NfsShare, Clients>();
 
 function clientsOf(share: NfsShare): Clients {
   const known = clients.get(share);
   if (known !== undefined) return known;
   const [networks, hosts] = [words(share.nfs_network), words(share.nfs_hosts)];
-  const made = { networks, hosts, isForAll: networks.length + hosts.length === 0 };
-  clients.set(share, made);
-  return made;
+  const parsed = { networks, hosts, isForAll: networks.length + hosts.length === 0 };
+  clients.set(share, parsed);
+  return parsed;
 }
 
 function meet(a: string, b: string): boolean {
@@ -128,7 +134,7 @@ function meet(a: string, b: string): boolean {
   return one !== undefined && other !== undefined && one.family === other.family && overlap(one, other);
 }
 
-/** The dataset whose folder the path lies in; the volume itself for one that is not mounted. */
+/** The dataset that contains the path; the volume when no dataset is mounted there. */
 export function datasetOf(path: string, { facts }: Pick<World, 'facts'>): string {
   const mounted = mountedAt(facts.storage.datasets);
   for (let folder = path; folder !== '' && folder !== '/'; folder = parentOf(folder)) {
@@ -138,41 +144,41 @@ export function datasetOf(path: string, { facts }: Pick<World, 'facts'>): string
   return path.split('/')[2] ?? path;
 }
 
-/** Datasets by the folders that they are mounted at, put down once for each look at the machine. */
+/** Datasets by their mountpoints, computed once for each version of the storage facts. */
 const mounts = new WeakMap<Storage['datasets'], ReadonlyMap<string, string>>();
 
 function mountedAt(datasets: Storage['datasets']): ReadonlyMap<string, string> {
   const known = mounts.get(datasets);
   if (known !== undefined) return known;
-  const made = new Map(
+  const byMountpoint = new Map(
     [...datasets.values()].flatMap(({ name, mountpoint }) =>
       mountpoint === undefined ? [] : [[mountpoint, name] as const],
     ),
   );
-  mounts.set(datasets, made);
-  return made;
+  mounts.set(datasets, byMountpoint);
+  return byMountpoint;
 }
 
 function blankProblem(path: string): string | undefined {
-  return /\s/.test(path) ? `${quote(path)} has blanks, which a path of NFS has not.` : undefined;
+  return /\s/.test(path) ? `Expected a path without spaces, got ${quote(path)}.` : undefined;
 }
 
-/** Ganesha's file has words in quotes, but nothing to write a quote in one. */
+/** Ganesha's configuration quotes strings but has no escape for a quote within a string. */
 export function ganeshaProblem(path: string): string | undefined {
   const stray = /["'\\$#]/.exec(path);
   return stray === null
     ? undefined
-    : `NFS-Ganesha, the NFS server of this machine, cannot serve ${quote(path)}: it would read ${quote(stray[0])} in it as something else.`;
+    : `NFS-Ganesha, the NFS server of this machine, cannot serve ${quote(path)}: expected a path without ${quote(stray[0])}.`;
 }
 
 function networkProblem(value: string): string | undefined {
-  const invalid = words(value).find((word) => parseNetwork(word) === undefined);
-  return invalid === undefined ? undefined : `${quote(invalid)} is no network: write 192.0.2.0/24.`;
+  const invalid = words(value).find((network) => parseNetwork(network) === undefined);
+  return invalid === undefined ? undefined : `Expected a network, as 192.0.2.0/24, got ${quote(invalid)}.`;
 }
 
 function hostProblem(value: string): string | undefined {
   const invalid = words(value).find(
-    (word) => !/^(?:[A-Za-z0-9*?](?:[A-Za-z0-9._*?-]*)|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/.test(word),
+    (host) => !/^(?:[A-Za-z0-9*?](?:[A-Za-z0-9._*?-]*)|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$/.test(host),
   );
-  return invalid === undefined ? undefined : `${quote(invalid)} is no name or address of a host.`;
+  return invalid === undefined ? undefined : `Expected the name or address of a host, got ${quote(invalid)}.`;
 }

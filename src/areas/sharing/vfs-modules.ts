@@ -1,6 +1,6 @@
 /**
- * The Samba VFS modules a share may name: those of Debian's packages, and those of the BSD builds that existing
- * clients send. `subsystems/samba` leaves out or replaces the latter.
+ * The Samba VFS modules that a share may use: those of Debian's packages, and those of BSD builds, which existing
+ * clients send. `subsystems/samba` omits or replaces the latter.
  */
 export const vfsModules = [
   'acl_tdb',

@@ -4,40 +4,43 @@ import { collection, type RecordOf } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/upkeep/facts.ts';
 import { makeShareFolder } from './folder.ts';
 
-/** The account and the group that the server works as. */
+/** The account and the group that the server runs as. */
 export const webdavAccount = 'webdav';
 
-/** Beyond the document (gaps 18). Several may have one name: clients count on it. */
+/** Not part of the document (gaps 18). Several shares may have the same name, because clients rely on it. */
 export const webdavShare = collection('sharing/webdav', {
   title: 'WebDAV share',
-  description: 'A folder of a volume that WebDAV clients find under its name.',
+  description: 'A folder of a volume that the WebDAV server serves.',
   order: ['webdav_name'],
   fields: {
     webdav_name: required(
       text({
-        description: 'Name in the address that clients use.',
+        description: 'Name of the share in its URL.',
         max: 120,
         pattern: /^[A-Za-z0-9]+$/,
-        rule: 'A name has letters and digits only.',
+        rule: 'Expected letters and digits only.',
       }),
     ),
-    webdav_comment: text({ description: 'What the share is for.', max: 120 }),
+    webdav_comment: text({ description: 'Comment.', max: 120 }),
     webdav_path: required(
-      refine(volumePath({ description: 'The folder. It is made when it does not exist.' }), (path) =>
+      refine(volumePath({ description: 'The folder. It is created when it does not exist.' }), (path) =>
         path.includes('${')
-          ? 'The WebDAV server cannot serve this path: it would read ${ in it as the beginning of a variable.'
+          ? 'Expected a path without ${: the WebDAV server reads it as the beginning of a variable.'
           : undefined,
       ),
     ),
-    webdav_ro: flag(false, { description: 'Whether nobody may write.' }),
+    webdav_ro: flag(false, { description: 'Whether the share is read-only.' }),
     webdav_perm: flag(true, {
       description:
-        'Whether the folder and all in it are handed to the account webdav, as which the server works: at once, and again when it is sent as true. Otherwise the permissions that are there decide what it may do.',
+        'Whether the account webdav, which the server runs as, becomes the owner of the folder and everything in it: now, and again whenever true is sent. Otherwise the existing permissions decide what the server may do.',
     }),
   },
   check({ record, facts, issues }) {
     if (record.webdav_perm && accountOn(facts) === undefined)
-      issues.add('webdav_perm', `The machine has no account and group ${webdavAccount} to hand the folder to.`);
+      issues.add(
+        'webdav_perm',
+        `webdav_perm requires the account and the group ${webdavAccount}, which do not exist on this machine.`,
+      );
   },
   onSave({ draft, record, before, sent, facts }) {
     const isNew = record.webdav_path !== before?.webdav_path;
@@ -48,7 +51,7 @@ export const webdavShare = collection('sharing/webdav', {
     makeShareFolder(draft.plan, record.webdav_path, { within, recursive: false });
     if (account === undefined) return;
     draft.plan.last({
-      title: `hand ${record.webdav_path} to the account ${webdavAccount}`,
+      title: `change the owner of ${record.webdav_path} to ${webdavAccount}`,
       perform: ({ files }) => files.setPermissions(record.webdav_path, { within, ...account, recursive: true }),
     });
   },
