@@ -9,18 +9,18 @@ export const cronJob = collection(
   'tasks/cronjob',
   {
     title: 'cron job',
-    description: 'A command that the machine runs by a schedule.',
+    description: 'A command that the machine runs on a schedule.',
     order: ['cron_description', 'cron_user'],
     fields: {
       cron_user: required(userName({ description: 'Account the command runs as.', max: 60 })),
-      cron_command: required(text({ description: 'Handed to the shell as it stands.', max: 900 })),
-      cron_description: text({ description: 'What the job is for.', max: 200 }),
+      cron_command: required(text({ description: 'Command line. The shell receives it unchanged.', max: 900 })),
+      cron_description: text({ description: 'Description.', max: 200 }),
       ...schedule('cron'),
-      cron_stdout: flag(true, { description: 'Whether standard output goes to the null device.' }),
+      cron_stdout: flag(true, { description: 'Whether standard output is discarded.' }),
       cron_stderr: flag(false, {
-        description: 'Whether standard error goes to the null device; otherwise it joins standard output.',
+        description: 'Whether standard error is discarded; otherwise it is redirected to standard output.',
       }),
-      cron_enabled: flag(true, { description: 'Whether the job runs by its schedule.' }),
+      cron_enabled: flag(true, { description: 'Whether the job runs on its schedule.' }),
     },
     check({ record, issues }) {
       const problem = scheduleProblem(scheduleOf('cron', record));
@@ -31,7 +31,7 @@ export const cronJob = collection(
       if (bytes > longestCronCommand)
         issues.add(
           'cron_command',
-          `In cron's table it would take ${bytes} bytes, and cron reads at most ${longestCronCommand}: put it into a script.`,
+          `Expected a command of at most ${longestCronCommand} bytes in the crontab, got ${bytes}. Move the command into a script.`,
         );
     },
     scheduled: { when: (record) => (record.cron_enabled ? scheduleOf('cron', record) : undefined) },
@@ -39,7 +39,7 @@ export const cronJob = collection(
   [
     action({
       segment: 'run',
-      title: 'Runs the command now, whether the job is enabled or not. It goes on after the answer, as a job.',
+      title: 'Runs the command now, even when the cron job is disabled. It runs as a job after the answer.',
       perform({ target, operations }) {
         operations.background({
           title: `run the cron job ${target.id}`,

@@ -3,7 +3,7 @@ import { normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { rsyncLetters, rsyncOptions } from './rsync-options.ts';
 
-/** What a task's record says of one run. */
+/** The fields of a task that determine one run. */
 export interface Copy {
   readonly rsync_path: string;
   readonly rsync_remotehost: string;
@@ -24,25 +24,25 @@ export interface Copy {
   readonly rsync_extra: string;
 }
 
-/** Seconds: until another machine must have answered, and without a byte from it before it is given up. */
-export const patience = { connect: 60, silence: 600 };
+/** Seconds until the other machine must accept a connection, and seconds without data before the run is aborted. */
+export const timeouts = { connect: 60, silence: 600 };
 
 /**
- * How ssh behaves where nobody can answer it: no questions, no passwords. The key of a host that was never met is
- * taken and kept; one that became another is refused.
+ * Arguments for a non-interactive ssh: it never prompts. ssh accepts and stores the key of an unknown host, and refuses
+ * a host whose key has changed.
  */
 export function sshArgv(port: number): readonly string[] {
   const settings = [
     'BatchMode=yes',
     'StrictHostKeyChecking=accept-new',
-    `ConnectTimeout=${patience.connect}`,
+    `ConnectTimeout=${timeouts.connect}`,
     'ServerAliveInterval=60',
     'ServerAliveCountMax=3',
   ];
   return ['ssh', '-p', String(port), ...settings.flatMap((setting) => ['-o', setting])];
 }
 
-/** The words of one run. */
+/** The arguments of one run. */
 export function rsyncArgv(copy: Copy): readonly string[] {
   const extra = readExtra(copy.rsync_extra);
   if (!extra.ok) throw new TypeError(extra.wrong);
@@ -58,23 +58,23 @@ export function rsyncArgv(copy: Copy): readonly string[] {
     [copy.rsync_preserveperm, '--perms'],
     [copy.rsync_preserveattr, '--xattrs'],
     [copy.rsync_delayupdates, '--delay-updates'],
-    [!has('timeout'), `--timeout=${patience.silence}`],
-    [copy.rsync_mode === 'module' && !has('contimeout'), `--contimeout=${patience.connect}`],
-    // rsync itself takes this one word apart, at its blanks.
+    [!has('timeout'), `--timeout=${timeouts.silence}`],
+    [copy.rsync_mode === 'module' && !has('contimeout'), `--contimeout=${timeouts.connect}`],
+    // rsync itself splits this argument at its spaces.
     [copy.rsync_mode === 'ssh', `--rsh=${sshArgv(copy.rsync_remoteport).join(' ')}`],
   ];
-  const here = herePath(copy.rsync_path);
-  const ends = copy.rsync_direction === 'push' ? [here, farEnd(copy)] : [farEnd(copy), here];
-  return ['rsync', ...flags.filter(([on]) => on).map(([, word]) => word), ...extra.words, '--', ...ends];
+  const local = localPath(copy.rsync_path);
+  const ends = copy.rsync_direction === 'push' ? [local, remoteEnd(copy)] : [remoteEnd(copy), local];
+  return ['rsync', ...flags.filter(([on]) => on).map(([, argument]) => argument), ...extra.argv, '--', ...ends];
 }
 
-/** The path without `..` and the like, but with the slash at its end, by which rsync tells a folder from what is in it. */
-function herePath(path: string): string {
+/** The path without `..` and the like. A trailing slash is kept: with it, rsync copies the contents of a folder. */
+function localPath(path: string): string {
   const normal = normalPath(path);
   return path.endsWith('/') ? `${normal}/` : normal;
 }
 
-function farEnd({ rsync_remotehost, rsync_mode, rsync_remotemodule, rsync_remotepath }: Copy): string {
+function remoteEnd({ rsync_remotehost, rsync_mode, rsync_remotemodule, rsync_remotepath }: Copy): string {
   const host = bracketed(rsync_remotehost);
   return rsync_mode === 'module' ? `${host}::${rsync_remotemodule}` : `${host}:${rsync_remotepath}`;
 }
@@ -86,57 +86,57 @@ function bracketed(remote: string): string {
 }
 
 type Extra =
-  | { readonly ok: true; readonly words: readonly string[]; readonly names: readonly string[] }
+  | { readonly ok: true; readonly argv: readonly string[]; readonly names: readonly string[] }
   | { readonly ok: false; readonly wrong: string };
 
 /**
- * The arguments that a person adds, as words: separated by blanks, kept together by quotes as in a shell. Each must be
- * one of the table, alone or several letters together; `names` are their long names.
+ * Parses additional arguments: separated by spaces, grouped by quotes as in a shell. Each must be an option of the
+ * table, in its long form or as a letter; letters can be combined. `names` are the long names of all options.
  */
 export function readExtra(text: string): Extra {
-  const words = splitWords(text);
-  if (words === undefined) return { ok: false, wrong: 'A quote is not closed.' };
+  const argv = splitArguments(text);
+  if (argv === undefined) return { ok: false, wrong: 'Expected a closing quote.' };
   const names: string[] = [];
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? '';
-    const reading = word.startsWith('--') ? readLong(word) : readLetters(word);
+  for (let index = 0; index < argv.length; index += 1) {
+    const argument = argv[index] ?? '';
+    const reading = argument.startsWith('--') ? readLong(argument) : readLetters(argument);
     if (typeof reading === 'string') return { ok: false, wrong: reading };
     names.push(...reading.names);
-    if (!reading.wantsValue) continue;
+    if (!reading.takesNext) continue;
     index += 1;
-    if (words[index] === undefined) return { ok: false, wrong: `${quote(word)} wants a value.` };
+    if (argv[index] === undefined) return { ok: false, wrong: `Expected a value after ${quote(argument)}.` };
   }
-  return { ok: true, words, names };
+  return { ok: true, argv, names };
 }
 
-interface ReadWord {
+interface Options {
   readonly names: readonly string[];
-  /** Whether the next word belongs to it. */
-  readonly wantsValue: boolean;
+  /** Whether the next argument is the value of the option. */
+  readonly takesNext: boolean;
 }
 
-function readLong(word: string): ReadWord | string {
-  const [name = '', value] = cutAt(word.slice(2), '=');
+function readLong(argument: string): Options | string {
+  const [name = '', value] = cutAt(argument.slice(2), '=');
   const plain = name.replace(/^no-/, '');
   const kind = Object.hasOwn(rsyncOptions, plain) ? rsyncOptions[plain] : undefined;
-  if (kind === undefined) return `${quote(word)} is no argument that a task may have.`;
+  if (kind === undefined) return `${quote(argument)} is not an rsync option that a task may use.`;
   if (name !== plain || kind === 'plain')
-    return value === undefined ? { names: [name], wantsValue: false } : `${quote(`--${name}`)} takes no value.`;
-  return { names: [name], wantsValue: value === undefined };
+    return value === undefined ? { names: [name], takesNext: false } : `${quote(`--${name}`)} takes no value.`;
+  return { names: [name], takesNext: value === undefined };
 }
 
-function readLetters(word: string): ReadWord | string {
-  if (!/^-./.test(word)) return `${quote(word)} is no argument of rsync: they begin with a dash.`;
+function readLetters(argument: string): Options | string {
+  if (!/^-./.test(argument)) return `Expected an option that begins with a dash, got ${quote(argument)}.`;
   const names: string[] = [];
-  const letters = [...word.slice(1)];
+  const letters = [...argument.slice(1)];
   for (const [index, letter] of letters.entries()) {
     const name = Object.hasOwn(rsyncLetters, letter) ? rsyncLetters[letter] : undefined;
-    if (name === undefined) return `${quote(`-${letter}`)} is no argument that a task may have.`;
+    if (name === undefined) return `${quote(`-${letter}`)} is not an rsync option that a task may use.`;
     names.push(name);
-    // What follows such a letter is its value.
-    if (rsyncOptions[name] === 'valued') return { names, wantsValue: index === letters.length - 1 };
+    // The rest of the argument is the value of this option; without a rest, the next argument is.
+    if (rsyncOptions[name] === 'valued') return { names, takesNext: index === letters.length - 1 };
   }
-  return { names, wantsValue: false };
+  return { names, takesNext: false };
 }
 
 function cutAt(text: string, separator: string): readonly [string, string | undefined] {
@@ -144,29 +144,29 @@ function cutAt(text: string, separator: string): readonly [string, string | unde
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Words as a shell separates them, without its other powers; undefined when a quote stays open. */
-function splitWords(text: string): readonly string[] | undefined {
-  const words: string[] = [];
-  let word: string | undefined;
+/** Splits a text as a shell does, without expansions; undefined when a quote is not closed. */
+function splitArguments(text: string): readonly string[] | undefined {
+  const argv: string[] = [];
+  let argument: string | undefined;
   let open = '';
   for (let index = 0; index < text.length; index += 1) {
     const character = text[index] ?? '';
     if (open !== '') {
       if (character === open) open = '';
-      else word += character;
+      else argument += character;
     } else if (character === '"' || character === "'") {
       open = character;
-      word ??= '';
+      argument ??= '';
     } else if (/\s/.test(character)) {
-      if (word !== undefined) words.push(word);
-      word = undefined;
+      if (argument !== undefined) argv.push(argument);
+      argument = undefined;
     } else if (character === '\\' && index + 1 < text.length) {
       index += 1;
-      word = (word ?? '') + (text[index] ?? '');
+      argument = (argument ?? '') + (text[index] ?? '');
     } else {
-      word = (word ?? '') + character;
+      argument = (argument ?? '') + character;
     }
   }
   if (open !== '') return undefined;
-  return word === undefined ? words : [...words, word];
+  return argument === undefined ? argv : [...argv, argument];
 }

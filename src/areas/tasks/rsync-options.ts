@@ -1,7 +1,6 @@
 /**
- * The arguments of rsync that a task may add, by their long names, and whether each has a value. What is missing here
- * belongs to Holdfast (the shell, the port, the time-outs' form), would make it another program (a server, a batch),
- * or runs commands of its own.
+ * The rsync options that a task may use, by their long names, and whether each takes a value. All other options are set
+ * by Holdfast (the remote shell, the port), change the role of rsync (server, batch mode), or run commands.
  */
 export const rsyncOptions: Readonly<Record<string, 'plain' | 'valued'>> = {
   '8-bit-output': 'plain',
@@ -116,7 +115,7 @@ export const rsyncOptions: Readonly<Record<string, 'plain' | 'valued'>> = {
   xattrs: 'plain',
 };
 
-/** Letters that stand for a name of the table. */
+/** The long names of the options with a letter. */
 export const rsyncLetters: Readonly<Record<string, string>> = {
   0: 'from0',
   4: 'ipv4',

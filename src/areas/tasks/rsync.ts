@@ -8,94 +8,95 @@ import { JobFailure, keptOutput } from '../../engine/upkeep/jobs.ts';
 import type { Host } from '../../host/ports/index.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
-import { type Copy, patience, readExtra, rsyncArgv, sshArgv } from './rsync-arguments.ts';
+import { type Copy, readExtra, rsyncArgv, sshArgv, timeouts } from './rsync-arguments.ts';
 
 const fields = {
   rsync_path: required(
     volumePath({
-      description: 'The file or folder here. A slash at its end means what is in the folder.',
+      description: 'The local file or folder. With a trailing slash, the contents of the folder.',
       asSent: true,
     }),
   ),
-  rsync_user: required(userName({ description: 'Account the copy is made as.', max: 60 })),
+  rsync_user: required(userName({ description: 'Account that rsync runs as.', max: 60 })),
   rsync_remotehost: required(
-    refine(text({ description: 'The other machine, as host or user@host.', max: 120 }), remoteProblem),
+    refine(text({ description: 'The remote machine, as host or user@host.', max: 120 }), remoteProblem),
   ),
   rsync_mode: choice(['module', 'ssh'], {
-    description: 'Whether an rsync daemon is asked for a module, or rsync is started there by SSH.',
+    description: 'How to connect: to a module of an rsync daemon (module), or by SSH (ssh).',
     initial: 'module',
   }),
-  rsync_remotemodule: text({ description: 'Module of the rsync daemon, for the mode module.', max: 120 }),
-  rsync_remoteport: port({ description: 'Port of the SSH server, for the mode ssh.', initial: 22 }),
+  rsync_remotemodule: text({ description: 'Module of the remote rsync daemon, for the mode module.', max: 120 }),
+  rsync_remoteport: port({ description: 'Port of the remote SSH server, for the mode ssh.', initial: 22 }),
   rsync_remotepath: text({
-    description: 'Path on the other machine, for the mode ssh.',
+    description: 'Path on the remote machine, for the mode ssh.',
     max: 255,
     pattern: /^[^:]/,
-    rule: 'A path does not begin with a colon: rsync would take it for a module.',
+    rule: 'Expected a path that does not begin with a colon: rsync reads that as a module.',
   }),
   rsync_validate_rpath: inputOnly(
-    flag(false, { description: 'Sent as true, the other machine is asked by SSH whether it has the path.' }),
+    flag(false, {
+      description: 'When sent as true, Holdfast checks by SSH that the path exists on the remote machine.',
+    }),
   ),
   rsync_direction: choice(['push', 'pull'], {
-    description: 'Whether the copy goes to the other machine or comes from it.',
+    description: 'Whether files are copied to the remote machine (push) or from it (pull).',
     initial: 'push',
   }),
-  rsync_desc: text({ description: 'What the task is for.', max: 120 }),
+  rsync_desc: text({ description: 'Description.', max: 120 }),
   ...schedule('rsync'),
-  rsync_recursive: flag(true, { description: 'Whether folders are copied with all that is in them.' }),
-  rsync_times: flag(true, { description: 'Whether files keep the times of their last change.' }),
-  rsync_compress: flag(true, { description: 'Whether the data is compressed on its way.' }),
+  rsync_recursive: flag(true, { description: 'Whether folders are copied recursively.' }),
+  rsync_times: flag(true, { description: 'Whether files keep their modification times.' }),
+  rsync_compress: flag(true, { description: 'Whether data is compressed during the transfer.' }),
   rsync_archive: flag(false, {
-    description: 'Whether everything is kept that describes a file: links, permissions, times, owners, devices.',
+    description: 'Whether all attributes of files are kept: links, permissions, times, owners, devices.',
   }),
   rsync_delete: flag(false, {
-    description: 'Whether files that are not at the source are deleted at the destination.',
+    description: 'Whether files that do not exist at the source are deleted at the destination.',
   }),
-  rsync_quiet: flag(false, { description: 'Whether nothing is said of what goes well.' }),
+  rsync_quiet: flag(false, { description: 'Whether rsync reports errors only.' }),
   rsync_preserveperm: flag(false, { description: 'Whether files keep their permissions.' }),
   rsync_preserveattr: flag(false, { description: 'Whether files keep their extended attributes.' }),
-  rsync_delayupdates: flag(true, { description: 'Whether files take their places only when all have arrived.' }),
-  rsync_extra: refine(text({ description: 'Further arguments of rsync.', max: 2048 }), (value) => {
+  rsync_delayupdates: flag(true, {
+    description: 'Whether updated files are moved into place only at the end of the transfer.',
+  }),
+  rsync_extra: refine(text({ description: 'Additional arguments of rsync.', max: 2048 }), (value) => {
     const extra = readExtra(value);
     return extra.ok ? undefined : extra.wrong;
   }),
-  rsync_enabled: flag(true, { description: 'Whether the task runs by its schedule.' }),
+  rsync_enabled: flag(true, { description: 'Whether the task runs on its schedule.' }),
 };
 
 export const rsyncTask = collection(
   'tasks/rsync',
   {
     title: 'rsync task',
-    description: 'A copy of a folder to or from another machine.',
+    description: 'Copies a folder to or from another machine on a schedule.',
     order: ['rsync_path', 'rsync_desc'],
     fields,
     async beforehand(sent, operations, before) {
-      await lookAtSsh(sent, operations, before);
+      await checkSsh(sent, operations, before);
       return {};
     },
     check({ record, issues }) {
       const problem = scheduleProblem(scheduleOf('rsync', record));
       if (problem !== undefined) issues.add('__all__', problem);
       if (record.rsync_mode === 'module' && record.rsync_remotemodule === '')
-        issues.add('rsync_remotemodule', 'The mode module wants the name of one.');
+        issues.add('rsync_remotemodule', 'rsync_remotemodule is required when rsync_mode is module.');
       if (record.rsync_mode === 'ssh' && record.rsync_remotepath === '')
-        issues.add('rsync_remotepath', 'The mode ssh wants a path on the other machine.');
+        issues.add('rsync_remotepath', 'rsync_remotepath is required when rsync_mode is ssh.');
       const extra = readExtra(record.rsync_extra);
       const names = extra.ok ? extra.names : [];
-      const goesDown =
+      const isRecursive =
         record.rsync_recursive ||
         record.rsync_archive ||
         ['recursive', 'archive', 'dirs'].some((name) => names.includes(name));
-      if (record.rsync_delete && !goesDown)
-        issues.add(
-          'rsync_delete',
-          'rsync deletes only where it goes through folders: it wants rsync_recursive or rsync_archive.',
-        );
-      const stray = ['inplace', 'append', 'append-verify'].find((name) => names.includes(name));
-      if (record.rsync_delayupdates && stray !== undefined)
-        issues.add('rsync_extra', `--${stray} writes files in place, which rsync_delayupdates keeps from happening.`);
+      if (record.rsync_delete && !isRecursive)
+        issues.add('rsync_delete', 'rsync_delete requires rsync_recursive or rsync_archive.');
+      const inPlace = ['inplace', 'append', 'append-verify'].find((name) => names.includes(name));
+      if (record.rsync_delayupdates && inPlace !== undefined)
+        issues.add('rsync_extra', `--${inPlace} writes files in place: it cannot be combined with rsync_delayupdates.`);
       if (record.rsync_mode === 'ssh' && names.includes('contimeout'))
-        issues.add('rsync_extra', '--contimeout is for the mode module.');
+        issues.add('rsync_extra', '--contimeout requires the mode module.');
     },
     scheduled: {
       when: (record) => (record.rsync_enabled ? scheduleOf('rsync', record) : undefined),
@@ -106,7 +107,7 @@ export const rsyncTask = collection(
     action({
       segment: 'run',
       title:
-        'Makes the copy now, whether the task is enabled or not. It goes on after the answer, as a job; a second one at the same time is refused.',
+        'Runs the copy now, even when the task is disabled. It runs as a job after the answer. A second run at the same time is refused.',
       perform({ target, operations }) {
         operations.background(copyTask(target));
         return 'Rsync job started.';
@@ -115,7 +116,7 @@ export const rsyncTask = collection(
   ],
 );
 
-/** One run of a task. How rsync ended, and the end of what it said, is the result. */
+/** One run of a task. Its result is the exit status of rsync and the end of its output. */
 function copyTask(record: Copy & { readonly id: number; readonly rsync_user: string }): Task {
   return {
     title: `copy ${record.rsync_path} ${record.rsync_direction === 'push' ? 'to' : 'from'} ${record.rsync_remotehost}`,
@@ -123,11 +124,11 @@ function copyTask(record: Copy & { readonly id: number; readonly rsync_user: str
     alone: true,
     async run({ host, signal, progress }) {
       await mustBeMounted(host, normalPath(record.rsync_path));
-      let told = '';
-      const heard = (line: string) => {
+      let reported = '';
+      const onLine = (line: string) => {
         const percent = /\s(\d{1,3}%)\s/.exec(line)?.[1];
-        if (percent === undefined || percent === told) return;
-        told = percent;
+        if (percent === undefined || percent === reported) return;
+        reported = percent;
         progress(percent);
       };
       const { status, stdout, stderr } = await host.commands.runProgram({
@@ -135,30 +136,30 @@ function copyTask(record: Copy & { readonly id: number; readonly rsync_user: str
         argv: rsyncArgv(record),
         signal,
         keep: keptOutput,
-        heard,
+        heard: onLine,
       });
       const result = { status, stdout: withoutProgress(stdout), stderr };
       if (status !== 0 && !signal.aborted)
-        throw new JobFailure(stderr.trim().split('\n').at(-1) || `rsync ended with the status ${status}.`, result);
+        throw new JobFailure(stderr.trim().split('\n').at(-1) || `rsync exited with status ${status}.`, result);
       return result;
     },
   };
 }
 
 /**
- * A volume that is not mounted is an empty folder: sent with deletion it would empty the other side, and what came
- * from there would fill the system's own disk.
+ * The mountpoint of a volume that is not mounted is an empty folder. A push with deletion would empty the remote side,
+ * and a pull would fill the system disk.
  */
 async function mustBeMounted({ zfs }: Host, path: string): Promise<void> {
   const holders = (await zfs.datasets()).filter(
     ({ name, kind }) => kind === 'filesystem' && isWithin(path, `${volumesFolder}/${name}`),
   );
-  if (holders.length === 0) throw new Error(`There is no volume for ${quote(path)}.`);
+  if (holders.length === 0) throw new Error(`No volume contains ${quote(path)}.`);
   const absent = holders.find(({ mountpoint }) => mountpoint === undefined);
-  if (absent !== undefined) throw new Error(`${absent.name} is not mounted, so nothing was copied.`);
+  if (absent !== undefined) throw new Error(`Nothing was copied: ${absent.name} is not mounted.`);
 }
 
-/** The lines in which rsync counts are written over one another by carriage returns. */
+/** Removes progress lines: rsync overwrites each one with the next by a carriage return. */
 function withoutProgress(output: string): string {
   return output
     .split('\n')
@@ -167,11 +168,11 @@ function withoutProgress(output: string): string {
     .join('\n');
 }
 
-/** Keys that ssh looks for by itself, as files of `~/.ssh`. */
+/** Keys that ssh uses by default, as files of `~/.ssh`. */
 const keyNames = ['id_ed25519', 'id_ecdsa', 'id_rsa', 'id_ed25519_sk', 'id_ecdsa_sk'];
 
-/** Whether the account can log in by SSH at all, and, when asked, whether the path is there. */
-async function lookAtSsh(
+/** Checks that the account has a private key for SSH, and with `rsync_validate_rpath` that the remote path exists. */
+async function checkSsh(
   sent: SentOf<typeof fields>,
   operations: Operations,
   before: Partial<Copy & { readonly rsync_user: string }> | undefined,
@@ -189,36 +190,36 @@ async function lookAtSsh(
     const modes: (number | undefined)[] = [];
     const folder = `${account.home === '/' ? '' : account.home}/.ssh`;
     await operations.perform({
-      title: `look for a key of ${user}`,
+      title: `look for an SSH key of ${user}`,
       async perform({ files }) {
         for (const name of keyNames) modes.push(await files.mode(`${folder}/${name}`));
       },
     });
-    const there = modes.filter((one) => one !== undefined);
-    if (there.length === 0)
+    const found = modes.filter((keyMode) => keyMode !== undefined);
+    if (found.length === 0)
       throw invalid({
         rsync_user: [
-          `${quote(user)} has no private key in ${folder}, without which nobody logs in by SSH unasked: ${keyNames.slice(0, 3).join(', ')}.`,
+          `${quote(user)} has no private key for SSH. Create one in ${folder}: ${keyNames.slice(0, 3).join(', ')}.`,
         ],
       });
-    if (there.every((one) => (one & 0o077) !== 0))
+    if (found.every((keyMode) => (keyMode & 0o077) !== 0))
       throw invalid({
-        rsync_user: [`The private key of ${quote(user)} may be read by others, so ssh does not take it.`],
+        rsync_user: [`ssh refuses the private key of ${quote(user)}: other accounts can read it.`],
       });
   }
   if (sent.rsync_validate_rpath !== true || remote === '' || path === '') return;
   const answers: { readonly status: number; readonly stderr: string }[] = [];
   await operations.perform({
-    title: `ask ${remote} for ${path}`,
+    title: `check that ${path} exists on ${remote}`,
     async perform({ commands }) {
-      const argv = [...sshArgv(remotePort), '--', remote.replace(/\[(.*)\]/, '$1'), 'test', '-e', shellWord(path)];
+      const argv = [...sshArgv(remotePort), '--', remote.replace(/\[(.*)\]/, '$1'), 'test', '-e', quoteForShell(path)];
       answers.push(
         await commands.runProgram({
           user,
           argv,
           signal: new AbortController().signal,
           keep: 4096,
-          timeout: 2 * patience.connect * 1000,
+          timeout: 2 * timeouts.connect * 1000,
         }),
       );
     },
@@ -228,22 +229,26 @@ async function lookAtSsh(
   throw invalid({
     rsync_remotepath: [
       answer.status === 1
-        ? `${quote(path)} is not on ${remote}.`
-        : `${remote} did not tell whether it has the path: ${answer.stderr.trim()}`,
+        ? `${quote(path)} does not exist on ${remote}.`
+        : `Checking the path on ${remote} failed: ${answer.stderr.trim()}`,
     ],
   });
 }
 
-/** For the shell on the other side, which ssh hands its words to as one line. It knows the home that a tilde stands for. */
-function shellWord(path: string): string {
+/**
+ * Quotes the path for the remote shell, to which ssh sends its arguments as one line. The shell expands a leading
+ * tilde.
+ */
+function quoteForShell(path: string): string {
   const [home = ''] = /^~\w*\//.exec(path) ?? [];
   return `${home}'${path.slice(home.length).replaceAll("'", "'\\''")}'`;
 }
 
 function remoteProblem(remote: string): string | undefined {
   const [, user, host = ''] = /^(?:(.*)@)?(.*)$/s.exec(remote) ?? [];
-  if (user !== undefined && !/^\w[\w.+-]*$/.test(user)) return `${quote(user)} is no name of an account.`;
+  if (user !== undefined && !/^\w[\w.+-]*$/.test(user))
+    return `Expected the name of an account before the @, got ${quote(user)}.`;
   return /^[A-Za-z0-9_][\w.-]*$/.test(host) || isIPv6(host.replace(/^\[(.*)\]$/, '$1'))
     ? undefined
-    : `${quote(host)} is no host.`;
+    : `Expected a host name or an address, got ${quote(host)}.`;
 }

@@ -2,12 +2,12 @@ import { cronNumbers } from '../../engine/declare/formats.ts';
 import type { Schedule } from '../../engine/declare/schedule.ts';
 import { smartdPattern } from '../../lib/smartd.ts';
 
-/** What of a test smartd has to know. */
+/** The fields of a test that smartd requires. */
 export type TimedTest = { readonly smarttest_type: string; readonly smarttest_disks: readonly string[] } & Readonly<
   Record<`smarttest_${Exclude<keyof Schedule, 'minute'>}`, string>
 >;
 
-/** smartd refuses a whole file with a line of more than 255 bytes; the rest of a disk's line takes up to 59. */
+/** smartd refuses a file with a line of more than 255 bytes; the rest of the line of a disk takes up to 59 bytes. */
 export const longestExpression = 196;
 
 /** The tests of one disk as one regular expression, empty when it has none. */

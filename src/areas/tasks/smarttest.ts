@@ -9,24 +9,26 @@ import { expressionFor, longestExpression } from './smart-expression.ts';
 const types = { L: 'long', S: 'short', C: 'conveyance', O: 'offline' } as const;
 
 const disk = onMachine(text({ description: 'The disk_identifier of a disk.', max: 255 }), (identifier, { disks }) =>
-  disks.some((one) => identifierOf(one) === identifier)
-    ? undefined
-    : `No disk of this machine is ${quote(identifier)}.`,
+  disks.some((known) => identifierOf(known) === identifier) ? undefined : `Disk ${quote(identifier)} does not exist.`,
 );
 
 export const smartTest = collection('tasks/smarttest', {
   title: 'SMART test',
-  description: 'A test that disks make of themselves, by a schedule.',
+  description: 'A SMART self-test of disks on a schedule.',
   order: ['smarttest_type'],
   fields: {
     smarttest_disks: required(
       refine(
-        list(disk, { description: 'The disks, by their identifiers. A disk is in one schedule of each type at most.' }),
-        (disks) => (disks.length === 0 ? 'At least one disk is wanted.' : undefined),
+        list(disk, { description: 'The disks, by their identifiers. A disk can be in one schedule of each type.' }),
+        (disks) => (disks.length === 0 ? 'Expected at least one disk.' : undefined),
       ),
     ),
-    smarttest_type: required(choice(['L', 'S', 'C', 'O'], { description: 'Long, short, conveyance or offline.' })),
-    smarttest_desc: text({ description: 'What the test is for.', max: 120 }),
+    smarttest_type: required(
+      choice(['L', 'S', 'C', 'O'], {
+        description: 'Type of the test: long (L), short (S), conveyance (C) or offline (O).',
+      }),
+    ),
+    smarttest_desc: text({ description: 'Description.', max: 120 }),
     ...hourlySchedule('smarttest'),
   },
   check({ record, view, issues }) {
@@ -34,20 +36,20 @@ export const smartTest = collection('tasks/smarttest', {
     if (problem !== undefined) issues.add('__all__', problem);
     const others = view.all(smartTest).filter((other) => other.id !== record.id);
     const long = record.smarttest_disks.find(
-      (one) => expressionFor(one, [...others, record]).length > longestExpression,
+      (candidate) => expressionFor(candidate, [...others, record]).length > longestExpression,
     );
     if (long !== undefined)
       issues.add(
         '__all__',
-        `The tests of ${quote(long)} together take more than smartd reads in a line: name fewer hours, days or months.`,
+        `The schedules of all tests of ${quote(long)} are too long for smartd. Use fewer hours, days or months.`,
       );
     for (const other of others) {
       if (other.smarttest_type !== record.smarttest_type) continue;
-      const twice = record.smarttest_disks.find((one) => other.smarttest_disks.includes(one));
+      const twice = record.smarttest_disks.find((candidate) => other.smarttest_disks.includes(candidate));
       if (twice !== undefined)
         issues.add(
           'smarttest_disks',
-          `${quote(twice)} has a schedule of ${types[record.smarttest_type]} tests already, of the id ${other.id}.`,
+          `${quote(twice)} already has a schedule of ${types[record.smarttest_type]} tests, with the id ${other.id}.`,
         );
     }
   },
@@ -56,7 +58,7 @@ export const smartTest = collection('tasks/smarttest', {
 
 type HourFields = Readonly<Record<`smarttest_${Exclude<keyof Schedule, 'minute'>}`, string>>;
 
-/** smartd looks every half hour and begins a test at its first look in the hour. */
+/** smartd checks its schedules every half hour and starts a test at the first check of the hour. */
 function hourly(record: HourFields): Schedule {
   return scheduleOf('smarttest', { ...record, smarttest_minute: '0' });
 }

@@ -134,9 +134,9 @@ test('whatever is accepted, no word is left that rsync could take for a source o
         const extra = readExtra(parts.join(' '));
         if (!extra.ok) return;
         assert.ok(!extra.names.includes('rsh'));
-        for (const [index, word] of extra.words.entries()) {
+        for (const [index, word] of extra.argv.entries()) {
           if (word.startsWith('-') && word !== '--') continue;
-          const before = extra.words[index - 1] ?? '';
+          const before = extra.argv[index - 1] ?? '';
           assert.ok(before === '--exclude' || /^-\w*B$/.test(before), `${word} after ${before}`);
         }
       },

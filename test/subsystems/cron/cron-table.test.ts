@@ -78,6 +78,6 @@ test('a command that is too long for a cron table is refused', () => {
   assert.deepEqual(draft.issues.toIssues(), {});
   draft.create(cronJob, { cron_user: 'root', cron_command: '%'.repeat(489) });
   assert.deepEqual(draft.issues.toIssues(), {
-    cron_command: ["In cron's table it would take 1000 bytes, and cron reads at most 998: put it into a script."],
+    cron_command: ['Expected a command of at most 998 bytes in the crontab, got 1000. Move the command into a script.'],
   });
 });

@@ -76,7 +76,7 @@ test('shutdown scripts run when the unit stops, before the services stop', () =>
 test('ini_type command requires ini_command, script requires ini_script, and each clears the field of the other', () => {
   const draft = freshConfiguration();
   draft.create(startScript, { ini_when: 'preinit' });
-  assert.deepEqual(draft.issues.toIssues(), { ini_command: ['A command is wanted.'] });
+  assert.deepEqual(draft.issues.toIssues(), { ini_command: ['ini_command is required when ini_type is command.'] });
   const script = freshConfiguration().create(startScript, {
     ini_type: 'script',
     ini_command: 'left over',
