@@ -40,7 +40,7 @@ test('an interface has one record, DHCP is for one and clears the fixed address,
   await using nas = await appliance();
   const { id } = await nas.api.expect(201, 'POST', 'network/interface/', nic(0, fixed('192.0.2.1')));
   assert.deepEqual(await issues(nas.api.post('network/interface/', nic(0))), {
-    int_interface: ['This interface has a record already.'],
+    int_interface: ['A record for this interface already exists.'],
   });
   assert.deepEqual(await issues(nas.api.post('network/interface/', nic(9))), {
     int_interface: ['Pick one of the existing interfaces; em9 is not one of them.'],
@@ -48,7 +48,7 @@ test('an interface has one record, DHCP is for one and clears the fixed address,
   const leased = await nas.api.expect(200, 'PUT', `network/interface/${id}/`, { int_dhcp: true, int_interface: 'em1' });
   assert.deepEqual([leased['int_interface'], leased['int_ipv4address'], leased['int_v4netmaskbit']], ['em0', '', '']);
   assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1, { int_dhcp: true }))), {
-    int_dhcp: ['Only one interface may use DHCP, and em0 does.'],
+    int_dhcp: ['Only one interface can use DHCP: em0 already does.'],
   });
   assert.equal((await nas.api.delete(`network/interface/${id}/`)).status, 204);
   assert.deepEqual((await nas.host.network.look()).links[0]?.addresses, []);
@@ -64,21 +64,23 @@ test('addresses need their masks, are given once, and IPv4 networks lie apart', 
   );
   const refused = (more: object) => issues(nas.api.post('network/interface/', nic(1, more)));
   assert.deepEqual(await refused({ int_ipv4address: '203.0.113.1' }), {
-    int_v4netmaskbit: ['An IPv4 address needs its netmask, and a netmask an address.'],
+    int_v4netmaskbit: ['int_ipv4address and int_v4netmaskbit must be set together.'],
   });
   assert.deepEqual(await refused({ int_v6netmaskbit: 64 }), {
-    int_ipv6address: ['An IPv6 address needs its prefix length, and a prefix length an address.'],
+    int_ipv6address: ['int_ipv6address and int_v6netmaskbit must be set together.'],
   });
-  assert.deepEqual(await refused(fixed('192.0.2.1')), { int_ipv4address: ['192.0.2.1 is an address of em0 already.'] });
+  assert.deepEqual(await refused(fixed('192.0.2.1')), {
+    int_ipv4address: ['The address 192.0.2.1 is already in use on em0.'],
+  });
   assert.deepEqual(await refused(fixed('198.51.100.200')), {
     int_v4netmaskbit: ['The network 198.51.100.0/24 overlaps 198.51.100.0/25 of em0.'],
   });
   assert.deepEqual(await refused({ int_aliases: ['2001:db8:0::1/64', 'x'] }), {
-    alias_v6address: ['2001:db8::1 is an address of em0 already.'],
-    alias_v4address: ['"x" is no address with its bits, as 192.0.2.7/32 or 2001:db8::7/64.'],
+    alias_v6address: ['The address 2001:db8::1 is already in use on em0.'],
+    alias_v4address: ['Expected an address with its prefix length, as 192.0.2.7/32 or 2001:db8::7/64, got "x".'],
   });
   assert.deepEqual(await refused(fixed('127.0.0.1', '8')), {
-    int_ipv4address: ['127.0.0.1 cannot be given to an interface.'],
+    int_ipv4address: ['Expected an address for an interface, got the reserved address 127.0.0.1.'],
   });
 });
 
@@ -176,8 +178,8 @@ test('a VLAN brings records for itself and its parent, and goes with its own', a
     vlan_pint: ['Pick one of the existing interfaces; em9 is not one of them.'],
   });
   assert.deepEqual(await issues(nas.api.post('network/vlan/', { ...body, vlan_pint: 'vlan7', vlan_tag: 7 })), {
-    vlan_pint: ['vlan7 is a VLAN itself.'],
-    vlan_tag: ['Another VLAN has this tag.'],
+    vlan_pint: ['Expected an interface that is not a VLAN, got vlan7.'],
+    vlan_tag: ['A VLAN with this tag already exists.'],
   });
   await nas.api.expect(200, 'PUT', 'network/vlan/1/', { vlan_vint: 'vlan9', vlan_pint: 'em1' });
   assert.deepEqual(
@@ -222,15 +224,15 @@ test('an aggregate brings its record and members, and takes them and its VLANs w
     ),
     {
       lagg_interfaces: [
-        'em1 is a member of an aggregate already.',
-        'em3 is named twice.',
+        'em1 is already a member of a link aggregate.',
+        'The interface em3 occurs twice.',
         'Pick one of the existing interfaces; em9 is not one of them.',
         'Pick one of the existing interfaces; lagg0 is not one of them.',
       ],
     },
   );
   assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1))), {
-    int_interface: ['em1 is a member of an aggregate.'],
+    int_interface: ['em1 is a member of a link aggregate and cannot be configured.'],
   });
   await nas.api.expect(201, 'POST', 'network/vlan/', { vlan_vint: 'vlan5', vlan_pint: 'lagg0', vlan_tag: 5 });
   const links = new Map((await nas.host.network.look()).links.map((link) => [link.name, link]));
@@ -255,9 +257,9 @@ test('gateways are reachable, name servers are in order, and the machine has its
   assert.deepEqual(
     await issues(put({ gc_ipv4gateway: '192.0.2.254', gc_nameserver1: '127.0.0.53', gc_nameserver3: '192.0.2.3' })),
     {
-      gc_nameserver1: ['127.0.0.53 cannot be the address of a name server.'],
-      gc_nameserver3: ['A third name server needs a first and a second.'],
-      gc_ipv4gateway: ['192.0.2.254 is not reachable: no interface that has a record has an address in its network.'],
+      gc_nameserver1: ['Expected the address of a name server, got 127.0.0.53.'],
+      gc_nameserver3: ['gc_nameserver3 requires gc_nameserver1 and gc_nameserver2.'],
+      gc_ipv4gateway: ['192.0.2.254 is not reachable: no configured interface has an address in its network.'],
     },
   );
   await nas.api.expect(201, 'POST', 'network/interface/', nic(0, fixed('192.0.2.1')));
@@ -297,7 +299,7 @@ test('an aggregate of the protocol none is up and carries nothing', async () => 
   );
   // They are its members all the same.
   assert.deepEqual(await issues(nas.api.post('network/interface/', nic(1))), {
-    int_interface: ['em1 is a member of an aggregate.'],
+    int_interface: ['em1 is a member of a link aggregate and cannot be configured.'],
   });
 });
 
@@ -323,13 +325,13 @@ test('a static route goes through the interface that reaches its gateway, and is
   assert.deepEqual(
     await issues(nas.api.post('network/staticroute/', { sr_destination: '10.2.0.0/16', sr_gateway: '192.0.2.1' })),
     {
-      sr_gateway: ['192.0.2.1 is an address of this machine itself, on em0.'],
+      sr_gateway: ['Expected the address of another machine, got 192.0.2.1, which belongs to em0.'],
     },
   );
   assert.deepEqual(
     await issues(nas.api.post('network/staticroute/', { sr_destination: '2001:db8::/32', sr_gateway: '192.0.2.253' })),
     {
-      sr_destination: ['A network of IPv6 is not reached by a gateway of IPv4.'],
+      sr_destination: ['Expected a destination and a gateway of the same family, got IPv6 and IPv4.'],
     },
   );
 });

@@ -12,63 +12,68 @@ const hostName = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
 export const networkSettings = singleton('network/globalconfiguration', {
   title: 'global network configuration',
-  description: 'Names, gateways and name servers of the machine.',
+  description: 'Host name, domain, gateways and name servers of the machine.',
   shows: ['network'],
   fields: {
     gc_hostname: required(
       refine(
         text({
-          description: 'Name of the machine.',
+          description: 'Host name of the machine.',
           max: 120,
           pattern: hostName,
-          rule: 'A host name has letters, digits, dots and hyphens, and begins and ends with a letter or a digit.',
+          rule: 'Expected letters, digits, dots and hyphens, with a letter or a digit at the beginning and the end.',
         }),
-        (name) => (name.length > 64 ? 'Linux names a machine by at most 64 characters.' : undefined),
+        (name) => (name.length > 64 ? 'Expected at most 64 characters, the limit of Linux.' : undefined),
       ),
     ),
     gc_domain: required(
       text({
-        description: 'Domain of the machine.',
+        description: 'DNS domain of the machine.',
         max: 120,
         pattern: domainName,
-        rule: 'A domain has letters, digits and . - _ only.',
+        rule: 'Expected letters, digits and . - _ only.',
       }),
     ),
     gc_domains: refine(
-      text({ description: 'Up to five further domains in which names are looked for, separated by blanks.', max: 600 }),
+      text({ description: 'Up to five additional search domains, separated by spaces.', max: 600 }),
       (value) => {
-        const invalid = words(value).find((word) => !domainName.test(word));
-        if (invalid !== undefined) return `${quote(invalid)} is no domain.`;
-        return words(value).length > 5 ? 'At most five further domains are looked through.' : undefined;
+        const invalid = words(value).find((domain) => !domainName.test(domain));
+        if (invalid !== undefined) return `Expected a domain, got ${quote(invalid)}.`;
+        const count = words(value).length;
+        return count > 5 ? `Expected at most five search domains, got ${count}.` : undefined;
       },
     ),
     gc_hostname_virtual: readOnly(
-      nullable(text({ description: 'Name of a pair of machines. This is a single one, so it is always null.' })),
+      nullable(
+        text({
+          description:
+            'Shared host name of a high-availability pair. It is always null: Holdfast runs on single machines.',
+        }),
+      ),
     ),
-    gc_ipv4gateway: addressOf(4, { description: 'Machine through which everything else is reached by IPv4.' }),
+    gc_ipv4gateway: addressOf(4, { description: 'Default gateway for IPv4.' }),
     gc_ipv6gateway: addressOf(6, {
-      description:
-        'Machine through which everything else is reached by IPv6; fe80 addresses name the interface, as fe80::1%em0.',
+      description: 'Default gateway for IPv6. A link-local address requires the interface, as fe80::1%em0.',
       zone: true,
     }),
     gc_nameserver1: nameServer('First name server.'),
     gc_nameserver2: nameServer('Second name server.'),
     gc_nameserver3: nameServer('Third name server.'),
     gc_netwait_enabled: flag(false, {
-      description: 'Whether services start only after one of gc_netwait_ip answers, or after a minute.',
+      description: 'Whether services start only when one of gc_netwait_ip answers, or after one minute.',
     }),
     gc_netwait_ip: refine(
       text({
-        description: 'Addresses of which one has to answer, separated by blanks; the gateways when empty.',
+        description: 'Addresses to wait for, separated by spaces; the gateways when empty. One answer is enough.',
         max: 300,
       }),
       (value) => {
-        const invalid = words(value).find((word) => parseIp(word) === undefined);
-        return invalid === undefined ? undefined : `${quote(invalid)} is no IP address.`;
+        const invalid = words(value).find((address) => parseIp(address) === undefined);
+        return invalid === undefined ? undefined : `Expected an IP address, got ${quote(invalid)}.`;
       },
     ),
     gc_hosts: text({
-      description: 'Lines that are added to the table of hosts: an address, then names.',
+      description: 'Additional lines of /etc/hosts: an address, then names.',
       max: 65_536,
       multiline: true,
     }),
@@ -76,10 +81,11 @@ export const networkSettings = singleton('network/globalconfiguration', {
       description: 'HTTP proxy as host:port.',
       max: 255,
       pattern: /^(https?:\/\/)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(:\d{1,5})?\/?$/,
-      rule: 'A proxy is written host:port, perhaps after http://. A name and a password have no place in it: every program of the machine could read them.',
+      rule: 'Expected host:port, optionally after http://. A user name and a password are not supported: every program of the machine could read them.',
     }),
   },
-  // What the machine has by other hands is kept when Holdfast comes. Without systemd-resolved its name servers stay where they are.
+  // The network settings of the machine are taken over at installation. Its name servers are taken over only from
+  // systemd-resolved; without it, Holdfast does not change them.
   seed({ network, services }) {
     const [gc_nameserver1 = '', gc_nameserver2 = '', gc_nameserver3 = ''] =
       services.get('systemd-resolved')?.installed === true ? network.nameServers : [];
@@ -95,9 +101,9 @@ export const networkSettings = singleton('network/globalconfiguration', {
   },
   check({ record, before, view, facts, issues }) {
     const servers = [record.gc_nameserver1, record.gc_nameserver2, record.gc_nameserver3];
-    if (servers[1] !== '' && servers[0] === '') issues.add('gc_nameserver2', 'A second name server needs a first.');
+    if (servers[1] !== '' && servers[0] === '') issues.add('gc_nameserver2', 'gc_nameserver2 requires gc_nameserver1.');
     if (servers[2] !== '' && (servers[0] === '' || servers[1] === ''))
-      issues.add('gc_nameserver3', 'A third name server needs a first and a second.');
+      issues.add('gc_nameserver3', 'gc_nameserver3 requires gc_nameserver1 and gc_nameserver2.');
     if (
       record.gc_ipv4gateway !== '' &&
       record.gc_ipv4gateway !== before?.gc_ipv4gateway &&
@@ -105,7 +111,7 @@ export const networkSettings = singleton('network/globalconfiguration', {
     )
       issues.add(
         'gc_ipv4gateway',
-        `${record.gc_ipv4gateway} is not reachable: no interface that has a record has an address in its network.`,
+        `${record.gc_ipv4gateway} is not reachable: no configured interface has an address in its network.`,
       );
     for (const name of ['gc_ipv4gateway', 'gc_ipv6gateway'] as const) {
       const own =
@@ -117,7 +123,10 @@ export const networkSettings = singleton('network/globalconfiguration', {
               record[name],
             );
       if (own !== undefined)
-        issues.add(name, `${record[name]} is an address of this machine itself, on ${own.int_interface}.`);
+        issues.add(
+          name,
+          `Expected the address of another machine, got ${record[name]}, which belongs to ${own.int_interface}.`,
+        );
     }
     const zone = /%(.*)$/.exec(record.gc_ipv6gateway)?.[1];
     if (
@@ -125,9 +134,9 @@ export const networkSettings = singleton('network/globalconfiguration', {
       record.gc_ipv6gateway !== before?.gc_ipv6gateway &&
       view.find(networkInterface, 'int_interface', zone) === undefined
     )
-      issues.add('gc_ipv6gateway', `No interface that has a record is called ${quote(zone)}.`);
+      issues.add('gc_ipv6gateway', `Expected a configured interface after the %, got ${quote(zone)}.`);
   },
-  // Windows clients know the machine by the same name (gaps 4.1).
+  // The NetBIOS name of the machine follows its host name (gaps 4.1).
   onSave({ draft, record, before }) {
     if (before === undefined || before.gc_hostname === record.gc_hostname || !draft.issues.isEmpty) return;
     const [first = record.gc_hostname] = record.gc_hostname.split('.');
@@ -140,23 +149,23 @@ function nameServer(description: string) {
     const ip = parseIp(value);
     if (ip === undefined) return undefined;
     const text = showIp(ip);
-    const unfit =
+    const isUnusable =
       ip.value === 0n ||
       text === '255.255.255.255' ||
       text === '::1' ||
       /^127\./.test(text) ||
       (ip.family === 4 && isLinkLocal(ip));
-    return unfit ? `${value} cannot be the address of a name server.` : undefined;
+    return isUnusable ? `Expected the address of a name server, got ${value}.` : undefined;
   });
 }
 
-/** Whether an interface with a record has an address in the gateway's network, given to it or leased. */
+/** Whether a configured interface has a static or leased address in the network of the gateway. */
 function isReachable(gateway: string, view: View, { network }: Facts): boolean {
   if (interfaceTowards(gateway, view) !== undefined) return true;
   const ip = parseIp(gateway);
   return network.links.some(
     ({ name, addresses }) =>
       view.find(networkInterface, 'int_interface', name) !== undefined &&
-      addresses.map(parseNetwork).some((one) => one !== undefined && ip !== undefined && contains(one, ip)),
+      addresses.map(parseNetwork).some((own) => own !== undefined && ip !== undefined && contains(own, ip)),
   );
 }

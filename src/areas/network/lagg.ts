@@ -20,20 +20,20 @@ export const laggProtocols = ['failover', 'fec', 'lacp', 'loadbalance', 'roundro
 
 export const lagg = collection('network/lagg', {
   title: 'link aggregate',
-  description: 'Several network interfaces that work as one.',
+  description: 'Several network interfaces that work as one link.',
   verbs: ['list', 'read', 'create', 'remove', 'clear'],
   order: ['lagg_interface'],
   fields: {
-    lagg_interface: readOnly(text({ description: 'Name of the device: the first lagg and number that is free.' })),
+    lagg_interface: readOnly(text({ description: 'Device name: lagg and the first free number.' })),
     lagg_protocol: required(
       choice(laggProtocols, {
-        description: 'How the members share the traffic; with none it is up and carries nothing.',
+        description: 'How the members share the traffic. With none, the aggregate is up but carries no traffic.',
       }),
     ),
     lagg_interfaces: inputOnly(
       required(
         list(text({ description: 'Name of a network interface.', max: 15 }), {
-          description: 'Its members, in their order.',
+          description: 'The members, in their order.',
           max: 64,
         }),
       ),
@@ -41,7 +41,7 @@ export const lagg = collection('network/lagg', {
     lagg_row: hidden(
       nullable(
         reference('network/interface', {
-          description: 'Id of the record of its interface, which goes with it and it with that.',
+          description: 'Id of the interface record of the aggregate. Removing either one removes the other.',
           onRemove: 'remove',
         }),
       ),
@@ -50,7 +50,7 @@ export const lagg = collection('network/lagg', {
   complete({ draft, facts, before }) {
     if (before !== undefined) return {};
     const taken = new Set([
-      ...draft.all(lagg).map((one) => one.lagg_interface),
+      ...draft.all(lagg).map((known) => known.lagg_interface),
       ...facts.network.links.map(({ name }) => name),
     ]);
     let number = 0;
@@ -59,15 +59,15 @@ export const lagg = collection('network/lagg', {
   },
   check({ sent, view, facts, issues, before }) {
     if (before !== undefined) return;
-    const wanted = sent.lagg_interfaces;
-    if (wanted === undefined || wanted.length === 0) issues.add('lagg_interfaces', isRequired);
-    for (const [place, nic] of (wanted ?? []).entries()) {
+    const requested = sent.lagg_interfaces;
+    if (requested === undefined || requested.length === 0) issues.add('lagg_interfaces', isRequired);
+    for (const [index, nic] of (requested ?? []).entries()) {
       if (!plugged(facts).some(({ name }) => name === nic)) issues.add('lagg_interfaces', noSuchNic(nic));
-      else if (wanted?.indexOf(nic) !== place) issues.add('lagg_interfaces', `${nic} is named twice.`);
+      else if (requested?.indexOf(nic) !== index) issues.add('lagg_interfaces', `The interface ${nic} occurs twice.`);
       else if (view.find(laggMember, 'lagg_physnic', nic) !== undefined)
-        issues.add('lagg_interfaces', `${nic} is a member of an aggregate already.`);
+        issues.add('lagg_interfaces', `${nic} is already a member of a link aggregate.`);
       else if (view.find(networkInterface, 'int_interface', nic) !== undefined)
-        issues.add('lagg_interfaces', `${nic} has a configuration of its own: remove that first.`);
+        issues.add('lagg_interfaces', `${nic} is configured on its own. Remove its record in network/interface first.`);
     }
   },
   onSave({ draft, record, sent, before }) {
@@ -80,7 +80,7 @@ export const lagg = collection('network/lagg', {
         lagg_deviceoptions: 'up',
       });
   },
-  // Its members go because they refer to it.
+  // The members are removed by their reference to the aggregate.
   onRemove({ draft, record }) {
     for (const { id, vlan_pint } of draft.all(vlan)) if (vlan_pint === record.lagg_interface) draft.remove(vlan, id);
     if (record.lagg_row !== null && draft.get(networkInterface, record.lagg_row) !== undefined)

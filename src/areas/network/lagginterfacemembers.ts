@@ -6,17 +6,18 @@ import { readOptions } from './options.ts';
 
 export const laggMember = collection('network/lagginterfacemembers', {
   title: 'member of a link aggregate',
-  description: 'A network interface that carries a share of an aggregate.',
+  description: 'A network interface that is a member of a link aggregate.',
   order: ['lagg_interfacegroup', 'lagg_ordernum'],
   filters: ['lagg_interfacegroup__id'],
   shows: ['network'],
   fields: {
     lagg_interfacegroup: required(
-      reference('network/lagg', { description: 'Id of the aggregate.', onRemove: 'remove' }),
+      reference('network/lagg', { description: 'Id of the link aggregate.', onRemove: 'remove' }),
     ),
     lagg_ordernum: required(
       integer({
-        description: 'Place among the members. With failover, the lowest one that has a link carries the traffic.',
+        description:
+          'Order among the members. With failover, the member with the lowest number and a link carries the traffic.',
         min: 0,
         max: 2 ** 31 - 1,
       }),
@@ -29,7 +30,7 @@ export const laggMember = collection('network/lagginterfacemembers', {
     lagg_deviceoptions: refine(
       text({
         description:
-          'Words of ifconfig for this member: up, promisc, -promisc, media and mediaopt, and mtu N, which holds for the whole aggregate.',
+          'Options of ifconfig for this member: up, promisc, -promisc, media and mediaopt, and mtu N, which applies to the whole aggregate.',
         max: 120,
         initial: 'up',
       }),
@@ -37,9 +38,9 @@ export const laggMember = collection('network/lagginterfacemembers', {
         const reading = readOptions(value);
         if ('wrong' in reading) return reading.wrong;
         const { options } = reading;
-        if (options.up === false) return 'A member that is down takes no part in the aggregate: remove it instead.';
+        if (options.up === false) return 'A member cannot be down. Remove it from the aggregate instead.';
         return options.mac !== undefined || options.arp !== undefined
-          ? 'Hardware address and ARP are those of the aggregate, not of a member.'
+          ? 'Hardware address and ARP cannot be set on a member. Set them on the interface of the aggregate.'
           : undefined;
       },
     ),
@@ -59,5 +60,5 @@ export const laggMember = collection('network/lagginterfacemembers', {
   onRemove({ draft, record, facts }) {
     planMedium(draft.plan, facts, record.lagg_physnic, record.lagg_deviceoptions, undefined);
   },
-  unique: [{ fields: ['lagg_physnic'], description: 'This interface is a member of an aggregate already.' }],
+  unique: [{ fields: ['lagg_physnic'], description: 'This interface is already a member of a link aggregate.' }],
 });

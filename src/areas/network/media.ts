@@ -6,8 +6,8 @@ import { plugged } from './nics.ts';
 import { optionsOf } from './options.ts';
 
 /**
- * What has to be done to a card when the words about it change. It is a step, for what a card is held to can be taken
- * back only by who knows what it was; the network unit sees to it at a start.
+ * Adds a step that changes the medium of a network interface when its options change. It is a step of the plan because
+ * an undo requires the previous medium. At a start, the network subsystem sets the medium.
  */
 export function planMedium(
   plan: Plan,
@@ -16,7 +16,7 @@ export function planMedium(
   before: string | undefined,
   after: string | undefined,
 ): void {
-  const [from, to] = [before, after].map((words): Medium => optionsOf(words ?? '').medium ?? 'auto');
+  const [from, to] = [before, after].map((options): Medium => optionsOf(options ?? '').medium ?? 'auto');
   if (
     from === undefined ||
     to === undefined ||
@@ -25,10 +25,7 @@ export function planMedium(
   )
     return;
   plan.first({
-    title:
-      to === 'auto'
-        ? `let ${nic} agree on its medium with the other side`
-        : `let ${nic} work with ${to.speed} Mbit/s and ${to.duplex} duplex`,
+    title: to === 'auto' ? `set ${nic} to autonegotiation` : `set ${nic} to ${to.speed} Mbit/s and ${to.duplex} duplex`,
     perform: (host) => host.network.setMedium(nic, to),
     undo: (host) => host.network.setMedium(nic, from),
     left: async (host) => isDeepStrictEqual((await host.network.medium(nic)) ?? 'auto', to),

@@ -1,11 +1,11 @@
 import type { Facts } from '../../engine/upkeep/facts.ts';
 import type { Link } from '../../host/ports/network.ts';
 
-/** The names of the devices that records make. */
+/** Names of the devices that Holdfast creates from records. */
 export const vlanName = /^vlan\d+$/;
 export const laggName = /^lagg\d+$/;
 
-/** The interfaces that were plugged in, or made by other hands: whatever may be configured. */
+/** The interfaces that can be configured: hardware, and devices that were created outside of Holdfast. */
 export function plugged({ network }: Facts): readonly Link[] {
   return network.links.filter(({ name }) => /^[\w.-]+$/.test(name) && !vlanName.test(name) && !laggName.test(name));
 }

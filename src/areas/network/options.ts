@@ -1,7 +1,7 @@
 import type { Medium } from '../../host/ports/network.ts';
 import { quote } from '../../lib/text.ts';
 
-/** What people tell a link by words of ifconfig, read. What is undefined was not said. */
+/** Parsed ifconfig options of a link. A property is undefined when the option is absent. */
 export interface LinkOptions {
   readonly up?: boolean;
   readonly mtu?: number;
@@ -12,74 +12,74 @@ export interface LinkOptions {
   readonly medium?: Medium;
 }
 
-/** The words there are, for messages and documents. */
+/** The supported options, for messages and documents. */
 export const optionWords =
-  'up, down, mtu N, promisc, -promisc, arp, -arp, ether ADDRESS, media autoselect, media 100baseTX and its like, mediaopt full-duplex or half-duplex';
+  'up, down, mtu N, promisc, -promisc, arp, -arp, ether ADDRESS, media autoselect, media 100baseTX (or a similar name), mediaopt full-duplex or half-duplex';
 
-/** Reads the words, or says what is wrong with the first that cannot be carried over. Later words win. */
+/** Parses the options, or returns the problem of the first invalid one. Later options override earlier ones. */
 export function readOptions(text: string): { readonly options: LinkOptions } | { readonly wrong: string } {
   const options: { -readonly [K in keyof LinkOptions]: LinkOptions[K] } = {};
   let speed: number | 'auto' | undefined;
   let duplex: 'full' | 'half' | undefined;
-  const words = text.split(/\s+/).filter((word) => word !== '');
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? '';
-    const next = words[at + 1];
-    switch (word) {
+  const argv = text.split(/\s+/).filter((argument) => argument !== '');
+  for (let index = 0; index < argv.length; index += 1) {
+    const argument = argv[index] ?? '';
+    const next = argv[index + 1];
+    switch (argument) {
       case 'up':
       case 'down':
-        options.up = word === 'up';
+        options.up = argument === 'up';
         break;
       case 'promisc':
       case '-promisc':
-        options.promisc = word === 'promisc';
+        options.promisc = argument === 'promisc';
         break;
       case 'arp':
       case '-arp':
-        options.arp = word === 'arp';
+        options.arp = argument === 'arp';
         break;
       case 'mtu': {
         const mtu = /^\d{1,5}$/.test(next ?? '') ? Number(next) : 0;
         if (mtu < 68 || mtu > 65_535)
           return {
-            wrong: `After mtu comes a number from 68 to 65535, not ${next === undefined ? 'nothing' : quote(next)}.`,
+            wrong: `Expected a number from 68 to 65535 after mtu, got ${next === undefined ? 'nothing' : quote(next)}.`,
           };
         options.mtu = mtu;
-        at += 1;
+        index += 1;
         break;
       }
       case 'ether':
       case 'lladdr':
       case 'link': {
-        // The second lowest bit of the first byte tells groups from single cards: a card has an even one.
+        // The lowest bit of the first byte marks a group address, so the address of an interface has an even first
+        // byte.
         if (next === undefined || !/^[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i.test(next) || /^[0:]+$/.test(next))
-          return { wrong: `After ${word} comes the hardware address of one card, as 02:00:00:00:00:01.` };
+          return { wrong: `Expected a unicast hardware address after ${argument}, as 02:00:00:00:00:01.` };
         options.mac = next.toLowerCase();
-        at += 1;
+        index += 1;
         break;
       }
       case 'media':
         speed = speedOf(next ?? '');
         if (speed === undefined)
           return {
-            wrong: `After media comes autoselect, or a name like 100baseTX or 10Gbase-T, not ${next === undefined ? 'nothing' : quote(next)}.`,
+            wrong: `Expected autoselect or a medium, as 100baseTX or 10Gbase-T, after media, got ${next === undefined ? 'nothing' : quote(next)}.`,
           };
-        at += 1;
+        index += 1;
         break;
       case 'mediaopt':
         if (next !== 'full-duplex' && next !== 'half-duplex')
-          return { wrong: 'After mediaopt comes full-duplex or half-duplex.' };
+          return { wrong: 'Expected full-duplex or half-duplex after mediaopt.' };
         duplex = next === 'full-duplex' ? 'full' : 'half';
-        at += 1;
+        index += 1;
         break;
       default:
-        return { wrong: `${quote(word)} is none of the words that can be carried over from ifconfig: ${optionWords}.` };
+        return { wrong: `Expected one of the ifconfig options ${optionWords}, got ${quote(argument)}.` };
     }
   }
   if (duplex !== undefined && typeof speed !== 'number')
     return {
-      wrong:
-        'mediaopt needs a medium with a speed before it: a card that agrees on the speed also agrees on the duplex.',
+      wrong: 'mediaopt requires media with a speed: autonegotiation also selects the duplex mode.',
     };
   if (speed !== undefined) options.medium = speed === 'auto' ? 'auto' : { speed, duplex: duplex ?? 'full' };
   return { options };
@@ -96,7 +96,7 @@ function speedOf(name: string): number | 'auto' | undefined {
 
 const speeds: readonly number[] = [10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000];
 
-/** The options of a record, whose words were read when it was saved. */
+/** The options of a record; they were validated when the record was saved. */
 export function optionsOf(text: string): LinkOptions {
   const reading = readOptions(text);
   return 'options' in reading ? reading.options : {};

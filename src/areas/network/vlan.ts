@@ -17,7 +17,7 @@ import { networkInterface } from './interface.ts';
 import { laggMember } from './lagginterfacemembers.ts';
 import { noSuchNic, vlanName } from './nics.ts';
 
-const plainName = text({ description: 'Name of the device, as vlan7.', max: 15 });
+const plainName = text({ description: 'Device name, as vlan7.', max: 15 });
 
 const name = field({
   ...plainName,
@@ -27,44 +27,42 @@ const name = field({
     // vlan07 is vlan7 (gaps 4.3).
     const number = /^vlan0*(\d+)$/.exec(reading.value)?.[1];
     return number === undefined
-      ? wrong(`The name of a VLAN is vlan and a number, as vlan7, not ${quote(reading.value)}.`)
+      ? wrong(`Expected vlan and a number, as vlan7, got ${quote(reading.value)}.`)
       : good(`vlan${number}`);
   },
 });
 
 export const vlan = collection('network/vlan', {
   title: 'VLAN',
-  description: 'A network that shares a cable with others, told apart by its tag.',
+  description: 'A virtual network on a network interface, identified by its tag.',
   order: ['vlan_vint'],
   fields: {
     vlan_vint: required(name),
     vlan_pint: required(
-      onMachine(text({ description: 'The interface that its frames go through.', max: 15 }), (name, { network }) =>
+      onMachine(text({ description: 'Parent interface.', max: 15 }), (name, { network }) =>
         network.links.some((link) => link.name === name) ? undefined : noSuchNic(name),
       ),
     ),
     vlan_tag: required(
-      refine(integer({ description: 'Number that its frames carry.' }), (tag) => {
+      refine(integer({ description: 'VLAN tag.' }), (tag) => {
         if (tag < 1 || tag > 4095) return 'A VLAN tag lies between 1 and 4095.';
-        return tag === 4095
-          ? 'The tag 4095 is kept for other uses by IEEE 802.1Q, and Linux makes no VLAN of it: the highest is 4094.'
-          : undefined;
+        return tag === 4095 ? 'Expected a tag from 1 to 4094: IEEE 802.1Q reserves 4095.' : undefined;
       }),
     ),
-    vlan_description: text({ description: 'What it is for.', max: 120 }),
-    vlan_pcp: nullable(integer({ description: 'Priority that the frames it sends carry.', min: 0, max: 7 })),
+    vlan_description: text({ description: 'Description.', max: 120 }),
+    vlan_pcp: nullable(integer({ description: 'Priority (PCP) of sent frames.', min: 0, max: 7 })),
     vlan_row: hidden(
       nullable(
         reference('network/interface', {
-          description: 'Id of the record of its interface, which goes with it and it with that.',
+          description: 'Id of the interface record of the VLAN. Removing either one removes the other.',
           onRemove: 'remove',
         }),
       ),
     ),
   },
   unique: [
-    { fields: ['vlan_vint'], description: 'There is a VLAN of this name already.' },
-    { fields: ['vlan_tag'], description: 'Another VLAN has this tag.' },
+    { fields: ['vlan_vint'], description: 'A VLAN with this name already exists.' },
+    { fields: ['vlan_tag'], description: 'A VLAN with this tag already exists.' },
   ],
   complete({ draft, record, before }) {
     const row =
@@ -89,13 +87,17 @@ export const vlan = collection('network/vlan', {
       facts.network.links.some((link) => link.name === record.vlan_vint) &&
       view.find(vlan, 'vlan_vint', record.vlan_vint) === undefined
     )
-      issues.add('vlan_vint', `This machine has a ${record.vlan_vint} already, made by other hands.`);
+      issues.add('vlan_vint', `The interface ${record.vlan_vint} already exists: it was created outside of Holdfast.`);
     if (record.vlan_pint === before?.vlan_pint) return;
-    if (vlanName.test(record.vlan_pint)) issues.add('vlan_pint', `${record.vlan_pint} is a VLAN itself.`);
+    if (vlanName.test(record.vlan_pint))
+      issues.add('vlan_pint', `Expected an interface that is not a VLAN, got ${record.vlan_pint}.`);
     else if (view.find(laggMember, 'lagg_physnic', record.vlan_pint) !== undefined)
-      issues.add('vlan_pint', `${record.vlan_pint} is a member of an aggregate: take the aggregate.`);
+      issues.add(
+        'vlan_pint',
+        `${record.vlan_pint} is a member of a link aggregate. Use the aggregate as the parent interface.`,
+      );
   },
-  // The parent is configured from now on, so it has a record (gaps 4.3).
+  // A VLAN configures its parent interface, so the parent gets a record (gaps 4.3).
   onSave({ draft, record }) {
     if (draft.issues.isEmpty && draft.find(networkInterface, 'int_interface', record.vlan_pint) === undefined)
       rowFor(record.vlan_pint, 'up', draft);
@@ -106,7 +108,7 @@ export const vlan = collection('network/vlan', {
   },
 });
 
-/** The record of an interface that comes with another record. */
+/** Creates the interface record of a VLAN or a link aggregate, and returns its id. */
 export function rowFor(device: string, options: string, draft: Draft): number {
   return draft.create(networkInterface, { int_name: device, int_options: options }, { int_interface: device }).id;
 }
