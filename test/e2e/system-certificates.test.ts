@@ -114,28 +114,28 @@ test('what cannot be is refused with every reason at once', async () => {
     [
       `${certificates}import/`,
       { cert_name: 'x', cert_certificate: exampleCertificate, cert_privatekey: other?.['cert_privatekey'] },
-      { cert_privatekey: ['The private key does not belong to the certificate: their public keys are different.'] },
+      { cert_privatekey: ['The private key does not belong to the certificate: their public keys differ.'] },
     ],
     [
       `${certificates}import/`,
       { cert_name: 'x', cert_certificate: 'none', cert_privatekey: 'none' },
-      { cert_certificate: ['It holds no certificate in PEM.'], cert_privatekey: ['It holds no private key in PEM.'] },
+      { cert_certificate: ['Expected a certificate in PEM.'], cert_privatekey: ['Expected a private key in PEM.'] },
     ],
     [
       `${certificates}internal/`,
       { ...certificateRequest, cert_name: 'x', cert_signedby: 7 },
-      { cert_signedby: ['No certificate authority has the id 7.'] },
+      { cert_signedby: ['Certificate authority 7 does not exist.'] },
     ],
     [
       `${authorities}internal/`,
       { ...certificateRequest, cert_name: 'root' },
-      { cert_name: ['An authority of this name is there already.'] },
+      { cert_name: ['An authority with this name already exists.'] },
     ],
     [
       `${authorities}internal/`,
       { ...certificateRequest, cert_name: 'self-signed', cert_country: 'USA', cert_key_length: 1023 },
       {
-        cert_name: ['"self-signed" stands for something else.'],
+        cert_name: ['The name "self-signed" is reserved.'],
         cert_country: ['At most 2 characters; these are 3.'],
         cert_key_length: ['A key has 1024, 2048, 4096 bits, not 1023.'],
       },
@@ -155,7 +155,7 @@ test('an authority without its key is kept but signs nothing; one with its key g
   assert.deepEqual(
     (await api.post(`${certificates}internal/`, { ...certificateRequest, cert_name: 'x', cert_signedby: 1 })).json,
     {
-      cert_signedby: ['The authority known has no private key here, so it cannot sign.'],
+      cert_signedby: ['The authority known cannot sign: its private key is not stored here.'],
     },
   );
   await api.expect(201, 'POST', `${authorities}import/`, {
@@ -188,7 +188,7 @@ test('with an authority goes what it has signed, but not while a service holds o
   });
   await api.expect(201, 'POST', `${certificates}csr/`, { ...certificateRequest, cert_name: 'wish' });
   assert.deepEqual((await api.put('services/ftp/', { ftp_tls: true, ftp_ssltls_certificate: 2 })).json, {
-    ftp_ssltls_certificate: ['wish is a signing request: it serves nobody until an authority has signed it.'],
+    ftp_ssltls_certificate: ['Expected a signed certificate: wish is a certificate signing request.'],
   });
   await api.expect(200, 'PUT', 'services/ftp/', { ftp_tls: true, ftp_ssltls_certificate: 1 });
   const [middle] = await api.list(authorities);
@@ -208,7 +208,7 @@ test('with an authority goes what it has signed, but not while a service holds o
       [answer.status, answer.json],
       [
         400,
-        'The FTP server speaks TLS with this certificate: give it another, or switch ftp_tls off, before this one goes.',
+        'The FTP server uses this certificate for TLS. Before you delete it, set ftp_ssltls_certificate to another certificate or ftp_tls to false.',
       ],
     );
   }

@@ -26,7 +26,7 @@ test('mail goes by TLS from the first byte and by STARTTLS, with name and passwo
     await one.api.expect(200, 'PUT', 'system/email/', { em_pass: 'a wrong one' });
     const refused = await one.api.post('/api/holdfast/v1/email/test', { to: 'admin@example.com' });
     assert.equal(refused.status, 400);
-    assert.match(refused.text, /The mail was not sent: .*wrong password/);
+    assert.match(refused.text, /Sending the test message failed: .*wrong password/);
     assert.doesNotMatch(refused.text, /a wrong one/);
   }
 });
@@ -48,7 +48,7 @@ test('an alert is raised by its cause, mailed once, dismissed and brought back, 
     alerts.map(({ level, message, dismissed }) => [level, message, dismissed]),
     [
       ['WARN', 'The certificate root expires in 20 days.', false],
-      ['WARN', 'The certificate root has a key of 1024 bits: programs of today do not trust it.', false],
+      ['WARN', 'The certificate root has a key of 1024 bits: current programs do not trust it.', false],
     ],
   );
   await api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: 'ssl' }));
@@ -152,7 +152,7 @@ test('the doors follow the settings, and a door that cannot be opened is refused
   assert.equal(doors(), open);
   assert.deepEqual(
     (await api.delete('system/certificate/1/')).json,
-    'The interface is served by HTTPS with this certificate: name another in system/settings, or go back to HTTP, before this one goes.',
+    'Holdfast uses this certificate for HTTPS. Before you delete it, set stg_guicertificate in system/settings to another certificate or stg_guiprotocol to http.',
   );
   await api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Europe/Berlin' });
   assert.equal(await host.machine.zone(), 'Europe/Berlin');
@@ -217,8 +217,8 @@ test('a failing disk, a clock far off and a waiting update are told as long as t
   one.machine.machine.strayBy(-30);
   await one.machine.machine.renewSources();
   assert.deepEqual(await told(), [
-    'CRIT The disk ada1 tells by SMART that it fails: replace it before it does.',
-    'WARN The clock is 30 seconds off, by its time servers. Directory services do not let such a machine in for long.',
+    'CRIT The disk ada1 reports by SMART that it is failing. Replace it.',
+    'WARN The clock differs from the time servers by 30 seconds. Directory services refuse a machine with a wrong clock.',
     'WARN A newer package is to be had: POST /system/update/update/ installs it.',
   ]);
   one.machine.disks.ail('ada1', false);

@@ -63,8 +63,8 @@ test('an environment is created from the running one and renamed, and its old na
     '-',
   );
   assert.deepEqual(await refusal('POST', '', { name: 'next', source: 'none' }), {
-    name: ['A boot environment of this name exists already.'],
-    source: ['There is no boot environment "none".'],
+    name: ['A boot environment with this name already exists.'],
+    source: ['Boot environment "none" does not exist.'],
   });
   assert.deepEqual(await flags(), { default: 'NR', next: '-', spare: '-' });
   assert.deepEqual(await nas.api.list('storage/snapshot/'), []);
@@ -83,10 +83,13 @@ test('an update leaves an environment with the system as before', async () => {
 test('the machine starts from the activated environment, with its contents', async () => {
   await activate(kept);
   assert.deepEqual(await flags(), { default: 'N', next: '-', spare: '-', [kept]: 'R' });
-  assert.equal(await refusal('DELETE', 'default/'), 'The machine runs from default, so it stays.');
+  assert.equal(
+    await refusal('DELETE', 'default/'),
+    'The boot environment default cannot be removed: the machine runs from it.',
+  );
   assert.equal(
     await refusal('DELETE', `${kept}/`),
-    `The machine boots into ${kept}, so it stays; activate another one first.`,
+    `The boot environment ${kept} cannot be removed: the machine boots into it. Activate another one first.`,
   );
   await restart();
   assert.equal(await root(), `rpool/ROOT/${kept}`);
@@ -121,7 +124,7 @@ test('the machine goes back; the other environments are deleted with their conte
   );
   assert.equal((await nas.api.delete(`${environments}/spare/`)).status, 204);
   assert.equal(await said('zfs list -H -t all -o name'), 'rpool\nrpool/ROOT\nrpool/ROOT/default');
-  assert.equal(await refusal('DELETE', 'old/'), 'There is no boot environment "old".');
+  assert.equal(await refusal('DELETE', 'old/'), 'Boot environment "old" does not exist.');
 });
 
 test('the datasets below an environment belong to it', async () => {

@@ -182,7 +182,7 @@ test('Ganesha applies changes of a share while it runs: mapped accounts, write p
 
 test('settings that Ganesha does not support are refused with the reason', async () => {
   assert.deepEqual((await nas.api.put('services/nfs/', { nfs_srv_bindip: ['10.0.2.15', '127.0.0.1'] })).json, {
-    nfs_srv_bindip: ['NFS-Ganesha, the NFS server of this machine, listens on one address, or on all.'],
+    nfs_srv_bindip: ['Expected one address, or none for all: the NFS server of this machine is NFS-Ganesha.'],
   });
 });
 

@@ -217,7 +217,7 @@ test('kernel parameters are checked by the kernel, applied at once, and restored
   assert.deepEqual(
     (await nas.api.post('system/tunable/', { tun_var: 'kern.no.such', tun_value: '1', tun_type: 'sysctl' })).json,
     {
-      tun_var: ['The kernel of this machine has no parameter "kern.no.such".'],
+      tun_var: ['Kernel parameter "kern.no.such" does not exist on this machine.'],
     },
   );
   assert.equal((await nas.api.put(`system/tunable/${made['id']}/`, { tun_value: 'many' })).status, 400);
@@ -311,7 +311,7 @@ test('an update is found in a package source, simulated, installed by a job, and
   assert.deepEqual(await nas.api.list('system/update/check/'), []);
   assert.deepEqual(await update(), []);
   const again = await nas.api.post('system/update/update/');
-  assert.deepEqual([again.status, again.json], [400, 'There is nothing to update.']);
+  assert.deepEqual([again.status, again.json], [400, 'No updates are available.']);
 });
 
 test('the message of the day and the network buffers are as set', async () => {

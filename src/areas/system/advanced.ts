@@ -3,39 +3,39 @@ import { singleton } from '../../engine/declare/resource.ts';
 
 export const advancedSettings = singleton('system/advanced', {
   title: 'advanced settings',
-  description: 'Settings of the console, of the start and of what user interfaces show.',
+  description: 'Settings of the console, the boot and user interfaces.',
   fields: {
-    adv_consolemenu: flag(false, { description: 'Whether the console of the machine is open without a password.' }),
+    adv_consolemenu: flag(false, { description: 'Whether the console can be used without a password.' }),
     adv_serialconsole: flag(false, {
-      description: 'Whether there is a console on a serial port too, from the next start on.',
+      description: 'Whether a serial port is also a console, from the next boot on.',
     }),
     adv_serialport: choice(['0x2f8', '0x3f8'], {
-      description: 'Port of the serial console by its address: 0x3f8 is the first, 0x2f8 the second.',
+      description: 'Address of the serial port: 0x3f8 is the first port, 0x2f8 the second.',
       initial: '0x2f8',
     }),
     adv_serialspeed: choice(['9600', '19200', '38400', '57600', '115200'], {
-      description: 'Speed of the serial console in bits a second.',
+      description: 'Speed of the serial console in bits per second.',
       initial: '9600',
     }),
-    adv_powerdaemon: flag(false, { description: 'Whether the processors save power while there is little to do.' }),
+    adv_powerdaemon: flag(false, { description: 'Whether processors save power when the load is low.' }),
     adv_swapondrive: integer({ description: 'Swap space on each new disk, in GiB.', min: 0, max: 1024, initial: 2 }),
-    adv_consolemsg: flag(true, { description: "Whether a user interface shows the console's messages." }),
-    adv_traceback: flag(true, { description: 'Whether a user interface shows where a fault happened.' }),
-    adv_advancedmode: flag(false, { description: 'Whether a user interface shows fields for experts at once.' }),
+    adv_consolemsg: flag(true, { description: 'Whether a user interface shows console messages.' }),
+    adv_traceback: flag(true, { description: 'Whether a user interface shows stack traces.' }),
+    adv_advancedmode: flag(false, { description: 'Whether a user interface shows advanced fields by default.' }),
     adv_autotune: flag(false, {
-      description: 'Whether the network buffers of the kernel are made larger, for fast networks.',
+      description: 'Whether the kernel gets larger network buffers, for fast networks.',
     }),
-    adv_debugkernel: flag(false, { description: 'Whether the kernel tells all it does, from the next start on.' }),
-    // Nothing is ever sent to anybody, so a fresh system does not say that something is.
+    adv_debugkernel: flag(false, { description: 'Whether the kernel logs debug messages, from the next boot on.' }),
+    // Holdfast never sends reports, so the default is false.
     adv_uploadcrash: flag(false, {
-      description: 'Whether reports of crashes are sent to the maker. None are, whatever this says.',
+      description: 'Whether crash reports are sent to the vendor. The value is stored only: Holdfast never sends any.',
     }),
     adv_anonstats: readOnly(
-      flag(false, { description: 'Whether figures about the use are sent to the maker. None are.' }),
+      flag(false, { description: 'Whether usage statistics are sent to the vendor. Holdfast never sends any.' }),
     ),
-    adv_anonstats_token: readOnly(text({ description: 'What such figures would be sent under.' })),
+    adv_anonstats_token: readOnly(text({ description: 'Identifier for usage statistics.' })),
     adv_motd: text({
-      description: 'What one is greeted with after logging in.',
+      description: 'Message of the day, shown after login.',
       max: 10_240,
       multiline: true,
       initial: 'Welcome',
@@ -46,7 +46,7 @@ export const advancedSettings = singleton('system/advanced', {
     if (before === undefined || atStart.every((name) => record[name] === before[name])) return;
     const needed = record.adv_serialconsole || record.adv_debugkernel;
     draft.plan.last({
-      title: 'let the boot loader read its settings',
+      title: 'update the boot loader configuration',
       perform: ({ machine }) => machine.renewBootLoader({ needed }),
     });
   },

@@ -6,16 +6,16 @@ import { emailSettings } from './email.ts';
 import { sendMail } from './mail.ts';
 import { notice } from './notice.ts';
 
-/** Milliseconds between two looks, and how many looks before the machine itself is asked for drift. */
+/** Milliseconds between two checks, and the number of checks between two inspections of the machine for drift. */
 const interval = 60_000;
-const looksPerInspection = 10;
+const checksPerInspection = 10;
 
-/** Milliseconds after which a notice that somebody has dismissed is forgotten. */
-const forgotten = 7 * 86_400_000;
+/** Milliseconds after which a dismissed notice is removed. */
+const noticeLifetime = 7 * 86_400_000;
 
 const context = { actor: 'holdfast', request: '' };
 
-/** Looks for alerts, mails each that is new once, and forgets the notes of those whose cause has gone. */
+/** Checks for alerts, mails each new alert once, and removes the notes of alerts whose cause has ended. */
 export class AlertWatch {
   readonly #engine: Engine;
   readonly #log: Log;
@@ -23,16 +23,16 @@ export class AlertWatch {
   readonly #stop: () => void;
   #soon: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
-  #looks = 0;
-  /** Alerts that were mailed, which could not be written down. */
-  readonly #unnoted = new Set<string>();
+  #checks = 0;
+  /** Alerts that were mailed but whose note could not be stored. */
+  readonly #unstored = new Set<string>();
 
   constructor(engine: Engine, log: Log) {
     this.#engine = engine;
     this.#log = log;
     this.#timer = setInterval(() => this.#look(), interval);
     this.#timer.unref();
-    // What happens together is told in one letter.
+    // A short delay collects simultaneous alerts in one message.
     this.#stop = engine.events.listen(({ name, payload }) => {
       const isNotice = name === 'record.changed' && payload.resource === notice.path && payload.what === 'created';
       if (!isNotice && name !== 'subsystem.degraded' && name !== 'job.ended' && name !== 'subsystem.recovered') return;
@@ -52,37 +52,37 @@ export class AlertWatch {
   #look(): void {
     this.#looking = this.#looking
       .then(() => this.look())
-      .catch((error: unknown) => this.#log.error({ error: messageOf(error) }, 'could not look for alerts'));
+      .catch((error: unknown) => this.#log.error({ error: messageOf(error) }, 'alerts: check failed'));
   }
 
   async look(): Promise<void> {
     const engine = this.#engine;
-    this.#looks += 1;
-    if (this.#looks % looksPerInspection === 0) await engine.inspect();
+    this.#checks += 1;
+    if (this.#checks % checksPerInspection === 0) await engine.inspect();
     const { view } = engine.glance(['storage', 'condition']);
     const alerts = alertsOf(engine.world, engine.health);
     const gone = view.all(alertNote).filter(({ alert }) => !alerts.some(({ id }) => id === alert));
     const seen = view
       .all(notice)
       .filter(
-        (one) =>
-          engine.health.now - one.at > forgotten &&
-          view.find(alertNote, 'alert', noticeAlertId(one))?.dismissed === true,
+        (record) =>
+          engine.health.now - record.at > noticeLifetime &&
+          view.find(alertNote, 'alert', noticeAlertId(record))?.dismissed === true,
       );
-    for (const id of this.#unnoted) if (!alerts.some((one) => one.id === id)) this.#unnoted.delete(id);
+    for (const id of this.#unstored) if (!alerts.some((one) => one.id === id)) this.#unstored.delete(id);
     const fresh = alerts.filter(
       ({ id }) =>
-        !this.#unnoted.has(id) &&
+        !this.#unstored.has(id) &&
         view.find(alertNote, 'alert', id)?.mailed !== true &&
         view.find(alertNote, 'alert', id)?.dismissed !== true,
     );
     const settings = view.only(emailSettings);
     const isSent = settings.em_outgoingserver !== '' && fresh.length > 0 && (await this.#mail(fresh));
-    if (isSent) for (const { id } of fresh) this.#unnoted.add(id);
-    // A full disk must not become a mail every minute.
-    const mailed = alerts.map(({ id }) => id).filter((id) => this.#unnoted.has(id));
+    if (isSent) for (const { id } of fresh) this.#unstored.add(id);
+    // When notes cannot be stored, as on a full disk, the set prevents a message every minute.
+    const mailed = alerts.map(({ id }) => id).filter((id) => this.#unstored.has(id));
     if (gone.length === 0 && seen.length === 0 && mailed.length === 0) return;
-    await engine.change('note what was told of alerts', context, (draft) => {
+    await engine.change('store the state of alerts', context, (draft) => {
       for (const { id } of gone) if (draft.get(alertNote, id) !== undefined) draft.remove(alertNote, id);
       for (const { id } of seen) if (draft.get(notice, id) !== undefined) draft.remove(notice, id);
       for (const id of mailed) {
@@ -91,10 +91,10 @@ export class AlertWatch {
         else draft.update(alertNote, note.id, { mailed: true });
       }
     });
-    for (const id of mailed) this.#unnoted.delete(id);
+    for (const id of mailed) this.#unstored.delete(id);
   }
 
-  /** Whether the letter was taken. One that was not is tried again at the next look. */
+  /** Whether the mail server accepted the message. If not, the next check tries again. */
   async #mail(alerts: readonly { readonly level: string; readonly message: string }[]): Promise<boolean> {
     const { view } = this.#engine.world;
     const settings = view.only(emailSettings);
@@ -112,7 +112,7 @@ export class AlertWatch {
       });
       return true;
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, 'could not mail alerts');
+      this.#log.warn({ error: messageOf(error) }, 'alerts: mail failed');
       return false;
     }
   }

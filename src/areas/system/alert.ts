@@ -21,16 +21,16 @@ import { certificate } from './certificate.ts';
 import { certificateAuthority } from './certificateauthority.ts';
 import { type Notice, notice } from './notice.ts';
 
-/** What is known of an alert besides its cause, as long as the cause is there. */
+/** The state of an alert beyond its cause. It is kept while the cause lasts. */
 export const alertNote = collection('system/alertnote', {
   title: 'note about an alert',
-  description: 'Whether an alert was dismissed, and whether it was mailed.',
+  description: 'Whether an alert is dismissed, and whether it was mailed.',
   verbs: [],
   ofMachine: true,
   fields: {
     alert: required(text({ description: 'Id of the alert.' })),
-    dismissed: flag(false, { description: 'Whether somebody dismissed it.' }),
-    mailed: flag(false, { description: 'Whether it was mailed.' }),
+    dismissed: flag(false, { description: 'Whether a user dismissed the alert.' }),
+    mailed: flag(false, { description: 'Whether the alert was mailed.' }),
   },
 });
 
@@ -40,23 +40,23 @@ export interface Alert {
   readonly message: string;
 }
 
-/** The same for the same cause, whatever the message says of it: `kind` is what happened, `subject` to what. */
+/** The id of an alert depends on its cause only, not on its message: `kind` is the problem, `subject` the object. */
 export function alertId(kind: string, subject: string): string {
   return createHash('sha256').update(`${kind} ${subject}`).digest('hex').slice(0, 32);
 }
 
 const day = 86_400_000;
 
-/** Shares of a pool or disk that may be used before it is told. */
+/** Used share of a pool from which an alert is raised. */
 const fullness = { warn: 0.8, critical: 0.9 } as const;
 
-/** Shares of the machine's own file systems that are still free when it is reported. */
+/** Free share of a system file system below which an alert is raised. */
 const room = { warn: 0.1, critical: 0.05 } as const;
 
-/** Seconds by which a clock is off before it is told. */
-const farOff = 5;
+/** Clock offset in seconds from which an alert is raised. */
+const maximumClockOffset = 5;
 
-/** What should be looked at now. Each alert is there as long as its cause is, and no longer. */
+/** The current alerts. An alert exists exactly while its cause does. */
 export function alertsOf({ view, facts }: World, health: Health): readonly Alert[] {
   const alerts: Alert[] = [];
   const raise = (level: Alert['level'], kind: string, subject: string, message: string) =>
@@ -71,7 +71,7 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
           'WARN',
           'errors',
           `${name} ${guid}`,
-          `The disk ${disk} of the volume ${name} errs: ${read} reads and ${write} writes failed, and ${checksum} times it gave what was never written. Replace it; if it was its cable, zpool clear forgets the errors.`,
+          `The disk ${disk} of the volume ${name} has errors: ${read} read, ${write} write and ${checksum} checksum errors. Replace the disk. If the cable was the cause, reset the counters with zpool clear.`,
         );
     }
     const used = size > 0 ? allocated / size : 0;
@@ -80,25 +80,25 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
         used > fullness.critical ? 'CRIT' : 'WARN',
         'capacity',
         name,
-        `The volume ${name} is ${Math.floor(used * 100)} % full. Writing becomes slow above ${fullness.warn * 100} %.`,
+        `The volume ${name} is ${Math.floor(used * 100)} % full. Writes become slow above ${fullness.warn * 100} %.`,
       );
   }
   const { failingDisks, clockOffset, updates } = facts.condition;
   for (const name of failingDisks)
-    raise('CRIT', 'smart', name, `The disk ${name} tells by SMART that it fails: replace it before it does.`);
-  if (clockOffset !== undefined && Math.abs(clockOffset) >= farOff)
+    raise('CRIT', 'smart', name, `The disk ${name} reports by SMART that it is failing. Replace it.`);
+  if (clockOffset !== undefined && Math.abs(clockOffset) >= maximumClockOffset)
     raise(
       'WARN',
       'clock',
       'offset',
-      `The clock is ${Math.round(Math.abs(clockOffset))} seconds off, by its time servers. Directory services do not let such a machine in for long.`,
+      `The clock differs from the time servers by ${Math.round(Math.abs(clockOffset))} seconds. Directory services refuse a machine with a wrong clock.`,
     );
   if (updates > 0)
     raise(
       'WARN',
       'update',
       'packages',
-      `${updates === 1 ? 'A newer package is' : `${updates} newer packages are`} to be had: POST /system/update/update/ installs ${updates === 1 ? 'it' : 'them'}.`,
+      `${updates === 1 ? 'A package update is' : `${updates} package updates are`} available. POST /system/update/update/ installs ${updates === 1 ? 'it' : 'them'}.`,
     );
   const domain = view.only(domainSettings);
   if (domain.ad_enable && !isMember(domain, facts))
@@ -106,34 +106,34 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
       'CRIT',
       'domain',
       domain.ad_domainname,
-      `The machine is not ${domain.ad_netbiosname_a} of the domain ${domain.ad_domainname}, as its settings say: send ad_enable true to directoryservice/activedirectory, with the password of the account where it is not kept, and it joins.`,
+      `The machine is not a member of the domain ${domain.ad_domainname} as ${domain.ad_netbiosname_a}, although ad_enable is true. To join it again, send ad_enable true to directoryservice/activedirectory, with the password of the account if it is not stored.`,
     );
   for (const { subsystem, reason } of health.degraded)
-    raise('CRIT', 'subsystem', subsystem, `The machine is not what the configuration says (${subsystem}): ${reason}`);
+    raise('CRIT', 'subsystem', subsystem, `Subsystem ${subsystem}: apply failed: ${reason}`);
   for (const subsystem of health.drifted)
     raise(
       'WARN',
       'drift',
       subsystem,
-      `The machine was changed by other hands (${subsystem}); /api/holdfast/v1/drift tells how.`,
+      `Subsystem ${subsystem} was changed outside of Holdfast. GET /api/holdfast/v1/drift lists the differences.`,
     );
   for (const { id, title, error } of health.failedJobs)
-    raise('CRIT', 'job', String(id), `A task failed: ${title}. ${error ?? ''}`.trim());
+    raise('CRIT', 'job', String(id), `A job failed: ${title}. ${error ?? ''}`.trim());
   if (health.obstacle !== undefined) raise('CRIT', 'obstacle', 'state', health.obstacle);
   for (const { path, holds, free, total } of health.fileSystems) {
     const left = total > 0 ? free / total : 1;
     if (left >= room.warn) continue;
     const what =
       holds === 'configuration'
-        ? `The file system of ${path}, where the configuration is kept,`
+        ? `The file system of ${path}, which stores the configuration,`
         : `The file system of ${path}`;
     const then =
-      holds === 'configuration' ? 'When it is full, nothing can be changed.' : 'When it is full, services fail.';
+      holds === 'configuration' ? 'When it is full, Holdfast refuses all changes.' : 'When it is full, services fail.';
     raise(
       left < room.critical ? 'CRIT' : 'WARN',
       'space',
       holds === 'configuration' ? 'state' : path,
-      `${what} is almost full: ${showSize(free)} of ${showSize(total)} are free. ${then} Remove what is not needed.`,
+      `${what} is almost full: ${showSize(free)} of ${showSize(total)} are free. ${then} Remove files that are not needed.`,
     );
   }
   if (health.loginAttack !== undefined) {
@@ -142,29 +142,31 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
       'WARN',
       'login',
       account,
-      `Somebody guesses the password of ${account}: ${refused} logins were refused, the last from ${address}. Known programs are let in as before. Keep the interface from networks that do not need it.`,
+      `Many failed logins as ${account}: ${refused} were refused, the last from ${address}. Clients that logged in before are still accepted. Restrict the networks that can reach Holdfast.`,
     );
   }
   for (const record of view.all(certificateAuthority))
     certificateAlerts(record, `${certificateAuthority.path}/${record.id}`, health.now, raise);
   for (const record of view.all(certificate))
     certificateAlerts(record, `${certificate.path}/${record.id}`, health.now, raise);
-  for (const one of view.all(notice))
-    if (holds(one, view, health.now)) alerts.push({ id: noticeAlertId(one), level: one.level, message: one.message });
+  for (const record of view.all(notice))
+    if (isCurrent(record, view, health.now))
+      alerts.push({ id: noticeAlertId(record), level: record.level, message: record.message });
   return alerts;
 }
 
 /**
- * Of a UPS nobody says that it is over while nobody watches. That it does not answer is said again and again; a upsmon that
- * was started anew says nothing when it does answer.
+ * Whether a notice still counts. A notice about a UPS ends with the service ups, because then upsmon no longer reports
+ * the end of a problem. upsmon repeats that a UPS does not answer, but after a restart of upsmon it does not report
+ * that the UPS answers again; so a notice about contact ends when it has not been repeated for two intervals.
  */
-function holds({ source, kind, at }: Notice, view: View, now: number): boolean {
+function isCurrent({ source, kind, at }: Notice, view: View, now: number): boolean {
   if (source === 'smartd') return true;
   const repeated = (view.only(upsSettings).ups_nocommwarntime ?? 300) * 1000;
   return isOn(view, 'ups') && (kind !== 'contact' || now - at < 2 * repeated + 60_000);
 }
 
-/** The alert of what a program said. */
+/** Id of the alert of a notice. */
 export function noticeAlertId({ source, subject, kind }: Pick<Notice, 'source' | 'subject' | 'kind'>): string {
   return alertId(`${source} ${kind}`, subject);
 }
@@ -188,7 +190,7 @@ function certificateAlerts(
   if (left !== undefined && left < 0) raise('CRIT', 'expired', subject, `The certificate ${name} has expired.`);
   else if (left !== undefined && left < 30 * day)
     raise('WARN', 'expires', subject, `The certificate ${name} expires in ${Math.ceil(left / day)} days.`);
-  // Keys of elliptic curves are short and strong.
+  // Keys of up to 521 bits are elliptic curve keys, which are strong.
   const weak = [
     ...(digest === 'SHA1' ? ['the digest SHA1'] : []),
     ...(bits !== null && bits > 521 && bits < 2048 ? [`a key of ${bits} bits`] : []),
@@ -198,7 +200,7 @@ function certificateAlerts(
       'WARN',
       'weak',
       subject,
-      `The certificate ${name} has ${sentenceList(weak)}: programs of today do not trust it.`,
+      `The certificate ${name} has ${sentenceList(weak)}: current programs do not trust it.`,
     );
 }
 
@@ -210,33 +212,33 @@ export const alert = hosted(
   'system/alert',
   {
     title: 'alert',
-    description: 'Something about the appliance that a person should look at.',
+    description: 'A problem of the machine that requires attention.',
     key: { name: 'id', slashes: false },
     shows: ['storage', 'condition'],
     fields: {
-      id: live(text({ description: 'The same as long as the cause is there.' })),
-      level: live(text({ description: 'WARN, or CRIT for what cannot wait.' })),
-      message: live(text({ description: 'What it is.', max: 10_000 })),
-      dismissed: live(flag(false, { description: 'Whether somebody has seen it and wants to hear no more.' })),
+      id: live(text({ description: 'Id; it stays the same while the cause lasts.' })),
+      level: live(text({ description: 'WARN, or CRIT for urgent problems.' })),
+      message: live(text({ description: 'The message.', max: 10_000 })),
+      dismissed: live(flag(false, { description: 'Whether a user dismissed the alert.' })),
     },
     list: shown,
     find: (scope, key) => shown(scope).find(({ id }) => id === key),
     present: ({ id, level, message, note }: Shown) => ({ id, level, message, dismissed: note?.dismissed ?? false }),
   },
   [
-    // The manual dismisses by a GET (gaps 14.2), later programs by a PUT with true or false.
+    // The manual documents a GET (gaps 14.2); later clients send a PUT with true or false.
     action({
       method: 'GET',
       segment: 'dismiss',
-      title: 'Dismisses the alert; it stays in the list.',
+      title: 'Dismisses the alert. It stays in the list.',
       answers: 'nothing',
       perform: ({ target, operations }) => dismiss(target.id, true, operations),
     }),
     action({
       method: 'PUT',
       segment: 'dismiss',
-      title: 'Dismisses the alert, or with false takes that back.',
-      items: flag(true, { description: 'Whether it is dismissed.' }),
+      title: 'Dismisses the alert; with false, restores it.',
+      items: flag(true, { description: 'Whether the alert is dismissed.' }),
       bare: true,
       answers: 'nothing',
       perform: ({ target, items, operations }) => dismiss(target.id, items[0] ?? true, operations),
@@ -245,11 +247,14 @@ export const alert = hosted(
 );
 
 function shown({ view, facts, health }: Scope): readonly Shown[] {
-  return alertsOf({ view, facts }, health).map((one) => ({ ...one, note: view.find(alertNote, 'alert', one.id) }));
+  return alertsOf({ view, facts }, health).map((current) => ({
+    ...current,
+    note: view.find(alertNote, 'alert', current.id),
+  }));
 }
 
 async function dismiss(id: string, dismissed: boolean, operations: Operations): Promise<void> {
-  await operations.change(`${dismissed ? 'dismiss' : 'bring back'} the alert ${id}`, (draft) => {
+  await operations.change(`${dismissed ? 'dismiss' : 'restore'} the alert ${id}`, (draft) => {
     const note = draft.find(alertNote, 'alert', id);
     if (note === undefined) draft.create(alertNote, { alert: id, dismissed });
     else draft.update(alertNote, note.id, { dismissed });

@@ -14,22 +14,24 @@ import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { statusTree } from '../storage/status.ts';
 
-/** Gaps 14.3 names the characters that may not be in it; ZFS has fewer. */
+/** ZFS permits fewer characters than gaps 14.3. */
 const name = (description: string) =>
   text({
     description,
     max: 50,
     pattern: /^[a-zA-Z0-9][a-zA-Z0-9_.:-]*$/,
-    rule: 'A name begins with a letter or digit; letters, digits and _ . : - may follow.',
+    rule: 'Expected a letter or digit, then letters, digits and _ . : -.',
   });
 
 const fields = {
-  id: live(text({ description: 'The name.' })),
+  id: live(text({ description: 'Name of the boot environment.' })),
   name: required(createOnly(name('Name of the boot environment.'))),
-  source: inputOnly(name('The boot environment it begins as a copy of; the running one unless sent.')),
-  active: live(text({ description: 'N when the machine runs from it, R when it boots into it, - when neither.' })),
-  created: live(text({ description: 'When it was made, as 2026-01-31T18:00:00, in universal time.' })),
-  space: live(text({ description: 'Space that is its own, as 1.2 GiB.' })),
+  source: inputOnly(name('Boot environment to clone; the running one unless sent.')),
+  active: live(
+    text({ description: 'N when the machine runs from it, R when it is used at the next boot, - otherwise.' }),
+  ),
+  created: live(text({ description: 'Time of its creation in UTC, as 2026-01-31T18:00:00.' })),
+  space: live(text({ description: 'Space that only this boot environment uses, as 1.2 GiB.' })),
 };
 
 const renaming = { name: required(name('The new name.')) };
@@ -38,8 +40,7 @@ export const bootEnvironment = hosted(
   'system/bootenv',
   {
     title: 'boot environment',
-    description:
-      'A system that the machine can boot into, cloned from another: what an update spoilt is left by booting into the one before.',
+    description: 'A bootable clone of the system. After a failed update, the machine can boot into an earlier one.',
     key: { name: 'id', slashes: false },
     shows: ['bootEnvironments'],
     fields,
@@ -47,19 +48,19 @@ export const bootEnvironment = hosted(
     quirks: { invalid: 400, missing: 'told' },
     list: ({ facts }) => facts.bootEnvironments ?? [],
     find: (scope, key) => named(scope, key),
-    // Gaps 14.3: whatever keeps it from being deleted is a bare sentence, that it is not there too.
-    findToRemove: (scope, key) => named(scope, key) ?? refuse(`There is no boot environment ${quote(key)}.`),
+    // Every refusal of a removal is a plain text, also for a missing boot environment (gaps 14.3).
+    findToRemove: (scope, key) => named(scope, key) ?? refuse(`Boot environment ${quote(key)} does not exist.`),
     present,
     create: (sent, scope, operations) => create(sent, scope, operations),
-    remove: (one, _sent, _scope, operations) => remove(one, operations),
+    remove: (environment, _sent, _scope, operations) => remove(environment, operations),
   },
   [
-    // Beyond the document (gaps 14.3). It is a list of one.
+    // Not part of the document (gaps 14.3). The answer is a list with one element.
     action({
       on: 'resource',
       method: 'GET',
       segment: 'status',
-      title: 'Shows the pool that they lie on as a tree of groups and devices.',
+      title: 'Returns the pool of the boot environments as a tree of groups and devices.',
       status: 200,
       answers: { type: 'array', items: { type: 'object' } },
       perform({ scope }) {
@@ -74,11 +75,11 @@ export const bootEnvironment = hosted(
             ];
       },
     }),
-    // The manual has the old name behind the word, programs write it before (gaps 14.3).
+    // The manual has the old name after `rename`, clients send it before (gaps 14.3).
     action({
       on: 'resource',
       segment: 'rename/{name}',
-      title: 'Gives the boot environment of that name another one.',
+      title: 'Renames the boot environment of that name.',
       fields: renaming,
       perform: ({ sent, scope, operations }) =>
         rename(
@@ -89,13 +90,13 @@ export const bootEnvironment = hosted(
     }),
     action({
       segment: 'rename',
-      title: 'Gives it another name.',
+      title: 'Renames the boot environment.',
       fields: renaming,
       perform: ({ target, sent, operations }) => rename(target, sent.name ?? '', operations),
     }),
     action({
       segment: 'activate',
-      title: 'Lets the machine boot into it from now on. Beyond the document.',
+      title: 'Boots the machine into this boot environment from the next boot on. Not part of the document.',
       perform: ({ target, operations }) => activate(target, operations),
     }),
   ],
@@ -114,11 +115,11 @@ function present({ name: id, now, onReboot, created, space }: BootEnvironment): 
 }
 
 function named({ facts }: World, key: string): BootEnvironment | undefined {
-  return facts.bootEnvironments?.find((one) => one.name === key);
+  return facts.bootEnvironments?.find(({ name }) => name === key);
 }
 
 function gone(key: string): never {
-  throw missing(`There is no boot environment ${quote(key)}.`);
+  throw missing(`Boot environment ${quote(key)} does not exist.`);
 }
 
 function refuse(sentence: string): never {
@@ -126,51 +127,52 @@ function refuse(sentence: string): never {
 }
 
 async function create(sent: Sent, world: World, operations: Operations): Promise<BootEnvironment> {
-  const wanted = sent.name ?? '';
-  await operations.change(`create the boot environment ${wanted}`, (draft) => {
+  const newName = sent.name ?? '';
+  await operations.change(`create the boot environment ${newName}`, (draft) => {
     const all =
-      draft.facts.bootEnvironments ?? refuse('This machine does not run from ZFS, so it has no boot environments.');
-    const source = sent.source === undefined || sent.source === '' ? all.find((one) => one.now)?.name : sent.source;
-    if (all.some((one) => one.name === wanted))
-      draft.issues.add('name', 'A boot environment of this name exists already.');
-    if (source === undefined || !all.some((one) => one.name === source))
-      draft.issues.add('source', `There is no boot environment ${quote(source ?? '')}.`);
+      draft.facts.bootEnvironments ??
+      refuse('Boot environments require a system on ZFS, which this machine does not have.');
+    const source = sent.source === undefined || sent.source === '' ? all.find(({ now }) => now)?.name : sent.source;
+    if (all.some(({ name }) => name === newName))
+      draft.issues.add('name', 'A boot environment with this name already exists.');
+    if (source === undefined || !all.some(({ name }) => name === source))
+      draft.issues.add('source', `Boot environment ${quote(source ?? '')} does not exist.`);
     draft.plan.first({
-      title: `create the boot environment ${wanted}`,
-      perform: ({ bootEnvironments }) => bootEnvironments.create(wanted, source ?? ''),
-      left: ({ bootEnvironments }) => isThere(bootEnvironments, wanted),
-      undo: ({ bootEnvironments }) => bootEnvironments.destroy(wanted),
+      title: `create the boot environment ${newName}`,
+      perform: ({ bootEnvironments }) => bootEnvironments.create(newName, source ?? ''),
+      left: ({ bootEnvironments }) => isThere(bootEnvironments, newName),
+      undo: ({ bootEnvironments }) => bootEnvironments.destroy(newName),
       touches: ['bootEnvironments'],
     });
   });
   return (
-    named(operations.world, wanted) ??
-    named(world, wanted) ??
-    refuse(`The boot environment ${quote(wanted)} was removed meanwhile.`)
+    named(operations.world, newName) ??
+    named(world, newName) ??
+    refuse(`The boot environment ${quote(newName)} was removed by another program.`)
   );
 }
 
-async function rename({ name: old }: BootEnvironment, wanted: string, operations: Operations): Promise<string> {
-  await operations.change(`rename the boot environment ${old} to ${wanted}`, (draft) => {
-    if (draft.facts.bootEnvironments?.some((one) => one.name === wanted))
-      draft.issues.add('name', 'A boot environment of this name exists already.');
+async function rename({ name: old }: BootEnvironment, newName: string, operations: Operations): Promise<string> {
+  await operations.change(`rename the boot environment ${old} to ${newName}`, (draft) => {
+    if (draft.facts.bootEnvironments?.some(({ name }) => name === newName))
+      draft.issues.add('name', 'A boot environment with this name already exists.');
     draft.plan.first({
-      title: `rename the boot environment ${old} to ${wanted}`,
-      perform: ({ bootEnvironments }) => bootEnvironments.rename(old, wanted),
-      left: ({ bootEnvironments }) => isThere(bootEnvironments, wanted),
-      undo: ({ bootEnvironments }) => bootEnvironments.rename(wanted, old),
+      title: `rename the boot environment ${old} to ${newName}`,
+      perform: ({ bootEnvironments }) => bootEnvironments.rename(old, newName),
+      left: ({ bootEnvironments }) => isThere(bootEnvironments, newName),
+      undo: ({ bootEnvironments }) => bootEnvironments.rename(newName, old),
       touches: ['bootEnvironments'],
     });
   });
   return 'Boot Environment has been renamed.';
 }
 
-async function activate({ name: wanted }: BootEnvironment, operations: Operations): Promise<string> {
-  await operations.change(`boot into ${wanted} from now on`, (draft) => {
-    const before = draft.facts.bootEnvironments?.find((one) => one.onReboot)?.name;
+async function activate({ name: environment }: BootEnvironment, operations: Operations): Promise<string> {
+  await operations.change(`activate the boot environment ${environment}`, (draft) => {
+    const before = draft.facts.bootEnvironments?.find(({ onReboot }) => onReboot)?.name;
     const step: Step = {
-      title: `boot into ${wanted} from now on`,
-      perform: ({ bootEnvironments }) => bootEnvironments.activate(wanted),
+      title: `activate the boot environment ${environment}`,
+      perform: ({ bootEnvironments }) => bootEnvironments.activate(environment),
       left: async () => true,
       undo: async ({ bootEnvironments }) => {
         if (before !== undefined) await bootEnvironments.activate(before);
@@ -183,8 +185,11 @@ async function activate({ name: wanted }: BootEnvironment, operations: Operation
 }
 
 async function remove({ name: old, now, onReboot }: BootEnvironment, operations: Operations): Promise<void> {
-  if (now) throw refused(`The machine runs from ${old}, so it stays.`);
-  if (onReboot) throw refused(`The machine boots into ${old}, so it stays; activate another one first.`);
+  if (now) throw refused(`The boot environment ${old} cannot be removed: the machine runs from it.`);
+  if (onReboot)
+    throw refused(
+      `The boot environment ${old} cannot be removed: the machine boots into it. Activate another one first.`,
+    );
   await operations.change(`remove the boot environment ${old}`, (draft) =>
     draft.plan.last({
       title: `remove the boot environment ${old}`,
@@ -194,6 +199,6 @@ async function remove({ name: old, now, onReboot }: BootEnvironment, operations:
   );
 }
 
-async function isThere(environments: BootEnvironments, wanted: string): Promise<boolean> {
-  return (await environments.list())?.some((one) => one.name === wanted) ?? false;
+async function isThere(environments: BootEnvironments, environment: string): Promise<boolean> {
+  return (await environments.list())?.some(({ name }) => name === environment) ?? false;
 }

@@ -14,11 +14,11 @@ import {
 import {
   path as authorityPath,
   certificateAuthority,
-  forgetOne,
+  decrementSigned,
   signedBy,
   signedByAuthority,
 } from './certificateauthority.ts';
-import { distinguishedName, isSelfSigned, issue, newKey, request, type Subject, wordsOf } from './x509.ts';
+import { distinguishedName, isSelfSigned, issue, newKey, request, type Subject, sanEntries } from './x509.ts';
 
 /** `cert_type` of certificates (gaps 15). */
 const types = { existing: 8, internal: 16, request: 32 } as const;
@@ -27,24 +27,24 @@ export const certificate = collection(
   'system/certificate',
   {
     title: 'certificate',
-    description: 'A certificate with its key, or a request for one, made here or imported.',
+    description: 'A certificate with its key, or a certificate signing request. It is created here or imported.',
     verbs: ['list', 'read', 'remove'],
     order: ['cert_name'],
-    unique: [{ fields: ['cert_name'], description: 'A certificate of this name is there already.' }],
+    unique: [{ fields: ['cert_name'], description: 'A certificate with this name already exists.' }],
     fields: {
       ...recordFields,
-      // Records do not show who signed it (gaps 15); cert_issuer names it.
+      // Answers do not contain the signing authority (gaps 15); cert_issuer holds its name.
       cert_signedby: hidden(
         nullable(
           reference(authorityPath, {
-            description: 'The authority here that signed it. It goes when that one goes.',
+            description: 'Id of the authority that signed it. Removing the authority removes the certificate.',
             onRemove: 'remove',
           }),
         ),
       ),
       cert_type_existing: live(flag(false, { description: 'Whether it was imported.' })),
-      cert_type_internal: live(flag(false, { description: 'Whether it was made here.' })),
-      cert_type_CSR: live(flag(false, { description: 'Whether it is a signing request.' })),
+      cert_type_internal: live(flag(false, { description: 'Whether it was created here.' })),
+      cert_type_CSR: live(flag(false, { description: 'Whether it is a certificate signing request.' })),
     },
     present: ({ cert_type }) => ({
       cert_type_existing: cert_type === types.existing,
@@ -52,14 +52,14 @@ export const certificate = collection(
       cert_type_CSR: cert_type === types.request,
     }),
     onRemove({ draft, record }) {
-      if (record.cert_signedby !== null) forgetOne(draft, record.cert_signedby);
+      if (record.cert_signedby !== null) decrementSigned(draft, record.cert_signedby);
     },
   },
   [
     action({
       segment: 'internal',
       on: 'resource',
-      title: 'Makes a certificate that an authority here signs.',
+      title: 'Creates a certificate, signed by an authority of Holdfast.',
       status: 201,
       fields: { ...ownFields, cert_signedby: required(signedBy) },
       async perform({ sent, operations }) {
@@ -74,7 +74,7 @@ export const certificate = collection(
         await operations.change(`create the certificate ${cert_name}`, (draft) => {
           const signed = signedByAuthority(draft, cert_signedby, (signer, serial) =>
             issue({
-              subject: metUnderItsName(subjectOf(sent)),
+              subject: withHostInSan(subjectOf(sent)),
               key,
               signer,
               isAuthority: false,
@@ -96,13 +96,13 @@ export const certificate = collection(
     action({
       segment: 'csr',
       on: 'resource',
-      title: 'Makes a key, and a request that an authority elsewhere signs.',
+      title: 'Creates a key and a certificate signing request for an external authority.',
       status: 201,
       fields: requestFields,
       async perform({ sent, operations }) {
         const { cert_name = '', cert_key_length = 0, cert_digest_algorithm: digest = 'SHA256' } = sent;
         const key = await newKey(cert_key_length);
-        const subject = metUnderItsName(subjectOf(sent));
+        const subject = withHostInSan(subjectOf(sent));
         const { country, state, city, organization, common, email, san } = subject;
         await operations.change(`create the signing request ${cert_name}`, (draft) =>
           draft.create(
@@ -116,13 +116,13 @@ export const certificate = collection(
               cert_country: country,
               cert_email: email,
               cert_organization: organization,
-              cert_san: wordsOf(san),
+              cert_san: sanEntries(san),
               cert_digest_algorithm: digest,
               cert_key_length,
               cert_privatekey: key,
               cert_CSR: request({ subject, key, digest }),
               cert_type: types.request,
-              cert_DN: distinguishedName(subject, wordsOf(san)),
+              cert_DN: distinguishedName(subject, sanEntries(san)),
               cert_issuer: issuers.pending,
               cert_chain: false,
             },
@@ -134,7 +134,7 @@ export const certificate = collection(
     action({
       segment: 'import',
       on: 'resource',
-      title: 'Takes over a certificate with its private key.',
+      title: 'Imports a certificate with its private key.',
       status: 201,
       fields: { ...importFields, cert_privatekey: required(importFields.cert_privatekey) },
       async perform({ sent, operations }) {
@@ -159,8 +159,8 @@ export const certificate = collection(
   ],
 );
 
-/** Clients of today look for the host among the further names only, never at the common name (RFC 9525). */
-function metUnderItsName(subject: Subject): Subject {
+/** Adds the common name to the subject alternative names: clients compare the host with these only (RFC 9525). */
+function withHostInSan(subject: Subject): Subject {
   const { common, san } = subject;
   const isHost =
     isIP(common) !== 0 ||
@@ -168,21 +168,21 @@ function metUnderItsName(subject: Subject): Subject {
   return san === '' && isHost ? { ...subject, san: common } : subject;
 }
 
-/** What a program that serves TLS is given. */
+/** A certificate chain and a private key for a TLS server. */
 export interface Pair {
-  /** The certificate, followed by the intermediate authorities up to the one that answers for itself, in PEM. */
+  /** The certificate, then the intermediate authorities, without the self-signed root, in PEM. */
   readonly chain: string;
   /** In PEM. */
   readonly key: string;
 }
 
-/** The certificate of this id for a program that serves TLS, or what it lacks for that. */
+/** The chain and key of a certificate for a TLS server, or a problem message. */
 export function pairOf(view: View, id: number): Pair | string {
   const record = view.get(certificate, id);
-  if (record === undefined) return `No certificate has the id ${id}.`;
+  if (record === undefined) return `Certificate ${id} does not exist.`;
   const { cert_certificate: own, cert_privatekey: key, cert_name: name } = record;
-  if (own === null) return `${name} is a signing request: it serves nobody until an authority has signed it.`;
-  if (key === null) return `The certificate ${name} has no private key here.`;
+  if (own === null) return `Expected a signed certificate: ${name} is a certificate signing request.`;
+  if (key === null) return `Expected a certificate with a private key: ${name} has none.`;
   const chain = [own];
   let signer = record.cert_signedby;
   while (signer !== null) {

@@ -27,9 +27,9 @@ export const path = 'system/certificateauthority';
 /** `cert_type` of authorities (gaps 15). */
 const types = { existing: 1, internal: 2, intermediate: 4 } as const;
 
-/** A number in requests; in records the authority, or null. */
+/** A plain number in requests; records hold a reference to the authority, or null. */
 export const signedBy = integer({
-  description: 'Id of the authority that signs; it must have its private key here.',
+  description: 'Id of the signing authority. Its private key must be stored here.',
   min: 1,
 });
 
@@ -37,32 +37,32 @@ export const certificateAuthority = collection(
   path,
   {
     title: 'certificate authority',
-    description: 'An authority that signs certificates, made here or imported.',
+    description: 'An authority that signs certificates. It is created here or imported.',
     verbs: ['list', 'read', 'remove'],
     order: ['cert_name'],
-    unique: [{ fields: ['cert_name'], description: 'An authority of this name is there already.' }],
+    unique: [{ fields: ['cert_name'], description: 'An authority with this name already exists.' }],
     fields: {
       ...recordFields,
       cert_signedby: readOnly(
         nullable(
           reference(path, {
-            description: 'The authority here that signed it. It goes when that one goes.',
+            description: 'Id of the authority that signed it. Removing that authority removes this one.',
             onRemove: 'remove',
           }),
         ),
       ),
       cert_ncertificates: readOnly(
         integer({
-          description: 'Certificates here that it has signed, intermediate authorities among them.',
+          description: 'Number of stored certificates that it has signed, including intermediate authorities.',
           initial: 0,
         }),
       ),
-      cert_internal: live(text({ description: 'YES when its key was made here, else NO.' })),
+      cert_internal: live(text({ description: 'YES when its key was created here, otherwise NO.' })),
       CA_type_existing: live(flag(false, { description: 'Whether it was imported.' })),
-      CA_type_intermediate: live(flag(false, { description: 'Whether another authority here signed it.' })),
-      CA_type_internal: live(flag(false, { description: 'Whether it was made here and answers for itself.' })),
-      // The highest serial number that it has given away, so that none is given twice, not even after a removal.
-      last_serial: hidden(integer({ description: 'The highest serial number it has given.', initial: 0 })),
+      CA_type_intermediate: live(flag(false, { description: 'Whether another authority of Holdfast signed it.' })),
+      CA_type_internal: live(flag(false, { description: 'Whether it was created here and is self-signed.' })),
+      // Stored so that no serial number is used twice, even when its certificate has been removed.
+      last_serial: hidden(integer({ description: 'Highest serial number that it has used.', initial: 0 })),
     },
     present: ({ cert_type }) => ({
       cert_internal: cert_type === types.existing ? 'NO' : 'YES',
@@ -71,14 +71,14 @@ export const certificateAuthority = collection(
       CA_type_internal: cert_type === types.internal,
     }),
     onRemove({ draft, record }) {
-      if (record.cert_signedby !== null) forgetOne(draft, record.cert_signedby);
+      if (record.cert_signedby !== null) decrementSigned(draft, record.cert_signedby);
     },
   },
   [
     action({
       segment: 'internal',
       on: 'resource',
-      title: 'Makes an authority that answers for itself.',
+      title: 'Creates a self-signed authority.',
       status: 201,
       fields: ownFields,
       async perform({ sent, operations }) {
@@ -119,7 +119,7 @@ export const certificateAuthority = collection(
     action({
       segment: 'intermediate',
       on: 'resource',
-      title: 'Makes an authority that another one signs.',
+      title: 'Creates an intermediate authority, signed by another authority.',
       status: 201,
       fields: { ...ownFields, cert_signedby: required(signedBy) },
       async perform({ sent, operations }) {
@@ -156,7 +156,7 @@ export const certificateAuthority = collection(
     action({
       segment: 'import',
       on: 'resource',
-      title: 'Takes over an authority. Without its private key it signs nothing here.',
+      title: 'Imports an authority. It can sign certificates only with its private key.',
       status: 201,
       fields: importFields,
       async perform({ sent, operations }) {
@@ -166,7 +166,7 @@ export const certificateAuthority = collection(
         if (!isAuthorityCertificate(own))
           throw invalid({
             cert_certificate: [
-              'It is the certificate of no authority: its basic constraints do not say that it may sign others.',
+              'Expected the certificate of an authority: the basic constraints of this one do not permit it to sign others.',
             ],
           });
         const imported = fieldsOf(chain);
@@ -192,12 +192,12 @@ export const certificateAuthority = collection(
 );
 
 /**
- * What an authority signs in this change: the fields of the record, the signer's name among them. The authority notes
- * that it has signed one more and which number that got.
+ * Signs a certificate with an authority and returns the fields of the new record. The change also updates the
+ * authority: its count of certificates and its last serial number.
  */
 export function signedByAuthority(draft: Draft, id: number, sign: (signer: Signer, serial: number) => string) {
   const authority = draft.get(certificateAuthority, id);
-  if (authority === undefined) throw invalid({ cert_signedby: [`No certificate authority has the id ${id}.`] });
+  if (authority === undefined) throw invalid({ cert_signedby: [`Certificate authority ${id} does not exist.`] });
   const {
     cert_privatekey: key,
     cert_certificate: certificate,
@@ -206,15 +206,15 @@ export function signedByAuthority(draft: Draft, id: number, sign: (signer: Signe
     cert_ncertificates,
   } = authority;
   if (key === null || certificate === null)
-    throw invalid({ cert_signedby: [`The authority ${cert_issuer} has no private key here, so it cannot sign.`] });
+    throw invalid({ cert_signedby: [`The authority ${cert_issuer} cannot sign: its private key is not stored here.`] });
   const serial = last_serial + 1;
   const made = sign({ certificate, key }, serial);
   draft.update(certificateAuthority, id, {}, { last_serial: serial, cert_ncertificates: cert_ncertificates + 1 });
   return { ...fieldsOf([made]), cert_issuer };
 }
 
-/** One that the authority had signed goes; the authority itself may be going with it. */
-export function forgetOne(draft: Draft, id: number): void {
+/** Decrements the count of certificates of an authority; the authority may be removed by the same change. */
+export function decrementSigned(draft: Draft, id: number): void {
   const signer = draft.get(certificateAuthority, id);
   if (signer !== undefined)
     draft.update(certificateAuthority, id, {}, { cert_ncertificates: Math.max(0, signer.cert_ncertificates - 1) });

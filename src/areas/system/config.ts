@@ -1,26 +1,26 @@
 import { action, type Configuration, collection } from '../../engine/declare/resource.ts';
 import { user } from '../account/users.ts';
 
-/** It keeps nothing: the configuration is all the records. Backups are beyond the document. */
+/** Stores no records of its own: the configuration is all other records. Backups are not part of the document. */
 export const config = collection(
   'system/config',
-  { title: 'configuration', description: 'All that was ever decided about this machine.', verbs: [], fields: {} },
+  { title: 'configuration', description: 'The configuration of this machine: all records.', verbs: [], fields: {} },
   [
     action({
       on: 'resource',
       segment: 'factory_restore',
       title:
-        'Makes the configuration what it was on the fresh system. Pools and the password of root stay; what was before is kept as a backup.',
+        'Restores the configuration to its defaults. Pools and the password of root stay. The previous configuration is kept as a backup.',
       async perform({ operations }) {
         await operations.exchange('restore the defaults', withRootsPassword);
-        // The machine is what the records say already; the sentence is the document's (gaps 16).
+        // The change is already applied to the machine; the text is fixed by the document (gaps 16).
         return 'Configuration restored to defaults. Reboot required.';
       },
     }),
   ],
 );
 
-/** Without a password nobody could come in, not even to take it back. */
+/** Keeps the password of root: without one, no login would be possible, not even to restore the backup. */
 function withRootsPassword(current: Configuration, fresh: Configuration): Configuration {
   const now = current.get(user)?.find(({ id }) => id === 1);
   if (now === undefined) return fresh;

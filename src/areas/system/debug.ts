@@ -1,14 +1,14 @@
 import { action, collection } from '../../engine/declare/resource.ts';
 
-/** Where the archive is fetched, beside the interface (gaps 16). */
+/** Path of the archive; it is not below the API (gaps 16). */
 export const debugDownload = '/system/debug/download/';
 
-/** It keeps nothing: the archive is made when it is fetched. */
+/** Stores no records: the archive is created by each download. */
 export const debug = collection(
   'system/debug',
   {
     title: 'debug archive',
-    description: 'What somebody needs who is to help, without any secret.',
+    description: 'An archive of diagnostic information, without secrets.',
     verbs: [],
     fields: {},
   },
@@ -16,11 +16,11 @@ export const debug = collection(
     action({
       on: 'resource',
       segment: '',
-      title: 'Tells where an archive with all that helps to find a fault is fetched.',
+      title: 'Returns the URL of an archive of diagnostic information.',
       status: 200,
       answers: {
         type: 'object',
-        properties: { url: { type: 'string', description: 'Where the archive is, on this server.' } },
+        properties: { url: { type: 'string', description: 'Path of the archive on this server.' } },
         required: ['url'],
       },
       perform: () => ({ url: debugDownload }),

@@ -1,4 +1,4 @@
-/** What was found on the machine when Holdfast was installed, as it is asked for beyond the document: `GET found`. */
+/** What Holdfast found on the machine at its installation: `GET found` of the management API. */
 
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Engine, RequestContext } from '../../engine/engine.ts';
@@ -8,15 +8,15 @@ import { group } from '../account/groups.ts';
 import { user } from '../account/users.ts';
 import { volumeRecord } from '../storage/volumes.ts';
 
-/** Numbers from which on accounts are people's, and to where: Debian's own range. */
-const people = { first: 1000, last: 59_999 } as const;
+/** The ids that Debian gives to regular accounts and groups. */
+const regularIds = { first: 1000, last: 59_999 } as const;
 
-/** Subsystems that Holdfast leaves alone, and what else of the machine it does not show or change; each with what is to be done. */
+/** Unmanaged subsystems, and pools, users and groups without a record; each with instructions. */
 export async function listFound(engine: Engine, subsystems: readonly Subsystem[]) {
   const { view, facts } = engine.world;
   return {
     subsystems: view.all(unmanagedSubsystem).map(({ subsystem: name, files, live }) => {
-      const subsystem = subsystems.find((one) => one.name === name);
+      const subsystem = subsystems.find((known) => known.name === name);
       return {
         subsystem: name,
         description: subsystem?.description ?? '',
@@ -33,19 +33,19 @@ export async function listFound(engine: Engine, subsystems: readonly Subsystem[]
         return {
           name,
           mountpoint,
-          to_do: `Mounted at /mnt/${name} it becomes a volume: zfs set mountpoint=/mnt/${name} ${name}. The pool of the running system stays as it is.`,
+          to_do: `To make it a volume, mount it at /mnt/${name}: zfs set mountpoint=/mnt/${name} ${name}. Do not change the pool of the running system.`,
         };
       }),
     users: facts.accounts.users
-      .filter(({ name, uid }) => isPerson(uid) && view.find(user, 'bsdusr_username', name) === undefined)
+      .filter(({ name, uid }) => isRegular(uid) && view.find(user, 'bsdusr_username', name) === undefined)
       .map(({ name, uid }) => ({ name, uid, to_do: adoptUserHint(name, uid) })),
     groups: facts.accounts.groups
-      .filter(({ name, gid }) => isPerson(gid) && view.find(group, 'bsdgrp_group', name) === undefined)
+      .filter(({ name, gid }) => isRegular(gid) && view.find(group, 'bsdgrp_group', name) === undefined)
       .map(({ name, gid }) => ({ name, gid })),
   };
 }
 
-/** Lets Holdfast manage a subsystem that was configured by hand. */
+/** Makes Holdfast manage a subsystem that was configured manually. */
 export async function takeFound(
   engine: Engine,
   subsystem: string,
@@ -55,15 +55,15 @@ export async function takeFound(
   return { subsystem, managed: true, originals: backupsFolder };
 }
 
-const isPerson = (number: number) => number >= people.first && number <= people.last;
+const isRegular = (id: number) => id >= regularIds.first && id <= regularIds.last;
 
 function takeOverHint(subsystem: string): string {
   return (
-    `Holdfast leaves it alone and refuses changes that it would have to bring to it. POST /api/holdfast/v1/found/${subsystem}/take makes it what the configuration says. ` +
-    `Each file that this replaces is kept under ${backupsFolder}; the other files stay.`
+    `Holdfast does not manage this subsystem and refuses changes that affect it. POST /api/holdfast/v1/found/${subsystem}/take applies the configuration to it. ` +
+    `Each replaced file is kept under ${backupsFolder}; other files stay.`
   );
 }
 
 function adoptUserHint(name: string, uid: number): string {
-  return `To manage it here, remove the account on the machine with: userdel ${name} (files stay), then create it with bsdusr_uid ${uid}.`;
+  return `To manage the account with Holdfast, remove it with: userdel ${name} (its files stay), then create it with bsdusr_uid ${uid}.`;
 }

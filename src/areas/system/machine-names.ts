@@ -6,9 +6,9 @@ import { certificate } from './certificate.ts';
 import { systemSettings } from './settings.ts';
 
 /**
- * The names that this machine goes by, in lower case: that of its network settings, alone, in its domain and in multicast
- * DNS; what the kernel calls it; those in Windows networks and in an Active Directory; and those of the certificate
- * that the interface is served with.
+ * All names of this machine, in lower case: the host name of the network settings and of the kernel, each alone, with
+ * the domain and with `.local`; the NetBIOS names; the names in Active Directory; and the names in the certificate of
+ * the web interface.
  */
 export function machineNames({ view, facts }: World): ReadonlySet<string> {
   const { gc_hostname, gc_domain } = view.only(networkSettings);

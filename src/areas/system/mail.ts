@@ -8,10 +8,10 @@ export interface MailMessage {
   readonly text: string;
 }
 
-/** Milliseconds that a mail server may take for each part of the talk. */
-const patience = 20_000;
+/** Milliseconds that each part of the SMTP dialog may take. */
+const timeout = 20_000;
 
-/** Sends one letter. What the mail server objects to is the error's message. */
+/** Sends one message. A refusal of the mail server is thrown as an error with its text. */
 export async function sendMail(settings: RecordOf<typeof emailSettings.fields>, mail: MailMessage): Promise<void> {
   const {
     em_outgoingserver: host,
@@ -22,20 +22,19 @@ export async function sendMail(settings: RecordOf<typeof emailSettings.fields>, 
     em_pass,
     em_fromemail: from,
   } = settings;
-  if (host === '' || from === '')
-    throw new Error('There is no mail server yet: em_outgoingserver and em_fromemail say which, and who writes.');
+  if (host === '' || from === '') throw new Error('em_outgoingserver and em_fromemail are required to send mail.');
   const transport = createTransport({
     host,
     port,
     secure: security === 'ssl',
     requireTLS: security === 'tls',
     ignoreTLS: security === 'plain',
-    // A mail server of one's own house signs its certificate itself more often than not, and the document has no field
-    // to trust it by. The password is protected from those who listen, not from those who pose as the server.
+    // Local mail servers often have self-signed certificates, and the document has no field to trust one. So TLS
+    // protects the password from passive attackers only, not from a server that impersonates the mail server.
     tls: { rejectUnauthorized: false },
-    connectionTimeout: patience,
-    greetingTimeout: patience,
-    socketTimeout: patience,
+    connectionTimeout: timeout,
+    greetingTimeout: timeout,
+    socketTimeout: timeout,
     ...(em_smtp ? { auth: { user: em_user ?? '', pass: em_pass ?? '' } } : {}),
   });
   try {

@@ -2,38 +2,38 @@ import { choice, integer, required, text } from '../../engine/declare/fields.ts'
 import { collection, type RecordOf } from '../../engine/declare/resource.ts';
 import { isObject } from '../../lib/json.ts';
 
-/** What another program of the machine said last about something, as long as it should be looked at. */
+/** The last notification of another program about a disk or a UPS, kept while its cause may last. */
 export const notice = collection('system/notice', {
   title: 'notice of a program',
-  description: 'What smartd or upsmon last said about a disk or a UPS.',
+  description: 'The last notification of smartd or upsmon about a disk or a UPS.',
   verbs: [],
   fields: {
-    source: required(choice(['smartd', 'ups'], { description: 'Who said it.' })),
-    subject: required(text({ description: 'What it is about: a disk or a UPS.' })),
+    source: required(choice(['smartd', 'ups'], { description: 'The program that sent it.' })),
+    subject: required(text({ description: 'The disk or the UPS.' })),
     kind: required(
       text({
-        description: 'What may follow one another: a new notice takes the place of the one before of the same kind.',
+        description: 'Group of related events: a new notification replaces the previous one of the same kind.',
       }),
     ),
-    level: required(choice(['WARN', 'CRIT'], { description: 'How urgent it is.' })),
-    message: required(text({ description: 'What was said.', max: 10_000, multiline: true })),
-    at: integer({ description: 'When, in milliseconds since 1970.', min: 0, max: Number.MAX_SAFE_INTEGER, initial: 0 }),
+    level: required(choice(['WARN', 'CRIT'], { description: 'Severity.' })),
+    message: required(text({ description: 'The message.', max: 10_000, multiline: true })),
+    at: integer({ description: 'Time, in milliseconds since 1970.', min: 0, max: Number.MAX_SAFE_INTEGER, initial: 0 }),
   },
 });
 
 export type Notice = RecordOf<typeof notice.fields>;
 
-/** What a program tells the daemon. */
-export interface Told {
+/** A notification as a program sends it to the daemon. */
+export interface Notification {
   readonly source: Notice['source'];
   readonly subject: string;
-  /** One of the names by which the program itself calls what happened. */
+  /** The name that the program uses for the event. */
   readonly event: string;
-  /** Its own words, where it has some. */
+  /** The message of the program; may be empty. */
   readonly text: string;
 }
 
-/** What follows from it: a notice, or only the end of those that came before. */
+/** The effect of a notification: a notice, or only the end of the previous notices of the same kind. */
 export interface Meaning {
   readonly kind: string;
   readonly level: Notice['level'] | 'ends';
@@ -42,15 +42,15 @@ export interface Meaning {
 
 const longest = { subject: 255, event: 100, text: 8000 } as const;
 
-/** Reads what came from a program; undefined when it is nothing that one would say. */
-export function readTold(value: unknown): Told | undefined {
+/** Reads a notification; undefined when it is invalid. */
+export function readNotification(value: unknown): Notification | undefined {
   if (!isObject(value)) return undefined;
-  const { source, subject, event, text: words } = value;
+  const { source, subject, event, text: message } = value;
   if (
     (source !== 'smartd' && source !== 'ups') ||
     typeof subject !== 'string' ||
     typeof event !== 'string' ||
-    typeof words !== 'string'
+    typeof message !== 'string'
   )
     return undefined;
   const [plainSubject, plainEvent] = [
@@ -62,39 +62,42 @@ export function readTold(value: unknown): Told | undefined {
     source,
     subject: plainSubject,
     event: plainEvent,
-    text: withoutControls(words).slice(0, longest.text).trim(),
+    text: withoutControls(message).slice(0, longest.text).trim(),
   };
 }
 
-/** What a program's event means. Those of upsmon are in its manual; smartd names the test that failed. */
-export function meaningOf({ source, subject, event, text: words }: Told): Meaning | undefined {
+/**
+ * The effect of a notification. The events of upsmon are listed in its manual; smartd sends the name of the failed
+ * test.
+ */
+export function meaningOf({ source, subject, event, text }: Notification): Meaning | undefined {
   if (source === 'smartd')
-    return { kind: event, level: 'CRIT', message: words || `smartd reports ${event} of ${subject}.` };
+    return { kind: event, level: 'CRIT', message: text || `smartd reports ${event} for the disk ${subject}.` };
   const known = upsEvents.get(event);
   return known === undefined
     ? undefined
-    : { ...known, message: `${known.message.replace('%', subject)}${words === '' ? '' : ` (${words})`}` };
+    : { ...known, message: `${known.message.replace('%', subject)}${text === '' ? '' : ` (${text})`}` };
 }
 
 const upsEvents: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['ONLINE', { kind: 'power', level: 'ends', message: 'The UPS % has line power again.' }],
   ['ONBATT', { kind: 'power', level: 'WARN', message: 'The UPS % runs on its battery.' }],
   ['LOWBATT', { kind: 'power', level: 'CRIT', message: 'The battery of the UPS % is low.' }],
-  ['FSD', { kind: 'power', level: 'CRIT', message: 'The UPS % is about to end, and the machine is shut down.' }],
-  ['SHUTDOWN', { kind: 'power', level: 'CRIT', message: 'The machine is shut down because of the UPS %.' }],
+  ['FSD', { kind: 'power', level: 'CRIT', message: 'The UPS % is about to switch off. The machine shuts down.' }],
+  ['SHUTDOWN', { kind: 'power', level: 'CRIT', message: 'The machine shuts down because of the UPS %.' }],
   ['COMMOK', { kind: 'contact', level: 'ends', message: 'The UPS % answers again.' }],
-  ['COMMBAD', { kind: 'contact', level: 'WARN', message: 'The UPS % has ceased to answer.' }],
+  ['COMMBAD', { kind: 'contact', level: 'WARN', message: 'The UPS % stopped answering.' }],
   ['NOCOMM', { kind: 'contact', level: 'WARN', message: 'The UPS % does not answer.' }],
   ['REPLBATT', { kind: 'battery', level: 'WARN', message: 'The UPS % needs a new battery.' }],
 ]);
 
-/** Events of upsmon that people are told of. */
+/** Events of upsmon that become notices. */
 export const upsEventNames: readonly string[] = [...upsEvents.keys()];
 
-function withoutControls(words: string): string {
-  return words.replaceAll(/[^\P{Cc}\n]/gu, ' ');
+function withoutControls(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n]/gu, ' ');
 }
 
-function oneLine(words: string): string {
-  return withoutControls(words).replaceAll('\n', ' ').trim();
+function oneLine(text: string): string {
+  return withoutControls(text).replaceAll('\n', ' ').trim();
 }

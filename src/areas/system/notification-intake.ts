@@ -7,17 +7,17 @@ import { upsSettings } from '../services/ups.ts';
 import { alertNote, noticeAlertId } from './alert.ts';
 import { emailSettings } from './email.ts';
 import { type MailMessage, sendMail } from './mail.ts';
-import { type Meaning, meaningOf, notice, readTold, type Told } from './notice.ts';
+import { type Meaning, meaningOf, type Notification, notice, readNotification } from './notice.ts';
 
 /**
- * Takes what smartd and upsmon have to say: it becomes an alert, and a letter to those whom their settings name. When
- * they name nobody, or the letter cannot be sent, whoever is told of alerts is told of this one.
+ * Receives notifications of smartd and upsmon. Each becomes an alert, and a message to the recipients in the settings
+ * of the program. Without recipients, or when sending fails, the alert is mailed to the recipient of all other alerts.
  */
 export class NotificationIntake {
   readonly #engine: Engine;
   readonly #log: Log;
   readonly #now: () => number;
-  #writing: Promise<void> = Promise.resolve();
+  #sending: Promise<void> = Promise.resolve();
 
   constructor(engine: Engine, log: Log, now: () => number) {
     this.#engine = engine;
@@ -25,26 +25,26 @@ export class NotificationIntake {
     this.#now = now;
   }
 
-  /** Keeps what was said; the letter goes afterwards. Answers what was wrong with it, if something was. */
-  async take(message: unknown): Promise<string | undefined> {
-    const told = readTold(message);
-    const meaning = told === undefined ? undefined : meaningOf(told);
-    if (told === undefined || meaning === undefined) return 'This is no event of smartd or upsmon.';
-    const { source, subject } = told;
+  /** Stores the notification, then sends the message in the background. Returns a problem message, or undefined. */
+  async take(value: unknown): Promise<string | undefined> {
+    const notification = readNotification(value);
+    const meaning = notification === undefined ? undefined : meaningOf(notification);
+    if (notification === undefined || meaning === undefined) return 'Expected an event of smartd or upsmon.';
+    const { source, subject } = notification;
     const { view } = this.#engine.world;
     const mail =
       view.only(emailSettings).em_outgoingserver === ''
         ? undefined
-        : letterOf(view, told, meaning, new Date(this.#now()));
+        : messageTo(view, notification, meaning, new Date(this.#now()));
     const alert = noticeAlertId({ source, subject, kind: meaning.kind });
     await this.#engine.change(
-      `note that ${source} said ${told.event} of ${subject}`,
+      `store the event ${notification.event} of ${source} for ${subject}`,
       { actor: source, request: '' },
       (draft) => {
-        for (const one of draft.all(notice))
-          if (one.source === source && one.subject === subject && one.kind === meaning.kind)
-            draft.remove(notice, one.id);
-        // What happens anew is another alert, though the one before was dismissed.
+        for (const previous of draft.all(notice))
+          if (previous.source === source && previous.subject === subject && previous.kind === meaning.kind)
+            draft.remove(notice, previous.id);
+        // A new event is a new alert, even when the previous one was dismissed.
         const note = draft.find(alertNote, 'alert', alert);
         if (note !== undefined) draft.remove(alertNote, note.id);
         if (meaning.level === 'ends') return;
@@ -56,27 +56,27 @@ export class NotificationIntake {
           message: meaning.message,
           at: this.#now(),
         });
-        // The letter is on its way, so that nobody else writes one.
+        // The alert counts as mailed, so that the alert watch does not mail it a second time.
         if (mail !== undefined) draft.create(alertNote, { alert, mailed: true });
       },
     );
-    if (mail !== undefined) this.#writing = this.#writing.then(() => this.#write(mail, alert));
+    if (mail !== undefined) this.#sending = this.#sending.then(() => this.#send(mail, alert));
     return undefined;
   }
 
-  /** Waits for the letters that are on their way. */
+  /** Waits until all messages are sent. */
   async close(): Promise<void> {
-    await this.#writing;
+    await this.#sending;
   }
 
-  /** A machine that was started anew has power: upsmon tells of changes only, and there was none that it saw. */
+  /** Removes notices from before the boot: a booted machine has power, but upsmon reports only changes that it sees. */
   async begin(bootedAt: number): Promise<void> {
     const old = this.#engine.world.view
       .all(notice)
       .filter(({ source, kind, at }) => source === 'ups' && kind !== 'battery' && at < bootedAt);
     if (old.length === 0) return;
     await this.#engine.change(
-      'forget what was said of the UPS before the start',
+      'remove notices about the UPS from before the boot',
       { actor: 'holdfast', request: 'start' },
       (draft) => {
         for (const { id } of old) draft.remove(notice, id);
@@ -84,28 +84,28 @@ export class NotificationIntake {
     );
   }
 
-  async #write(mail: MailMessage, alert: string): Promise<void> {
+  async #send(mail: MailMessage, alert: string): Promise<void> {
     try {
       await sendMail(this.#engine.world.view.only(emailSettings), mail);
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, 'could not mail what a program said');
-      // Whoever is told of alerts is told of it instead.
+      this.#log.warn({ error: messageOf(error) }, 'notification: mail failed');
+      // The alert watch mails the alert instead.
       await this.#engine
-        .change('note that a letter did not go', { actor: 'holdfast', request: '' }, (draft) => {
+        .change('mark the alert as not mailed', { actor: 'holdfast', request: '' }, (draft) => {
           const note = draft.find(alertNote, 'alert', alert);
           if (note !== undefined) draft.update(alertNote, note.id, { mailed: false });
         })
         .catch((failure: unknown) =>
-          this.#log.error({ error: messageOf(failure) }, 'could not note that a letter did not go'),
+          this.#log.error({ error: messageOf(failure) }, 'notification: marking the alert as not mailed failed'),
         );
     }
   }
 }
 
-/** Whom the settings of the program name, and what they are written. */
-export function letterOf(
+/** The message to the recipients in the settings of the program; undefined without recipients. */
+export function messageTo(
   view: View,
-  { source, subject }: Told,
+  { source, subject }: Notification,
   { message }: Meaning,
   at: Date,
 ): MailMessage | undefined {
@@ -114,7 +114,7 @@ export function letterOf(
     const { smart_email } = view.only(smartSettings);
     return smart_email === ''
       ? undefined
-      : { to: smart_email, subject: `[Holdfast] ${host}: trouble with the disk ${subject}`, text: `${message}\n` };
+      : { to: smart_email, subject: `[Holdfast] ${host}: problem with the disk ${subject}`, text: `${message}\n` };
   }
   const { ups_emailnotify, ups_toemail, ups_subject } = view.only(upsSettings);
   if (!ups_emailnotify) return undefined;

@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Fields } from '../../engine/declare/fields.ts';
 import { type Action, action, collection, type Operations } from '../../engine/declare/resource.ts';
 
-/** Milliseconds in which the answer finds its way to the client. */
-const farewell = 1000;
+/** Milliseconds for the answer to reach the client. */
+const answerDelay = 1000;
 
-/** Ends the machine after the answer. systemd then ends the daemon, which finishes the change in hand first. */
+/** Reboots or powers off after the answer. systemd then stops the daemon, which finishes its current change first. */
 function ending(how: 'reboot' | 'poweroff', title: string, sentence: string): Action<Fields, unknown, never> {
   return action({
     on: 'resource',
@@ -22,25 +22,25 @@ function endLater(operations: Operations, how: 'reboot' | 'poweroff', title: str
   operations.background({
     title,
     subject: `system/${how}`,
-    // A virtual machine is there again at once.
+    // The virtual host restarts immediately, with other boot environment facts.
     touches: ['bootEnvironments'],
     async run({ host, signal }) {
-      await pause(farewell, undefined, { signal });
+      await pause(answerDelay, undefined, { signal });
       await host.machine.end(how);
       return {};
     },
   });
 }
 
-/** They keep nothing. */
+/** Reboot and shutdown store no records. */
 export const reboot = collection(
   'system/reboot',
-  { title: 'restart', description: 'A restart of the machine.', verbs: [], fields: {} },
-  [ending('reboot', 'Starts the machine anew, after the answer and what is in hand.', 'Reboot process started.')],
+  { title: 'restart', description: 'Restarts the machine.', verbs: [], fields: {} },
+  [ending('reboot', 'Restarts the machine after the answer and the current change.', 'Reboot process started.')],
 );
 
 export const shutdown = collection(
   'system/shutdown',
-  { title: 'shutdown', description: 'The end of the machine.', verbs: [], fields: {} },
-  [ending('poweroff', 'Switches the machine off, after the answer and what is in hand.', 'Shutdown process started.')],
+  { title: 'shutdown', description: 'Powers the machine off.', verbs: [], fields: {} },
+  [ending('poweroff', 'Powers the machine off after the answer and the current change.', 'Shutdown process started.')],
 );

@@ -19,7 +19,7 @@ import { quote } from '../../lib/text.ts';
 import { certificate, type Pair, pairOf } from './certificate.ts';
 import { tlsProblem } from './x509.ts';
 
-/** `f_info` and so on, by the names that every syslog knows. */
+/** The syslog names of the levels `f_info` and so on. */
 export const syslogLevels = {
   f_emerg: 'emerg',
   f_alert: 'alert',
@@ -44,8 +44,8 @@ const levelNames = [
   'f_is_debug',
 ] as const;
 
-/** Fields that say where the interface is served. */
-const doors = [
+/** The fields that determine the endpoints of the web interface. */
+const endpointFields = [
   'stg_guiprotocol',
   'stg_guicertificate',
   'stg_guiaddress',
@@ -59,96 +59,102 @@ export const systemSettings = singleton(
   'system/settings',
   {
     title: 'system settings',
-    description: 'Where the interface is served, and the language, clock and log of the machine.',
+    description: 'Endpoints of the web interface and the API, and the language, time zone and log of the machine.',
     fields: {
       stg_guiprotocol: choice(['http', 'https', 'httphttps'], {
         description:
-          'What the interface is served by. With https, HTTP only sends on, if stg_guihttpsredirect says so.',
+          'Protocol of the web interface and the API. With https, HTTP is closed, or redirects if stg_guihttpsredirect is true.',
         initial: 'http',
       }),
       stg_guicertificate: nullable(
         reference(certificate.path, {
-          description: 'Certificate for HTTPS.',
+          description: 'Id of the certificate for HTTPS.',
           onRemove: { becomes: null },
           holds: ({ stg_guiprotocol }) =>
             stg_guiprotocol === 'http'
               ? undefined
-              : 'The interface is served by HTTPS with this certificate: name another in system/settings, or go back to HTTP, before this one goes.',
+              : 'Holdfast uses this certificate for HTTPS. Before you delete it, set stg_guicertificate in system/settings to another certificate or stg_guiprotocol to http.',
         }),
       ),
       stg_guiaddress: refine(
         text({
-          description: 'IPv4 address that the interface is served on; 0.0.0.0 is all.',
+          description: 'IPv4 address that Holdfast listens on; 0.0.0.0 is every IPv4 address.',
           max: 15,
           initial: '0.0.0.0',
         }),
-        (value) => (isIPv4(value) ? undefined : `${quote(value)} is no IPv4 address.`),
+        (value) => (isIPv4(value) ? undefined : `Expected an IPv4 address, got ${quote(value)}.`),
       ),
       stg_guiv6address: refine(
-        text({ description: 'IPv6 address that the interface is served on; :: is all.', max: 45, initial: '::' }),
-        (value) => (isIPv6(value) && !value.includes('%') ? undefined : `${quote(value)} is no IPv6 address.`),
+        text({
+          description: 'IPv6 address that Holdfast listens on; :: is every IPv6 address.',
+          max: 45,
+          initial: '::',
+        }),
+        (value) =>
+          isIPv6(value) && !value.includes('%') ? undefined : `Expected an IPv6 address, got ${quote(value)}.`,
       ),
-      stg_guiport: port({ description: 'Port of HTTP.', initial: 80 }),
-      stg_guihttpsport: port({ description: 'Port of HTTPS.', initial: 443 }),
+      stg_guiport: port({ description: 'TCP port for HTTP.', initial: 80 }),
+      stg_guihttpsport: port({ description: 'TCP port for HTTPS.', initial: 443 }),
       stg_guihttpsredirect: flag(true, {
-        description: 'Whether HTTP sends on to HTTPS when stg_guiprotocol is https.',
+        description: 'Whether HTTP redirects to HTTPS when stg_guiprotocol is https.',
       }),
       stg_language: text({
-        description: 'Language of a user interface, by its code.',
+        description: 'Language code of a user interface.',
         max: 20,
         initial: 'en',
         pattern: /^[a-z]{2,3}([_-][A-Za-z]{2,8})?$/,
-        rule: 'A language code is wanted, as en or pt-br.',
+        rule: 'Expected a language code, as en or pt-br.',
       }),
       stg_kbdmap: text({
         description:
-          'Layout of the keyboard at the console, as de or us, with a variant behind a dot, as de.nodeadkeys.',
+          'Keyboard layout of the console, as de or us, with an optional variant after a dot, as de.nodeadkeys.',
         max: 60,
         pattern: /^[a-z]{2,}(\.[a-z0-9_-]+)*$/,
-        rule: 'A layout is wanted, as de or de.nodeadkeys.',
+        rule: 'Expected a keyboard layout, as de or de.nodeadkeys.',
       }),
       stg_timezone: refine(
         text({ description: 'Time zone of the machine.', max: 120, initial: 'America/Los_Angeles' }),
         zoneProblem,
       ),
       stg_sysloglevel: choice(levelNames, {
-        description: 'What the log server is sent: this level and all above it.',
+        description: 'Lowest level of the messages that are sent to the log server.',
         initial: 'f_info',
       }),
       stg_syslogserver: refine(
         text({
-          description: 'Server that the log is sent to, as host or host:port; the port is 514 unless told.',
+          description: 'Log server, as host or host:port; the default port is 514.',
           max: 120,
         }),
         (value) => {
           if (value === '' || syslogTarget(value) !== undefined) return undefined;
-          return `${quote(value)} is no host or host:port.`;
+          return `Expected host or host:port, got ${quote(value)}.`;
         },
       ),
       stg_directoryservice: field<'' | 'activedirectory' | 'ldap' | 'nt4' | 'nis'>({
         description:
-          'Which directory service a user interface shows. The services themselves are switched by their own settings.',
+          'Directory service that a user interface shows. Each directory service is switched on in its own settings.',
         initial: '',
         blank: '',
         schema: { enum: ['', 'activedirectory', 'ldap', 'nt4', 'nis'] },
         read(sent) {
-          const known = (['', 'activedirectory', 'ldap', 'nt4', 'nis'] as const).find((one) => one === sent);
+          const known = (['', 'activedirectory', 'ldap', 'nt4', 'nis'] as const).find((name) => name === sent);
           return known === undefined
-            ? wrong(`${quote(sent)} is none of activedirectory, ldap, nt4 and nis.`)
+            ? wrong(`Expected activedirectory, ldap, nt4, nis or an empty text, got ${quote(sent)}.`)
             : good(known);
         },
       }),
-      // A fresh machine is reached where its daemon was told to listen, and nowhere else until somebody has said so here.
-      doors_open: hidden(flag(false, { description: 'Whether the interface is served where these settings say.' })),
+      // A new installation listens only where the options of the daemon say, until a request sets one of these
+      // fields.
+      doors_open: hidden(flag(false, { description: 'Whether the endpoints in these settings are active.' })),
     },
-    // The machine keeps its own time zone until it is given another.
+    // The machine keeps its time zone until a request sets one.
     seed: ({ host }) => (host === 'virtual' ? {} : { stg_timezone: machineZone() }),
     complete: ({ record, sent }) => ({
-      doors_open: record.doors_open || doors.some((name) => sent[name] !== undefined),
+      doors_open: record.doors_open || endpointFields.some((name) => sent[name] !== undefined),
     }),
     check({ record, view, issues }) {
       if (record.stg_guiprotocol === 'httphttps' && record.stg_guiport === record.stg_guihttpsport)
-        issues.add('stg_guihttpsport', 'HTTP and HTTPS need a port each.');
+        issues.add('stg_guihttpsport', 'stg_guihttpsport must differ from stg_guiport.');
       if (record.stg_guiprotocol === 'http') return;
       const pair = tlsPair(view, record);
       if (typeof pair === 'string') issues.add('stg_guicertificate', pair);
@@ -158,7 +164,7 @@ export const systemSettings = singleton(
       const [zone, earlier] = [record.stg_timezone, before.stg_timezone];
       if (zone === earlier) return;
       draft.plan.first({
-        title: `put the clock into the time zone ${zone}`,
+        title: `set the time zone to ${zone}`,
         perform: ({ machine }) => machine.setZone(zone),
         undo: ({ machine }) => machine.setZone(earlier),
         left: async ({ machine }) => (await machine.zone()) === zone,
@@ -166,16 +172,16 @@ export const systemSettings = singleton(
     },
   },
   [
-    // The doors follow the settings by themselves; who asks for a restart gets the answer that is true afterwards.
+    // The endpoints follow the settings without a restart. The action opens them again and answers when they are open.
     ...(['restart-httpd', 'restart-httpd-all'] as const).map((segment) =>
       action({
         on: 'resource',
         segment,
-        title: 'Opens the doors of the interface anew.',
+        title: 'Opens the HTTP endpoints again.',
         async perform({ operations }) {
           const { view } = operations.world;
           await operations.perform({
-            title: 'serve the interface where the settings say',
+            title: 'open the HTTP endpoints of the settings',
             perform: ({ web }) => web.serve(entrancesOf(view, view.only(systemSettings))),
           });
           return 'HTTP server restarted.';
@@ -188,13 +194,13 @@ export const systemSettings = singleton(
 type Settings = RecordOf<typeof systemSettings.fields>;
 
 function tlsPair(view: View, { stg_guicertificate: id }: Settings): Pair | string {
-  if (id === null) return 'HTTPS needs a certificate.';
+  if (id === null) return 'stg_guicertificate is required for HTTPS.';
   const pair = pairOf(view, id);
   if (typeof pair === 'string') return pair;
   return tlsProblem(pair.chain, pair.key) ?? pair;
 }
 
-/** The doors that these settings ask for. */
+/** The endpoints of these settings. */
 export function entrancesOf(view: View, settings: Settings): readonly Endpoint[] {
   const { doors_open, stg_guiprotocol: protocol, stg_guiport, stg_guihttpsport, stg_guihttpsredirect } = settings;
   if (!doors_open) return [];
@@ -209,17 +215,17 @@ export function entrancesOf(view: View, settings: Settings): readonly Endpoint[]
 }
 
 function zoneProblem(zone: string): string | undefined {
-  const sentence = `${quote(zone)} is no time zone, as Europe/Berlin.`;
-  if (!/^[A-Z][A-Za-z0-9_+/-]*$/.test(zone) || zone.startsWith('Etc/GMT')) return sentence;
+  const problem = `Expected a time zone, as Europe/Berlin, got ${quote(zone)}.`;
+  if (!/^[A-Z][A-Za-z0-9_+/-]*$/.test(zone) || zone.startsWith('Etc/GMT')) return problem;
   try {
     Intl.DateTimeFormat('en', { timeZone: zone });
     return undefined;
   } catch {
-    return sentence;
+    return problem;
   }
 }
 
-/** Host and port of a log server; undefined for what is neither. */
+/** Host and port of a log server, or undefined when the text is invalid. */
 export function syslogTarget(text: string): { readonly host: string; readonly port: number } | undefined {
   const match = /^(?:\[([0-9A-Fa-f:]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text);
   const host = match?.[1] ?? match?.[2] ?? (isIPv6(text) ? text : undefined);

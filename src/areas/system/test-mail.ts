@@ -9,15 +9,15 @@ import { sendMail } from './mail.ts';
 const fields = {
   to: required(
     text({
-      description: 'Whom the letter goes to.',
+      description: 'Recipient of the message.',
       max: 254,
       pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
-      rule: 'A mail address is wanted, as admin@example.com.',
+      rule: 'Expected an email address, as admin@example.com.',
     }),
   ),
 };
 
-/** `POST email/test`: sends a letter with the settings as they are, and answers how it went. */
+/** `POST email/test`: sends a test message with the stored settings. */
 export async function sendTestMail(engine: Engine, body: unknown): Promise<{ readonly sent: string }> {
   const { sent, issues } = readSent(fields, body, 'create');
   if (Object.keys(issues).length > 0) throw invalid(issues);
@@ -27,10 +27,10 @@ export async function sendTestMail(engine: Engine, body: unknown): Promise<{ rea
     await sendMail(engine.world.view.only(emailSettings), {
       to,
       subject: '[Holdfast] Test',
-      text: 'This appliance can send mail.\n',
+      text: 'This machine can send mail.\n',
     });
   } catch (error) {
-    throw failed(`The mail was not sent: ${messageOf(error)}`);
+    throw failed(`Sending the test message failed: ${messageOf(error)}`);
   }
   return { sent: to };
 }

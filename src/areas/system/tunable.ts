@@ -5,78 +5,76 @@ import { quote } from '../../lib/text.ts';
 
 export const tunable = collection('system/tunable', {
   title: 'tunable',
-  description: 'A setting of the kernel or of its start.',
+  description: 'A kernel parameter, a boot parameter or an option of a kernel module.',
   order: ['tun_var'],
-  unique: [{ fields: ['tun_var'], description: 'A tunable of this name is there already.' }],
+  unique: [{ fields: ['tun_var'], description: 'A tunable with this name already exists.' }],
   fields: {
     tun_var: required(
       text({
-        description: 'Name of the setting.',
+        description: 'Name of the parameter.',
         max: 128,
         pattern: /^[A-Za-z][A-Za-z0-9_.]*$/,
-        rule: 'A name begins with a letter; letters, digits, underscores and dots may follow.',
+        rule: 'Expected a letter, then letters, digits, underscores and dots.',
       }),
     ),
     tun_value: required(
-      refine(text({ description: 'Its value.', max: 512 }), (value) =>
-        /['"]/.test(value) ? 'A value has no quotation marks.' : undefined,
+      refine(text({ description: 'Value of the parameter.', max: 512 }), (value) =>
+        /['"]/.test(value) ? 'Expected a value without quotation marks.' : undefined,
       ),
     ),
     tun_type: choice(['loader', 'rc', 'sysctl'], {
       description:
-        'Where it belongs: loader on the kernel command line, sysctl to the running kernel, rc to a module, as module.option.',
+        'Type: loader for the kernel command line, sysctl for a parameter of the running kernel, rc for an option of a module, as module.option.',
       initial: 'loader',
       also: { LOADER: 'loader', RC: 'rc', SYSCTL: 'sysctl' },
     }),
-    tun_comment: text({ description: 'What it is for.', max: 100 }),
-    tun_enabled: flag(true, { description: 'Whether it holds.' }),
-    tun_before: hidden(nullable(text({ description: 'What the kernel had for it before.', max: 4096 }))),
+    tun_comment: text({ description: 'Comment.', max: 100 }),
+    tun_enabled: flag(true, { description: 'Whether the tunable is applied.' }),
+    tun_before: hidden(
+      nullable(text({ description: 'Value in the kernel before the tunable was created.', max: 4096 })),
+    ),
   },
   async beforehand(sent, operations, before) {
     const { tun_var: name = '', tun_type: type = 'loader' } = { ...before, ...sent };
     if (type !== 'sysctl') return {};
     if (before?.tun_type === 'sysctl' && before.tun_var === name) return {};
     if (!name.includes('.'))
-      throw invalid({ tun_var: ['A parameter of the kernel has at least one dot in its name.'] });
+      throw invalid({ tun_var: ['Expected the name of a kernel parameter, with at least one dot.'] });
     const found: (string | undefined)[] = [];
     await operations.perform({
-      title: `ask the kernel for ${name}`,
+      title: `read the kernel parameter ${name}`,
       async perform({ machine }) {
         found.push(await machine.parameter(name));
       },
     });
     const [value] = found;
     if (value === undefined)
-      throw invalid({ tun_var: [`The kernel of this machine has no parameter ${quote(name)}.`] });
+      throw invalid({ tun_var: [`Kernel parameter ${quote(name)} does not exist on this machine.`] });
     return { tun_before: value.replaceAll(/\s+/g, ' ') };
   },
   check({ record, issues }) {
-    if (record.tun_type === 'rc' && !record.tun_var.includes('.'))
-      issues.add('tun_var', 'An option of a module is named as module.option.');
-    // The command line and the options of modules are words separated by blanks.
+    if (record.tun_type === 'rc' && !record.tun_var.includes('.')) issues.add('tun_var', 'Expected module.option.');
+    // The kernel command line and the options of modules are separated by spaces.
     if (record.tun_type !== 'sysctl' && /[\s\\$`]/.test(record.tun_value))
-      issues.add(
-        'tun_value',
-        'A value on the kernel command line or of a module has no blanks, backslashes, dollar signs or backquotes.',
-      );
+      issues.add('tun_value', 'Expected a value without spaces, backslashes, dollar signs and backquotes.');
   },
   onSave({ draft, record, before }) {
     const was = before === undefined ? undefined : running(before);
     const is = running(record);
-    if (was !== undefined && was.name !== is?.name) tell(draft, was.name, was.initial, was.value);
+    if (was !== undefined && was.name !== is?.name) setParameter(draft, was.name, was.initial, was.value);
     if (is !== undefined && (was?.name !== is.name || was.value !== is.value))
-      tell(draft, is.name, is.value, was?.name === is.name ? was.value : is.initial);
-    const wanted = isForStart(record);
-    if (wanted || (before !== undefined && isForStart(before))) renewBootLoader(draft, wanted);
+      setParameter(draft, is.name, is.value, was?.name === is.name ? was.value : is.initial);
+    const needed = isForStart(record);
+    if (needed || (before !== undefined && isForStart(before))) renewBootLoader(draft, needed);
   },
   onRemove({ draft, record }) {
     const was = running(record);
-    if (was !== undefined) tell(draft, was.name, was.initial, was.value);
+    if (was !== undefined) setParameter(draft, was.name, was.initial, was.value);
     if (isForStart(record)) renewBootLoader(draft, false);
   },
 });
 
-/** What the running kernel is told for this record, if anything. */
+/** The parameter that this record sets in the running kernel, if any. */
 function running(record: {
   readonly tun_var: string;
   readonly tun_value: string;
@@ -88,7 +86,7 @@ function running(record: {
   return tun_type === 'sysctl' && tun_enabled && tun_before !== null ? { name, value, initial: tun_before } : undefined;
 }
 
-function tell(draft: Draft, name: string, value: string, before: string): void {
+function setParameter(draft: Draft, name: string, value: string, before: string): void {
   draft.plan.first({
     title: `set ${name} to ${value}`,
     perform: ({ machine }) => machine.setParameter(name, value),
@@ -97,15 +95,15 @@ function tell(draft: Draft, name: string, value: string, before: string): void {
   });
 }
 
-/** Whether it is on the command line of the kernel. */
+/** Whether the tunable is on the kernel command line. */
 function isForStart({ tun_type, tun_enabled }: { readonly tun_type: string; readonly tun_enabled: boolean }): boolean {
   return tun_type === 'loader' && tun_enabled;
 }
 
-/** The file it reads is written by then. */
+/** A last step, so that the file that the boot loader reads is already written. */
 function renewBootLoader(draft: Draft, needed: boolean): void {
   draft.plan.last({
-    title: 'let the boot loader read its settings',
+    title: 'update the boot loader configuration',
     perform: ({ machine }) => machine.renewBootLoader({ needed }),
   });
 }

@@ -3,30 +3,33 @@ import { text } from '../../engine/declare/fields.ts';
 import { action, collection, type Operations } from '../../engine/declare/resource.ts';
 import type { Update } from '../../host/ports/machine.ts';
 
-/** It keeps nothing: the machine's packages tell. */
+/** Stores no records: the package manager of the machine holds the state. */
 export const update = collection(
   'system/update',
-  { title: 'update', description: 'Newer packages for the machine.', verbs: [], fields: {} },
+  { title: 'update', description: 'Package updates of the machine.', verbs: [], fields: {} },
   [
     action({
       on: 'resource',
       method: 'GET',
       segment: 'check',
-      title: 'Tells what an update would install, by what the package sources were last seen to have.',
+      title: 'Lists the packages that an update would install, from the last known state of the package sources.',
       status: 200,
       answers: {
         type: 'array',
         items: {
           type: 'object',
           properties: {
-            operation: { enum: ['upgrade', 'install'], description: 'Whether an older version is there.' },
+            operation: {
+              enum: ['upgrade', 'install'],
+              description: 'Whether the package is new (install) or replaces an older version (upgrade).',
+            },
             name: { type: 'string', description: 'The package, as old -> new.' },
           },
           required: ['operation', 'name'],
         },
       },
       perform: async ({ operations }) =>
-        (await waiting(operations)).map(({ name, from, to }) => ({
+        (await availableUpdates(operations)).map(({ name, from, to }) => ({
           operation: from === undefined ? 'install' : 'upgrade',
           name: `${from === undefined ? '' : `${name}-${from} -> `}${name}-${to}`,
         })),
@@ -35,28 +38,28 @@ export const update = collection(
       on: 'resource',
       segment: 'update',
       title:
-        'Asks the package sources what is new and installs it. The answer comes when all is done; a job tells how far it is.',
+        'Refreshes the package sources and installs all updates. The answer is sent at the end; a job shows the progress.',
       status: 200,
       answers: { type: 'string' },
-      // There is one line of Debian that this machine follows, whatever train is named (gaps 16).
-      fields: { train: text({ description: 'Name of the release train; there is one.', max: 120 }) },
+      // The machine follows one Debian release, whatever train is sent (gaps 16).
+      fields: { train: text({ description: 'Release train. It is ignored: there is only one.', max: 120 }) },
       async perform({ operations }) {
         await operations.work('update the machine', ['system/update'], async (work) => {
           await work.step({
-            title: 'ask the package sources what is new',
+            title: 'refresh the package sources',
             perform: ({ machine }) => machine.renewSources(),
           });
-          if ((await waiting(operations)).length === 0) throw refused('There is nothing to update.');
+          if ((await availableUpdates(operations)).length === 0) throw refused('No updates are available.');
           const known = operations.world.facts.bootEnvironments ?? [];
           const running = known.find(({ now }) => now)?.name;
           const before = freeName(
             `before-update-${new Date(operations.now()).toISOString().slice(0, 10)}`,
             known.map(({ name }) => name),
           );
-          // Where the machine runs from ZFS, what an update spoils is left by starting from the environment of before.
+          // On ZFS, a boot environment of the system before the update makes a failed update reversible.
           if (running !== undefined) {
             await work.step({
-              title: `keep the system as it is as ${before}`,
+              title: `keep the current system as the boot environment ${before}`,
               perform: ({ bootEnvironments }) => bootEnvironments.create(before, running),
               undo: ({ bootEnvironments }) => bootEnvironments.destroy(before),
               left: async ({ bootEnvironments }) =>
@@ -65,14 +68,14 @@ export const update = collection(
             });
           }
           await work.step({
-            title: 'install what is new',
+            title: 'install the updates',
             perform: ({ machine }) =>
               machine.update({
                 signal: new AbortController().signal,
                 heard: (line) => work.progress(line.slice(0, 200)),
               }),
           });
-          await work.step({ title: 'look what is left', perform: async () => {}, touches: ['condition'] });
+          await work.step({ title: 'check for remaining updates', perform: async () => {}, touches: ['condition'] });
         });
         return 'Successfully updated.';
       },
@@ -80,18 +83,18 @@ export const update = collection(
   ],
 );
 
-/** The name, or with a number behind it the first that is not taken. */
-function freeName(wanted: string, taken: readonly string[]): string {
+/** The name, with the first free number after it when it is taken. */
+function freeName(base: string, taken: readonly string[]): string {
   for (let n = 1; ; n += 1) {
-    const name = n === 1 ? wanted : `${wanted}.${n}`;
+    const name = n === 1 ? base : `${base}.${n}`;
     if (!taken.includes(name)) return name;
   }
 }
 
-async function waiting(operations: Operations): Promise<readonly Update[]> {
+async function availableUpdates(operations: Operations): Promise<readonly Update[]> {
   const found: Update[] = [];
   await operations.perform({
-    title: 'look what an update would install',
+    title: 'list the available updates',
     async perform({ machine }) {
       found.push(...(await machine.updates()));
     },

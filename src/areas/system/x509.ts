@@ -1,6 +1,6 @@
 /**
- * Making and reading certificates. Keys and signatures are Node's own; the structures around them are those of
- * @peculiar/asn1-x509. Everything here is a function of what it is given.
+ * Creates and reads certificates. Node generates keys and signatures; @peculiar/asn1-x509 encodes the ASN.1 structures.
+ * All functions are pure, apart from the generated keys.
  */
 import {
   createHash,
@@ -55,7 +55,7 @@ export type Digest = (typeof digests)[number];
 
 export const keyLengths = [1024, 2048, 4096] as const;
 
-/** Who a certificate speaks for, and the names it may be met under. */
+/** The subject of a certificate, with its subject alternative names. */
 export interface Subject {
   readonly country: string;
   readonly state: string;
@@ -63,11 +63,11 @@ export interface Subject {
   readonly organization: string;
   readonly common: string;
   readonly email: string;
-  /** Host names, addresses and mail addresses, separated by blanks. */
+  /** Host names, IP addresses and email addresses, separated by spaces. */
   readonly san: string;
 }
 
-/** Whoever signs: the certificate and its key. */
+/** Certificate and private key of the signing authority. */
 export interface Signer {
   readonly certificate: string;
   readonly key: string;
@@ -103,9 +103,9 @@ const parts = {
   email: '1.2.840.113549.1.9.1',
 } as const;
 
-// Making -------------------------------------------------------------------------------------------------------------
+// Creating -----------------------------------------------------------------------------------------------------------
 
-/** A new RSA key in PEM. It takes seconds for long ones, on another thread. */
+/** A new RSA key in PEM. A long key takes seconds; Node generates it on another thread. */
 export async function newKey(bits: number): Promise<string> {
   const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: bits });
   return pemOfKey(privateKey);
@@ -117,9 +117,9 @@ export function pemOfKey(key: KeyObject): string {
 
 export interface Issuing {
   readonly subject: Subject;
-  /** The private key of the one it is for. */
+  /** The private key of the subject. */
   readonly key: string;
-  /** Undefined for an authority that answers for itself. */
+  /** Undefined for a self-signed authority. */
   readonly signer: Signer | undefined;
   readonly isAuthority: boolean;
   readonly digest: Digest;
@@ -129,7 +129,7 @@ export interface Issuing {
   readonly days: number;
 }
 
-/** Signs a certificate; answers it in PEM. */
+/** Signs a certificate and returns it in PEM. */
 export function issue({ subject, key, signer, isAuthority, digest, serial, from, days }: Issuing): string {
   const publicKey = publicPart(key);
   const issuer =
@@ -150,7 +150,7 @@ export function issue({ subject, key, signer, isAuthority, digest, serial, from,
     extension(id_ce_authorityKeyIdentifier, new AuthorityKeyIdentifier({ keyIdentifier: new KeyIdentifier(theirs) })),
     ...namesExtension(subject.san),
   ];
-  // Seconds are the finest that a certificate tells.
+  // Dates in certificates have a resolution of one second.
   const begin = Math.floor(from / 1000) * 1000;
   const content = new TBSCertificate({
     version: Version.v3,
@@ -169,18 +169,18 @@ export function issue({ subject, key, signer, isAuthority, digest, serial, from,
   );
 }
 
-/** A request that another authority signs; answers it in PEM. */
+/** Creates a certificate signing request in PEM. */
 export function request({ subject, key, digest }: Pick<Issuing, 'subject' | 'key' | 'digest'>): string {
   const signingKey = createPrivateKey(key);
   const names = namesExtension(subject.san);
-  const wishes =
+  const attributes =
     names.length === 0
       ? []
       : [new Attribute({ type: extensionRequest, values: [AsnConvert.serialize(new Extensions(names))] })];
   const content = new CertificationRequestInfo({
     subject: nameOf(subject),
     subjectPKInfo: publicPart(key),
-    attributes: new Attributes(wishes),
+    attributes: new Attributes(attributes),
   });
   const whole = new CertificationRequest({
     certificationRequestInfo: content,
@@ -226,18 +226,21 @@ function extension(extnID: string, value: object, critical = false): Extension {
 }
 
 function namesExtension(san: string): Extension[] {
-  const names = wordsOf(san).map((word) => {
-    if (isIP(word) !== 0) return new GeneralName({ iPAddress: word });
-    return word.includes('@') ? new GeneralName({ rfc822Name: word }) : new GeneralName({ dNSName: word });
+  const names = sanEntries(san).map((entry) => {
+    if (isIP(entry) !== 0) return new GeneralName({ iPAddress: entry });
+    return entry.includes('@') ? new GeneralName({ rfc822Name: entry }) : new GeneralName({ dNSName: entry });
   });
   return names.length === 0 ? [] : [extension(id_ce_subjectAltName, new SubjectAlternativeName(names))];
 }
 
-export function wordsOf(san: string): readonly string[] {
-  return san.split(' ').filter((word) => word !== '');
+/** The subject alternative names in a text, separated by spaces. */
+export function sanEntries(san: string): readonly string[] {
+  return san.split(' ').filter((entry) => entry !== '');
 }
 
-/** SHA-1 of the public key's bits, as everyone makes it (RFC 5280, 4.2.1.2). It protects nothing. */
+/**
+ * SHA-1 of the bits of the public key, the common method (RFC 5280, 4.2.1.2). It is an identifier, not a protection.
+ */
 function keyIdentifier({ subjectPublicKey }: SubjectPublicKeyInfo): ArrayBuffer {
   return copied(createHash('sha1').update(new Uint8Array(subjectPublicKey)).digest());
 }
@@ -247,7 +250,7 @@ function identifierIn({ tbsCertificate }: Certificate): ArrayBuffer | undefined 
   return found && AsnConvert.parse(found.extnValue, SubjectKeyIdentifier).buffer;
 }
 
-/** Big endian, with a first bit of zero: DER's numbers have a sign. */
+/** Big endian, with a first bit of zero, because DER integers are signed. */
 function serialBytes(serial: number): ArrayBuffer {
   const hex = serial.toString(16);
   const even = hex.length % 2 === 0 ? hex : `0${hex}`;
@@ -267,7 +270,7 @@ function pem(label: string, der: ArrayBuffer): string {
 
 // Reading ------------------------------------------------------------------------------------------------------------
 
-/** What a certificate says of itself. Null where it says nothing. */
+/** The contents of a certificate. Absent values are null. */
 export interface Description {
   readonly country: string | null;
   readonly state: string | null;
@@ -278,7 +281,7 @@ export interface Description {
   readonly san: readonly string[];
   readonly digest: Digest | null;
   readonly keyLength: number | null;
-  /** A number as far as JSON's reach, else its digits. */
+  /** A number, or its digits as a text when it exceeds the range of JSON numbers. */
   readonly serial: number | string;
   readonly distinguishedName: string;
   /** Days. */
@@ -295,7 +298,7 @@ export function describe(certificatePem: string): Description {
   const part = (type: string) =>
     subject
       .flatMap((names) => [...names])
-      .find((one) => one.type === type)
+      .find((attribute) => attribute.type === type)
       ?.value.toString() ?? null;
   const named = Object.freeze({
     country: part(parts.country),
@@ -309,7 +312,7 @@ export function describe(certificatePem: string): Description {
   const san =
     alternative === undefined
       ? []
-      : [...AsnConvert.parse(alternative.extnValue, SubjectAlternativeName)].map(wordOfName);
+      : [...AsnConvert.parse(alternative.extnValue, SubjectAlternativeName)].map(sanEntryOf);
   const [begin, end] = [validity.notBefore.getTime(), validity.notAfter.getTime()];
   const serial = BigInt(`0x${certificate.serialNumber}`);
   return {
@@ -327,7 +330,7 @@ export function describe(certificatePem: string): Description {
   };
 }
 
-/** As `/C=../ST=../L=../O=../CN=../emailAddress=..`, with what there is of it (gaps 15). */
+/** As `/C=../ST=../L=../O=../CN=../emailAddress=..`, without absent parts (gaps 15). */
 export function distinguishedName(
   of: { readonly [K in keyof typeof parts]: string | null },
   san: readonly string[],
@@ -340,14 +343,14 @@ export function distinguishedName(
     ['CN', of.common],
     ['emailAddress', of.email],
   ] as const;
-  const told = named.flatMap(([name, value]) => (value === null || value === '' ? [] : [`/${name}=${value}`]));
+  const present = named.flatMap(([name, value]) => (value === null || value === '' ? [] : [`/${name}=${value}`]));
   const names = san.map(
-    (word) => `${isIP(word) === 0 ? (word.includes('@') ? 'email' : 'DNS') : 'IP Address'}:${word}`,
+    (entry) => `${isIP(entry) === 0 ? (entry.includes('@') ? 'email' : 'DNS') : 'IP Address'}:${entry}`,
   );
-  return `${told.join('')}${names.length === 0 ? '' : `/subjectAltName=${names.join(', ')}`}`;
+  return `${present.join('')}${names.length === 0 ? '' : `/subjectAltName=${names.join(', ')}`}`;
 }
 
-function wordOfName({ dNSName, iPAddress, rfc822Name, uniformResourceIdentifier, registeredID }: GeneralName): string {
+function sanEntryOf({ dNSName, iPAddress, rfc822Name, uniformResourceIdentifier, registeredID }: GeneralName): string {
   return dNSName ?? iPAddress ?? rfc822Name ?? uniformResourceIdentifier ?? registeredID ?? 'other';
 }
 
@@ -368,39 +371,39 @@ function timeText(at: Date): string {
 const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 export interface Read {
-  /** Each certificate in PEM: the first is the one it is about, each other has signed the one before it. */
+  /** The certificates in PEM: the first is the imported one, and each other one has signed the one before it. */
   readonly chain: readonly string[];
 }
 
-/** The certificates in a text of PEM, or what is wrong with it. */
+/** The certificates in a text of PEM, or a problem message. */
 export function readChain(text: string): Read | string {
   const chain: X509Certificate[] = [];
-  for (const one of text.match(block) ?? []) {
-    const certificate = attempt(() => new X509Certificate(one));
-    if (certificate === undefined || attempt(() => describe(one)) === undefined)
-      return 'It holds a certificate that cannot be read.';
+  for (const certificatePem of text.match(block) ?? []) {
+    const certificate = attempt(() => new X509Certificate(certificatePem));
+    if (certificate === undefined || attempt(() => describe(certificatePem)) === undefined)
+      return 'Expected valid certificates in PEM; one of them cannot be parsed.';
     chain.push(certificate);
   }
-  if (chain.length === 0) return 'It holds no certificate in PEM.';
-  const broken = chain.findIndex((one, place) => {
-    const signer = chain[place + 1];
-    return signer !== undefined && !(one.checkIssued(signer) && one.verify(signer.publicKey));
+  if (chain.length === 0) return 'Expected a certificate in PEM.';
+  const broken = chain.findIndex((certificate, index) => {
+    const signer = chain[index + 1];
+    return signer !== undefined && !(certificate.checkIssued(signer) && certificate.verify(signer.publicKey));
   });
   if (broken !== -1)
-    return `The certificates do not follow one another: the one at place ${broken + 2} has not signed the one before it.`;
-  return { chain: chain.map((one) => `${one.toString().trim()}\n`) };
+    return `Expected each certificate to have signed the one before it; certificate ${broken + 2} has not.`;
+  return { chain: chain.map((certificate) => `${certificate.toString().trim()}\n`) };
 }
 
-/** A private key in a text of PEM, or what is wrong with it. */
+/** The private key in a text of PEM, or a problem message. */
 export function readKey(text: string, passphrase: string): KeyObject | string {
   const key = attempt(() =>
     createPrivateKey({ key: text, format: 'pem', ...(passphrase === '' ? {} : { passphrase }) }),
   );
   if (key !== undefined) return key;
-  if (!/ENCRYPTED/.test(text)) return 'It holds no private key in PEM.';
+  if (!/ENCRYPTED/.test(text)) return 'Expected a private key in PEM.';
   return passphrase === ''
-    ? 'The private key is encrypted: it opens only with cert_passphrase.'
-    : 'The private key does not open with this passphrase.';
+    ? 'cert_passphrase is required: the private key is encrypted.'
+    : 'The passphrase does not decrypt the private key.';
 }
 
 export function belongsTo(certificatePem: string, key: KeyObject): boolean {
@@ -418,19 +421,19 @@ export function isSelfSigned(certificatePem: string): boolean {
 }
 
 /**
- * What the machine's TLS programs have against a certificate with its key. Debian's OpenSSL keeps to the second of its
- * levels of security; Node's own is less strict with digests, so they are looked at here.
+ * Why the TLS servers of the machine would refuse a certificate and its key, or undefined. Debian's OpenSSL uses
+ * security level 2; the OpenSSL of Node accepts weaker digests, so they are checked here.
  */
 export function tlsProblem(chain: string, key: string): string | undefined {
   if (new X509Certificate(chain).publicKey.asymmetricKeyType === 'rsa' && (describe(chain).keyLength ?? 0) < 2048)
-    return 'Its key is too short for TLS, which wants at least 2048 bits of RSA.';
+    return 'Expected an RSA key of at least 2048 bits, which TLS requires.';
   if (describe(chain).digest === 'SHA1' && !isSelfSigned(chain))
-    return 'It is signed with a digest that is too weak for TLS: SHA224 or better is wanted.';
+    return 'Expected a signature with SHA224 or a stronger digest, which TLS requires, got SHA1.';
   try {
     createSecureContext({ cert: chain, key });
     return undefined;
   } catch (error) {
-    return `TLS cannot be served with it: ${messageOf(error)}`;
+    return `TLS refuses this certificate: ${messageOf(error)}`;
   }
 }
 

@@ -40,8 +40,8 @@ test('little room on a file system of the machine itself is reported before it i
   const alerts = (...fileSystems: Health['fileSystems']) =>
     told({ fileSystems }).map(({ level, message }) => `${level} ${message}`);
   assert.deepEqual(alerts(at('/var/lib/holdfast', 'configuration', 9), at('/', 'system', 4)), [
-    'WARN The file system of /var/lib/holdfast, where the configuration is kept, is almost full: 9.0 GiB of 100.0 GiB are free. When it is full, nothing can be changed. Remove what is not needed.',
-    'CRIT The file system of / is almost full: 4.0 GiB of 100.0 GiB are free. When it is full, services fail. Remove what is not needed.',
+    'WARN The file system of /var/lib/holdfast, which stores the configuration, is almost full: 9.0 GiB of 100.0 GiB are free. When it is full, nothing can be changed. Remove files that are not needed.',
+    'CRIT The file system of / is almost full: 4.0 GiB of 100.0 GiB are free. When it is full, services fail. Remove files that are not needed.',
   ]);
   assert.deepEqual(alerts(at('/var/lib/holdfast', 'configuration', 11), at('/', 'system', 11)), []);
 });
@@ -62,9 +62,9 @@ test('a unit that could not be made true, one that was changed by others and a t
   assert.deepEqual(
     alerts.map(({ level, message }) => `${level} ${message}`),
     [
-      'CRIT The machine is not what the configuration says (ftp): proftpd ended',
-      'WARN The machine was changed by other hands (samba); /api/holdfast/v1/drift tells how.',
-      'CRIT A task failed: run the rsync task 1. no such host',
+      'CRIT Subsystem ftp: apply failed: proftpd ended',
+      'WARN Subsystem samba was changed outside of Holdfast. GET /api/holdfast/v1/drift lists the differences.',
+      'CRIT A job failed: run the rsync task 1. no such host',
     ],
   );
 });
@@ -106,7 +106,7 @@ test('a disk that errs is told while its pool is still whole, by the same id as 
   const [second, ...others] = about({ read: 2, checksum: 3 });
   assert.equal(
     second?.message,
-    'The disk ada1 of the volume tank errs: 2 reads and 0 writes failed, and 3 times it gave what was never written. Replace it; if it was its cable, zpool clear forgets the errors.',
+    'The disk ada1 of the volume tank has errors: 2 read, 0 write and 3 checksum errors. Replace the disk. If the cable was the cause, reset the counters with zpool clear.',
   );
   assert.deepEqual([second?.level, second?.id, others], ['WARN', first?.id, []]);
 });

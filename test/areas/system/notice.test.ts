@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { meaningOf, readTold, upsEventNames } from '../../../src/areas/system/notice.ts';
+import { meaningOf, readNotification, upsEventNames } from '../../../src/areas/system/notice.ts';
 
 const told = (event: string, text = '') => ({ source: 'ups', subject: 'rack@localhost', event, text }) as const;
 
 test('control characters and what is too long do not come through', () => {
-  const read = readTold({
+  const read = readNotification({
     source: 'smartd',
     subject: '/dev/sda\r\nBcc: x',
     event: 'Health\u0000',
@@ -29,7 +29,7 @@ test('what is no message is none', () => {
     { ...told('ONBATT'), subject: ' \n' },
     { ...told(''), text: 1 },
   ]) {
-    assert.equal(readTold(value), undefined, JSON.stringify(value));
+    assert.equal(readNotification(value), undefined, JSON.stringify(value));
   }
 });
 

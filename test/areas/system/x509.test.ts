@@ -158,9 +158,9 @@ test('a chain is taken when each has signed the one before it, else refused in w
   });
   assert.equal(
     readChain(leaf + rootPem),
-    'The certificates do not follow one another: the one at place 2 has not signed the one before it.',
+    'Expected each certificate to have signed the one before it; certificate 2 has not.',
   );
-  assert.equal(readChain('nothing'), 'It holds no certificate in PEM.');
+  assert.equal(readChain('nothing'), 'Expected a certificate in PEM.');
   assert.equal(
     readChain('-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----'),
     'It holds a certificate that cannot be read.',
@@ -171,9 +171,9 @@ test('an encrypted key opens with its passphrase only', () => {
   const closed = createPrivateKey(exampleKey)
     .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'open sesame' })
     .toString();
-  assert.equal(readKey(closed, ''), 'The private key is encrypted: it opens only with cert_passphrase.');
-  assert.equal(readKey(closed, 'wrong'), 'The private key does not open with this passphrase.');
-  assert.equal(readKey('nothing', ''), 'It holds no private key in PEM.');
+  assert.equal(readKey(closed, ''), 'cert_passphrase is required: the private key is encrypted.');
+  assert.equal(readKey(closed, 'wrong'), 'The passphrase does not decrypt the private key.');
+  assert.equal(readKey('nothing', ''), 'Expected a private key in PEM.');
   const opened = readKey(closed, 'open sesame');
   assert.ok(typeof opened === 'object' && belongsTo(exampleCertificate, opened));
 });
@@ -181,11 +181,11 @@ test('an encrypted key opens with its passphrase only', () => {
 test('what OpenSSL would not serve is told before', async () => {
   const short = await newKey(1024);
   const weak = issue({ ...issuing, subject: subject('weak'), key: short, signer: root, isAuthority: false });
-  assert.equal(tlsProblem(weak, short), 'Its key is too short for TLS, which wants at least 2048 bits of RSA.');
+  assert.equal(tlsProblem(weak, short), 'Expected an RSA key of at least 2048 bits, which TLS requires.');
   const old = issue({ ...issuing, subject: subject('old'), key, signer: root, isAuthority: false, digest: 'SHA1' });
   assert.equal(
     tlsProblem(old, key),
-    'It is signed with a digest that is too weak for TLS: SHA224 or better is wanted.',
+    'Expected a signature with SHA224 or a stronger digest, which TLS requires, got SHA1.',
   );
   assert.equal(tlsProblem(exampleCertificate, exampleKey), undefined);
 });
