@@ -55,7 +55,7 @@ test('what upsmon says is an alert until the opposite is said', async () => {
   await ups('COMMBAD');
   assert.deepEqual(await alerts(), [
     ['CRIT', 'The battery of the UPS rack@localhost is low.'],
-    ['WARN', 'The UPS rack@localhost has ceased to answer.'],
+    ['WARN', 'The UPS rack@localhost stopped answering.'],
   ]);
   await ups('ONLINE');
   await ups('COMMOK');
@@ -123,7 +123,7 @@ test("smartd's report of a disk is an alert and a letter", async () => {
   assert.equal(post.letters.length, before + 1);
   assert.match(
     post.letters.at(-1) ?? '',
-    /^To: disks@example\.com\r\nSubject: \[Holdfast\] nas: trouble with the disk \/dev\/sda\r\n/m,
+    /^To: disks@example\.com\r\nSubject: \[Holdfast\] nas: problem with the disk \/dev\/sda\r\n/m,
   );
 });
 
@@ -144,7 +144,7 @@ test('what neither program would say is refused in words', async () => {
   const refused = await notify(['ups', 'NOSUCH'], { UPSNAME: 'rack@localhost' });
   assert.deepEqual(
     [refused.status, refused.said],
-    [2, 'holdfast: the daemon was not told: This is no event of smartd or upsmon.\n'],
+    [2, 'holdfast: the daemon was not told: Expected an event of smartd or upsmon.\n'],
   );
   for (const message of [
     {},
@@ -152,7 +152,7 @@ test('what neither program would say is refused in words', async () => {
     { source: 'ups', subject: '', event: 'ONBATT', text: '' },
     { source: 'smartd', subject: 'x', event: 7, text: '' },
   ]) {
-    await assert.rejects(tell(box.folder, message), /no event/);
+    await assert.rejects(tell(box.folder, message), /Expected an event/);
   }
   assert.deepEqual(await alerts(), before);
 });

@@ -72,13 +72,13 @@ test('a port that another service has is refused before anything is touched, and
   const switching = await switchOf(nas, 'rsync', true);
   assert.equal(switching.status, 409);
   assert.deepEqual(switching.json, {
-    srv_enable: ['The service rsync would listen on TCP port 873, which the service ftp has.'],
+    srv_enable: ['TCP port 873 of the service rsync is already used by the service ftp.'],
   });
   await nas.api.expect(200, 'PUT', 'services/rsyncd/', { rsyncd_port: 8730 });
   await nas.api.expect(200, 'PUT', 'services/services/rsync/', { srv_enable: true });
   const setting = await nas.api.put('services/rsyncd/', { rsyncd_port: 873 });
   assert.deepEqual(setting.json, {
-    rsyncd_port: ['The service rsync would listen on TCP port 873, which the service ftp has.'],
+    rsyncd_port: ['TCP port 873 of the service rsync is already used by the service ftp.'],
   });
   await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: false });
   await nas.api.expect(200, 'PUT', 'services/rsyncd/', { rsyncd_port: 873 });
@@ -89,7 +89,7 @@ test('Samba as a domain controller and Samba for shares do not run beside one an
   await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
   const answer = await switchOf(nas, 'domaincontroller', true);
   assert.equal(answer.status, 409);
-  assert.match(answer.text, /TCP port 445, which the service cifs has/);
+  assert.match(answer.text, /TCP port 445 of the service domaincontroller is already used by the service cifs/);
 });
 
 test("the interface's own port is nobody else's, TCP and UDP are apart, and so are two addresses", async () => {
@@ -97,7 +97,7 @@ test("the interface's own port is nobody else's, TCP and UDP are apart, and so a
   await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_port: 8080 });
   const answer = await switchOf(nas, 'ftp', true);
   assert.deepEqual(answer.json, {
-    srv_enable: ['The service ftp would listen on TCP port 8080, which Holdfast itself has.'],
+    srv_enable: ['TCP port 8080 of the service ftp is already used by Holdfast itself.'],
   });
   await nas.api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
@@ -108,6 +108,6 @@ test("the interface's own port is nobody else's, TCP and UDP are apart, and so a
   await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_port: 161, tftp_host: '192.0.2.1' });
   const everywhere = await switchOf(nas, 'snmp', true);
   assert.deepEqual(everywhere.json, {
-    srv_enable: ['The service snmp would listen on UDP port 161, which the service tftp has.'],
+    srv_enable: ['UDP port 161 of the service snmp is already used by the service tftp.'],
   });
 });

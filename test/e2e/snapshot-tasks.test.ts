@@ -146,7 +146,7 @@ test('a share shows the snapshots of its task as previous versions, if the task 
   });
   const outside = await one.api.post('sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_storage_task: 1 });
   assert.equal(outside.status, 409);
-  assert.match(outside.text, /cifs_storage_task.*snapshots of tank\/papers, and the share lies in tank\./);
+  assert.match(outside.text, /cifs_storage_task.*the dataset tank of the share, got one of tank\/papers\./);
   await one.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/papers/open', cifs_storage_task: 1 });
   const sections = () => one.host.files.read('/etc/samba/holdfast/shares-0.conf').then((text) => text ?? '');
   const written = await sections();

@@ -137,7 +137,7 @@ test('what cannot be is refused with every reason at once', async () => {
       {
         cert_name: ['The name "self-signed" is reserved.'],
         cert_country: ['At most 2 characters; these are 3.'],
-        cert_key_length: ['A key has 1024, 2048, 4096 bits, not 1023.'],
+        cert_key_length: ['Expected one of 1024, 2048, 4096, got 1023.'],
       },
     ],
   ];

@@ -22,7 +22,7 @@ test('mail goes by TLS from the first byte and by STARTTLS, with name and passwo
     await one.api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: security }));
     const answer = await one.api.post('/api/holdfast/v1/email/test', { to: 'admin@example.com' });
     assert.deepEqual([answer.status, answer.json], [200, { sent: 'admin@example.com' }]);
-    assert.match(post.letters[0] ?? '', /This appliance can send mail\./);
+    assert.match(post.letters[0] ?? '', /This machine can send mail\./);
     await one.api.expect(200, 'PUT', 'system/email/', { em_pass: 'a wrong one' });
     const refused = await one.api.post('/api/holdfast/v1/email/test', { to: 'admin@example.com' });
     assert.equal(refused.status, 400);
@@ -219,7 +219,7 @@ test('a failing disk, a clock far off and a waiting update are told as long as t
   assert.deepEqual(await told(), [
     'CRIT The disk ada1 reports by SMART that it is failing. Replace it.',
     'WARN The clock differs from the time servers by 30 seconds. Directory services refuse a machine with a wrong clock.',
-    'WARN A newer package is to be had: POST /system/update/update/ installs it.',
+    'WARN A package update is available. POST /system/update/update/ installs it.',
   ]);
   one.machine.disks.ail('ada1', false);
   one.machine.machine.strayBy(0.2);

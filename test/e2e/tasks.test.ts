@@ -50,7 +50,7 @@ test('a script must be there and executable', async (t) => {
   const body = { ini_type: 'script', ini_script: '/mnt/tank/boot.sh', ini_when: 'preinit' };
   const absent = await one.api.post('tasks/initshutdown/', body);
   assert.equal(absent.status, 409);
-  assert.deepEqual(absent.json, { ini_script: ['"/mnt/tank/boot.sh" is no file.'] });
+  assert.deepEqual(absent.json, { ini_script: ['"/mnt/tank/boot.sh" is not a file.'] });
   await one.host.files.write('/mnt/tank/boot.sh', '#!/bin/sh\n');
   assert.match((await one.api.post('tasks/initshutdown/', body)).text, /not executable/);
   await one.host.files.write('/mnt/tank/boot.sh', '#!/bin/sh\n', { mode: 0o755 });
@@ -116,7 +116,7 @@ test('SSH wants a key of the account that nobody else may read', async (t) => {
   const body = { ...rsync, rsync_mode: 'ssh', rsync_remotepath: '/backup' };
   assert.match((await one.api.post('tasks/rsync/', body)).text, /rsync_user.*no private key/);
   await one.host.files.write('/root/.ssh/id_ed25519', 'key', { mode: 0o644 });
-  assert.match((await one.api.post('tasks/rsync/', body)).text, /rsync_user.*may be read by others/);
+  assert.match((await one.api.post('tasks/rsync/', body)).text, /rsync_user.*other accounts can read it/);
   await one.host.files.write('/root/.ssh/id_ed25519', 'key', { mode: 0o600 });
   await one.api.expect(201, 'POST', 'tasks/rsync/', { ...body, rsync_validate_rpath: true });
 });
@@ -127,7 +127,7 @@ test('a volume that is not there is never copied over', async (t) => {
   await one.host.zfs.exportPool('tank');
   await one.api.expect(202, 'POST', 'tasks/rsync/1/run/');
   const [job] = await jobsOf(one, 'tasks/rsync/1');
-  assert.deepEqual([job?.['state'], job?.['error']], ['failed', 'There is no volume for "/mnt/tank".']);
+  assert.deepEqual([job?.['state'], job?.['error']], ['failed', 'No volume contains "/mnt/tank".']);
 });
 
 test('one run at a time, and what the end of the daemon ended is reported so', async () => {

@@ -115,7 +115,7 @@ test('HTTPS holds its certificate', async () => {
   assert.equal(await box.host.files.read('/etc/holdfast/webdav-key.pem'), exampleKey);
   assert.match(
     (await box.api.delete(`system/certificate/${id}/`)).text,
-    /The WebDAV server speaks HTTPS with this certificate/,
+    /The WebDAV server uses this certificate for HTTPS/,
   );
   await box.api.expect(200, 'PUT', 'services/webdav/', { webdav_protocol: 'http' });
   assert.equal(await box.host.files.read('/etc/holdfast/webdav-key.pem'), undefined);
@@ -134,7 +134,7 @@ test('the service has its switch, and its port is its own', async () => {
   );
   await box.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
   assert.deepEqual(await problems({ webdav_tcpport: 21 }, 'services/webdav/', 'put'), {
-    webdav_tcpport: ['The service webdav would listen on TCP port 21, which the service ftp has.'],
+    webdav_tcpport: ['TCP port 21 of the service webdav is already used by the service ftp.'],
   });
   assert.equal(
     (await box.api.expect(200, 'PUT', 'services/services/webdav/', { srv_enable: false }))['srv_state'],

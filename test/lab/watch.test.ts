@@ -73,7 +73,7 @@ test('a finding of smartd is an alert and a mail message', async () => {
   await eventually(60, async () => assert.ok((await alerts()).some((message) => message.includes('BACK UP DATA NOW'))));
   assert.match(
     await letterTo('a@example.com, b@example.com', 'BACK UP DATA NOW'),
-    /^Subject: \[Holdfast\] nas0: trouble with the disk \/dev\/ubdc\r$/m,
+    /^Subject: \[Holdfast\] nas0: problem with the disk \/dev\/ubdc\r$/m,
   );
 });
 

@@ -59,7 +59,7 @@ const soon = (expected: number, ...words: Parameters<typeof ask>) =>
 test('a port that Holdfast itself uses is refused and named; another one serves', async () => {
   const refused = await nas.api.put('services/services/webdav/', { srv_enable: true });
   assert.equal(refused.status, 409);
-  assert.match(refused.text, /webdav would listen on TCP port 8080, which Holdfast itself has/);
+  assert.match(refused.text, /TCP port 8080 of the service webdav is already used by Holdfast itself/);
   await nas.api.expect(200, 'PUT', 'services/webdav/', { webdav_tcpport: port });
   assert.equal(
     (await nas.api.expect(200, 'PUT', 'services/services/webdav/', { srv_enable: true }))['srv_state'],

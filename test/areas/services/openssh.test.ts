@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { newKeyFiles } from '../../../src/areas/services/openssh.ts';
 
-test('OpenSSH reads the keys, and finds the same public part in them', (t) => {
+test('OpenSSH reads the generated keys and derives the same public key', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-keys-'));
   t.after(() => rmSync(folder, { recursive: true }));
   // Numbers of the second kind differ in length, so several are tried.

@@ -19,7 +19,7 @@ function ftpIssues(sent: SentOf<typeof ftpSettings.fields>) {
   return draft.issues.toIssues();
 }
 
-test('the settings of a fresh system are those of the document and the sources', () => {
+test('the default settings are those of the document and the public sources', () => {
   const draft = freshConfiguration();
   assert.deepEqual(draft.only(cifsSettings), {
     id: 1,
@@ -71,7 +71,7 @@ test('the settings of a fresh system are those of the document and the sources',
   );
 });
 
-test('values that clients send in other spellings are taken', () => {
+test('alternative spellings of values are accepted', () => {
   const { sent, issues } = readSent(
     cifsSettings.fields,
     {
@@ -93,7 +93,7 @@ test('values that clients send in other spellings are taken', () => {
   });
 });
 
-test('names, masks, accounts and charsets that cannot be are refused, all together', () => {
+test('all invalid names, masks, accounts and character sets are reported together', () => {
   const { issues } = readSent(
     cifsSettings.fields,
     {
@@ -116,13 +116,13 @@ test('names, masks, accounts and charsets that cannot be are refused, all togeth
   ]);
 });
 
-test('the name of the server differs from the workgroup in more than letter case', () => {
+test('the NetBIOS name must differ from the workgroup, ignoring case', () => {
   assert.deepEqual(cifsIssues({ cifs_srv_netbiosname: 'workgroup' }), {
     cifs_srv_netbiosname: ['cifs_srv_netbiosname must differ from cifs_srv_workgroup.'],
   });
 });
 
-test('a highest protocol below the lowest is refused', () => {
+test('cifs_srv_max_protocol below the lowest protocol is refused', () => {
   assert.deepEqual(cifsIssues({ cifs_srv_max_protocol: 'NT1' }), {
     cifs_srv_max_protocol: ['Expected SMB2_02, the lowest protocol, or a later one, got NT1.'],
   });
@@ -133,14 +133,14 @@ test('a highest protocol below the lowest is refused', () => {
   ]);
 });
 
-test('an account or a group that the machine does not know is refused', () => {
-  assert.deepEqual(Object.keys(cifsIssues({ cifs_srv_guest: 'stranger', cifs_srv_admin_group: 'strangers' })), [
+test('an account or a group that does not exist is refused', () => {
+  assert.deepEqual(Object.keys(cifsIssues({ cifs_srv_guest: 'unknown', cifs_srv_admin_group: 'unknowns' })), [
     'cifs_srv_guest',
     'cifs_srv_admin_group',
   ]);
 });
 
-test('anonymous clients need a folder on a volume', () => {
+test('ftp_anonpath must be a folder on a volume when anonymous clients may log in', () => {
   assert.deepEqual(ftpIssues({ ftp_onlyanonymous: true }), {
     ftp_anonpath: ['ftp_anonpath is required when ftp_onlyanonymous is true.'],
   });
@@ -149,7 +149,7 @@ test('anonymous clients need a folder on a volume', () => {
   assert.deepEqual(ftpIssues({ ftp_onlyanonymous: true, ftp_anonpath: '/mnt/tank/pub' }), {});
 });
 
-test('passive ports are both unset, or a range', () => {
+test('the passive ports are both 0, or an ascending range', () => {
   assert.deepEqual(ftpIssues({ ftp_passiveportsmin: 2000 }), {
     ftp_passiveportsmax: ['Expected both passive ports to be 0, or neither.'],
   });
@@ -164,7 +164,7 @@ test('passive ports are both unset, or a range', () => {
   });
 });
 
-test('TLS is not switched on without a certificate and the key that belongs to it', () => {
+test('ftp_tls requires a certificate and the matching private key', () => {
   const [certificate = '', key = ''] = rsaPair.split(/(?=-----BEGIN PRIVATE KEY-----)/);
   const [, otherKey = ''] = ecPair.split(/(?=-----BEGIN PRIVATE KEY-----)/);
   assert.deepEqual(ftpIssues({ ftp_tls: true }), {
@@ -184,12 +184,12 @@ test('TLS is not switched on without a certificate and the key that belongs to i
   for (const pair of [rsaPair, ecPair]) assert.deepEqual(ftpIssues({ ftp_tls: true, ftp_ssltls_certfile: pair }), {});
 });
 
-test('a policy that demands TLS of everybody does not go with one asked again for each account', () => {
+test('a TLS policy for each account requires a policy that allows sessions without TLS', () => {
   const tls = { ftp_tls: true, ftp_ssltls_certfile: rsaPair, ftp_tls_opt_allow_per_user: true };
   assert.deepEqual(Object.keys(ftpIssues({ ...tls, ftp_tls_policy: 'ctrl+data' })), ['ftp_tls_opt_allow_per_user']);
   assert.deepEqual(ftpIssues({ ...tls, ftp_tls_policy: 'data' }), {});
 });
 
-test('the certificate and its key are kept as a secret', () => {
+test('ftp_ssltls_certfile is a secret field', () => {
   assert.equal(ftpSettings.fields.ftp_ssltls_certfile.secret, true);
 });

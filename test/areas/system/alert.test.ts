@@ -11,7 +11,7 @@ import type { Health } from '../../../src/engine/declare/resource.ts';
 import { machine } from '../../subsystems/support/configuration.ts';
 
 const GiB = 1024 ** 3;
-const well: Health = {
+const healthy: Health = {
   now: Date.UTC(2026, 0, 1),
   degraded: [],
   drifted: [],
@@ -27,10 +27,13 @@ const view = new LayeredDraft(
 );
 view.plant(domainSettings, domainSettings.seed(machine));
 
-const told = (health: Partial<Health>, condition: Partial<typeof machine.condition> = {}) =>
-  alertsOf({ view, facts: { ...machine, condition: { ...machine.condition, ...condition } } }, { ...well, ...health });
+const alertsWith = (health: Partial<Health>, condition: Partial<typeof machine.condition> = {}) =>
+  alertsOf(
+    { view, facts: { ...machine, condition: { ...machine.condition, ...condition } } },
+    { ...healthy, ...health },
+  );
 
-test('little room on a file system of the machine itself is reported before it is full, and more urgently later', () => {
+test('a system file system with little free space raises a warning, then a critical alert', () => {
   const at = (path: string, holds: 'configuration' | 'system', free: number) => ({
     path,
     holds,
@@ -38,23 +41,23 @@ test('little room on a file system of the machine itself is reported before it i
     total: 100 * GiB,
   });
   const alerts = (...fileSystems: Health['fileSystems']) =>
-    told({ fileSystems }).map(({ level, message }) => `${level} ${message}`);
+    alertsWith({ fileSystems }).map(({ level, message }) => `${level} ${message}`);
   assert.deepEqual(alerts(at('/var/lib/holdfast', 'configuration', 9), at('/', 'system', 4)), [
-    'WARN The file system of /var/lib/holdfast, which stores the configuration, is almost full: 9.0 GiB of 100.0 GiB are free. When it is full, nothing can be changed. Remove files that are not needed.',
+    'WARN The file system of /var/lib/holdfast, which stores the configuration, is almost full: 9.0 GiB of 100.0 GiB are free. When it is full, Holdfast refuses all changes. Remove files that are not needed.',
     'CRIT The file system of / is almost full: 4.0 GiB of 100.0 GiB are free. When it is full, services fail. Remove files that are not needed.',
   ]);
   assert.deepEqual(alerts(at('/var/lib/holdfast', 'configuration', 11), at('/', 'system', 11)), []);
 });
 
-test('that changes cannot be kept is an alert with the reason', () => {
+test('an obstacle to storing changes raises an alert with the reason', () => {
   assert.deepEqual(
-    told({ obstacle: 'The file system of /var is full.' }).map(({ level, message }) => `${level} ${message}`),
+    alertsWith({ obstacle: 'The file system of /var is full.' }).map(({ level, message }) => `${level} ${message}`),
     ['CRIT The file system of /var is full.'],
   );
 });
 
-test('a unit that could not be made true, one that was changed by others and a task that failed are told', () => {
-  const alerts = told({
+test('a failed subsystem, a drifted subsystem and a failed job raise alerts', () => {
+  const alerts = alertsWith({
     degraded: [{ subsystem: 'ftp', reason: 'proftpd ended' }],
     drifted: ['samba'],
     failedJobs: [{ id: 7, title: 'run the rsync task 1', subject: 'tasks/rsync/1', error: 'no such host' }],
@@ -69,15 +72,15 @@ test('a unit that could not be made true, one that was changed by others and a t
   );
 });
 
-test('the id of an alert is that of its cause, whatever its figures are', () => {
-  const [first] = told({}, { clockOffset: 30 });
-  const [second] = told({}, { clockOffset: -12.4 });
+test('the id of an alert does not depend on the figures in its message', () => {
+  const [first] = alertsWith({}, { clockOffset: 30 });
+  const [second] = alertsWith({}, { clockOffset: -12.4 });
   assert.match(second?.message ?? '', /12 seconds/);
   assert.equal(first?.id, second?.id);
-  assert.deepEqual(told({}, { clockOffset: 4.9 }), []);
+  assert.deepEqual(alertsWith({}, { clockOffset: 4.9 }), []);
 });
 
-test('a disk that errs is told while its pool is still whole, by the same id as the errors grow', () => {
+test('disk errors in a healthy pool raise an alert, with the same id as the errors increase', () => {
   const errors = { read: 0, write: 0, checksum: 0 };
   const device = { disk: 'ada0', label: 'ada0', guid: '11', health: 'ONLINE', errors } as const;
   const pool = {
@@ -99,7 +102,7 @@ test('a disk that errs is told while its pool is still whole, by the same id as 
       devices: [device, { ...device, disk: 'ada1', guid: '12', errors: { ...errors, ...wrong } }],
     } as const;
     const storage = { ...machine.storage, pools: new Map([['tank', { ...pool, groups: [group] }]]) };
-    return alertsOf({ view, facts: { ...machine, storage } }, well);
+    return alertsOf({ view, facts: { ...machine, storage } }, healthy);
   };
   assert.deepEqual(about({}), []);
   const [first] = about({ checksum: 1 });

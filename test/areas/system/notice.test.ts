@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { meaningOf, readNotification, upsEventNames } from '../../../src/areas/system/notice.ts';
 
-const told = (event: string, text = '') => ({ source: 'ups', subject: 'rack@localhost', event, text }) as const;
+const notification = (event: string, text = '') => ({ source: 'ups', subject: 'rack@localhost', event, text }) as const;
 
-test('control characters and what is too long do not come through', () => {
+test('control characters are replaced and long texts are truncated', () => {
   const read = readNotification({
     source: 'smartd',
     subject: '/dev/sda\r\nBcc: x',
@@ -17,7 +17,7 @@ test('control characters and what is too long do not come through', () => {
   );
 });
 
-test('what is no message is none', () => {
+test('invalid notifications are rejected', () => {
   for (const value of [
     undefined,
     null,
@@ -25,16 +25,20 @@ test('what is no message is none', () => {
     'x',
     [],
     {},
-    { ...told('ONBATT'), source: 'root' },
-    { ...told('ONBATT'), subject: ' \n' },
-    { ...told(''), text: 1 },
+    { ...notification('ONBATT'), source: 'root' },
+    { ...notification('ONBATT'), subject: ' \n' },
+    { ...notification(''), text: 1 },
   ]) {
     assert.equal(readNotification(value), undefined, JSON.stringify(value));
   }
 });
 
-test('every event of upsmon that is told has a meaning, and those that it ends are of its kind', () => {
-  const kinds = upsEventNames.map((event) => [event, meaningOf(told(event))?.kind, meaningOf(told(event))?.level]);
+test('every supported event of upsmon has a kind and a level', () => {
+  const kinds = upsEventNames.map((event) => [
+    event,
+    meaningOf(notification(event))?.kind,
+    meaningOf(notification(event))?.level,
+  ]);
   assert.deepEqual(kinds, [
     ['ONLINE', 'power', 'ends'],
     ['ONBATT', 'power', 'WARN'],
@@ -46,5 +50,5 @@ test('every event of upsmon that is told has a meaning, and those that it ends a
     ['NOCOMM', 'contact', 'WARN'],
     ['REPLBATT', 'battery', 'WARN'],
   ]);
-  assert.equal(meaningOf(told('toString')), undefined);
+  assert.equal(meaningOf(notification('toString')), undefined);
 });

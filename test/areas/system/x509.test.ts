@@ -21,10 +21,10 @@ import { exampleCertificate, exampleKey } from '../../support/certificates.ts';
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-x509-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What openssl says of these texts, each put into a file of its name. */
-function openssl(words: readonly string[], files: Readonly<Record<string, string>>): string {
+/** The exit status and output of openssl, run in a folder with these files. */
+function openssl(argv: readonly string[], files: Readonly<Record<string, string>>): string {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const { status, stdout, stderr } = spawnSync('openssl', words, { cwd: folder, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync('openssl', argv, { cwd: folder, encoding: 'utf8' });
   return `${status} ${stdout}${stderr}`;
 }
 
@@ -54,7 +54,7 @@ const middle = {
   key: middleKey,
 };
 
-test('openssl trusts what the authority and its intermediate sign, with every digest', () => {
+test('openssl trusts certificates of the authority and its intermediate with every digest', () => {
   for (const digest of digests) {
     for (const signer of [root, middle]) {
       const leaf = issue({
@@ -67,7 +67,7 @@ test('openssl trusts what the authority and its intermediate sign, with every di
         serial: 200,
       });
       const chain = { 'root.pem': rootPem, 'middle.pem': middle.certificate, 'leaf.pem': leaf };
-      const words = [
+      const argv = [
         'verify',
         '-x509_strict',
         '-purpose',
@@ -78,18 +78,18 @@ test('openssl trusts what the authority and its intermediate sign, with every di
         'middle.pem',
       ];
       assert.match(
-        openssl([...words, '-verify_hostname', 'nas.example.com', 'leaf.pem'], chain),
+        openssl([...argv, '-verify_hostname', 'nas.example.com', 'leaf.pem'], chain),
         /^0 leaf.pem: OK/,
         digest,
       );
-      assert.match(openssl([...words, '-verify_ip', '2001:db8::1', 'leaf.pem'], chain), /^0 leaf.pem: OK/, digest);
-      assert.doesNotMatch(openssl([...words, '-verify_hostname', 'other.example.com', 'leaf.pem'], chain), /^0/);
+      assert.match(openssl([...argv, '-verify_ip', '2001:db8::1', 'leaf.pem'], chain), /^0 leaf.pem: OK/, digest);
+      assert.doesNotMatch(openssl([...argv, '-verify_hostname', 'other.example.com', 'leaf.pem'], chain), /^0/);
       assert.equal(describe(leaf).digest, digest);
     }
   }
 });
 
-test('a certificate that is no authority signs nothing that openssl trusts', () => {
+test('openssl does not trust a certificate that was signed by a leaf certificate', () => {
   const leaf = {
     certificate: issue({ ...issuing, subject: subject('leaf'), key, signer: root, isAuthority: false }),
     key,
@@ -105,7 +105,7 @@ test('a certificate that is no authority signs nothing that openssl trusts', () 
   );
 });
 
-test('a signing request is one that openssl signs, names and all', () => {
+test('openssl signs a signing request with its subject alternative names', () => {
   const text = request({ subject: subject('host', 'host.example.com 192.0.2.8'), key, digest: 'SHA512' });
   const said = openssl(['req', '-in', 'csr.pem', '-noout', '-verify', '-text'], { 'csr.pem': text });
   assert.match(said, /verify OK/);
@@ -113,7 +113,7 @@ test('a signing request is one that openssl signs, names and all', () => {
   assert.match(said, /DNS:host.example.com, IP Address:192.0.2.8/);
 });
 
-test('a certificate tells what it was made of', () => {
+test('describe returns the values that a certificate was issued with', () => {
   const made = issue({
     subject: subject('nas', 'nas.example.com 192.0.2.7 a@example.com'),
     key,
@@ -138,7 +138,7 @@ test('a certificate tells what it was made of', () => {
   });
 });
 
-test('a validity beyond 2050 is written as the standard wants it', () => {
+test('a validity beyond 2050 is encoded as the standard requires', () => {
   const made = issue({ ...issuing, subject: subject('late'), key, signer: undefined, isAuthority: true, days: 36_500 });
   assert.match(
     openssl(['verify', '-x509_strict', '-CAfile', 'late.pem', 'late.pem'], { 'late.pem': made }),
@@ -146,12 +146,12 @@ test('a validity beyond 2050 is written as the standard wants it', () => {
   );
 });
 
-test('a serial number that JSON cannot hold is told by its digits', () => {
+test('a serial number beyond the range of JSON numbers is a text of digits', () => {
   assert.equal(typeof describe(exampleCertificate).serial, 'string');
   assert.match(String(describe(exampleCertificate).serial), /^\d{17,}$/);
 });
 
-test('a chain is taken when each has signed the one before it, else refused in words', () => {
+test('a chain is accepted only when each certificate has signed the one before it', () => {
   const leaf = issue({ ...issuing, subject: subject('leaf'), key, signer: middle, isAuthority: false });
   assert.deepEqual(readChain(`Bag\n${leaf}\n${middle.certificate}${rootPem}`), {
     chain: [leaf, middle.certificate, rootPem],
@@ -163,11 +163,11 @@ test('a chain is taken when each has signed the one before it, else refused in w
   assert.equal(readChain('nothing'), 'Expected a certificate in PEM.');
   assert.equal(
     readChain('-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----'),
-    'It holds a certificate that cannot be read.',
+    'Expected valid certificates in PEM; one of them cannot be parsed.',
   );
 });
 
-test('an encrypted key opens with its passphrase only', () => {
+test('an encrypted key requires its passphrase', () => {
   const closed = createPrivateKey(exampleKey)
     .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'open sesame' })
     .toString();
@@ -178,7 +178,7 @@ test('an encrypted key opens with its passphrase only', () => {
   assert.ok(typeof opened === 'object' && belongsTo(exampleCertificate, opened));
 });
 
-test('what OpenSSL would not serve is told before', async () => {
+test('certificates that OpenSSL refuses for TLS are reported', async () => {
   const short = await newKey(1024);
   const weak = issue({ ...issuing, subject: subject('weak'), key: short, signer: root, isAuthority: false });
   assert.equal(tlsProblem(weak, short), 'Expected an RSA key of at least 2048 bits, which TLS requires.');

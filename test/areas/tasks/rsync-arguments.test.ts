@@ -23,7 +23,7 @@ const plain: Copy = {
   rsync_extra: '',
 };
 
-test('a task as it comes pushes to a module', () => {
+test('a task with default settings pushes to a module', () => {
   assert.deepEqual(rsyncArgv(plain), [
     'rsync',
     '--recursive',
@@ -39,8 +39,8 @@ test('a task as it comes pushes to a module', () => {
   ]);
 });
 
-test('every flag is an argument, and a pull turns the ends round', () => {
-  const words = rsyncArgv({
+test('every flag becomes an argument, and a pull swaps source and destination', () => {
+  const argv = rsyncArgv({
     ...plain,
     rsync_path: '/mnt/tank//media/../films',
     rsync_mode: 'ssh',
@@ -55,7 +55,7 @@ test('every flag is an argument, and a pull turns the ends round', () => {
     rsync_preserveattr: true,
     rsync_extra: `--exclude='*.tmp files' --bwlimit 500 -Hn --timeout=30`,
   });
-  assert.deepEqual(words, [
+  assert.deepEqual(argv, [
     'rsync',
     '--archive',
     '--recursive',
@@ -78,7 +78,7 @@ test('every flag is an argument, and a pull turns the ends round', () => {
   ]);
 });
 
-test('what would make rsync another program is refused, however it is written', () => {
+test('options that run commands or change the role of rsync are refused in every spelling', () => {
   for (const text of [
     '-e sh',
     '-esh',
@@ -107,7 +107,7 @@ test('what would make rsync another program is refused, however it is written', 
     assert.equal(readExtra(text).ok, false, text);
 });
 
-test('whatever is accepted, no word is left that rsync could take for a source or a shell', () => {
+test('accepted arguments never contain a source or a remote shell', () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -134,10 +134,10 @@ test('whatever is accepted, no word is left that rsync could take for a source o
         const extra = readExtra(parts.join(' '));
         if (!extra.ok) return;
         assert.ok(!extra.names.includes('rsh'));
-        for (const [index, word] of extra.argv.entries()) {
-          if (word.startsWith('-') && word !== '--') continue;
+        for (const [index, argument] of extra.argv.entries()) {
+          if (argument.startsWith('-') && argument !== '--') continue;
           const before = extra.argv[index - 1] ?? '';
-          assert.ok(before === '--exclude' || /^-\w*B$/.test(before), `${word} after ${before}`);
+          assert.ok(before === '--exclude' || /^-\w*B$/.test(before), `${argument} after ${before}`);
         }
       },
     ),

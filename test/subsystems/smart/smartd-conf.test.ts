@@ -120,7 +120,7 @@ test('a disk is in one schedule of each type', () => {
   draft.create(smartTest, { smarttest_disks: ['{serial}B', '{serial}A'], smarttest_type: 'S' });
   assert.match(
     draft.issues.toIssues()['smarttest_disks']?.join(' ') ?? '',
-    /has a schedule of short tests already, of the id 1/,
+    /already has a schedule of short tests, with the id 1/,
   );
 });
 
@@ -137,7 +137,7 @@ test('tests that exceed the line length of smartd are refused, and the longest a
   const [, line = ''] = (fileOf(smartSubsystem.render(draft, facts), '/etc/smartd.conf') ?? '').split('\n');
   assert.ok(line.length <= 255, `${line.length}`);
   draft.create(smartTest, { smarttest_disks: ['{serial}A'], smarttest_type: 'L', ...odd });
-  assert.match(draft.issues.toIssues()['__all__']?.join(' ') ?? '', /more than smartd reads in a line/);
+  assert.match(draft.issues.toIssues()['__all__']?.join(' ') ?? '', /are too long for smartd/);
 });
 
 test('the smartd expression has the hours of the schedule', () => {
