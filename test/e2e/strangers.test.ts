@@ -205,7 +205,7 @@ test('a refused login is logged with its address, is an event, and many of them 
   const alerts = await attacked.api.list('system/alert/');
   assert.equal(alerts.length, before_.length + 1);
   assert.match(
-    String(alerts.find(({ message }) => String(message).includes('password'))?.['message']),
+    String(alerts.find(({ message }) => String(message).includes('failed logins'))?.['message']),
     /Many failed logins as root: \d+ were refused, the last from 127\.0\.4\.1/,
   );
   assert.ok(!JSON.stringify([lines, events, alerts]).includes('wrong 2'), 'a password is told');

@@ -19,7 +19,7 @@ export const iscsiSettings = singleton('services/iscsi/globalconfiguration', {
     iscsi_isns_servers: refine(
       text({
         description:
-          'iSNS servers that the targets are registered with: addresses, each with an optional :port, separated by spaces.',
+          'Servers (iSNS) that the targets are registered with: addresses, each with an optional :port, separated by spaces.',
         max: 2048,
         multiline: true,
       }),
