@@ -198,7 +198,7 @@ test('a restored configuration with a domain that the machine has left says so, 
   assert.equal(alert?.['level'], 'CRIT');
   assert.match(
     String(alert?.['message']),
-    /^The machine is not archive of the domain corp\.example\.com, as its settings say: send ad_enable true/,
+    /^The machine is not a member of the domain corp\.example\.com as archive, .* send ad_enable true/,
   );
 
   assert.equal((await api.put(address, { ad_enable: true, ad_bindpw: 'wrong' })).status, 409);
