@@ -180,7 +180,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       await engine.begin();
       const hashes = first;
       if (hashes !== undefined && root()?.bsdusr_unixhash === '*') {
-        await engine.change('give root its first password', start, (draft) =>
+        await engine.change('set the first password of root', start, (draft) =>
           draft.update(user, 1, {}, { bsdusr_unixhash: hashes.unix, bsdusr_smbhash: newSmbHash(hashes, now()) }),
         );
         if (parts.rootPassword === undefined) newPassword = password;

@@ -42,22 +42,23 @@ export async function installPlugin(
     ...(jail === undefined ? {} : { jail }),
   });
   const { id, plugin_name, plugin_version, plugin_jail, plugin_ip, plugin_port } = isObject(record) ? record : {};
-  const told = `The plugin ${String(plugin_name)} ${String(plugin_version)} is in the jail ${String(plugin_jail)}, number ${String(id)}.`;
-  if (!start) return told;
+  const installed = `Installed the plugin ${String(plugin_name)} ${String(plugin_version)} in the jail ${String(plugin_jail)} as number ${String(id)}.`;
+  if (!start) return installed;
   try {
     await ask(server, `/api/v1.0/plugins/plugins/${String(id)}/start/`, {});
   } catch (error) {
-    throw new PluginError(`${told} It did not start: ${messageOf(error)}`);
+    throw new PluginError(`${installed} Starting it failed: ${messageOf(error)}`);
   }
   const address = String(plugin_ip);
-  return `${told} Its page: http://${address.includes(':') ? `[${address}]` : address}:${String(plugin_port)}/`;
+  return `${installed} It serves http://${address.includes(':') ? `[${address}]` : address}:${String(plugin_port)}/`;
 }
 
 async function ask(server: Server, path: string, body: object): Promise<unknown> {
   const { status, isJson, text } = await post(server, path, JSON.stringify(body)).catch((error: unknown) => {
-    throw new PluginError(`nothing answers at ${server.url}: ${messageOf(error)}`);
+    throw new PluginError(`no response from ${server.url}: ${messageOf(error)}`);
   });
-  if (status === 401) throw new PluginError(`${server.user} may not do this; is HOLDFAST_PASSWORD the password?`);
+  if (status === 401)
+    throw new PluginError(`the daemon refused the password of ${server.user}; set HOLDFAST_PASSWORD to the right one.`);
   if (status >= 400) throw new PluginError(objection(text));
   return isJson ? JSON.parse(text) : text;
 }

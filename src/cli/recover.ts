@@ -25,7 +25,7 @@ export interface Recovering {
   readonly say: Say;
 }
 
-const nothingDone = 'Nothing was done. To do it, add --yes.';
+const nothingDone = 'Nothing was changed. To proceed, add --yes.';
 
 /** Where the files of the machine are. */
 function rootOf({ host, state }: Settings): string {
@@ -38,12 +38,12 @@ export function describeState(settings: Settings, say: Say): void {
   const backups = backupsOnPools(rootOf(settings), settings.state);
   say(`State folder: ${folder}`);
   say(
-    `Database: ${revision === undefined ? 'none that can be read' : `ends with revision ${revision}`}${marked === undefined ? '' : `; revision ${marked} was kept in it`}`,
+    `Database: ${revision === undefined ? 'none readable' : `ends with revision ${revision}`}${marked === undefined ? '' : `; revision ${marked} was stored in it`}`,
   );
   say(
     refusal === undefined
-      ? 'The daemon starts on this state; nothing has to be recovered.'
-      : `The daemon does not start: ${refusal}`,
+      ? 'The daemon can start with this state; no recovery is required.'
+      : `The daemon cannot start: ${refusal}`,
   );
   say(
     backups.length === 0
@@ -53,16 +53,15 @@ export function describeState(settings: Settings, say: Say): void {
   for (const backup of backups.slice(0, 10)) say(`  ${line(backup)}`);
   if (refusal === undefined) return;
   say('');
-  if (backups.length > 0)
-    say('holdfast recover restore         restores the newest of these backups; a file can be named');
+  if (backups.length > 0) say('holdfast recover restore [FILE]  restores FILE, by default the newest of these backups');
   if (revision !== undefined)
-    say(`holdfast recover accept          goes on with revision ${revision}, and gives up what came later`);
-  say('holdfast recover new             begins with an empty configuration; accounts and data stay');
-  say('Each describes what it does. With --yes it does it.');
+    say(`holdfast recover accept          continues with revision ${revision}; later changes are lost`);
+  say('holdfast recover new             starts with an empty configuration; accounts and data remain');
+  say('Without --yes, each command only describes what it would do.');
 }
 
 function line({ file, revision, at, keyFile }: FoundBackup): string {
-  return `${file}  revision ${revision}, ${at}${keyFile === undefined ? ', its key is not here' : ''}`;
+  return `${file}  revision ${revision}, ${at}${keyFile === undefined ? ', its recovery key was not found' : ''}`;
 }
 
 /** Goes on with a database that is behind. */
@@ -70,12 +69,12 @@ export function acceptState({ settings, yes, say }: Recovering): void {
   const { folder, revision, marked } = examine(settings.state, storeOptions(settings));
   if (revision === undefined)
     throw new StoreError(
-      `${folder} has no database with a configuration that can be read. To see what can be done: holdfast recover.`,
+      `${folder} has no readable database with a configuration. To see the available options, run: holdfast recover.`,
     );
-  say(`The daemon will go on with the database in ${folder}, which ends with revision ${revision}.`);
+  say(`The daemon will continue with the database in ${folder}, which ends with revision ${revision}.`);
   if (marked !== undefined && marked > revision)
     say(
-      `What the revisions ${revision + 1} to ${marked} changed is given up. At its next start the daemon makes the machine what revision ${revision} describes.`,
+      `The changes of the revisions ${revision + 1} to ${marked} are lost. At its next start the daemon applies revision ${revision} to the machine.`,
     );
   if (!yes) {
     say(nothingDone);
@@ -90,10 +89,10 @@ export function beginAgain({ settings, yes, say }: Recovering): void {
   const { state } = settings;
   examine(state, storeOptions(settings));
   say(
-    `What is in ${state} is moved into a folder in it, with its key. The daemon will begin with an empty configuration and a new password of root.`,
+    `The files in ${state} and their key are moved into a subfolder. The daemon will start with an empty configuration and a new password of root.`,
   );
   say(
-    'At its next start it ends the services that the earlier configuration had, such as shares. Accounts, pools and all data stay.',
+    'At its next start it stops the services of the earlier configuration, such as shares. Accounts, pools and all data remain.',
   );
   if (!yes) {
     say(nothingDone);
@@ -105,7 +104,7 @@ export function beginAgain({ settings, yes, say }: Recovering): void {
     further: [join(state, recoveryKeyName), ...(settings.host === 'linux' ? [join(state, 'accounts.json')] : [])],
   });
   if (machineMark !== undefined) removeFile(machineMark);
-  say(`Done. What there was is in ${aside}. Start the daemon.`);
+  say(`Done. The earlier files are in ${aside}. Start the daemon.`);
 }
 
 /** Restores a backup; the newest on the pools unless a file is named. */
@@ -122,9 +121,7 @@ export async function restoreState(
   const chosen = named === undefined ? found[0] : found.find(({ file }) => file === named);
   const file = named ?? chosen?.file;
   if (file === undefined)
-    throw new StoreError(
-      'No pool that is mounted has a backup. Import or unlock the pool, or name the file of a backup.',
-    );
+    throw new StoreError('No mounted pool has a backup. Import or unlock the pool, or pass the path of a backup file.');
   const keyPath = chosen?.keyFile;
   const passphrase =
     key ??
@@ -132,24 +129,24 @@ export async function restoreState(
     (keyPath === undefined ? undefined : readFileSync(keyPath, 'utf8').trim());
   const backup = await readAnyBackup(file, resources, passphrase);
   const count = [...backup.configuration.values()].reduce((sum, records) => sum + records.length, 0);
-  say(`The configuration becomes that of ${chosen === undefined ? file : line(chosen)}: ${count} records.`);
+  say(`The configuration is replaced by ${chosen === undefined ? file : line(chosen)}: ${count} records.`);
   say(
-    `What is in ${state} is moved into a folder in it. At its next start the daemon makes the machine what the backup describes.`,
+    `The files in ${state} are moved into a subfolder. At its next start the daemon applies the backup to the machine.`,
   );
-  say('Encrypted volumes without a passphrase that this machine opened by itself then need their recovery key once.');
+  say('Encrypted volumes that this machine unlocked without a passphrase then require their recovery key once.');
   if (!yes) {
     say(nothingDone);
     return;
   }
   const aside = setAside(state, { key: false });
   build(state, backup, { title: `restore ${file}`, options });
-  say(`Done. What there was is in ${aside}. Start the daemon.`);
+  say(`Done. The earlier files are in ${aside}. Start the daemon.`);
 }
 
 /** The key that opens the secrets of backups on pools, to be written down. */
 export function showRecoveryKey({ state }: Settings, say: Say): void {
   const file = join(state, recoveryKeyName);
   if (!existsSync(file))
-    throw new StoreError(`${file} is missing: the daemon makes it when it first writes a backup to a pool.`);
+    throw new StoreError(`${file} is missing: the daemon creates it when it first writes a backup to a pool.`);
   say(readFileSync(file, 'utf8').trim());
 }

@@ -21,17 +21,17 @@ export async function release(
   };
   const originals = new Originals({ host, log, now });
   await originals.load();
-  if (!originals.isThere || originals.isReleased) return say('there is nothing to give back.');
+  if (!originals.isThere || originals.isReleased) return say('nothing to restore.');
   const own = (await originals.ownFiles()).filter((path) => !path.startsWith(network.files));
   const needsBootLoader = own.includes(grub) && /^GRUB_/m.test((await host.files.read(grub)) ?? '');
   if (own.includes(shutdown)) await disarm(host);
   for (const path of own) await stopUnit(path, host, say);
   const unknown = await originals.release(own, { except: [network.service] });
   for (const path of unknown)
-    say(`${path} stays as Holdfast wrote it: an earlier version replaced it without keeping the original.`);
+    say(`${path} remains as Holdfast wrote it: an earlier version replaced it without saving the original.`);
   for (const folder of foldersOf(own)) await host.files.removeEmptyFolder(folder);
   if (needsBootLoader) await host.machine.renewBootLoader({ needed: false });
-  say('accounts that Holdfast made, pools and the files /etc/systemd/network/05-holdfast-* stay.');
+  say('accounts that Holdfast created, pools and the files /etc/systemd/network/05-holdfast-* remain.');
 }
 
 /** To stop this unit is to run the scripts of a shutdown. Without them it stops like any other. */

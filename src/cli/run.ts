@@ -13,9 +13,10 @@ import { type Options, readSettings, SettingsError } from './settings.ts';
 
 const help = `
 Every option can also be set in the environment (HOLDFAST_LISTEN, HOLDFAST_STATE, HOLDFAST_HOST, HOLDFAST_PROFILE,
-HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_NAMES, HOLDFAST_CONFIG) or, but for the last, in a file of such lines:
-/etc/holdfast/holdfast.conf for root, else ~/.config/holdfast/holdfast.conf. Only there are HOLDFAST_ISCSI, which is auto, lio or tgt, and HOLDFAST_ROOT_PASSWORD,
-the password that root gets at the first start; without it one is made up and shown once.`;
+HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_NAMES, HOLDFAST_CONFIG) or, except HOLDFAST_CONFIG, in a file of NAME=value
+lines: /etc/holdfast/holdfast.conf for root, otherwise ~/.config/holdfast/holdfast.conf. Two settings have no option:
+HOLDFAST_ISCSI (auto, lio or tgt) and HOLDFAST_ROOT_PASSWORD, the first password of root. Without HOLDFAST_ROOT_PASSWORD
+a password is generated and shown once.`;
 
 /** Reads the command line and does what it says. Ends the process with 2 when it cannot be understood. */
 export async function run(words: readonly string[]): Promise<void> {
@@ -29,56 +30,54 @@ export async function run(words: readonly string[]): Promise<void> {
     .command('serve', { isDefault: true })
     .description('serve the interface over HTTP')
     .option('--listen <addr:port>', 'address and port (default 127.0.0.1:8080)')
-    .option('--state <dir>', 'folder of the configuration and, on the virtual host, of the machine')
-    .option('--host <kind>', 'virtual: a machine in this process; linux: this machine (default virtual)')
-    .option('--profile <name>', 'document: answers as documented; clients: as most programs expect (default document)')
-    .option('--disks <list>', 'disks of a new virtual host, as 8x2G (the default) or 4x2G,2x500M')
+    .option('--state <dir>', 'folder of the configuration and, with --host virtual, of the simulated machine')
+    .option('--host <kind>', 'virtual: a simulated machine; linux: this machine (default virtual)')
+    .option('--profile <name>', 'document: respond as documented; clients: as most programs expect (default document)')
+    .option('--disks <list>', 'disks of a new virtual host, such as 4x2G,2x500M (default 8x2G)')
     .option('--log-level <level>', 'debug, info, warn, error or silent (default info)')
     .option(
       '--names <list>',
-      'further names by which it is reached, as through a proxy: nas.example.org,files.example.org:8443',
+      'further host names of the daemon, such as those of a proxy: nas.example.org,files.example.org:8443',
     )
     .option('--config <file>', 'file with further settings')
     .addHelpText('after', help)
     .action((options: Options) => serve(readSettings(options, process.env, process.getuid?.() === 0), version()));
   // Most who ask for help mean what is done when no command is named.
   program.addHelpText('after', () => `\n${served.helpInformation()}${help}`);
-  const folder = ['--to <folder>', 'folder of the socket by which the daemon is told', noticesFolder] as const;
+  const folder = ['--to <folder>', 'folder of the notification socket of the daemon', noticesFolder] as const;
   const notify = program
     .command('notify')
-    .description('tell the daemon what another program has to say, which becomes an alert and a mail');
+    .description('pass a notification of another program to the daemon, which raises an alert and sends a mail');
   notify
     .command('smartd')
-    .description('what smartd says in the environment')
+    .description('a notification of smartd, read from the environment')
     .option(...folder)
     .action(({ to }: { to: string }) => tell(to, fromSmartd(process.env)));
   notify
     .command('ups')
-    .description('an event of upsmon, which names the UPS in the environment')
+    .description('an event of upsmon; the environment names the UPS')
     .argument('<event>')
     .option(...folder)
     .action((event: string, { to }: { to: string }) => tell(to, fromUpsmon(event, process.env)));
   addRecover(program);
   program
     .command('release')
-    .description(
-      'give this machine back as it was: files and services that Holdfast took the place of. The service must be stopped',
-    )
+    .description('restore the files and services that Holdfast replaced on this machine. The service must be stopped')
     .action(releaseMachine);
   program
     .command('plugin')
     .description('install plugins into jails')
     .command('install')
-    .description('install a plugin from a bundle: a folder or an archive of this machine, or the address of an archive')
+    .description('install a plugin from a bundle: a folder, an archive file or the URL of an archive')
     .argument('<bundle>')
-    .option('--jail <name>', 'jail that it is installed into; one is made unless told')
-    .option('--enable', 'start it with its jail from now on')
-    .option('--no-start', 'do not start it now')
-    .option('--url <url>', 'where the daemon is (default: where the settings say that it listens)')
-    .option('--user <name>', 'account', 'root')
+    .option('--jail <name>', 'jail to install into (default: a new jail)')
+    .option('--enable', 'start the plugin whenever its jail starts')
+    .option('--no-start', 'do not start the plugin now')
+    .option('--url <url>', 'URL of the daemon (default: its configured listen address)')
+    .option('--user <name>', 'account to log in as', 'root')
     .addHelpText(
       'after',
-      '\nThe password is that of HOLDFAST_PASSWORD in the environment, else HOLDFAST_ROOT_PASSWORD as for serve.',
+      '\nThe password is taken from HOLDFAST_PASSWORD in the environment, otherwise from HOLDFAST_ROOT_PASSWORD as for serve.',
     )
     .action(async (bundle: string, options: Installing & Partial<Server>) => {
       process.stdout.write(`${await installPlugin(bundle, options, doorOf(options))}\n`);
@@ -91,7 +90,7 @@ export async function run(words: readonly string[]): Promise<void> {
     else if (error instanceof SettingsError) fail(error.message);
     else if (error instanceof PluginError) fail(error.message);
     else if (error instanceof StoreError) fail(error.message);
-    else if (words.includes('notify')) fail(`the daemon was not told: ${messageOf(error)}`);
+    else if (words.includes('notify')) fail(`the daemon could not be notified: ${messageOf(error)}`);
     else throw error;
   }
 }
@@ -115,7 +114,7 @@ function addRecover(program: Command): void {
     say,
   });
   const recover = withState(program.command('recover'))
-    .description('when the daemon refuses its state: show what there is and what can be done')
+    .description('when the daemon refuses its state: show the state and the available options')
     .action((_options: object, command: Command) => describeState(settingsOf(command), say));
   recover
     .command('restore')
@@ -123,26 +122,26 @@ function addRecover(program: Command): void {
     .argument('[file]')
     .option(
       '--key <key>',
-      'recovery key or passphrase of the backup, where it does not lie beside it (or HOLDFAST_RECOVERY_KEY in the environment)',
+      'recovery key or passphrase of the backup, if it is not stored beside it (or HOLDFAST_RECOVERY_KEY in the environment)',
     )
-    .option('--yes', 'do it')
+    .option('--yes', 'proceed instead of only describing it')
     .action(async (file: string | undefined, { key }: { key?: string }, command: Command) => {
       const { catalogue } = await import('../areas/index.ts');
       await restoreState(recovering(command), file, key, catalogue.filter(isKeptResource));
     });
   recover
     .command('accept')
-    .description('go on with a database that has lost its newest changes')
-    .option('--yes', 'do it')
+    .description('continue with a database that has lost its newest changes')
+    .option('--yes', 'proceed instead of only describing it')
     .action((_options: object, command: Command) => acceptState(recovering(command)));
   recover
     .command('new')
-    .description('begin with an empty configuration')
-    .option('--yes', 'do it')
+    .description('start with an empty configuration')
+    .option('--yes', 'proceed instead of only describing it')
     .action((_options: object, command: Command) => beginAgain(recovering(command)));
   recover
     .command('key')
-    .description('show the key that opens the secrets of backups on pools, to be written down')
+    .description('show the key that decrypts the secrets of backups on pools; keep a copy of it')
     .action((_options: object, command: Command) => showRecoveryKey(settingsOf(command), say));
 }
 
@@ -153,7 +152,7 @@ async function releaseMachine(): Promise<void> {
   const host = await (await import('../host/linux/index.ts')).openLinuxHost();
   try {
     if ((await host.services.states(['holdfast'])).get('holdfast')?.running === true)
-      return fail('the service runs; stop it first with: systemctl stop holdfast');
+      return fail('the service is running; stop it first with: systemctl stop holdfast');
     await release(host, { now: Date.now, say });
   } finally {
     await host.close();

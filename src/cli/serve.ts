@@ -63,13 +63,15 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   const notices = await takeNotices(settings.host === 'linux' ? noticesFolder : settings.state, (message) =>
     app.notices.take(message),
   ).catch((error: unknown) => {
-    log.error({ err: error }, 'other programs of this machine cannot tell anything');
+    log.error({ err: error }, 'notifications: the socket could not be opened');
     return undefined;
   });
   serveThroughErrors(log);
   await app.notices
     .begin(Date.now() - uptime() * 1000)
-    .catch((error: unknown) => log.error({ error: messageOf(error) }, 'old notices of the UPS could not be forgotten'));
+    .catch((error: unknown) =>
+      log.error({ error: messageOf(error) }, 'notifications: old notices of the UPS could not be removed'),
+    );
   if (app.newPassword !== undefined) process.stderr.write(`\n  Holdfast serves on ${addressOf(app)}`);
   showPassword(app, settings);
   log.info(
@@ -120,7 +122,7 @@ async function openHost(settings: Settings): Promise<Host> {
 function showPassword({ newPassword }: App, { state }: Settings): void {
   if (newPassword === undefined) return;
   process.stderr.write(
-    `\n  A password was made for root. It is shown this once:\n\n      ${newPassword}\n\n  State: ${state}\n\n`,
+    `\n  Generated a password for root. It is shown only once:\n\n      ${newPassword}\n\n  State: ${state}\n\n`,
   );
 }
 
@@ -141,7 +143,7 @@ function stopOnSignal(app: App, notices: Server | undefined, log: pino.Logger): 
     done.then(
       () => log.flush(() => process.exit(0)),
       (error: unknown) => {
-        log.error({ err: error }, 'the stop was not clean');
+        log.error({ err: error }, 'stop failed');
         log.flush(() => process.exit(1));
       },
     );

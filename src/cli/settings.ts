@@ -99,7 +99,7 @@ function oneOf<const V extends string>(name: string, value: string, values: read
   const known = values.find((one) => one === value);
   if (known === undefined)
     throw new SettingsError(
-      `${/^[A-Z]/.test(name) ? '' : '--'}${name} is ${values.slice(0, -1).join(', ')} or ${values.at(-1)}, not "${value}".`,
+      `Expected ${/^[A-Z]/.test(name) ? '' : '--'}${name} to be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}, got "${value}".`,
     );
   return known;
 }
@@ -110,7 +110,7 @@ function readListen(text: string): Settings['listen'] {
   const address = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3]);
   if (match === null || isIP(address) === 0 || port > 65535)
-    throw new SettingsError(`--listen is ADDR:PORT like 127.0.0.1:8080 or [::1]:8080, not "${text}".`);
+    throw new SettingsError(`Expected --listen as ADDR:PORT, such as 127.0.0.1:8080 or [::1]:8080, got "${text}".`);
   return { address, port };
 }
 
@@ -121,7 +121,7 @@ function readDisks(text: string): readonly number[] {
     const size = parseSize(match?.[2] ?? '');
     if (match === null || size === undefined || size < 64 * 1024 ** 2)
       throw new SettingsError(
-        `--disks is a number of disks and their size, like 8x2G or 4x2G,2x500M with at least 64M each, not "${text}".`,
+        `Expected --disks as numbers and sizes of at least 64M, such as 8x2G or 4x2G,2x500M, got "${text}".`,
       );
     return Array<number>(Number(match[1])).fill(size);
   });
@@ -129,7 +129,9 @@ function readDisks(text: string): readonly number[] {
 
 function readPassword(text: string | undefined): string | undefined {
   if (text !== undefined && Buffer.byteLength(text) > longestPassword)
-    throw new SettingsError(`HOLDFAST_ROOT_PASSWORD has at most ${longestPassword} bytes.`);
+    throw new SettingsError(
+      `Expected HOLDFAST_ROOT_PASSWORD to have at most ${longestPassword} bytes, got ${Buffer.byteLength(text)}.`,
+    );
   return text;
 }
 
@@ -139,7 +141,7 @@ function readNames(text: string): readonly string[] {
   const wrong = names.find((name) => readAuthority(name) === undefined);
   if (wrong !== undefined)
     throw new SettingsError(
-      `--names is a list of host names like nas.example.org,files.example.org:8443, not "${wrong}".`,
+      `Expected --names as host names, such as nas.example.org,files.example.org:8443, got "${wrong}".`,
     );
   return names.map((name) => name.toLowerCase());
 }

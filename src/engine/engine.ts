@@ -176,7 +176,7 @@ export class Engine {
     this.events = new EventBus(now);
     this.#steps = new StepRunner({ host, events: this.events, log });
     this.jobs = new Jobs(store, this.events, now, (error) =>
-      log.error({ error: messageOf(error) }, 'a job could not be written down; it is written when there is room'),
+      log.error({ error: messageOf(error) }, 'job: could not be stored, will be stored when the disk is writable'),
     );
     this.#tables = new Tables(resources.filter(isKeptResource));
     this.#references = referencesIn(resources);
@@ -221,7 +221,7 @@ export class Engine {
             : [{ ...entry, task: (at: number) => task({ at, zone: this.#zone(), runs: this.runs, ...this.world }) }],
         ),
       start: (task) => this.#startByClock(task),
-      failed: (subject, error) => log.error({ subject, err: error }, 'a task that is due could not be started'),
+      failed: (subject, error) => log.error({ subject, err: error }, 'schedule: due task could not be started'),
       now,
       zone,
     });
@@ -264,8 +264,8 @@ export class Engine {
   get obstacle(): string | undefined {
     const obstacle = this.#store.obstacle();
     if ((obstacle === undefined) !== (this.#obstructed === undefined)) {
-      if (obstacle === undefined) this.#log.info({}, 'store: changes are kept again');
-      else this.#log.error({ reason: obstacle }, 'store: changes cannot be kept');
+      if (obstacle === undefined) this.#log.info({}, 'store: writable again');
+      else this.#log.error({ reason: obstacle }, 'store: not writable');
     }
     this.#obstructed = obstacle;
     return obstacle;
@@ -350,7 +350,7 @@ export class Engine {
         result.value = { it: make(draft) };
       },
     });
-    if (result.value === undefined) throw new Error(`the queue lost the change ${title}`);
+    if (result.value === undefined) throw new Error(`change queue: no result of the change ${title}`);
     return result.value.it;
   }
 
@@ -468,13 +468,13 @@ export class Engine {
   /** Looks at the machine and makes it true to the store. Resolves when changes can be made; slow pools come later. */
   async begin(): Promise<void> {
     const { startup } = this;
-    await startup.each('looking at', promptTopics, topicTitle, (topic) => this.#facts.renew(topic));
+    await startup.each('reading', promptTopics, topicTitle, (topic) => this.#facts.renew(topic));
     await this.#spareAccounts();
     await this.#originals.load();
     const isFresh = this.resources
       .filter(isKeptResource)
       .every((resource) => this.#tables.table(resource).lastId === 0);
-    await startup.during('making the first records', () => this.#seed(isFresh || this.#originals.isReleased));
+    await startup.during('creating default records', () => this.#seed(isFresh || this.#originals.isReleased));
     // Services on volumes are configured once the volumes are there. A pool that takes longer keeps nothing else waiting:
     // its services follow when it has come.
     const resources = this.#beginResources();
@@ -485,23 +485,23 @@ export class Engine {
     else void resources.then(() => this.#inQueue('finish what was cut short', () => this.#recover(cutShort)));
     startup.enter('configuring');
     for (const topic of topics) await this.#followAll(topic);
-    await startup.during('keeping the originals of files', () => this.#reconciler.secureOriginals(isFresh));
+    await startup.during('saving original files', () => this.#reconciler.secureOriginals(isFresh));
     const before = this.#facts.facts;
     const touched = new Set<Topic>();
     // In the queue, since jobs that import pools may have records to write meanwhile.
     await this.#queue.enter({
-      title: 'bring the machine to the configuration',
+      title: 'apply the configuration',
       context: { actor: 'holdfast', request: 'start' },
       changes: [],
       make: (draft) =>
         draft.plan.last({
-          title: 'bring the machine to the configuration',
+          title: 'apply the configuration',
           perform: () => this.#reconciler.begin(startup, touched),
         }),
     });
     this.#started = true;
     if (touched.size > 0)
-      await startup.each('looking again at', [...touched], topicTitle, (topic) => this.#facts.renew(topic));
+      await startup.each('reading again', [...touched], topicTitle, (topic) => this.#facts.renew(topic));
     const after = this.#facts.facts;
     // What changed while the subsystems were being configured came too late for some of them.
     for (const topic of promptTopics)
@@ -535,7 +535,7 @@ export class Engine {
         try {
           await resource.atStart?.(this.operations({ actor: 'holdfast', request: 'start' }), this.startup);
         } catch (error) {
-          this.#log.error({ error: messageOf(error) }, `could not begin: ${resource.title}`);
+          this.#log.error({ error: messageOf(error) }, `start: ${resource.title} failed`);
         }
       }),
     );
@@ -553,7 +553,7 @@ export class Engine {
     await this.#facts.renew('accounts');
     this.#log.warn(
       { users: users.map(({ name }) => name), groups: groups.map(({ name }) => name) },
-      'accounts of an earlier configuration stay as accounts of the system',
+      'accounts: kept accounts of an earlier configuration as system accounts',
     );
   }
 
@@ -583,14 +583,14 @@ export class Engine {
       this.#store.noteFresh(fresh.changes());
       if (changes.length === 0) return;
       this.#store.commit(
-        [{ at: this.#time(), ...context, title: 'a fresh system', changes }],
+        [{ at: this.#time(), ...context, title: 'create default records', changes }],
         changes,
         draft.sequences(),
       );
     } catch (error) {
       // Of a new version on a full disk: the next start writes them down.
       if (!(error instanceof Fault)) throw error;
-      this.#log.error({ error: error.message }, 'the first records of new resources could not be kept');
+      this.#log.error({ error: error.message }, 'store: default records of new resources could not be stored');
     }
     this.#tables.apply(changes, draft.sequences());
   }
@@ -727,7 +727,7 @@ export class Engine {
       plan.end();
       this.#log.warn(
         { error: messageOf(error), requests: accepted.map(({ item }) => item.context.request) },
-        `failed: ${accepted.map(({ item }) => item.title).join('; ')}`,
+        `change failed: ${accepted.map(({ item }) => item.title).join('; ')}`,
       );
       await this.#renewQuietly(touched);
       throw asFault(error);
@@ -856,7 +856,7 @@ export class Engine {
     try {
       await step.perform(this.#host);
     } catch (error) {
-      this.#log.warn({ ...context, error: messageOf(error) }, `failed: ${step.title}`);
+      this.#log.warn({ ...context, error: messageOf(error) }, `step failed: ${step.title}`);
       await this.#renewQuietly(new Set(step.touches ?? []));
       throw asFault(error);
     }
@@ -872,7 +872,7 @@ export class Engine {
     } catch (error) {
       this.#log.warn(
         { error: messageOf(error) },
-        `could not look at ${[...new Set([...touched].map(topicOf))].join(', ')}`,
+        `facts: reading ${[...new Set([...touched].map(topicOf))].join(', ')} failed`,
       );
     }
   }
@@ -889,7 +889,7 @@ export class Engine {
 
   #background(task: Task): void {
     const earlier = task.alone === true ? this.jobs.running(task.subject) : undefined;
-    if (earlier !== undefined) throw refused(`It runs already, as the job ${earlier.id}: ${earlier.title}.`);
+    if (earlier !== undefined) throw refused(`Already running as job ${earlier.id}: ${earlier.title}.`);
     void this.jobs.start({ ...task, run: (context) => this.#runAndLook(task, context) }, this.#host);
   }
 
@@ -908,7 +908,7 @@ export class Engine {
       this.#log.info({ subject: task.subject }, task.title);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      this.#log.warn({ subject: task.subject, error: error.message }, `not started: ${task.title}`);
+      this.#log.warn({ subject: task.subject, error: error.message }, `scheduled task skipped: ${task.title}`);
       this.events.emit('schedule.skipped', { subject: task.subject, reason: error.message });
     }
   }
@@ -938,11 +938,13 @@ export class Engine {
     follows.keep(draft);
     if (draft.changes().length === 0) return;
     try {
-      await this.change(`follow the machine: ${resource.title}`, { actor: 'holdfast', request: '' }, (inQueue) =>
-        follows.keep(inQueue),
+      await this.change(
+        `synchronize ${resource.title} with the machine`,
+        { actor: 'holdfast', request: '' },
+        (inQueue) => follows.keep(inQueue),
       );
     } catch (error) {
-      this.#log.error({ error: messageOf(error) }, `could not follow the machine: ${resource.title}`);
+      this.#log.error({ error: messageOf(error) }, `synchronizing ${resource.title} with the machine failed`);
     }
   }
 
@@ -952,7 +954,7 @@ export class Engine {
         draft.plan.last({ title, perform: deed }),
       );
     } catch (error) {
-      this.#log.error({ error: messageOf(error) }, title);
+      this.#log.error({ error: messageOf(error) }, `failed: ${title}`);
     }
   }
 

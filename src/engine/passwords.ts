@@ -87,8 +87,8 @@ export class Passwords {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer);
-    for (const { reject } of this.#waiting.splice(0)) reject(new ChecksBusy('The daemon stops.'));
-    this.#running?.reject(new ChecksBusy('The daemon stops.'));
+    for (const { reject } of this.#waiting.splice(0)) reject(new ChecksBusy('The daemon is stopping.'));
+    this.#running?.reject(new ChecksBusy('The daemon is stopping.'));
     this.#running = undefined;
     await this.#worker?.terminate();
     this.#worker = undefined;
@@ -110,7 +110,7 @@ export class Passwords {
     const unwanted = this.#waiting.filter(({ isWanted }) => isWanted?.() === false);
     for (const task of unwanted) {
       this.#waiting.splice(this.#waiting.indexOf(task), 1);
-      task.reject(new ChecksBusy('Nobody waits for the answer.'));
+      task.reject(new ChecksBusy('No caller waits for the result.'));
     }
   }
 
@@ -122,7 +122,7 @@ export class Passwords {
     // Of what the daemon itself needs nothing is refused.
     if (rank === Number.NEGATIVE_INFINITY) return;
     const [task] = this.#waiting.splice(place, 1);
-    task?.reject(new ChecksBusy('Too many passwords wait to be checked.'));
+    task?.reject(new ChecksBusy('Too many password checks are pending.'));
   }
 
   /**

@@ -80,19 +80,19 @@ export async function readBackup(
   { resources, passphrase, trusted = false }: ReadingOptions,
 ): Promise<Reading> {
   const { holdfast_backup: made, digest, ...rest } = isObject(file) ? file : {};
-  if (typeof made !== 'number') throw wrongFile('This is no backup of a configuration of Holdfast.');
+  if (typeof made !== 'number') throw wrongFile('Expected a backup of a Holdfast configuration.');
   if (made > format)
-    throw wrongFile(`A newer Holdfast wrote this backup (version ${made} of its format; this one knows ${format}).`);
-  if (digest !== digestOf({ holdfast_backup: made, ...rest }))
     throw wrongFile(
-      'The backup is damaged, or was changed since it was made: its digest is not that of what it holds.',
+      `A newer version of Holdfast wrote this backup: expected format ${format} or earlier, got ${made}.`,
     );
+  if (digest !== digestOf({ holdfast_backup: made, ...rest }))
+    throw wrongFile('The backup is damaged or was changed after it was made: its digest does not match its content.');
   const seal = await sealOf(rest['secrets'], passphrase);
   const bodies = isObject(rest['resources']) ? rest['resources'] : {};
   const issues = new IssueList();
   for (const path of Object.keys(bodies))
     if (!resources.some((resource) => resource.path === path))
-      issues.add(path, 'This Holdfast has nothing of this name.');
+      issues.add(path, 'This version of Holdfast has no resource of this name.');
   const found = new Map<Kept, readonly Partly[]>();
   for (const resource of resources) {
     const list = bodies[resource.path];
@@ -144,8 +144,8 @@ function readRecords(resource: Kept, list: unknown, seal: Seal | undefined, issu
     issues.add(
       resource.path,
       resource.kind === 'singleton'
-        ? 'One record with the id 1 is wanted.'
-        : 'A list of records is wanted, each with an id of its own.',
+        ? 'Expected one record with the id 1.'
+        : 'Expected a list of records with different ids.',
     );
     return [];
   }
@@ -159,17 +159,18 @@ function readRecord({ path, fields }: Kept, body: Members, seal: Seal | undefine
   const missing: string[] = [];
   const doubtful: Partly['doubtful'][number][] = [];
   for (const name of Object.keys(body))
-    if (name !== 'id' && !isKeptName(fields, name)) tell(name, 'This Holdfast has no field of this name.');
+    if (name !== 'id' && !isKeptName(fields, name)) tell(name, 'This version of Holdfast has no field of this name.');
   for (const [name, field] of Object.entries(fields)) {
     if (!isKept(field)) continue;
     const value = opened(field, body[name], seal);
     if (value === undefined) {
       // It came with a later version, or is a secret of a file without.
       if (field.secret) missing.push(name);
-      else if (field.required) tell(name, 'It is missing.');
+      else if (field.required) tell(name, 'A value is required.');
       else values[name] = field.initial ?? null;
     } else if (value === null) {
-      if (field.use === 'plain' && field.initial !== null && field.blank !== null) tell(name, 'It has no value.');
+      if (field.use === 'plain' && field.initial !== null && field.blank !== null)
+        tell(name, 'Expected a value, got null.');
       else values[name] = null;
     } else {
       const reading = field.read(value);
@@ -192,7 +193,7 @@ function opened(field: Field, value: unknown, seal: Seal | undefined): unknown {
   try {
     return seal?.open(value);
   } catch {
-    throw invalid({ passphrase: ['It does not open the secrets of this backup.'] });
+    throw invalid({ passphrase: ['This passphrase does not decrypt the secrets of this backup.'] });
   }
 }
 
@@ -224,7 +225,7 @@ function completed(
     else if (field?.required)
       issues.add(
         `${path}/${id}`,
-        `${name}: It is a secret, which this backup does not have. Take one that was made with a passphrase.`,
+        `${name}: This backup does not contain this secret. Use a backup that was made with a passphrase.`,
       );
     else record[name] = field?.initial ?? null;
   }
@@ -238,7 +239,7 @@ async function sealOf(secrets: unknown, passphrase: string | undefined): Promise
   if (!isObject(secrets)) return undefined;
   if (passphrase === undefined)
     throw invalid({
-      passphrase: ['The secrets of this backup are sealed: the passphrase is wanted that it was made with.'],
+      passphrase: ['The secrets of this backup are encrypted. Send the passphrase that the backup was made with.'],
     });
   return sealBy(passphrase, Buffer.from(String(secrets['salt']), 'base64'));
 }

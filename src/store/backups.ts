@@ -12,8 +12,9 @@ import { newBackupSeal, readBackup, writeBackup } from './backup-file.ts';
 
 const passphrase = inputOnly(
   secret(
-    refine(text({ description: 'What seals the secrets of the file.', max: 256, untrimmed: true }), (value) =>
-      value.length < 8 ? 'It has at least 8 characters.' : undefined,
+    refine(
+      text({ description: 'Passphrase that encrypts the secrets in the file.', max: 256, untrimmed: true }),
+      (value) => (value.length < 8 ? `Expected at least 8 characters, got ${value.length}.` : undefined),
     ),
   ),
 );
@@ -22,9 +23,7 @@ const backupFields = { passphrase };
 
 const restoreFields = {
   passphrase,
-  backup: inputOnly(
-    integer({ description: 'Number of a backup that was made by itself, in place of a file.', min: 1 }),
-  ),
+  backup: inputOnly(integer({ description: 'Number of an automatic backup, instead of a file.', min: 1 })),
 };
 
 /** The configuration as one file; with its secrets when there is a passphrase to seal them by. */
@@ -48,7 +47,9 @@ export async function restore(engine: Engine, body: unknown, context: RequestCon
   const sent = readBody(restoreFields, body);
   const file = isObject(body) ? body['file'] : undefined;
   if ((file === undefined) === (sent.backup === undefined))
-    throw invalid({ file: ['A backup is wanted: either its file, or as backup the number of one of config/backups.'] });
+    throw invalid({
+      file: ['Expected either file, the content of a backup, or backup, the number of an entry of config/backups.'],
+    });
   if (sent.backup === undefined) {
     const reading = await readBackup(file, {
       resources: [...engine.configuration.keys()],
@@ -76,5 +77,5 @@ function readBody<F extends typeof backupFields>(fields: F, body: unknown): Sent
 }
 
 function gone(number: number): never {
-  throw missing(`There is no backup ${number}.`);
+  throw missing(`The backup ${number} does not exist; GET /api/holdfast/v1/config/backups lists the existing ones.`);
 }

@@ -122,7 +122,7 @@ function sealOf(database: Database.Database, folder: string, onlyLooks: boolean)
   if (existsSync(key)) return Seal.at(key);
   if (hasRecords(database))
     throw new StoreError(
-      `${key} is missing, and without it the secrets beside it cannot be read. Restore it, or see: ${wayOut}.`,
+      `${key} is missing. Without it the stored secrets cannot be decrypted. Restore the file, or run: ${wayOut}.`,
     );
   if (onlyLooks) return new Seal(Buffer.alloc(32));
   replaceDurably(startingFile(folder), '');
@@ -175,7 +175,9 @@ function isLocked(error: unknown): boolean {
 }
 
 function inUse(file: string): StoreError {
-  return new StoreError(`Another Holdfast uses ${file}. End it first, or give this one a state folder of its own.`);
+  return new StoreError(
+    `Another Holdfast process uses ${file}. Stop it first, or start this one with another --state folder.`,
+  );
 }
 
 /**
@@ -195,7 +197,7 @@ export function refuseLost(folder: string, machineMark: string | undefined): voi
       : machine && `${machineMark} shows that this machine was configured from ${machine.state}`;
   if (sign !== undefined)
     throw new StoreError(
-      `${state}, and ${sign}. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`,
+      `${state}, but ${sign}. Nothing was changed. To restore a backup or to start with an empty configuration, run: ${wayOut}.`,
     );
 }
 
@@ -205,7 +207,7 @@ function refuseBehind(database: Database.Database, folder: string): void {
   if (!hasRecords(database)) {
     if (!existsSync(keyFile(folder)) || existsSync(startingFile(folder))) return;
     throw new StoreError(
-      `${file} has no records, though there was a configuration. Nothing was changed. To restore a backup or to begin with an empty configuration: ${wayOut}.`,
+      `${file} has no records, but ${keyFile(folder)} shows that there was a configuration. Nothing was changed. To restore a backup or to start with an empty configuration, run: ${wayOut}.`,
     );
   }
   const mark = readMark(folder);
@@ -213,12 +215,12 @@ function refuseBehind(database: Database.Database, folder: string): void {
   const last = lastRevision(database)?.revision ?? 0;
   if (last < mark.revision)
     throw new StoreError(
-      `${file} ends with revision ${last}, but revision ${mark.revision} was kept in it. Changes are lost, such as those of ${basename(file)}-wal. Nothing was changed. To go on with revision ${last} or to restore a backup: ${wayOut}.`,
+      `${file} ends with revision ${last}, but revision ${mark.revision} was stored in it. Changes are lost, such as those of ${basename(file)}-wal. Nothing was changed. To continue with revision ${last} or to restore a backup, run: ${wayOut}.`,
     );
   const same = revisionOf(database.prepare('SELECT * FROM revisions WHERE number = ?').get(mark.revision));
   if (same !== undefined && same.digest !== mark.digest)
     throw new StoreError(
-      `${file} is another database than the one that was last used here: revision ${mark.revision} is not the same. Nothing was changed. To go on with it: ${wayOut}.`,
+      `${file} is not the database that was last used here: its revision ${mark.revision} is different. Nothing was changed. To continue with this database, run: ${wayOut}.`,
     );
 }
 
@@ -234,7 +236,7 @@ function openDatabase(file: string): Database.Database {
     const verdict = database.pragma('quick_check(1)', { simple: true });
     if (verdict !== 'ok')
       throw new StoreError(
-        `${file} is damaged: ${String(verdict).replaceAll(/\s+/g, ' ')}. Holdfast does not replace it; to restore a backup: ${wayOut}.`,
+        `${file} is damaged: ${String(verdict).replaceAll(/\s+/g, ' ')}. Holdfast does not replace it. To restore a backup, run: ${wayOut}.`,
       );
     return database;
   } catch (error) {
@@ -244,7 +246,7 @@ function openDatabase(file: string): Database.Database {
     if (isLocked(error)) throw inUse(file);
     if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
       throw new StoreError(
-        `${file} is damaged: ${messageOf(error)}. Holdfast does not replace it; to restore a backup: ${wayOut}.`,
+        `${file} is damaged: ${messageOf(error)}. Holdfast does not replace it. To restore a backup, run: ${wayOut}.`,
       );
     }
     if (lackOf(error) !== undefined) throw error;
@@ -256,7 +258,7 @@ function migrate(database: Database.Database, file: string): void {
   const version = Number(database.pragma('user_version', { simple: true }));
   if (version > migrations.length)
     throw new StoreError(
-      `${file} was written by a newer Holdfast (version ${version} of its layout; this one knows ${migrations.length}).`,
+      `${file} was written by a newer version of Holdfast: expected schema version ${migrations.length} or earlier, got ${version}.`,
     );
   if (version === migrations.length) return;
   database

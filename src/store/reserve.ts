@@ -43,7 +43,7 @@ function isReadOnly(folder: string): boolean {
 
 /** The sentence for people: what is wrong, how much is free, and what to do. */
 export function obstacleOf(folder: string, lack: Lack, size: number, error?: unknown): string {
-  return `${causeOf(folder, lack, size, error)} Until then the configuration can be read, but not changed; no restart is needed.`;
+  return `${causeOf(folder, lack, size, error)} Until then the configuration can be read but not changed; no restart is needed.`;
 }
 
 export function causeOf(folder: string, lack: Lack, size: number, error?: unknown): string {
@@ -53,8 +53,8 @@ export function causeOf(folder: string, lack: Lack, size: number, error?: unknow
   const needed = size + 2 * leastFree;
   // A quota leaves no trace in the figures of the file system.
   if (lack === 'unwritable' || free > needed)
-    return `${folder} cannot be written to${error === undefined ? '' : `: ${messageOf(error)}`}. Look at the disk and at quotas.`;
-  return `The file system of ${folder} is full: ${showSize(free)} of ${showSize(total)} are free. Free at least ${showSize(needed)} there.`;
+    return `${folder} cannot be written to${error === undefined ? '' : `: ${messageOf(error)}`}. Check the disk and the quotas.`;
+  return `The file system of ${folder} is full: ${showSize(free)} of ${showSize(total)} are free. Free at least ${showSize(needed)}.`;
 }
 
 /**

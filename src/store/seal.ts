@@ -7,7 +7,7 @@ export class Seal {
   readonly #key: Buffer;
 
   constructor(key: Buffer) {
-    if (key.length !== 32) throw new Error(`the key is ${key.length} bytes long, not 32`);
+    if (key.length !== 32) throw new Error(`Expected a key of 32 bytes, got ${key.length}.`);
     this.#key = key;
   }
 

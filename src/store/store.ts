@@ -158,7 +158,7 @@ export class Store implements ConfigurationStore {
   /** Writes, with what the reserve gives back when there is no other room. What cannot be kept is unavailable. */
   #write<T>(work: () => T): T {
     if (this.#copy !== undefined)
-      throw unavailable(this.obstacle() ?? 'The configuration is being opened again. Send the request again.');
+      throw unavailable(this.obstacle() ?? 'The configuration is being reopened. Send the request again.');
     try {
       return work();
     } catch (error) {
@@ -360,7 +360,7 @@ export class Store implements ConfigurationStore {
   #complete<F extends Fields>(resource: Kept<F>, body: unknown, id: number): RecordOf<F> {
     const record = this.#revive(resource.fields, body, id);
     if (!isRecordOf(resource.fields, record))
-      throw new StoreError(`The record ${id} of ${resource.path} is not complete.`);
+      throw new StoreError(`The record ${id} of ${resource.path} is incomplete.`);
     Object.freeze(record);
     return record;
   }
@@ -374,7 +374,9 @@ export class Store implements ConfigurationStore {
       if (resource === undefined) return [];
       const before = body === null ? undefined : this.#revive(resource.fields, JSON.parse(String(body)), Number(id));
       if (before !== undefined && !isRecordOf(resource.fields, before))
-        throw new StoreError(`What ${String(path)} ${String(id)} was before an unconfirmed change is not complete.`);
+        throw new StoreError(
+          `The record ${String(id)} of ${String(path)} from before an unconfirmed change is incomplete.`,
+        );
       return [{ resource, id: Number(id), before: before && Object.freeze(before), after: undefined }];
     });
     return {
@@ -491,7 +493,7 @@ export class Store implements ConfigurationStore {
       return this.#seal.open(value);
     } catch {
       throw new StoreError(
-        'The key in the state folder does not open the secrets kept there: it is not the one they were sealed with. Restore secret.key.',
+        'secret.key in the state folder does not decrypt the secrets stored there: they were encrypted with another key. Restore the original secret.key.',
       );
     }
   }
@@ -526,7 +528,7 @@ function parsedBody(text: string, record: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     throw new StoreError(
-      `The database is damaged: the record ${record} cannot be read (${messageOf(error)}). To restore a backup: ${wayOut}.`,
+      `The database is damaged: the record ${record} cannot be read (${messageOf(error)}). To restore a backup, run: ${wayOut}.`,
     );
   }
 }

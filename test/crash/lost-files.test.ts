@@ -160,7 +160,7 @@ test('"recover accept" goes on with the database that is there', async () => {
   await furnish(second);
   await second.end('SIGTERM');
   await writeFile(join(state.path, 'holdfast.sqlite'), old);
-  assert.match((await runDaemon(state.path)).stderr, /ends with revision \d+, but revision \d+ was kept in it/);
+  assert.match((await runDaemon(state.path)).stderr, /ends with revision \d+, but revision \d+ was stored in it/);
   assert.match((await recover(state.path)).stdout, /holdfast recover accept/);
   assert.match((await recover(state.path, 'accept')).stdout, /Nothing was done/);
   assert.equal((await runDaemon(state.path)).code, 1);

@@ -59,7 +59,7 @@ test('a second daemon on the same state is refused with 1 and one line, and the 
   const daemon = await startDaemon(state.path);
   const { code, stderr } = await runDaemon(state.path);
   assert.equal(code, 1);
-  assert.match(stderr, /^holdfast: Another Holdfast uses .*holdfast\.sqlite\. .*\n$/);
+  assert.match(stderr, /^holdfast: Another Holdfast process uses .*holdfast\.sqlite\. .*\n$/);
   assert.equal((await daemon.api.get('/readyz')).status, 200);
   await daemon.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
   assert.equal((await daemon.end('SIGTERM')).code, 0);

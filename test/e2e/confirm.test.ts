@@ -27,7 +27,7 @@ test('a change that is to be confirmed goes back by itself, as a change of its o
   await until(nas, async () => (await addressOf(nas))?.length === 0);
   assert.deepEqual(await nas.api.list('network/interface/'), []);
   const [newest] = await nas.api.list('/api/holdfast/v1/revisions?limit=1');
-  assert.equal(newest?.['title'], 'take back, for nobody confirmed it: create a network interface');
+  assert.equal(newest?.['title'], 'revert, not confirmed: create a network interface');
   assert.deepEqual(
     nas.engine.events.since(0).flatMap(({ name }) => (name.startsWith('change.') ? [name] : [])),
     ['change.provisional', 'change.reverted'],
@@ -75,7 +75,7 @@ test('a change that does more than the configuration says cannot be told to go b
   assert.equal(refused.status, 400);
   assert.match(
     refused.text,
-    /Only a change of the configuration alone can go back by itself, and this one does more: .*media.*Leave out confirm_within/,
+    /Expected no confirm_within: this change includes a step that cannot be reverted automatically .*media/,
   );
   assert.equal(await nas.host.files.kind('/mnt/tank/media'), undefined);
 });
@@ -149,7 +149,7 @@ test('a caller whose address, interface or route changes must come again by the 
   assert.equal(await guarded('network/staticroute', 1, { sr_gateway: '192.0.2.252' }, far), true);
   await assert.rejects(
     put('network/staticroute', 1, { sr_gateway: '192.0.2.251' }, near),
-    /waits to be confirmed until .*: change network\/staticroute/,
+    /The change "change network\/staticroute.*" waits to be confirmed until/,
   );
   nas.engine.heard(far, performance.now());
   assert.equal(nas.engine.provisional, undefined);

@@ -255,7 +255,7 @@ test('a mount point wants a jail, a folder to show, and a place for it', async (
     });
   assert.match(String((await of({ jail: 'none' }))['jail']), /The jail "none" does not exist/);
   assert.match(String((await of({ source: '/mnt/tank/none' }))['source']), /The folder .* does not exist/);
-  assert.match(String((await of({ source: '/etc' }))['source']), /lies on no volume/);
+  assert.match(String((await of({ source: '/etc' }))['source']), /Expected a path on a volume/);
   assert.match(String((await of({ destination: '/proc/media' }))['destination']), /reserved/);
   assert.match(String((await of({ destination: `/${'long'.repeat(20)}` }))['destination']), /at most 88 characters/);
   assert.match(String((await of({ create: false }))['destination']), /create is false/);

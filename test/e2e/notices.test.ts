@@ -144,7 +144,7 @@ test('what neither program would say is refused in words', async () => {
   const refused = await notify(['ups', 'NOSUCH'], { UPSNAME: 'rack@localhost' });
   assert.deepEqual(
     [refused.status, refused.said],
-    [2, 'holdfast: the daemon was not told: Expected an event of smartd or upsmon.\n'],
+    [2, 'holdfast: the daemon could not be notified: Expected an event of smartd or upsmon.\n'],
   );
   for (const message of [
     {},

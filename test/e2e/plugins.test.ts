@@ -266,7 +266,10 @@ test('holdfast plugin install asks the daemon, and says where the page is or wha
       env: { ...process.env, HOLDFAST_PASSWORD: rootPassword },
     });
   const { stdout } = await install(`${bundles}/webpage`, '--enable');
-  assert.equal(stdout, 'The plugin webpage 1.0 is in the jail webpage, number 1. Its page: http://10.3.0.1:8080/\n');
+  assert.equal(
+    stdout,
+    'Installed the plugin webpage 1.0 in the jail webpage as number 1. It serves http://10.3.0.1:8080/\n',
+  );
   const [record] = await api.list('plugins/plugins/');
   assert.deepEqual([record?.['plugin_status'], record?.['plugin_enabled']], ['RUNNING', true]);
   await assert.rejects(install('/srv/none'), (error) => {

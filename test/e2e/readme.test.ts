@@ -36,7 +36,7 @@ async function firstStart(
 }
 
 const urlIn = (said: string) => /"serving on (http:\S+?)\/"/.exec(said)?.[1] ?? assert.fail(said);
-const passwordIn = (said: string) => /It is shown this once:\n\n {6}(\S+)\n/.exec(said)?.[1] ?? assert.fail(said);
+const passwordIn = (said: string) => /It is shown only once:\n\n {6}(\S+)\n/.exec(said)?.[1] ?? assert.fail(said);
 
 /** A home that is empty. */
 async function freshHome() {
@@ -72,7 +72,7 @@ test('a first start that finds its port taken makes no password, and the next on
   other.close();
   assert.equal(first.daemon.exitCode, 1);
   assert.match(first.said, /^holdfast: cannot listen on 127\.0\.0\.1:\d+: /m);
-  assert.doesNotMatch(first.said, /It is shown this once/);
+  assert.doesNotMatch(first.said, /It is shown only once/);
   const { daemon, ended, said } = await firstStart(home.path, '127.0.0.1:0');
   try {
     const api = new Api(urlIn(said), { user: 'root', password: passwordIn(said) });

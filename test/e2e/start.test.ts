@@ -98,11 +98,11 @@ test('a daemon that starts answers health and what is kept, and holds reads of t
   const begun = box.app.begin();
 
   assert.deepEqual((await box.api.get('/healthz')).json, { status: 'alive' });
-  await until(async () => whatOf(await box.api.get('/readyz')).startsWith('looking at'));
+  await until(async () => whatOf(await box.api.get('/readyz')).startsWith('reading'));
   const readiness = await box.api.get('/readyz');
   assert.equal(readiness.status, 503);
   assert.equal(readiness.headers.get('retry-after'), '5');
-  assert.match(readiness.text, /^\{"status":"starting","what":"looking at [a-z ]+, \d of \d+"\}$/);
+  assert.match(readiness.text, /^\{"status":"starting","what":"reading [a-z ]+, \d of \d+"\}$/);
 
   assert.deepEqual(
     (await box.api.list('sharing/cifs/')).map((share) => share['cifs_name']),
@@ -119,7 +119,7 @@ test('a daemon that starts answers health and what is kept, and holds reads of t
   ]) {
     const held = await box.api.get(path);
     assert.deepEqual([path, held.status, held.headers.get('retry-after')], [path, 503, '5']);
-    assert.match(held.text, /Holdfast is starting \(looking at [^)]+\)\. .*Send the request again/);
+    assert.match(held.text, /Holdfast is starting \(reading [^)]+\)\. .*Send the request again/);
   }
   const held = [
     await box.api.post('account/groups/', { bsdgrp_group: 'team' }),
@@ -210,7 +210,7 @@ test('every look and every subsystem of a start is progress, and a start in whic
   const begun = box.app.begin();
   // All other looks end.
   await until(() => promptTopics.every((topic) => topic === 'network' || box.app.engine.startup.hasSeen(topic)));
-  await until(() => box.app.engine.startup.what.startsWith('looking at network'));
+  await until(() => box.app.engine.startup.what.startsWith('reading network'));
   const before = box.progress.length;
   await pause(100);
   assert.equal(box.progress.length, before);

@@ -136,7 +136,7 @@ test('what cannot be is refused with every reason at once', async () => {
       { ...certificateRequest, cert_name: 'self-signed', cert_country: 'USA', cert_key_length: 1023 },
       {
         cert_name: ['The name "self-signed" is reserved.'],
-        cert_country: ['At most 2 characters; these are 3.'],
+        cert_country: ['Expected at most 2 characters, got 3.'],
         cert_key_length: ['Expected one of 1024, 2048, 4096, got 1023.'],
       },
     ],

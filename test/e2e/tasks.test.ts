@@ -154,7 +154,7 @@ test('one run at a time, and what the end of the daemon ended is reported so', a
   await one.api.expect(202, 'POST', 'tasks/rsync/1/run/');
   const second = await one.api.post('tasks/rsync/1/run/');
   assert.equal(second.status, 400);
-  assert.match(second.text, /It runs already, as the job \d+/);
+  assert.match(second.text, /Already running as job \d+/);
   const again = await one.restart();
   const [job] = await jobsOf(again, 'tasks/rsync/1');
   assert.equal(job?.['state'], 'interrupted');

@@ -197,7 +197,7 @@ test('a malicious bundle and one with a wrong manifest are refused and leave not
     ['secret', /plugin\.json is a link|too many symbolic links|plugin\.json/],
     [
       'wrong',
-      /name: The name may.*start: Expected a list of strings.*port: 0 is out of range.*version: This field is required.*stop: This field is required.*colour/,
+      /name: The name may.*start: Expected a list of strings.*port: Expected a number between 1 and 65535, got 0.*version: This field is required.*stop: This field is required.*colour/,
     ],
     ['none', /no such file/],
   ] as const) {
@@ -218,7 +218,9 @@ test('a plugin is installed from the command line, serves its page to the outsid
   const told = await nas.machine.run(`holdfast plugin install ${bundles}/webpage --jail web --enable`);
   assert.match(
     told,
-    new RegExp(`The plugin webpage 1\\.0 is in the jail web, number \\d+\\. Its page: http://${address}:8080/`),
+    new RegExp(
+      `Installed the plugin webpage 1\\.0 in the jail web as number \\d+\\. It serves http://${address}:8080/`,
+    ),
   );
   const record = await pluginCalled('webpage');
   assert.deepEqual(

@@ -356,7 +356,7 @@ test('a client that cuts its own route reaches the machine again after the time-
   await eventually(30, async () => assert.equal(await from(far, 'GET', 'api/v1.0/network/vlan/'), 200));
   await eventually(10, async () => assert.equal((await nas.api.list('network/staticroute/')).length, 2));
   const [newest] = await nas.api.list('/api/holdfast/v1/revisions?limit=1');
-  assert.match(String(newest?.['title']), /^take back, for nobody confirmed it: remove the static route/);
+  assert.match(String(newest?.['title']), /^revert, not confirmed: remove the static route/);
 });
 
 test('a moved address is kept if the client comes by the new one, and otherwise reverted', async () => {

@@ -187,7 +187,7 @@ test('a long copy reports its progress, runs once at a time, and can be ended', 
   });
   const second = await nas.api.post(`${path}/run/`);
   assert.equal(second.status, 400);
-  assert.match(second.text, /It runs already/);
+  assert.match(second.text, /Already running/);
   assert.equal((await nas.api.post(`/api/holdfast/v1/jobs/${job?.['id']}/abort`)).status, 204);
   await eventually(10, async () => assert.equal((await jobsOf(path))[0]?.['state'], 'aborted'));
   assert.equal((await nas.machine.tryRun('pgrep -x rsync')).status, 1);

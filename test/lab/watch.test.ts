@@ -205,7 +205,7 @@ test('a low battery shuts it down at once; alerts and mail messages report each 
 
 test('only upsmon and root may send commands to the daemon', async () => {
   const asNobody = await nas.machine.run('runuser -u nobody -- /usr/sbin/holdfast notify ups ONBATT 2>&1 || true');
-  assert.match(asNobody, /the daemon was not updates: .*EACCES/);
+  assert.match(asNobody, /the daemon could not be notified: .*EACCES/);
 });
 
 test('a driver that does not start is answered with its message', async () => {

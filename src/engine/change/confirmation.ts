@@ -56,19 +56,19 @@ export class Confirmation {
     const paths = new Set(it?.changes.map(({ resource }) => resource.path));
     if (it !== undefined && changes.some(({ resource }) => paths.has(resource.path)))
       throw refused(
-        `An earlier change waits to be confirmed until ${timeOf(it.until)}: ${it.title}. Until then nothing is built upon it.`,
+        `The change "${it.title}" waits to be confirmed until ${timeOf(it.until)}. Until then the records that it changed cannot be changed again.`,
       );
     const { connection, confirmWithin: asked, request } = context;
     if (asked === 0 || changes.length === 0) return undefined;
     if (asked !== undefined && step !== undefined)
       throw refused(
-        `Only a change of the configuration alone can go back by itself, and this one does more: ${step.title}. Leave out confirm_within.`,
+        `Expected no confirm_within: this change includes a step that cannot be reverted automatically (${step.title}).`,
       );
     const cuts = connection !== undefined && cutsOff(accesses, changes, connection, tables, draft, facts());
     if (!cuts && asked === undefined) return undefined;
     if (it !== undefined)
       throw refused(
-        `An earlier change waits to be confirmed until ${timeOf(it.until)}, and only one can: ${it.title}.`,
+        `The change "${it.title}" waits to be confirmed until ${timeOf(it.until)}, and only one change can wait at a time.`,
       );
     return { title, request, until: now() + (asked ?? confirmWithin) * 1000, cuts, changes };
   }
@@ -81,7 +81,7 @@ export class Confirmation {
     this.#rest(provisional, provisional.until - this.#parts.now());
     const { title, request } = provisional;
     const until = timeOf(provisional.until);
-    this.#parts.log.warn({ request, until }, `to be confirmed: ${title}`);
+    this.#parts.log.warn({ request, until }, `waiting for confirmation: ${title}`);
     this.#parts.events.emit('change.provisional', { title, request, until });
   }
 
@@ -105,7 +105,7 @@ export class Confirmation {
     } catch (error) {
       // A request that only reads must not fail because of this. The next one may confirm it.
       if (!(error instanceof Fault)) throw error;
-      log.warn({ request: it.request, error: error.message }, `could not be confirmed: ${it.title}`);
+      log.warn({ request: it.request, error: error.message }, `confirmation could not be stored: ${it.title}`);
       return;
     }
     this.#end();
@@ -120,7 +120,7 @@ export class Confirmation {
     const draft = this.#parts.draft();
     draft.restore(it.changes);
     const changes = draft.changes();
-    const title = `take back at the start, for nobody confirmed it: ${it.title}`;
+    const title = `revert at start, not confirmed: ${it.title}`;
     try {
       store.commit(
         [{ at: timeOf(now()), actor: 'holdfast', request: it.request, title, changes }],
@@ -131,7 +131,7 @@ export class Confirmation {
     } catch (error) {
       // The machine follows what was before all the same; the next start takes it back in the store too.
       if (!(error instanceof Fault)) throw error;
-      log.error({ request: it.request, error: error.message }, `could not be kept: ${title}`);
+      log.error({ request: it.request, error: error.message }, `could not be stored: ${title}`);
     }
     tables.apply(changes, draft.sequences());
     log.warn({ request: it.request }, title);
@@ -157,10 +157,10 @@ export class Confirmation {
     const { takeBack, log, events } = this.#parts;
     const context = { actor: 'holdfast', request: it.request };
     try {
-      await takeBack(`take back, for nobody confirmed it: ${it.title}`, context, it);
-      events.emit('change.reverted', { title: it.title, request: it.request, reason: 'nobody confirmed it in time' });
+      await takeBack(`revert, not confirmed: ${it.title}`, context, it);
+      events.emit('change.reverted', { title: it.title, request: it.request, reason: 'it was not confirmed in time' });
     } catch (error) {
-      log.error({ ...context, error: messageOf(error) }, `could not be taken back: ${it.title}`);
+      log.error({ ...context, error: messageOf(error) }, `revert failed: ${it.title}`);
       events.emit('undo.failed', { title: it.title, reason: messageOf(error) });
       this.#rest(it, 5000);
     }

@@ -234,7 +234,7 @@ export class LayeredDraft implements Draft {
         for (const record of this.#overlay(from).all()) {
           const id = fieldValue(record, name);
           if (typeof id === 'number' && !this.#exists(path, id))
-            this.issues.add(`${from.path}/${record.id}`, `${name}: Nothing with the id ${id} is at ${path}.`);
+            this.issues.add(`${from.path}/${record.id}`, `${name}: Expected the id of a record of ${path}, got ${id}.`);
         }
       }
     }
@@ -337,7 +337,7 @@ export class LayeredDraft implements Draft {
       const sentence = field.checkOnHost?.(value, this.facts);
       if (sentence !== undefined) this.issues.add(name, sentence);
       if (field.refers !== undefined && typeof value === 'number' && !this.#exists(field.refers.to, value)) {
-        this.issues.add(name, `Nothing with the id ${value} is at ${field.refers.to}.`);
+        this.issues.add(name, `Expected the id of a record of ${field.refers.to}, got ${value}.`);
       }
     }
     if (of.kind !== 'collection') return;

@@ -189,15 +189,15 @@ export function text(options: TextOptions): Field<string, 'plain'> {
     accepts: { type: ['string', 'number'], maxLength: max },
     read(sent) {
       const raw = typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent;
-      if (typeof raw !== 'string') return wrong(`A text is wanted, not ${quote(sent)}.`);
-      if (raw.length > 2 * max) return wrong(`At most ${max} characters; these are ${raw.length}.`);
+      if (typeof raw !== 'string') return wrong(`Expected text, got ${quote(sent)}.`);
+      if (raw.length > 2 * max) return wrong(`Expected at most ${max} characters, got ${raw.length}.`);
       const unix = options.multiline === true ? raw.replaceAll('\r\n', '\n') : raw;
       const value = options.untrimmed === true ? unix : unix.trim();
       const stray = strayCharacter(value, { multiline: options.multiline === true });
-      if (stray !== undefined) return wrong(`The character ${stray} has no place in this text.`);
-      if ([...value].length > max) return wrong(`At most ${max} characters; these are ${[...value].length}.`);
+      if (stray !== undefined) return wrong(`The character ${stray} is not allowed in this text.`);
+      if ([...value].length > max) return wrong(`Expected at most ${max} characters, got ${[...value].length}.`);
       if (value !== '' && options.pattern && !options.pattern.test(value))
-        return wrong(options.rule ?? `${quote(value)} does not have the form ${options.pattern.source}.`);
+        return wrong(options.rule ?? `Expected a text that matches ${options.pattern.source}, got ${quote(value)}.`);
       return good(value);
     },
   });
@@ -231,11 +231,11 @@ export function integer(options: IntegerOptions): Field<number, 'plain'> {
     read(sent) {
       const value = typeof sent === 'string' && /^[+-]?\d{1,16}$/.test(sent.trim()) ? Number(sent) : sent;
       if (typeof value !== 'number' || !Number.isSafeInteger(value))
-        return wrong(`A whole number is wanted, not ${quote(sent)}.`);
+        return wrong(`Expected a whole number, got ${quote(sent)}.`);
       if (value < min || value > max) {
-        if (options.max === undefined) return wrong(`${value} is too small: the least is ${min}.`);
+        if (options.max === undefined) return wrong(`Expected a number of at least ${min}, got ${value}.`);
         return wrong(
-          `${value} is out of range: it lies between ${options.min === undefined ? 'any' : min} and ${max}.`,
+          `Expected a number ${options.min === undefined ? 'of at most' : `between ${min} and`} ${max}, got ${value}.`,
         );
       }
       return good(value);
@@ -262,7 +262,7 @@ export function flag(initial: boolean, options: { readonly description: string }
       const word = typeof sent === 'string' || typeof sent === 'number' ? String(sent).trim().toLowerCase() : '';
       if (word === 'true' || word === '1') return good(true);
       if (word === 'false' || word === '0') return good(false);
-      return wrong(`true or false is wanted, not ${quote(sent)}.`);
+      return wrong(`Expected true or false, got ${quote(sent)}.`);
     },
   });
 }
@@ -289,7 +289,7 @@ export function choice<const V extends string>(values: readonly V[], options: Ch
         values.find((one) => one === word) ??
         (word !== undefined && Object.hasOwn(also, word) ? also[word] : undefined);
       return value === undefined
-        ? wrong(`${quote(sent)} is none of ${sentenceList(values.map((one) => quote(one)))}.`)
+        ? wrong(`Expected one of ${sentenceList(values.map((one) => quote(one)))}, got ${quote(sent)}.`)
         : good(value);
     },
   });
@@ -309,7 +309,7 @@ export function list<T>(
     accepts: { anyOf: [{ type: 'array', items: of.accepts, maxItems: max }, of.accepts] },
     read(sent) {
       const items: readonly unknown[] = Array.isArray(sent) ? sent : sent === '' ? [] : [sent];
-      if (items.length > max) return wrong(`At most ${max} entries; these are ${items.length}.`);
+      if (items.length > max) return wrong(`Expected at most ${max} entries, got ${items.length}.`);
       const values: T[] = [];
       for (const item of items) {
         const reading = of.read(item);
@@ -334,10 +334,10 @@ export function freeObject(options: {
     blank: Object.freeze({}),
     schema: { type: 'object' },
     read(sent) {
-      if (!isObject(sent)) return wrong(`A JSON object is wanted, not ${quote(sent)}.`);
+      if (!isObject(sent)) return wrong(`Expected a JSON object, got ${quote(sent)}.`);
       const bytes = Buffer.byteLength(JSON.stringify(sent));
       return bytes > options.maxBytes
-        ? wrong(`At most ${options.maxBytes} bytes of JSON; these are ${bytes}.`)
+        ? wrong(`Expected at most ${options.maxBytes} bytes of JSON, got ${bytes}.`)
         : good(Object.freeze({ ...sent }));
     },
   });

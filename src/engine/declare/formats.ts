@@ -37,13 +37,15 @@ export function volumePath({
       const reading = plain.read(sent);
       if (!reading.ok || reading.value === '') return reading;
       if (!reading.value.startsWith('/'))
-        return wrong(`The path must begin with ${volumesFolder}/ and the name of a volume.`);
+        return wrong(
+          `Expected a path that begins with ${volumesFolder}/ and the name of a volume, got ${quote(reading.value)}.`,
+        );
       return good(asSent ? reading.value : normalPath(reading.value));
     },
   });
   return onMachine(normal, (path, facts) =>
     volumeOf(normalPath(path), facts) === undefined
-      ? `${quote(path)} lies on no volume: it must be ${volumesFolder}/ and the name of a volume, or below that.`
+      ? `Expected a path on a volume, such as ${volumesFolder}/NAME or a folder below it, got ${quote(path)}.`
       : undefined,
   );
 }
@@ -55,7 +57,7 @@ export function userName({
   initial,
 }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
   return onMachine(accountText(description, max, initial), (name, facts) =>
-    facts.accounts.users.some((user) => user.name === name) ? undefined : `No user is called ${quote(name)}.`,
+    facts.accounts.users.some((user) => user.name === name) ? undefined : `The user ${quote(name)} does not exist.`,
   );
 }
 
@@ -66,7 +68,7 @@ export function groupName({
   initial,
 }: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
   return onMachine(accountText(description, max, initial), (name, facts) =>
-    facts.accounts.groups.some((group) => group.name === name) ? undefined : `No group is called ${quote(name)}.`,
+    facts.accounts.groups.some((group) => group.name === name) ? undefined : `The group ${quote(name)} does not exist.`,
   );
 }
 
@@ -76,7 +78,7 @@ function accountText(description: string, max: number, initial = ''): Field<stri
     max,
     initial,
     pattern: /^[^\s:,]+$/,
-    rule: 'An account name has no blanks, commas or colons.',
+    rule: 'Expected an account name without spaces, commas and colons.',
   });
 }
 
@@ -97,11 +99,11 @@ export const noShell = '/usr/sbin/nologin';
 /** A login shell of the machine, or one that clients name from habit. */
 export function loginShell({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
   return onMachine(
-    text({ description, initial, max: 255, pattern: /^\/[\w./+-]+$/, rule: 'A shell is an absolute path.' }),
+    text({ description, initial, max: 255, pattern: /^\/[\w./+-]+$/, rule: 'Expected the absolute path of a shell.' }),
     (path, { accounts }) =>
       path === noShell || accounts.shells.includes(path) || foreignShells.includes(path)
         ? undefined
-        : `${quote(path)} is no shell of this machine: ${accounts.shells.join(', ')}.`,
+        : `Expected a login shell of this machine (${accounts.shells.join(', ')}), got ${quote(path)}.`,
   );
 }
 
@@ -118,9 +120,10 @@ export function octal({
       initial,
       max: top.length,
       pattern: /^[0-7]+$/,
-      rule: `Octal digits are wanted, up to ${top}.`,
+      rule: `Expected octal digits up to ${top}.`,
     }),
-    (value) => (value !== '' && Number.parseInt(value, 8) > max ? `${value} is above ${top}.` : undefined),
+    (value) =>
+      value !== '' && Number.parseInt(value, 8) > max ? `Expected octal digits up to ${top}, got ${value}.` : undefined,
   );
 }
 
@@ -131,7 +134,7 @@ export function umask({ description, initial }: Says & { readonly initial: strin
     initial,
     max: 3,
     pattern: /^[0-7]{3}$/,
-    rule: 'Three octal digits are wanted.',
+    rule: 'Expected three octal digits.',
   });
 }
 
@@ -143,7 +146,7 @@ export function port({ description, initial }: Says & { readonly initial?: numbe
 /** An IPv4 or IPv6 address. */
 export function ipAddress({ description, initial }: Says & { readonly initial?: string }): Field<string, 'plain'> {
   return refine(text({ description, max: 45, ...(initial === undefined ? {} : { initial }) }), (value) =>
-    value === '' || isIPv4(value) || isIPv6(value) ? undefined : `${quote(value)} is no IP address.`,
+    value === '' || isIPv4(value) || isIPv6(value) ? undefined : `Expected an IP address, got ${quote(value)}.`,
   );
 }
 
@@ -166,7 +169,9 @@ export function mailAddresses({
       const invalid = addresses.find(
         (one) => !/^[A-Za-z0-9._%+-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(one),
       );
-      return invalid === undefined ? good(addresses.join(between)) : wrong(`${quote(invalid)} is no e-mail address.`);
+      return invalid === undefined
+        ? good(addresses.join(between))
+        : wrong(`Expected an e-mail address, got ${quote(invalid)}.`);
     },
   });
 }
@@ -180,7 +185,7 @@ export function addressOf(
     const plain = zone ? value.replace(/%[\w.-]{1,15}$/, '') : value;
     return value === '' || parseIp(plain)?.family === family
       ? undefined
-      : `${quote(value)} is no IPv${family} address.`;
+      : `Expected an IPv${family} address, got ${quote(value)}.`;
   });
 }
 
@@ -191,7 +196,7 @@ export function addressOf(
 export function hostList({ description, max = 2048 }: Says & { readonly max?: number }): Field<string, 'plain'> {
   return refine(text({ description, max, multiline: true }), (value) => {
     const invalid = words(value).find((word) => !/^[A-Za-z0-9.:/_%*?@[\]-]+$/.test(word));
-    return invalid === undefined ? undefined : `${quote(invalid)} is no host, address or network.`;
+    return invalid === undefined ? undefined : `Expected a host name, an address or a network, got ${quote(invalid)}.`;
   });
 }
 
@@ -202,7 +207,8 @@ export function hostList({ description, max = 2048 }: Says & { readonly max?: nu
 export function configLines({ description, max = 16_384 }: Says & { readonly max?: number }): Field<string, 'plain'> {
   return refine(text({ description, max, multiline: true }), (value) => {
     const header = value.split('\n').find((line) => /^\s*(\[|<\/?(?:global|virtualhost)\b)/i.test(line));
-    if (header !== undefined) return `${quote(header.trim())} would begin another section of the file.`;
+    if (header !== undefined)
+      return `Expected no section header, got ${quote(header.trim())}: it would begin another section of the file.`;
     return /\\\s*$/.test(value) ? 'The last line must not end in a backslash.' : undefined;
   });
 }
@@ -218,7 +224,7 @@ export function size({ description, initial }: Says & { readonly initial?: numbe
     read(sent) {
       const bytes = typeof sent === 'number' || typeof sent === 'string' ? parseSize(String(sent)) : undefined;
       return bytes === undefined
-        ? wrong(`A size is wanted, like 10G, 1.5 TiB or bytes, not ${quote(sent)}.`)
+        ? wrong(`Expected a size such as 10G, 1.5 TiB or a number of bytes, got ${quote(sent)}.`)
         : good(bytes);
     },
   });
@@ -237,7 +243,7 @@ export function timeOfDay({ description, initial }: Says & { readonly initial: s
       const parts = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(reading.value);
       const [, hour = '', minute = '', second = '00'] = parts ?? [];
       if (parts === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
-        return wrong(`${quote(sent)} is no time of the day, as 09:00:00.`);
+        return wrong(`Expected a time of day such as 09:00:00, got ${quote(sent)}.`);
       return good(`${hour.padStart(2, '0')}:${minute}:${second}`);
     },
   });
@@ -296,14 +302,14 @@ function cronProblem(part: CronPart, value: string): string | undefined {
   const { from, to } = cronParts[part];
   for (const item of value.split(',')) {
     const match = /^(?:\*|([A-Za-z0-9]+)(?:-([A-Za-z0-9]+))?)(?:\/(\d{1,3}))?$/.exec(item.trim());
-    if (match === null) return `${quote(item)} is no cron field: write *, */5, 1-5 or 1,15.`;
+    if (match === null) return `Expected a cron field such as *, */5, 1-5 or 1,15, got ${quote(item)}.`;
     const [low, high] = [match[1], match[2] ?? match[1]].map((word) =>
       word === undefined ? undefined : cronNumber(part, word),
     );
     if (match[1] !== undefined && (low === undefined || high === undefined || low < from || high > to || low > high))
-      return `${quote(item)} does not lie between ${from} and ${to}.`;
+      return `Expected values between ${from} and ${to}, got ${quote(item)}.`;
     if (match[3] !== undefined && (Number(match[3]) < 1 || Number(match[3]) > to + 1))
-      return `The step in ${quote(item)} does not lie between 1 and ${to + 1}.`;
+      return `Expected a step between 1 and ${to + 1}, got ${quote(item)}.`;
   }
   return undefined;
 }
@@ -342,7 +348,7 @@ function namesAll(part: CronPart, value: string): boolean {
 }
 
 const at = (part: CronPart, initial: string, what: string) =>
-  cronField(part, { description: `${what} in cron's notation.`, initial });
+  cronField(part, { description: `${what}, in cron notation.`, initial });
 
 const minuteField = { minute: at('minute', '00', 'Minutes') };
 

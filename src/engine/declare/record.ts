@@ -12,7 +12,7 @@ export interface SentReading<F extends Fields> {
 
 /** Reads a request's body. `null` means unset: the field's blank, or as if it had not been sent. */
 export function readSent<F extends Fields>(fields: F, body: unknown, mode: 'create' | 'update'): SentReading<F> {
-  if (!isObject(body)) throw invalid({ __all__: [`A JSON object is wanted, not ${quote(body)}.`] });
+  if (!isObject(body)) throw invalid({ __all__: [`Expected a JSON object, got ${quote(body)}.`] });
   const issues = new IssueList();
   const sent: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
@@ -27,7 +27,7 @@ export function readSent<F extends Fields>(fields: F, body: unknown, mode: 'crea
     if (reading.ok) sent[name] = reading.value;
     else issues.add(name, reading.wrong);
   }
-  if (!isSentOf(fields, sent)) throw new TypeError('a sent value belongs to no field');
+  if (!isSentOf(fields, sent)) throw new TypeError('a value of the request belongs to no field');
   return { sent: Object.freeze(sent), issues: issues.toIssues() };
 }
 

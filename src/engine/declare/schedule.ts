@@ -95,7 +95,7 @@ function weekOf(at: number, zone: string): number {
 export function scheduleProblem(schedule: Schedule): string | undefined {
   try {
     return nextRun(schedule, Date.UTC(2000, 0), 'UTC') === undefined
-      ? 'This schedule never comes: no such day exists.'
+      ? 'This schedule never occurs: no such day exists.'
       : undefined;
   } catch (error) {
     return messageOf(error);

@@ -121,10 +121,11 @@ export function inOrder(subsystems: readonly Subsystem[]): readonly Subsystem[] 
   const visit = (subsystem: Subsystem, path: readonly string[]): void => {
     if (ordered.has(subsystem)) return;
     if (path.includes(subsystem.name))
-      throw new Error(`subsystems wait for one another: ${[...path, subsystem.name].join(' after ')}`);
+      throw new Error(`circular dependency of subsystems: ${[...path, subsystem.name].join(' after ')}`);
     for (const name of subsystem.after ?? []) {
       const earlier = byName.get(name);
-      if (earlier === undefined) throw new Error(`the unit ${subsystem.name} comes after ${name}, which there is not`);
+      if (earlier === undefined)
+        throw new Error(`the subsystem ${subsystem.name} comes after ${name}, which does not exist`);
       visit(earlier, [...path, subsystem.name]);
     }
     ordered.add(subsystem);

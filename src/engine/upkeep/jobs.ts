@@ -33,7 +33,7 @@ const mostUnkept = 1000;
 
 /** An unhappy end that leaves a result all the same, such as the output of a program that failed. */
 export class JobFailure extends Error {
-  override readonly name = 'UnhappyEnd';
+  override readonly name = 'JobFailure';
   readonly result: JsonObject;
 
   constructor(message: string, result: JsonObject) {
@@ -144,7 +144,7 @@ export class Jobs {
   /** Ends all that runs and waits for it. */
   async close(): Promise<void> {
     this.#closing = true;
-    for (const { abort } of this.#running.values()) abort.abort(new Error('the daemon ends'));
+    for (const { abort } of this.#running.values()) abort.abort(new Error('the daemon is stopping'));
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 

@@ -132,7 +132,7 @@ export class Reconciler {
       else await this.#originals.assumeOwn({ files, owns, services });
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
-      this.#log.error({ error: messageOf(error) }, 'could not keep the originals of files');
+      this.#log.error({ error: messageOf(error) }, 'originals: saving files failed');
     }
   }
 
@@ -210,7 +210,7 @@ export class Reconciler {
     state.attempts = 0;
     if (state.degraded === undefined) return;
     state.degraded = undefined;
-    this.#log.info({ subsystem: state.subsystem.name }, 'recovered');
+    this.#log.info({ subsystem: state.subsystem.name }, `subsystem ${state.subsystem.name}: recovered`);
     this.#events.emit('subsystem.recovered', { subsystem: state.subsystem.name });
   }
 
@@ -223,7 +223,7 @@ export class Reconciler {
     state.warned = warnings;
     for (const warning of warnings) {
       if (warned.has(warning)) continue;
-      this.#log.warn({ subsystem: subsystem.name }, warning);
+      this.#log.warn({ subsystem: subsystem.name }, `subsystem ${subsystem.name}: ${warning}`);
       this.#events.emit('subsystem.warned', { subsystem: subsystem.name, warning });
     }
   }
@@ -237,7 +237,7 @@ export class Reconciler {
       else if (!(state.subsystem.uses ?? []).includes(topic)) continue;
       if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.subsystem.render(view, facts)))
         continue;
-      void this.#inQueue(`follow the machine: ${state.subsystem.name}`, () =>
+      void this.#inQueue(`apply ${state.subsystem.name} after a change of the machine`, () =>
         this.#repair(state, `after a change of ${topic}`),
       );
     }
@@ -260,7 +260,7 @@ export class Reconciler {
       for (const topic of outcome.touched) touched.add(topic);
       state.applied = desired;
       if (actions.length > 0)
-        this.#log.info({ subsystem: subsystem.name, actions }, `brought the machine to the configuration ${when}`);
+        this.#log.info({ subsystem: subsystem.name, actions }, `subsystem ${subsystem.name}: applied ${when}`);
       this.recovered(state);
     } catch (error) {
       if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
@@ -271,7 +271,7 @@ export class Reconciler {
       state.attempts += 1;
       this.#log.error(
         { subsystem: subsystem.name, error: messageOf(error) },
-        `the machine is not what the configuration says ${when}`,
+        `subsystem ${subsystem.name}: apply failed ${when}`,
       );
       this.#events.emit('subsystem.degraded', { subsystem: subsystem.name, reason: messageOf(error) });
       this.#tryAgain(state);
@@ -283,7 +283,10 @@ export class Reconciler {
     state.applied = undefined;
     if (this.#originals.holdsFor(desired)) {
       await this.#originals.giveBack(desired);
-      this.#log.warn({ subsystem: state.subsystem.name }, 'take-over failed: gave back what was there');
+      this.#log.warn(
+        { subsystem: state.subsystem.name },
+        `subsystem ${state.subsystem.name}: take-over failed, restored the original files`,
+      );
     }
     this.recovered(state);
   }
@@ -297,7 +300,7 @@ export class Reconciler {
   #tryAgain(state: SubsystemState): void {
     if (this.#closing) return;
     clearTimeout(state.retry);
-    const again = () => this.#inQueue(`repair ${state.subsystem.name}`, () => this.#repair(state, 'on another try'));
+    const again = () => this.#inQueue(`repair ${state.subsystem.name}`, () => this.#repair(state, 'on retry'));
     state.retry = setTimeout(() => void again(), retryAfter(state.attempts));
     state.retry.unref();
   }
@@ -309,13 +312,13 @@ export class Reconciler {
       const written = await layServiceFiles(
         this.#host,
         this.#managed().map(({ subsystem }) => subsystem.render(view, facts)),
-        (title, error) => this.#log.error({ error: messageOf(error) }, `could not ${title}`),
+        (title, error) => this.#log.error({ error: messageOf(error) }, `service manager: could not ${title}`),
       );
-      if (written.length > 0) this.#log.info({ written }, 'told the service manager what there is to start');
+      if (written.length > 0) this.#log.info({ written }, 'service manager: wrote unit files');
       return new Set(written);
     } catch (error) {
       if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
-      this.#log.error({ error: messageOf(error) }, 'could not tell the service manager what there is to start');
+      this.#log.error({ error: messageOf(error) }, 'service manager: writing unit files failed');
       return new Set();
     }
   }

@@ -87,7 +87,7 @@ test('a zone of half an hour, and one that puts clocks forward by half an hour',
 });
 
 test('a day that never comes is refused, and a rare one is not', () => {
-  assert.equal(scheduleProblem(schedule('0 0 31 2 *')), 'This schedule never comes: no such day exists.');
+  assert.equal(scheduleProblem(schedule('0 0 31 2 *')), 'This schedule never occurs: no such day exists.');
   assert.equal(scheduleProblem(schedule('0 0 29 2 *')), undefined);
   assert.equal(scheduleProblem(schedule('0 0 31 2 mon')), undefined);
 });
