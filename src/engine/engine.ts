@@ -42,7 +42,7 @@ import { Scheduler } from './upkeep/scheduler.ts';
 import { endsWithin, Startup } from './upkeep/startup.ts';
 import { lookForLocal, managedBy, refuseUnmanaged, unmanagedSubsystem } from './upkeep/takeover.ts';
 
-/** The lines an operator reads. `fields` never holds a secret. */
+/** The log of the daemon. `fields` never contains a secret. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -56,63 +56,65 @@ export interface EngineParts {
   readonly rules?: readonly Rule[];
   /** The kinds of steps that a start can find in the journal. */
   readonly stepKinds?: readonly StepKind[];
-  /** What callers' ways in depend on. */
+  /** The parts of the machine that connections of clients depend on. */
   readonly accesses?: readonly Access[];
   readonly host: Host;
   readonly store: ConfigurationStore;
   readonly log: Log;
   readonly now: () => number;
   readonly passwords: Passwords;
-  /** Of Holdfast itself. */
+  /** Version of Holdfast. */
   readonly version?: string;
-  /** The machine's time zone, by which schedules go. */
+  /** The time zone of the machine, in which schedules are interpreted. */
   readonly zone?: () => string;
-  /** Called whenever the start has moved on, with what it does now. */
+  /** Called at each step of the start, with a description of the current step. */
   readonly progressed?: (what: string) => void;
-  /** Milliseconds that the start waits for resources such as pools before it goes on without them; 10 s unless given. */
+  /**
+   * Milliseconds that the start waits for resources such as pools before it continues without them; 10 s by default.
+   */
   readonly patience?: number;
 }
 
-/** Who asked, for the log and the revisions. */
+/** The origin of a change, for the log and the revisions. */
 export interface RequestContext {
   readonly actor: string;
   readonly request: string;
-  /** How the request came; undefined for what the daemon asks of itself. */
+  /** The connection of the request; undefined for changes by the daemon itself. */
   readonly connection?: ClientConnection;
-  /** Seconds in which the change is to be confirmed if it is to stay; 0 keeps it at once. */
+  /** Seconds within which the change must be confirmed, or it is reverted; 0 keeps it without confirmation. */
   readonly confirmWithin?: number;
 }
 
-/** One request's change on its way through the queue. */
+/** The change of one request in the queue. */
 interface Change {
   readonly title: string;
   readonly context: RequestContext;
   readonly make: (draft: LayeredDraft) => void;
-  /** The records it changed, told apart from those of its companions in the group. */
+  /** The records that it changed, without those of other changes in the same group. */
   changes: readonly RecordChange[];
-  /** The configuration before it, when it exchanges that as a whole. */
+  /** The configuration before it, if it replaces the whole configuration. */
   backup?: Configuration;
   /** The plan of the work that it belongs to, which ends when it is kept. */
   readonly settles?: OpenPlan;
-  /** That it has to be confirmed, or that it takes back what was not. */
+  /** Set if the change must be confirmed; `none` if it reverts a change that was not. */
   provisional?: Provisional | 'none' | undefined;
 }
 
-/** When a record's time comes next. */
+/** When a record is due next. */
 export interface ScheduleReport {
-  /** As `tasks/rsync`. */
+  /** Path of the resource, such as `tasks/rsync`. */
   readonly resource: string;
   readonly id: number;
-  /** In cron's notation. */
+  /** In cron notation. */
   readonly schedule: string;
   readonly zone: string;
-  /** In that zone; null when it never comes. */
+  /** Time of the next run in that zone; null if there is none. */
   readonly next: string | null;
 }
 
 /**
- * The configuration, the machine, and the one way from a change of the first to the second: draft, check, render,
- * verify, apply, keep. A change that fails anywhere leaves both as they were.
+ * Applies changes of the configuration to the machine: draft, check, render, verify, apply, store. A change that fails
+ * at any of these steps leaves configuration and machine as they were.
  */
 export class Engine {
   readonly events: EventBus;
@@ -135,10 +137,10 @@ export class Engine {
   readonly #stopWatching: (() => void)[] = [];
   readonly #zone: () => string;
   readonly version: string;
-  /** How far the start has come. */
+  /** The progress of the start. */
   readonly startup: Startup;
   readonly #patience: number;
-  /** Subsystems that the last inspection found to differ. */
+  /** Subsystems that differed from the configuration at the last inspection. */
   #drifted: readonly string[] = [];
   readonly #confirmation: Confirmation;
   readonly #scheduler: Scheduler;
@@ -209,7 +211,7 @@ export class Engine {
       world: () => this.world,
       originals: this.#originals,
       isManaged: this.#isManaged,
-      inQueue: (title, deed) => this.#inQueue(title, deed),
+      inQueue: (title, operation) => this.#inQueue(title, operation),
     });
     this.#rules = rules;
     this.#zone = zone;
@@ -232,14 +234,14 @@ export class Engine {
     });
   }
 
-  /** Reads the store, looks at the machine, and makes the machine true to the store. */
+  /** Reads the store and the state of the machine, and applies the configuration to the machine. */
   static async start(parts: EngineParts): Promise<Engine> {
     const engine = Engine.open(parts);
     await engine.begin();
     return engine;
   }
 
-  /** Reads the store: its records can be read from now on. `begin` does the rest of the start. */
+  /** Reads the store, so that records can be read. `begin` performs the rest of the start. */
   static open(parts: EngineParts): Engine {
     const engine = new Engine(parts);
     engine.#load();
@@ -255,12 +257,12 @@ export class Engine {
     return this.#now();
   }
 
-  /** Whether the machine is somewhere not what the configuration says, and could not be made so. */
+  /** Whether the configuration of at least one subsystem could not be applied to the machine. */
   get isDegraded(): boolean {
     return this.#reconciler.degraded.length > 0;
   }
 
-  /** Why changes cannot be kept now, as a sentence for people; undefined when they can. */
+  /** A message why changes cannot be stored now; undefined if they can. */
   get obstacle(): string | undefined {
     const obstacle = this.#store.obstacle();
     if ((obstacle === undefined) !== (this.#obstructed === undefined)) {
@@ -275,21 +277,21 @@ export class Engine {
     return this.jobs;
   }
 
-  /** Starts what has become due. The engine does so by itself every minute. */
+  /** Starts the tasks that are due. The engine also does this every minute. */
   lookAtClock(): void {
     this.#scheduler.look();
   }
 
-  /** Returns what the authentication knows of guesses at passwords; the application sets it. */
+  /** Returns an ongoing series of refused logins, if any. Set by the application. */
   loginAttack: () => Health['loginAttack'] = () => undefined;
 
-  /** How the appliance itself is doing. */
+  /** The health of the appliance. */
   get health(): Health {
     return {
       now: this.#now(),
       degraded: this.#reconciler.degraded,
       drifted: this.#drifted,
-      // What a request waited for has been answered to it. What was started by a clock or in the background was not.
+      // Clients that waited for a job have received its error. Scheduled and background jobs are reported here.
       failedJobs: this.jobs.lastEnded.filter(
         ({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject),
       ),
@@ -299,17 +301,17 @@ export class Engine {
     };
   }
 
-  /** Looks where the machine differs from the configuration, for the health. */
+  /** Determines which subsystems differ from the configuration, for `health`. */
   async inspect(): Promise<void> {
     this.#drifted = (await this.report()).filter(({ drift }) => drift.length > 0).map(({ subsystem }) => subsystem);
   }
 
-  /** Looks at the machine now. */
+  /** Reads these facts from the machine now. */
   renew(...which: readonly Touched[]): Promise<void> {
     return this.#facts.renew(...which);
   }
 
-  /** The world for a reader, whose topics are looked at anew in the background when the last look is old. */
+  /** The world for a reader. Topics whose facts are old are read again in the background. */
   glance(shown: readonly Topic[]): World {
     for (const topic of shown) this.#facts.glance(topic);
     return this.world;
@@ -321,7 +323,7 @@ export class Engine {
 
   operations(context: RequestContext): Operations {
     const engine = this;
-    // Records are a part of what is done there, and would go back alone.
+    // Excluded: the records are only a part of the operation, and an automatic revert would revert only the records.
     const { confirmWithin: _, ...inWork } = context;
     return {
       get world() {
@@ -338,7 +340,7 @@ export class Engine {
     };
   }
 
-  /** One change through the queue. Resolves when the machine is what the configuration now says, and it is kept. */
+  /** Submits one change to the queue. Resolves when it is applied to the machine and stored. */
   async change<T>(title: string, context: RequestContext, make: (draft: Draft) => T, settles?: OpenPlan): Promise<T> {
     const result: { value?: { readonly it: T } } = {};
     await this.#queue.enter({
@@ -354,7 +356,7 @@ export class Engine {
     return result.value.it;
   }
 
-  /** Exchanges the whole configuration, as one change like any other. What there was is kept with it. */
+  /** Replaces the whole configuration in one change. The replaced configuration is stored as a backup. */
   async exchange(
     title: string,
     context: RequestContext,
@@ -372,24 +374,24 @@ export class Engine {
     await this.#queue.enter(change);
   }
 
-  /** All records that a backup holds. */
+  /** All records that a backup contains. */
   get configuration(): Configuration {
     return new Map(this.#exchangeable.map((resource) => [resource, [...this.#tables.table(resource).all()]]));
   }
 
-  /** All records that are kept, also those that belong to this machine alone. */
+  /** All stored records, including those of resources that are `ofMachine`. */
   get wholeConfiguration(): Configuration {
     return new Map(
       this.resources.filter(isKeptResource).map((resource) => [resource, [...this.#tables.table(resource).all()]]),
     );
   }
 
-  /** What the configuration was when the system was fresh. */
+  /** The configuration of the fresh system. */
   get freshConfiguration(): Configuration {
     return new Map(this.#exchangeable.map((resource) => [resource, this.#store.loadFresh(resource)]));
   }
 
-  /** What was kept before the configuration was exchanged as a whole, the newest first. */
+  /** The automatic backups, the newest first. */
   backups(): readonly Backup[] {
     return this.#store.backups();
   }
@@ -402,7 +404,7 @@ export class Engine {
     return this.resources.filter(isKeptResource).filter(({ ofMachine }) => !ofMachine);
   }
 
-  /** What a change would do to the machine, without doing it. */
+  /** A dry run: the operations that a change would perform on the machine. */
   async plan(make: (draft: Draft) => void): Promise<Actions> {
     const draft = this.#draft();
     const mark = draft.mark();
@@ -416,7 +418,7 @@ export class Engine {
     return [...actions, ...draft.lastSteps.map((step) => step.title), ...draft.tasks.map((task) => task.title)];
   }
 
-  /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
+  /** Where the machine differs from the configuration. Reads the machine itself, not the facts. */
   report(): Promise<readonly SubsystemReport[]> {
     return this.#reconciler.report();
   }
@@ -425,7 +427,7 @@ export class Engine {
     return this.#store.revisions(limit, before);
   }
 
-  /** What is done at its time, whoever looks at the clock, and when that comes next; the nearest first. */
+  /** The next run of each scheduled record, also of those that other programs such as cron run; the earliest first. */
   schedules(): readonly ScheduleReport[] {
     const zone = this.#zone();
     const reports = this.#scheduled()
@@ -442,7 +444,7 @@ export class Engine {
       }));
   }
 
-  /** Finishes what is in hand, then lets go of everything. */
+  /** Completes running changes and jobs, then releases all resources. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#scheduler.end();
@@ -465,7 +467,10 @@ export class Engine {
     this.#confirmation.takeBackAtStart(this.#store.provisional(this.resources.filter(isKeptResource)));
   }
 
-  /** Looks at the machine and makes it true to the store. Resolves when changes can be made; slow pools come later. */
+  /**
+   * Reads the state of the machine and applies the configuration. Resolves when changes are possible; slow pools may
+   * follow later.
+   */
   async begin(): Promise<void> {
     const { startup } = this;
     await startup.each('reading', promptTopics, topicTitle, (topic) => this.#facts.renew(topic));
@@ -475,8 +480,8 @@ export class Engine {
       .filter(isKeptResource)
       .every((resource) => this.#tables.table(resource).lastId === 0);
     await startup.during('creating default records', () => this.#seed(isFresh || this.#originals.isReleased));
-    // Services on volumes are configured once the volumes are there. A pool that takes longer keeps nothing else waiting:
-    // its services follow when it has come.
+    // Services on volumes are configured once the volumes are mounted. A slow pool does not delay the others: its
+    // services are configured after it was imported.
     const resources = this.#beginResources();
     const inTime = await endsWithin(this.#patience, resources);
     // Plans that were cut short may concern what lies on a volume that comes later.
@@ -488,7 +493,7 @@ export class Engine {
     await startup.during('saving original files', () => this.#reconciler.secureOriginals(isFresh));
     const before = this.#facts.facts;
     const touched = new Set<Topic>();
-    // In the queue, since jobs that import pools may have records to write meanwhile.
+    // In the queue, because jobs that import pools may write records at the same time.
     await this.#queue.enter({
       title: 'apply the configuration',
       context: { actor: 'holdfast', request: 'start' },
@@ -503,7 +508,7 @@ export class Engine {
     if (touched.size > 0)
       await startup.each('reading again', [...touched], topicTitle, (topic) => this.#facts.renew(topic));
     const after = this.#facts.facts;
-    // What changed while the subsystems were being configured came too late for some of them.
+    // Facts that changed while the subsystems were being configured were too late for some of them.
     for (const topic of promptTopics)
       if (before[topic] !== after[topic] && !touched.has(topic)) this.#factsChanged(topic);
     this.#store.settle();
@@ -518,7 +523,7 @@ export class Engine {
     }
   }
 
-  /** Slow looks, which nothing waits for, come when the start no longer needs the processor. */
+  /** Reads the slow facts, which nothing waits for, after the start no longer needs the processor. */
   #lookLater(): void {
     const timer = setTimeout(() => {
       for (const topic of slowTopics) void this.#renewQuietly(new Set([topic]));
@@ -527,7 +532,7 @@ export class Engine {
     this.#stopWatching.push(() => clearTimeout(timer));
   }
 
-  /** What resources do at the start. That something cannot be done keeps nothing else from starting. */
+  /** Runs `atStart` of the resources. A failure does not prevent the others from starting. */
   async #beginResources(): Promise<void> {
     await Promise.all(
       this.resources.filter(isKeptResource).map(async (resource) => {
@@ -542,8 +547,8 @@ export class Engine {
   }
 
   /**
-   * A configuration that is fresh names no accounts. Those that Holdfast made on this machine before belong to somebody
-   * all the same, and so do the files of theirs: they stay as the system's own.
+   * A fresh configuration contains no accounts. If Holdfast created accounts on this machine earlier, removing them
+   * would orphan their files, so they become accounts of the system.
    */
   async #spareAccounts(): Promise<void> {
     if (this.#store.revisions(1).length > 0) return;
@@ -557,7 +562,7 @@ export class Engine {
     );
   }
 
-  /** Gives a fresh system its first records. A resource that has ever had one is left alone. */
+  /** Creates the default records of a fresh system. A resource that has ever had a record is skipped. */
   async #seed(looksForLocal: boolean): Promise<void> {
     const context = { actor: 'holdfast', request: 'start' };
     const kept = this.resources.filter(isKeptResource);
@@ -577,7 +582,7 @@ export class Engine {
       }
     }
     if (looksForLocal) await this.#markUnmanaged(draft);
-    // Before the records: who is cut short in between notes them once more at the next start.
+    // Stored before the records: if the daemon is interrupted in between, the next start stores them again.
     const changes = draft.changes();
     try {
       this.#store.noteFresh(fresh.changes());
@@ -588,14 +593,16 @@ export class Engine {
         draft.sequences(),
       );
     } catch (error) {
-      // Of a new version on a full disk: the next start writes them down.
+      // A new version on a full disk: the next start stores the default records.
       if (!(error instanceof Fault)) throw error;
       this.#log.error({ error: error.message }, 'store: default records of new resources could not be stored');
     }
     this.#tables.apply(changes, draft.sequences());
   }
 
-  /** Leaves alone what was configured by hand. Kept with the first records, so that no later start forgets it. */
+  /**
+   * Marks subsystems that were configured by hand as unmanaged. Stored with the default records, so that it persists.
+   */
   async #markUnmanaged(draft: LayeredDraft): Promise<void> {
     if (!this.resources.some(({ path }) => path === unmanagedSubsystem.path)) return;
     for (const found of await lookForLocal(this.#subsystems, this.#host, { view: draft, facts: draft.facts })) {
@@ -608,7 +615,7 @@ export class Engine {
     }
   }
 
-  /** Lets Holdfast manage a subsystem that was configured by hand. What it replaces is kept. */
+  /** Takes over a subsystem that was configured by hand. The files that this replaces are saved. */
   async takeOver(subsystem: string, context: RequestContext): Promise<void> {
     await this.change(`take over ${subsystem}`, context, (draft) => {
       const record = draft.find(unmanagedSubsystem, 'subsystem', subsystem);
@@ -620,7 +627,7 @@ export class Engine {
 
   // Changes ----------------------------------------------------------------------------------------------------------
 
-  /** Lays the group's drafts over one another and carries them out as one; if that fails, one by one. */
+  /** Combines the changes of the group in one draft and carries it out; if that fails, carries them out one by one. */
   async #carryOutGroup(group: readonly Waiting<Change>[]): Promise<readonly Waiting<Change>[]> {
     const draft = this.#draft();
     const accepted: Waiting<Change>[] = [];
@@ -637,7 +644,7 @@ export class Engine {
         waiting.settle(error);
         continue;
       }
-      // What cannot be taken back must not share the fate of others: such a change goes alone.
+      // A change that cannot be reverted runs alone: the failure of another change in its group would require a revert.
       const alone = draft.lastSteps.length > mark.last || waiting.item.provisional !== undefined;
       if (alone && accepted.length > 0) {
         draft.rewind(mark);
@@ -661,7 +668,7 @@ export class Engine {
     return later;
   }
 
-  /** Asks the rules about what was changed since the mark, and throws when anything is wrong with it. */
+  /** Checks the rules for the changes since the mark, and throws if there are problems. */
   #judge(draft: LayeredDraft, mark: Mark): void {
     const changes = draft.changesSince(mark);
     for (const rule of this.#rules) {
@@ -672,7 +679,10 @@ export class Engine {
     draft.issues.throwIfAny();
   }
 
-  /** What a client asks for leaves what room there is to the daemon's own notes, such as which alerts were mailed. */
+  /**
+   * Refuses changes of clients on a full disk, so that the remaining space is left for the daemon, such as for sent
+   * alerts.
+   */
   #mustBeAbleToKeep({ connection }: RequestContext): void {
     const obstacle = connection === undefined ? undefined : this.obstacle;
     if (obstacle !== undefined) throw unavailable(obstacle);
@@ -770,6 +780,43 @@ export class Engine {
       drop: ({ id }) => this.#store.endPlan(id),
     });
     await this.#renewQuietly(new Set(['storage', 'disks']));
+  /** Reverts a failed change: applies the stored configuration again, and undoes the steps in reverse order. */
+  async #takeBack(begun: readonly SubsystemState[], done: readonly Step[]): Promise<void> {
+    await this.#reconciler.takeBack(begun);
+    for (const step of done.toReversed()) await this.#undo(step);
+  }
+
+  /** Performs a step and records it as done, also if it failed but changed the machine. */
+  async #take(step: Step, done: Step[]): Promise<void> {
+    try {
+      await step.perform(this.#host);
+    } catch (error) {
+      if (await this.#hasLeft(step)) done.push(step);
+      throw error;
+    }
+    done.push(step);
+  }
+
+  async #hasLeft(step: Step): Promise<boolean> {
+    try {
+      return (await step.left?.(this.#host)) ?? false;
+    } catch (error) {
+      this.events.emit('undo.failed', { title: step.title, reason: messageOf(error) });
+      this.#log.error(
+        { error: messageOf(error) },
+        `undo: cannot determine whether the step was performed: ${step.title}`,
+      );
+      return false;
+    }
+  }
+
+  async #undo(step: Step): Promise<void> {
+    try {
+      await step.undo?.(this.#host);
+    } catch (error) {
+      this.events.emit('undo.failed', { title: step.title, reason: messageOf(error) });
+      this.#log.error({ error: messageOf(error) }, `undo failed: ${step.title}`);
+    }
   }
 
   #announce({ title, context, changes }: Change): void {
@@ -780,17 +827,20 @@ export class Engine {
     }
   }
 
-  /** What waits to be confirmed now. */
+  /** The change that currently waits to be confirmed. */
   get provisional(): Provisional | undefined {
     return this.#confirmation.waiting;
   }
 
-  /** A request with a right credential came this way, on a connection that was made or last answered at `since`. It may confirm what waits. */
+  /**
+   * An authenticated request arrived on a connection that was opened or last answered at `since`. It may confirm a
+   * change.
+   */
   heard(connection: ClientConnection | undefined, since: number): void {
     this.#confirmation.heard(connection, since);
   }
 
-  /** Notes what the change did, and whether it has to be confirmed. */
+  /** Records which records the change affects, and whether it must be confirmed. */
   #guard(item: Change, draft: LayeredDraft, mark: Mark): void {
     item.changes = draft.changesSince(mark);
     if (item.provisional === 'none') return;
@@ -803,7 +853,7 @@ export class Engine {
     );
   }
 
-  // Work that takes its time -----------------------------------------------------------------------------------------
+  // Jobs -----------------------------------------------------------------------------------------
 
   async #work<T>(
     title: string,
@@ -864,7 +914,7 @@ export class Engine {
     await this.#renewQuietly(new Set(step.touches ?? []));
   }
 
-  /** The facts are renewed for the answer's sake; that a look fails, twice, changes nothing of how the change went. */
+  /** Reads the facts again before the response. A failure, after one retry, does not fail the change. */
   async #renewQuietly(touched: ReadonlySet<Touched>): Promise<void> {
     if (touched.size === 0) return;
     try {
@@ -877,7 +927,7 @@ export class Engine {
     }
   }
 
-  // What is done by the clock ----------------------------------------------------------------------------------------
+  // Scheduled tasks ----------------------------------------------------------------------------------------
 
   #scheduled(): readonly ScheduledRecord[] {
     return this.resources
@@ -893,7 +943,7 @@ export class Engine {
     void this.jobs.start({ ...task, run: (context) => this.#runAndLook(task, context) }, this.#host);
   }
 
-  /** Before the job counts as ended, the facts are what it made them. */
+  /** Reads the changed facts again before the job counts as ended. */
   async #runAndLook(task: Task, context: Parameters<Task['run']>[0]): ReturnType<Task['run']> {
     try {
       return await task.run(context);
@@ -913,13 +963,13 @@ export class Engine {
     }
   }
 
-  // Following the machine --------------------------------------------------------------------------------------------
+  // Changes of the machine --------------------------------------------------------------------------------------------
 
   #factsChanged(topic: Topic): void {
     this.startup.saw(topic);
     if (this.#closing || !this.#started) return;
     this.#reconciler.heedAll(topic);
-    // What a job is making is the job's own to write down.
+    // While a job is running, it writes the records of what it creates.
     if (this.#jobsAtWork === 0) void this.#followAll(topic);
     this.#reconciler.follow(topic);
   }
@@ -930,7 +980,7 @@ export class Engine {
     }
   }
 
-  /** Brings records into step with the host's truth, where a resource follows it. */
+  /** Synchronizes the records of a resource that has `follows` with the host. */
   async #follow(resource: Kept): Promise<void> {
     const follows = resource.kind === 'collection' ? resource.follows : undefined;
     if (follows === undefined) return;
@@ -948,17 +998,17 @@ export class Engine {
     }
   }
 
-  async #inQueue(title: string, deed: () => Promise<void>): Promise<void> {
+  async #inQueue(title: string, operation: () => Promise<void>): Promise<void> {
     try {
       await this.change(title, { actor: 'holdfast', request: '' }, (draft) =>
-        draft.plan.last({ title, perform: deed }),
+        draft.plan.last({ title, perform: operation }),
       );
     } catch (error) {
       this.#log.error({ error: messageOf(error) }, `failed: ${title}`);
     }
   }
 
-  /** Over what is kept now. */
+  /** A draft over the stored configuration. */
   #draft(): LayeredDraft {
     return new LayeredDraft(this.#tables, this.#facts.facts, this.#references);
   }
@@ -968,10 +1018,10 @@ export class Engine {
   }
 }
 
-/** Milliseconds from the end of the start to the looks that take long. */
+/** Milliseconds from the end of the start until slow facts are read. */
 const slowLooksAfter = 5000;
 
-/** A topic as people read it: `boot environments`. */
+/** The readable name of a topic: `boot environments`. */
 function topicTitle(topic: Topic): string {
   return topic.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
@@ -1027,7 +1077,7 @@ function referencesIn(resources: readonly Resource[]): References {
   return references;
 }
 
-/** What the machine said becomes the answer's words; what nobody foresaw stays what it is. */
+/** Errors of the host become faults with their message; unexpected errors are passed on unchanged. */
 function asFault(error: unknown): unknown {
   return error instanceof HostError ? failed(error.message, error) : error;
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { ntHash } from '../lib/md4.ts';
 
-/** What the worker is asked and what it answers. */
+/** A request to the worker and its response. */
 export type Question = { readonly id: number } & (
   | { readonly hash: string }
   | { readonly verify: string; readonly against: string }
@@ -20,26 +20,26 @@ export interface PasswordHashes {
   readonly nt: string;
 }
 
-/** A worker that nobody has needed for so long, in milliseconds, ends and gives its memory back. */
+/** Milliseconds after which an idle worker is stopped to free its memory. */
 const idle = 10_000;
 
 /**
- * Bytes of the longest password: the fields take 256 characters, each of at most four bytes in UTF-8. The time that a
- * check takes grows with the length, so that a longer one is refused before it is hashed.
+ * Bytes of the longest password: the fields accept 256 characters, each of at most four bytes in UTF-8. The duration of
+ * a check grows with the length, so longer passwords are refused before they are hashed.
  */
 export const longestPassword = 1024;
 
-/** Checks that wait for the worker. Each takes about 10 ms, so that a full queue is done in about five seconds. */
+/** The maximum number of pending checks. Each takes about 10 ms, so a full queue takes about five seconds. */
 const mostWaiting = 512;
 
-/** Too many checks wait: this one was not made, and the password may be right or wrong. */
+/** Too many checks are pending: this one was not made, so it is unknown whether the password is correct. */
 export class ChecksBusy extends Error {
   override readonly name = 'ChecksBusy';
 }
 
-/** How a check waits among others. */
+/** The priority of a pending check. */
 export interface Waiting {
-  /** The check of the lowest rank is made next. It is asked again for each choice, for it may grow meanwhile. */
+  /** The check with the lowest rank is made next. The rank may change, so it is evaluated for each choice. */
   readonly rank: () => number;
   /** Whether a caller still waits for the result. Otherwise the check is dropped. */
   readonly isWanted?: () => boolean;
@@ -51,19 +51,19 @@ interface Task extends Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** What the daemon itself needs comes before every login. */
+/** Checks of the daemon itself come before every login. */
 const first: Waiting = { rank: () => Number.NEGATIVE_INFINITY };
 
 /**
- * Hashes and checks passwords in a worker thread: each takes about 10 ms of computing, which would block the event loop.
- * One is in the worker at a time; the others wait here, where they can be ordered, bounded and dropped.
+ * Hashes and checks passwords in a worker thread: each takes about 10 ms of processor time, which would block the event
+ * loop. The worker processes one at a time; the others are queued here, where they can be ordered, limited and dropped.
  */
 export class Passwords {
   #worker: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #last = 0;
   #running: Task | undefined;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #waiting: Task[] = [];
   readonly #mostWaiting: number;
 
@@ -77,8 +77,8 @@ export class Passwords {
   }
 
   /**
-   * False also for hashes that no password opens (`*`, `!…`). Throws `ChecksBusy` when too many others wait that come
-   * first, and when no caller waits for the result any more.
+   * Also false for hashes that match no password (`*`, `!…`). Throws `ChecksBusy` if too many checks with a lower rank
+   * are pending, and if no caller waits for the result any more.
    */
   async verify(password: string, against: string, waiting: Waiting = first): Promise<boolean> {
     if (isTooLong(password) || !against.startsWith('$6$')) return false;
@@ -114,32 +114,32 @@ export class Passwords {
     }
   }
 
-  /** Of those with the highest rank the oldest goes: its caller is the most likely one to have given up. */
+  /** Refuses the oldest check among those with the highest rank: its caller is the most likely to have given up. */
   #refuseWorst(): void {
-    const { place, rank } = this.#waiting
-      .map((task, index) => ({ place: index, rank: task.rank() }))
+    const { index, rank } = this.#waiting
+      .map((task, index) => ({ index, rank: task.rank() }))
       .reduce((worst, one) => (one.rank > worst.rank ? one : worst));
-    // Of what the daemon itself needs nothing is refused.
+    // Checks of the daemon itself are never refused.
     if (rank === Number.NEGATIVE_INFINITY) return;
-    const [task] = this.#waiting.splice(place, 1);
+    const [task] = this.#waiting.splice(index, 1);
     task?.reject(new ChecksBusy('Too many password checks are pending.'));
   }
 
   /**
-   * Of those with the lowest rank the newest is next. When more come than can be checked, some wait in vain whatever
-   * the order; in this one the others are answered at once instead of as late as all. What the daemon itself needs
-   * keeps its order.
+   * Takes the newest check among those with the lowest rank. Under overload some checks time out in any order; with the
+   * newest first, the others are answered immediately instead of just before their timeout. Checks of the daemon itself
+   * keep their order.
    */
   #next(): void {
     if (this.#running !== undefined) return;
     this.#dropUnwanted();
     if (this.#waiting.length === 0) return;
-    const { place } = this.#waiting
-      .map((task, index) => ({ place: index, rank: task.rank() }))
+    const { index } = this.#waiting
+      .map((task, index) => ({ index, rank: task.rank() }))
       .reduce((best, one) =>
         one.rank < best.rank || (one.rank === best.rank && Number.isFinite(one.rank)) ? one : best,
       );
-    const [task] = this.#waiting.splice(place, 1);
+    const [task] = this.#waiting.splice(index, 1);
     if (task === undefined) return;
     this.#running = task;
     this.#last += 1;
@@ -173,11 +173,11 @@ export class Passwords {
 }
 
 function isTooLong(password: string): boolean {
-  // No character of a text has less than one byte, so most are counted without being encoded.
+  // Every character has at least one byte, so most long passwords are found without encoding them.
   return password.length > longestPassword || Buffer.byteLength(password) > longestPassword;
 }
 
-/** Beside this file while developing, beside the bundle when shipped. */
+/** Next to this file during development, next to the bundle in a package. */
 function workerFile(): string {
   const source = fileURLToPath(new URL('./passwords-worker.ts', import.meta.url));
   return existsSync(source) ? source : fileURLToPath(new URL('./passwords-worker.mjs', import.meta.url));

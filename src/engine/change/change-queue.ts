@@ -1,18 +1,18 @@
-/** Something that waits for its turn; `settle` tells it how it went. */
+/** An item in the queue; `settle` reports its outcome. */
 export interface Waiting<T> {
   readonly item: T;
   readonly settle: (error?: unknown) => void;
 }
 
-/** The most that is taken together: a group has to stay small enough to be tried one by one when it fails. */
+/** The maximum size of a group. Small enough that the items can be tried one by one if the group fails. */
 const mostTogether = 128;
 
-/** Milliseconds. */
+/** The maximum time to wait for more items, in milliseconds. */
 const longestGathering = 2;
 
 /**
- * One after the other, and whatever waits meanwhile together. `carryOut` gets a group and answers what it leaves for
- * later; it settles everything else itself.
+ * Runs one group of items at a time. Items that arrive while a group is running form the next group. `carryOut`
+ * receives a group, settles its items, and returns those that it leaves for a later group.
  */
 export class ChangeQueue<T> {
   readonly #waiting: Waiting<T>[] = [];
@@ -23,7 +23,7 @@ export class ChangeQueue<T> {
     this.#carryOut = carryOut;
   }
 
-  /** Resolves when the item has been carried out, rejects with what kept it from being so. */
+  /** Resolves when the item has been carried out, rejects with the error otherwise. */
   enter(item: T): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.push({ item, settle: (error) => (error === undefined ? resolve() : reject(error)) });
@@ -31,13 +31,13 @@ export class ChangeQueue<T> {
     return promise;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
 
   async #run(): Promise<void> {
-    // What arrives in the same turn of the event loop belongs to one group.
+    // Items that arrive in the same turn of the event loop belong to one group.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const begun = performance.now();
@@ -48,7 +48,7 @@ export class ChangeQueue<T> {
         // Without this, #running would never be cleared, and no later change would be carried out.
         for (const { settle } of group) settle(error);
       }
-      // One who asks alone, again and again, is not kept waiting.
+      // A single client that sends one change after the other is not delayed.
       if (group.length > 1 || this.#waiting.length > 0)
         await this.#gather(group.length, (performance.now() - begun) / 4);
     }
@@ -56,9 +56,9 @@ export class ChangeQueue<T> {
   }
 
   /**
-   * Whoever was just answered often has the next change at hand: until as many have come, or the time is up, they are
-   * waited for. Else those who wait and those who were answered would take turns in groups of half the size. The wait is
-   * a few turns of the event loop, for a timer's millisecond is longer than most changes.
+   * Waits until as many items have arrived as were just answered, or until the time is up: clients often send their
+   * next change right after a response. Without this pause, clients split into two alternating half-size groups. The
+   * pause is a few turns of the event loop, because the millisecond of a timer is longer than most changes.
    */
   async #gather(answered: number, longest: number): Promise<void> {
     const end = performance.now() + Math.min(longest, longestGathering);

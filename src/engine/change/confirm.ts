@@ -2,39 +2,41 @@ import type { Kept, RecordChange } from '../configuration/tables.ts';
 import type { View } from '../declare/resource.ts';
 import type { Facts } from '../upkeep/facts.ts';
 
-/** The two ends of the connection that a request came by: both addresses, and the port that was reached. */
+/** The connection of a request: both addresses, and the local port. */
 export interface ClientConnection {
   readonly local: string;
   readonly port: number;
   readonly remote: string;
 }
 
-/** One part of the machine that a caller's way in depends on, as a function of the configuration. Pure. */
+/** One part of the machine that the connections of clients depend on, as a pure function of the configuration. */
 export interface Access {
   readonly name: string;
   /** The resources whose records can change it. */
   readonly reads: readonly Kept[];
-  /** What carries this way: two configurations that give the same text leave whoever came by it connected. */
+  /**
+   * Describes what the connection depends on. If the text is the same for two configurations, the connection survives.
+   */
   of(view: View, facts: Facts, connection: ClientConnection): string;
 }
 
-/** Seconds in which a change that could cut its caller off is to be confirmed, where the request does not say. */
+/** Seconds within which a change that could disconnect its client must be confirmed, by default and at most. */
 export const confirmWithin = 120;
 export const longestConfirm = 3600;
 
-/** A kept change that goes back by itself unless it is confirmed. */
+/** A stored change that is reverted automatically unless it is confirmed. */
 export interface Provisional {
   readonly title: string;
   readonly request: string;
   /** Milliseconds since 1970. */
   readonly until: number;
-  /** Whether its own caller may be cut off by it. Otherwise any request confirms it. */
+  /** Whether it may disconnect its own client. Otherwise any request confirms it. */
   readonly cuts: boolean;
-  /** What it changed: what was before is the way back. */
+  /** The changed records; `before` is what a revert restores. */
   readonly changes: readonly RecordChange[];
 }
 
-/** Whether the change could cut off who comes this way. A way within the machine holds whatever becomes of the network. */
+/** Whether the change could break the connection. Connections within the machine do not depend on the network. */
 export function cutsOff(
   accesses: readonly Access[],
   changed: readonly RecordChange[],

@@ -10,21 +10,21 @@ import type { Facts } from '../upkeep/facts.ts';
 import { type Access, type ClientConnection, confirmWithin, cutsOff, type Provisional } from './confirm.ts';
 
 interface ConfirmationParts {
-  /** What callers' ways in depend on. */
+  /** The parts of the machine that connections of clients depend on. */
   readonly accesses: readonly Access[];
   readonly tables: Tables;
   readonly facts: () => Facts;
-  /** Over what is kept now. */
+  /** Returns a draft over the stored configuration. */
   readonly draft: () => LayeredDraft;
   readonly store: ConfigurationStore;
   readonly log: Log;
   readonly events: EventBus;
   readonly now: () => number;
-  /** Takes the change back by the way of every other: checked, applied, kept. */
+  /** Reverts the change through the queue, like any other change. */
   readonly takeBack: (title: string, context: RequestContext, it: Provisional) => Promise<void>;
 }
 
-/** The one change that waits to be confirmed, if there is one, and its way back. */
+/** The change that waits to be confirmed, if any, and its automatic revert. */
 export class Confirmation {
   readonly #parts: ConfirmationParts;
   #waiting: { readonly it: Provisional; readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
@@ -43,7 +43,10 @@ export class Confirmation {
     return this.#waiting?.it;
   }
 
-  /** Whether a change has to be confirmed. What waits to be confirmed is not built upon. */
+  /**
+   * Returns the provisional state of a change that must be confirmed. Refuses changes of records that wait for
+   * confirmation.
+   */
   demand(
     title: string,
     context: RequestContext,
@@ -73,7 +76,7 @@ export class Confirmation {
     return { title, request, until: now() + (asked ?? confirmWithin) * 1000, cuts, changes };
   }
 
-  /** From now on a change has to be confirmed, or none has. */
+  /** Starts to wait for the confirmation of a change; `none` ends the waiting. */
   waitFor(provisional: Provisional | 'none' | undefined): void {
     if (provisional === undefined) return;
     this.#end();
@@ -86,8 +89,8 @@ export class Confirmation {
   }
 
   /**
-   * A request with a right credential came. It confirms what waits when it shows that the changed way carries both
-   * ways: `since` is when the connection was made or last answered, so that what was sent was also heard.
+   * Called for each authenticated request. The request confirms the change if its connection shows that packets pass in
+   * both directions since the change: `since` is when the connection was opened or last answered.
    */
   heard(connection: ClientConnection | undefined, since: number): void {
     const waiting = this.#waiting;
@@ -113,7 +116,9 @@ export class Confirmation {
     events.emit('change.confirmed', { title: it.title, request: it.request });
   }
 
-  /** Nobody can confirm what was applied before the daemon or the machine ended: it goes back before the subsystems see it. */
+  /**
+   * Reverts a change that was not confirmed before the daemon or the machine ended, before the subsystems are applied.
+   */
   takeBackAtStart(it: Provisional | undefined): void {
     if (it === undefined) return;
     const { tables, store, log, events, now } = this.#parts;
@@ -129,7 +134,7 @@ export class Confirmation {
         'none',
       );
     } catch (error) {
-      // The machine follows what was before all the same; the next start takes it back in the store too.
+      // The machine still gets the earlier configuration; the next start stores it.
       if (!(error instanceof Fault)) throw error;
       log.error({ request: it.request, error: error.message }, `could not be stored: ${title}`);
     }
@@ -148,11 +153,11 @@ export class Confirmation {
     this.#waiting = { it, since: performance.now(), timer };
   }
 
-  /** One that fails is tried again. */
+  /** Reverts the change; a failure is retried. */
   async #goBack(it: Provisional): Promise<void> {
     const waiting = this.#waiting;
     if (this.#closing || waiting?.it !== it) return;
-    // It is too late to confirm it.
+    // From now on it cannot be confirmed.
     this.#waiting = { ...waiting, since: Number.POSITIVE_INFINITY };
     const { takeBack, log, events } = this.#parts;
     const context = { actor: 'holdfast', request: it.request };

@@ -5,26 +5,26 @@ import type { PlanStore } from '../plan/journal.ts';
 import type { JobStore } from '../upkeep/jobs.ts';
 import type { Kept, RecordChange } from './tables.ts';
 
-/** One kept change: who asked for what. */
+/** One stored change. */
 export interface Revision {
   readonly at: string;
   readonly actor: string;
   readonly request: string;
   readonly title: string;
   readonly changes: readonly RecordChange[];
-  /** The configuration before it, where that was exchanged as a whole. */
+  /** The configuration before it, if the change replaced the whole configuration. */
   readonly backup?: Configuration;
 }
 
-/** What the configuration was before it was exchanged as a whole. */
+/** An automatic backup, made before a change that replaced the whole configuration. */
 export interface Backup {
   readonly number: number;
   readonly at: string;
-  /** Of the change that it was made before. */
+  /** The title of the change that it was made before. */
   readonly title: string;
 }
 
-/** A revision as it is read back: secret values are left out. */
+/** A stored revision; secret values are masked. */
 export interface KeptRevision {
   readonly number: number;
   readonly at: string;
@@ -34,9 +34,9 @@ export interface KeptRevision {
   readonly changes: readonly unknown[];
 }
 
-/** Room on a file system that must not become full. */
+/** Space on a file system that must not become full. */
 export interface FileSystem {
-  /** A folder in it. */
+  /** A folder on it. */
   readonly path: string;
   readonly holds: 'configuration' | 'system';
   /** Bytes. */
@@ -44,17 +44,20 @@ export interface FileSystem {
   readonly total: number;
 }
 
-/** What keeps the configuration between one start and the next. */
+/** Persistent storage of the configuration. */
 export interface ConfigurationStore extends JobStore, PlanStore {
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number };
-  /** The first records of a fresh system, as they were noted when it was fresh. */
+  /** The default records, as they were created on the fresh system. */
   loadFresh<F extends Fields>(resource: Kept<F>): readonly RecordOf<F>[];
-  /** Notes the first records of these resources. */
+  /** Stores the default records of these resources. */
   noteFresh(records: readonly RecordChange[]): void;
   /** The newest first. */
   backups(): readonly Backup[];
   backup(number: number, resources: readonly Kept[]): Configuration | undefined;
-  /** Keeps everything or nothing, for good; `provisional` notes with it what waits to be confirmed from now on, or that nothing does; `plans` are the entries of the journal that end with it. */
+  /**
+   * Stores everything durably, or nothing. `provisional` also sets the change that waits to be confirmed; `none` clears
+   * it. `plans` are the journal's entries that end with it.
+   */
   commit(
     revisions: readonly Revision[],
     changes: readonly RecordChange[],
@@ -62,15 +65,15 @@ export interface ConfigurationStore extends JobStore, PlanStore {
     provisional?: Provisional | 'none',
     plans?: readonly number[],
   ): void;
-  /** The change that was not confirmed when the store was closed, or the power went. */
+  /** The change that was not confirmed before the store was closed or the machine lost power. */
   provisional(resources: readonly Kept[]): Provisional | undefined;
-  /** The newest first, those before the number `before`. */
+  /** Revisions with a number below `before`, the newest first. */
   revisions(limit: number, before?: number): readonly KeptRevision[];
   prune(): void;
-  /** The start is over, and what it kept is safe. */
+  /** Called at the end of the start; writes the stored data back to the main file. */
   settle(): void;
-  /** That which it lies on first. */
+  /** The file systems to watch; that of the store is the first. */
   fileSystems(): readonly FileSystem[];
-  /** Why nothing can be kept now, as a sentence for people; undefined when it can. What is kept meanwhile is refused as unavailable. */
+  /** A message why nothing can be stored now; undefined if it can. Until then, writes throw the fault `unavailable`. */
   obstacle(): string | undefined;
 }

@@ -25,19 +25,19 @@ import {
   type Tables,
 } from './tables.ts';
 
-/** Who refers to whom: the path of a collection to the fields that hold its ids. */
+/** For the path of each collection, the fields of other resources that contain its ids. */
 export type References = ReadonlyMap<
   string,
   readonly { readonly from: Kept; readonly name: string; readonly field: Field }[]
 >;
 
-/** A write, and how to take it back. */
+/** A write, and how to revert it. */
 interface Write {
   takeBack(): void;
   readonly change?: RecordChange;
 }
 
-/** Where a draft stood, to come back to when the change laid over it turns out wrong. */
+/** A position in a draft, to which it returns when a later change is invalid. */
 export interface Mark {
   readonly journal: number;
   readonly first: number;
@@ -46,8 +46,8 @@ export interface Mark {
 }
 
 /**
- * Changes laid over the tables. Several requests' changes can follow one another in one draft: `mark` before each and
- * `rewind` when it has issues.
+ * Changes over the tables. One draft can contain the changes of several requests: call `mark` before each of them, and
+ * `rewind` if it has problems.
  */
 export class LayeredDraft implements Draft {
   readonly facts: Facts;
@@ -89,12 +89,12 @@ export class LayeredDraft implements Draft {
     this.tasks.length = to.tasks;
   }
 
-  /** What became of each changed record, since the beginning. */
+  /** All changed records, with the state before and after all changes. */
   changes(): readonly RecordChange[] {
     return [...this.#overlays.values()].flatMap((overlay) => overlay.changes());
   }
 
-  /** What one of several changes did, from its mark on: the records before and after it. */
+  /** The records changed since a mark, with the state before and after. */
   changesSince(mark: Mark): readonly RecordChange[] {
     const seen = new Map<string, RecordChange>();
     for (const { change } of this.#journal.slice(mark.journal)) {
@@ -144,14 +144,14 @@ export class LayeredDraft implements Draft {
     );
   }
 
-  /** Puts records back as they were before these changes, beyond all rules: they held then. */
+  /** Restores the records before these changes. They are not checked, because they were valid then. */
   restore(changes: readonly RecordChange[]): void {
     for (const { resource, id, before } of changes.toReversed()) this.#put(resource, id, before);
   }
 
   /**
-   * Exchanges all records of these resources. They are checked like any others, and what the machine has to be told of
-   * each is planned; but the hooks of one record do not change another, for every record is given.
+   * Replaces all records of these resources. The new records are checked, and the steps of their hooks are planned.
+   * Changes that a hook makes to other records are discarded, because the new configuration contains every record.
    */
   exchange(wanted: Configuration): void {
     const changes = [...wanted].flatMap(([resource, records]) => this.#differences(resource, records));
@@ -173,7 +173,7 @@ export class LayeredDraft implements Draft {
     if (this.issues.isEmpty) for (const change of changes) this.#planFor(change);
   }
 
-  /** Puts records back as they were, like `restore`, and plans what the machine has to be told of it. */
+  /** Restores the records before these changes, like `restore`, and plans the steps of their hooks. */
   revert(changes: readonly RecordChange[]): void {
     this.restore(changes);
     for (const { resource, id, before, after } of changes.toReversed())
@@ -198,7 +198,7 @@ export class LayeredDraft implements Draft {
   #checkGiven({ resource, before, after }: RecordChange): void {
     if (after === undefined) return;
     this.#checkFields(resource, after, before);
-    // As a change that changes nothing: nothing is asked of it that only who makes it can say.
+    // Checked like an update without changes, so that checks of sent values, such as a current password, do not apply.
     resource.check?.({
       draft: this,
       view: this,
@@ -210,7 +210,7 @@ export class LayeredDraft implements Draft {
     });
   }
 
-  /** The steps that a record's hooks plan. What they would do to other records is taken back. */
+  /** Plans the steps of a record's hooks. Changes that the hooks make to other records are reverted. */
   #planFor({ resource, id, before, after }: RecordChange): void {
     const world = { draft: this, view: this, facts: this.facts };
     const { issues } = this;
@@ -218,7 +218,7 @@ export class LayeredDraft implements Draft {
     this.issues = new IssueList();
     if (after !== undefined) resource.onSave?.({ ...world, record: after, before, sent: {} });
     else if (before !== undefined && resource.kind === 'collection') {
-      // Such a hook finds its record still there.
+      // The hook expects that its record still exists.
       this.#put(resource, id, before);
       resource.onRemove?.({ ...world, record: before, sent: undefined });
     }
@@ -226,7 +226,7 @@ export class LayeredDraft implements Draft {
     this.issues = issues;
   }
 
-  /** That no record refers to one that has gone. */
+  /** Checks that no record refers to a removed one. */
   #checkReferences(changed: ReadonlySet<string>): void {
     for (const [path, references] of this.#references) {
       if (!changed.has(path)) continue;
@@ -242,7 +242,7 @@ export class LayeredDraft implements Draft {
 
   // Writing ----------------------------------------------------------------------------------------------------------
 
-  /** Issues of the body that this change was read from. Their fields count as wrong, not as missing. */
+  /** Adds problems of the request body. Their fields are not also reported as missing. */
   note(issues: Issues): void {
     for (const [name, sentences] of Object.entries(issues))
       for (const sentence of sentences) this.issues.add(name, sentence);
@@ -252,7 +252,7 @@ export class LayeredDraft implements Draft {
     return this.#save(of, this.#nextId(of), undefined, sent, fill);
   }
 
-  /** A record as it is given, beyond all rules: how a fresh system gets its first ones. */
+  /** Adds a record without checks: a default record of a fresh system. */
   plant<F extends Fields>(of: Kept<F>, values: Partial<RecordOf<F>>): void {
     const laid: Record<string, unknown> = { id: this.#nextId(of) };
     for (const [name, field] of Object.entries(of.fields))
@@ -309,8 +309,8 @@ export class LayeredDraft implements Draft {
       else if (field.use !== 'plain') laid[name] = null;
       else if (!this.issues.has(name)) this.issues.add(name, isRequired);
     }
-    // Without a required value there is no record to complete; what was sent is still asked about, so that the
-    // client learns of everything at once.
+    // Without a required value the record cannot be completed. The other values are still checked, so that the response
+    // contains every problem.
     if (!isRecordOf(of.fields, laid)) {
       this.#checkFields(of, laid, before);
       throw invalid(this.issues.toIssues());
@@ -325,7 +325,7 @@ export class LayeredDraft implements Draft {
     return this.#current(of, id) ?? record;
   }
 
-  /** What every field can tell by itself: does the machine agree, does the record it names exist, is it unique. */
+  /** The checks of single fields: valid on this machine, existing references, unique values. */
   #checkFields(
     of: Kept,
     record: Readonly<Record<string, unknown>>,
@@ -392,11 +392,11 @@ export class LayeredDraft implements Draft {
   }
 
   #overlay<F extends Fields>(of: Kept<F>): Overlay<F> {
-    const there = this.#peek(of);
-    if (there !== undefined) return there;
-    const made = new Overlay(this.#tables.table(of));
-    this.#overlays.set(of.path, made);
-    return made;
+    const existing = this.#peek(of);
+    if (existing !== undefined) return existing;
+    const overlay = new Overlay(this.#tables.table(of));
+    this.#overlays.set(of.path, overlay);
+    return overlay;
   }
 }
 
@@ -418,11 +418,11 @@ class Overlay<F extends Fields = Fields> {
   all(): readonly RecordOf<F>[] {
     if (this.#changed.size === 0) return this.table.all();
     const records = [...this.table.all()];
-    const place = (record: RecordOf<F>) => placeOf(records, record, (a, b) => this.table.compare(a, b));
+    const indexOf = (record: RecordOf<F>) => placeOf(records, record, (a, b) => this.table.compare(a, b));
     for (const [id, record] of this.#changed) {
       const before = this.table.get(id);
-      if (before !== undefined) records.splice(place(before), 1);
-      if (record !== undefined) records.splice(place(record), 0, record);
+      if (before !== undefined) records.splice(indexOf(before), 1);
+      if (record !== undefined) records.splice(indexOf(record), 0, record);
     }
     return records;
   }
@@ -446,7 +446,7 @@ class Overlay<F extends Fields = Fields> {
     return found;
   }
 
-  /** The records that have the same in all these fields. Those of the rarest value are looked through. */
+  /** The records with the same values in all these fields. Only the records with the rarest value are searched. */
   like(record: Readonly<Record<string, unknown>>, names: readonly string[]): readonly RecordOf<F>[] {
     const count = (name: string) => this.table.ids(name, fieldValue(record, name)).size;
     const [rarest] = names.toSorted((a, b) => count(a) - count(b));
@@ -456,7 +456,7 @@ class Overlay<F extends Fields = Fields> {
     );
   }
 
-  /** Lays a record, or a gap, over the table; answers how to take that back. */
+  /** Sets a record, or removes it if undefined, over the table; returns a function that reverts this. */
   put(id: number, record: RecordOf<F> | undefined): () => void {
     const had = this.#changed.has(id);
     const earlier = this.#changed.get(id);

@@ -6,7 +6,7 @@ import type { Collection, RecordOf, Singleton, View } from '../declare/resource.
 /** The resources whose records the store keeps. */
 export type Kept<F extends Fields = Fields> = Collection<F> | Singleton<F>;
 
-/** A change of one record: undefined `before` is a creation, undefined `after` a removal. */
+/** A change of one record. `before` is undefined for a creation, `after` for a removal. */
 export interface RecordChange {
   readonly resource: Kept;
   readonly id: number;
@@ -14,27 +14,27 @@ export interface RecordChange {
   readonly after: RecordOf<Fields> | undefined;
 }
 
-/** Few enough that a group is quickly rendered, many enough that thousands of records are some dozens of groups. */
+/** Small enough that a group is rendered quickly, large enough that thousands of records form only dozens of groups. */
 export const idsPerGroup = 64;
 
 export const groupNumber = (id: number) => Math.floor(id / idsPerGroup);
 
 type Groups<F extends Fields> = Map<number, readonly RecordOf<F>[]>;
 
-/** Makes a group anew of what `get` answers for its ids. One without records is not there. */
+/** Rebuilds a group from the records that `get` returns for its ids. Removes a group without records. */
 export function regroup<F extends Fields>(
   groups: Groups<F>,
   number: number,
   get: (id: number) => RecordOf<F> | undefined,
 ): void {
-  const records = Array.from({ length: idsPerGroup }, (_, place) => get(number * idsPerGroup + place)).filter(
+  const records = Array.from({ length: idsPerGroup }, (_, index) => get(number * idsPerGroup + index)).filter(
     (record) => record !== undefined,
   );
   if (records.length === 0) groups.delete(number);
   else groups.set(number, Object.freeze(records));
 }
 
-/** The records of one resource in memory: in natural order, by id, and by whatever fields are asked for. */
+/** The records of one resource in memory: in natural order, by id, and indexed by the fields that are searched. */
 export class Table<F extends Fields = Fields> {
   readonly resource: Kept<F>;
   lastId = 0;
@@ -42,9 +42,9 @@ export class Table<F extends Fields = Fields> {
   readonly #byId = new Map<number, RecordOf<F>>();
   readonly #order: RecordOf<F>[] = [];
   readonly #texts = new Map<RecordOf<F>, string>();
-  /** Field name to value to ids; made when a field is first asked about, kept true from then on. */
+  /** Ids by field name and value. An index is built when a field is first searched, and updated from then on. */
   readonly #indexes = new Map<string, Map<unknown, Set<number>>>();
-  /** Made when first asked about, kept true from then on. */
+  /** Built when first requested, and updated from then on. */
   #groups: Groups<F> | undefined;
 
   constructor(resource: Kept<F>) {
@@ -52,7 +52,7 @@ export class Table<F extends Fields = Fields> {
     this.#compare = naturalOrder(resource.kind === 'collection' ? resource.order : []);
   }
 
-  /** Which of two records stands first in the list. */
+  /** The order of two records in lists. */
   compare(a: RecordOf<F>, b: RecordOf<F>): number {
     return this.#compare(a, b);
   }
@@ -61,7 +61,7 @@ export class Table<F extends Fields = Fields> {
     return this.#order.length;
   }
 
-  /** The live list itself; it changes with the next commit. */
+  /** Not a copy: the list changes with the next commit. */
   all(): readonly RecordOf<F>[] {
     return this.#order;
   }
@@ -89,7 +89,7 @@ export class Table<F extends Fields = Fields> {
     return index.get(value) ?? none;
   }
 
-  /** The record as it is answered. Kept after the first use, so a GET costs a look-up. */
+  /** The record as JSON text for responses. Cached after the first use, so that a GET costs one look-up. */
   text(record: RecordOf<F>): string {
     const kept = this.#texts.get(record);
     if (kept !== undefined) return kept;
@@ -98,7 +98,7 @@ export class Table<F extends Fields = Fields> {
     return text;
   }
 
-  /** Takes all records at once, as at start. */
+  /** Loads all records at start. */
   load(records: readonly RecordOf<F>[], lastId: number): void {
     for (const record of records) {
       this.#byId.set(record.id, record);
@@ -139,27 +139,30 @@ function addTo(index: Map<unknown, Set<number>>, value: unknown, id: number): vo
   else ids.add(id);
 }
 
-/** A record's value by name; `name~` is the value without letter case, which can be indexed like any other. */
+/** The value of a field. `name~` is the value in lower case, which can be indexed like a field. */
 export function fieldValue(record: Readonly<Record<string, unknown>>, name: string): unknown {
   if (!name.endsWith('~')) return record[name];
   const value = record[name.slice(0, -1)];
   return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
-/** Where the record stands, or would stand, in a sorted list. The order is total, so equal means the same record. */
+/**
+ * The index of the record in a sorted list, or where to insert it. The order is total: only one record compares as
+ * equal.
+ */
 export function placeOf<T>(sorted: readonly T[], record: T, compare: (a: T, b: T) => number): number {
   let low = 0;
   let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const there = sorted[middle];
-    if (there !== undefined && compare(there, record) < 0) low = middle + 1;
+    const candidate = sorted[middle];
+    if (candidate !== undefined && compare(candidate, record) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** Orders by the named fields, then by id; a leading `-` puts the greater first. */
+/** Orders by the named fields, then by id. A leading `-` reverses the order of a field. */
 export function naturalOrder(names: readonly string[]): (a: Ordered, b: Ordered) => number {
   const keys = names.map((name) => (name.startsWith('-') ? { name: name.slice(1), sign: -1 } : { name, sign: 1 }));
   return (a, b) => {
@@ -173,7 +176,9 @@ export function naturalOrder(names: readonly string[]): (a: Ordered, b: Ordered)
 
 export type Ordered = Readonly<Record<string, unknown>> & { readonly id?: number };
 
-/** Unset before numbers before texts; texts by their characters, so that the order is the same on every machine. */
+/**
+ * Unset values come before numbers, numbers before texts. Texts are compared by code unit, independent of the locale.
+ */
 export function compareValues(a: unknown, b: unknown): number {
   const rank = (value: unknown) => (value === null || value === undefined ? 0 : typeof value === 'string' ? 2 : 1);
   if (rank(a) !== rank(b)) return rank(a) - rank(b);
@@ -181,7 +186,7 @@ export function compareValues(a: unknown, b: unknown): number {
   return Number(a ?? 0) - Number(b ?? 0);
 }
 
-/** All that the store keeps, in memory: what GETs read and drafts are laid over. */
+/** All stored records in memory. GET requests read them, and drafts are based on them. */
 export class Tables implements View {
   readonly #tables = new Map<string, Table>();
 
@@ -228,7 +233,7 @@ export class Tables implements View {
     return record;
   }
 
-  /** Makes kept changes visible. */
+  /** Makes stored changes visible. */
   apply(changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>): void {
     for (const [path, last] of sequences) {
       const table = this.#tables.get(path);

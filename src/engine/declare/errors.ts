@@ -1,17 +1,16 @@
 import type { HostError } from '../../host/ports/index.ts';
 
 /**
- * What a request can end with besides success. One class, and a table of kinds: `http/errors.ts` gives each its status
- * and body (gaps 1.9).
+ * The kinds of errors that a request can end with. `http/errors.ts` maps each kind to a status and a body (gaps 1.9).
  */
 export type FaultKind =
-  | 'invalid' // the request's values are wrong, by field
-  | 'refused' // a rule forbids it, whatever the values
-  | 'missing' // there is no such record
-  | 'failed' // the machine would not or could not
-  | 'unavailable'; // it cannot be kept now, such as on a full disk; the same request may succeed later
+  | 'invalid' // values of the request are invalid, by field
+  | 'refused' // a rule forbids the operation, independent of the values
+  | 'missing' // the record does not exist
+  | 'failed' // an operation on the machine failed
+  | 'unavailable'; // the change cannot be stored now, for example on a full disk; the same request may succeed later
 
-/** Field name to what is wrong with it; `__all__` for what belongs to no field. */
+/** Problems by the name of the field; `__all__` for those that belong to no field. */
 export type Issues = Readonly<Record<string, readonly string[]>>;
 
 export class Fault extends Error {
@@ -27,10 +26,10 @@ export class Fault extends Error {
 }
 
 export function invalid(issues: Issues): Fault {
-  const told = Object.entries(issues).flatMap(([name, sentences]) =>
+  const messages = Object.entries(issues).flatMap(([name, sentences]) =>
     sentences.map((sentence) => (name === '__all__' ? sentence : `${name}: ${sentence}`)),
   );
-  return new Fault('invalid', told.join(' '), { issues });
+  return new Fault('invalid', messages.join(' '), { issues });
 }
 
 export const refused = (message: string): Fault => new Fault('refused', message);
@@ -38,7 +37,7 @@ export const missing = (message: string): Fault => new Fault('missing', message)
 export const unavailable = (message: string, cause?: Error): Fault => new Fault('unavailable', message, { cause });
 export const failed = (message: string, cause?: HostError | Error): Fault => new Fault('failed', message, { cause });
 
-/** The issues of one request as they are found. */
+/** Collects the problems of one request. */
 export class IssueList<Name extends string = string> {
   readonly #found = new Map<string, string[]>();
 

@@ -3,49 +3,53 @@ import { quote, sentenceList, strayCharacter } from '../../lib/text.ts';
 import type { Facts } from '../upkeep/facts.ts';
 
 /**
- * How a field may be used:
- * `plain` sent and answered, `inputOnly` sent but never answered or kept, `readOnly` kept and answered but filled in by
- * the service, `live` answered from the machine's state and kept nowhere, `hidden` kept for the machine's sake but
- * neither sent nor answered under its name.
+ * How a field is used:
+ * - `plain`: sent, stored and answered
+ * - `inputOnly`: sent, neither stored nor answered
+ * - `readOnly`: set by Holdfast, stored and answered
+ * - `live`: read from the state of the machine and answered, not stored
+ * - `hidden`: set by Holdfast and stored, neither sent nor answered
  */
 export type Use = 'plain' | 'inputOnly' | 'readOnly' | 'live' | 'hidden';
 
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly wrong: string };
 
-/** One value of a record: what it means, how it is written in JSON, and how a sent value becomes it. */
+/** One value of a record: its meaning, its JSON Schema, and how a sent value is read. */
 export interface Field<out T = unknown, out U extends Use = Use> {
-  /** A sentence for the reader of the interface's description. */
+  /** Description for the OpenAPI document. */
   readonly description: string;
   readonly use: U;
-  /** Must be sent on create; an update may leave it as it is. */
+  /** Must be sent on create; an update may omit it. */
   readonly required: boolean;
-  /** Taken on create; an update that sends it is not refused, the value stays (gaps 1.7). */
+  /** Read on create only; an update ignores it (gaps 1.7). */
   readonly createOnly: boolean;
-  /** Sealed at rest and hidden wherever the machine talks about changes. */
+  /** Encrypted at rest and masked in revisions and logs. */
   readonly secret: boolean;
-  /** The value when nothing is sent. Undefined only where the field is required or filled in by the service. */
+  /** The value if none is sent. Undefined only if the field is required or set by Holdfast. */
   readonly initial: T | undefined;
-  /** The value when `null` is sent: unset (gaps 1.5). Undefined where `null` counts as not sent. */
+  /** The value if `null` is sent, which means unset (gaps 1.5). Undefined if `null` counts as not sent. */
   readonly blank: T | undefined;
-  /** JSON Schema of the answered value. */
+  /** JSON Schema of the value in responses. */
   readonly schema: JsonObject;
-  /** JSON Schema of what may be sent, where that is more than what is answered. */
+  /** JSON Schema of the value in requests, which may accept more than responses contain. */
   readonly accepts: JsonObject;
-  /** Left out of answers where it has no value: some are not answered in every profile. */
+  /** Omitted from responses if it has no value, for example in one of the profiles. */
   readonly sometimes?: true;
-  /** The path of the collection whose id this is, if it is one. */
+  /** The collection that this id belongs to, if the value is an id. */
   readonly refers: Reference | undefined;
   read(sent: unknown): Reading<T>;
-  /** What is wrong with the value on this machine, if anything: a path on no volume, an account that does not exist. */
+  /** Returns the problem with the value on this machine, if any, such as an account that does not exist. */
   checkOnHost?(value: T, facts: Facts): string | undefined;
 }
 
 export interface Reference {
   /** Path of the collection the id belongs to. */
   readonly to: string;
-  /** What happens to this record when the other goes: it goes too, or the field gets another value. */
+  /**
+   * What happens when the referenced record is removed: this record is removed too, or the field gets another value.
+   */
   readonly onRemove: 'remove' | { readonly becomes: number | null };
-  /** Why the other cannot go while this record refers to it, if it cannot: what would stand still without it. */
+  /** Returns why the referenced record cannot be removed while this record refers to it, if so. */
   holds?(record: Readonly<Record<string, unknown>>): string | undefined;
 }
 
@@ -57,7 +61,7 @@ export const wrong = (sentence: string): { readonly ok: false; readonly wrong: s
   wrong: sentence,
 });
 
-/** What the maker of a field must say. The rest has an ordinary value. */
+/** What defines a field. The other properties have default values. */
 interface Making<T> {
   readonly description: string;
   readonly schema: JsonObject;
@@ -85,7 +89,7 @@ export function field<T>(making: Making<T>): Field<T, 'plain'> {
   });
 }
 
-// How a field may be used ------------------------------------------------------------------------------------------
+// Modifiers ------------------------------------------------------------------------------------------
 
 export function required<T, U extends Use>(of: Field<T, U>): Field<T, U> {
   const read = (sent: unknown): Reading<T> =>
@@ -95,7 +99,7 @@ export function required<T, U extends Use>(of: Field<T, U>): Field<T, U> {
 
 export const isRequired = 'This field is required.';
 
-/** Filled in by the service; a sent value is ignored, as every key that may not be written (clients-need V3). */
+/** Set by Holdfast. A sent value is ignored, like every key that cannot be written (clients-need V3). */
 export function readOnly<T>(of: Field<T>): Field<T, 'readOnly'> {
   return Object.freeze({ ...of, use: 'readOnly' as const, required: false });
 }
@@ -124,7 +128,7 @@ export function secret<T, U extends Use>(of: Field<T, U>): Field<T, U> {
   return Object.freeze({ ...of, secret: true });
 }
 
-/** May be unset: null in records, and null or an empty text in requests. */
+/** Can be unset: null in records, null or an empty text in requests. */
 export function nullable<T>(of: Field<T, 'plain'>): Field<T | null, 'plain'> {
   return Object.freeze({
     ...of,
@@ -139,7 +143,7 @@ export function nullable<T>(of: Field<T, 'plain'>): Field<T | null, 'plain'> {
   });
 }
 
-/** The same field with further conditions on its value. `problem` answers what is wrong, or nothing. */
+/** The same field with another condition. `problem` returns a message if the value violates it. */
 export function refine<T, U extends Use>(of: Field<T, U>, problem: (value: T) => string | undefined): Field<T, U> {
   const read = (sent: unknown): Reading<T> => {
     const reading = of.read(sent);
@@ -150,7 +154,7 @@ export function refine<T, U extends Use>(of: Field<T, U>, problem: (value: T) =>
   return Object.freeze({ ...of, read });
 }
 
-/** The same field with a condition that only the machine can answer. An unset text is not asked about. */
+/** The same field with a condition that depends on the machine. An empty text is not checked. */
 export function onMachine<T, U extends Use>(
   of: Field<T, U>,
   checkOnHost: (value: T, facts: Facts) => string | undefined,
@@ -166,19 +170,19 @@ export function onMachine<T, U extends Use>(
 
 interface TextOptions {
   readonly description: string;
-  /** Characters, 255 unless told. */
+  /** Maximum number of characters; 255 by default. */
   readonly max?: number;
   readonly initial?: string;
-  /** Line feeds and tabs are part of the value: free text for a daemon's file. */
+  /** Whether line feeds and tabs are allowed, as in text for a configuration file. */
   readonly multiline?: boolean;
-  /** What a value that is not empty must look like, and how to say so. */
+  /** Pattern of a value that is not empty, and the message for one that does not match. */
   readonly pattern?: RegExp;
   readonly rule?: string;
-  /** Passwords keep the blanks around them. */
+  /** Whether surrounding spaces are kept, as in passwords. */
   readonly untrimmed?: boolean;
 }
 
-/** Text. Surrounding blanks are dropped and a number is taken as its digits (gaps 1.5). Empty means unset. */
+/** Text. Surrounding spaces are removed and a number is read as its digits (gaps 1.5). Empty means unset. */
 export function text(options: TextOptions): Field<string, 'plain'> {
   const max = options.max ?? 255;
   return field({
@@ -243,7 +247,7 @@ export function integer(options: IntegerOptions): Field<number, 'plain'> {
   });
 }
 
-/** Yes or no, also as 0, 1 or the words in any letter case. `null` means no (gaps 1.5). */
+/** A boolean, also accepted as 0, 1 or text in any letter case. `null` means false (gaps 1.5). */
 export function flag(initial: boolean, options: { readonly description: string }): Field<boolean, 'plain'> {
   return field({
     description: options.description,
@@ -270,11 +274,11 @@ export function flag(initial: boolean, options: { readonly description: string }
 interface ChoiceOptions<V extends string> {
   readonly description: string;
   readonly initial?: NoInfer<V>;
-  /** Other spellings that clients send, and what they mean. */
+  /** Alternative spellings that clients send, and the values that they stand for. */
   readonly also?: Readonly<Record<string, NoInfer<V>>>;
 }
 
-/** One of a closed list of words. */
+/** One of a closed list of values. */
 export function choice<const V extends string>(values: readonly V[], options: ChoiceOptions<V>): Field<V, 'plain'> {
   return field<V>({
     description: options.description,
@@ -284,7 +288,7 @@ export function choice<const V extends string>(values: readonly V[], options: Ch
     read(sent) {
       const word = typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent.trim() : undefined;
       const also = options.also ?? {};
-      // Only its own: every object answers to "constructor".
+      // hasOwn, because every object has inherited members such as "constructor".
       const value =
         values.find((one) => one === word) ??
         (word !== undefined && Object.hasOwn(also, word) ? also[word] : undefined);
@@ -295,7 +299,7 @@ export function choice<const V extends string>(values: readonly V[], options: Ch
   });
 }
 
-/** A list; a single value is taken as a list of one (gaps 1.5), an unset one is empty. */
+/** A list. A single value is read as a list with one entry (gaps 1.5); unset means empty. */
 export function list<T>(
   of: Field<T>,
   options: { readonly description: string; readonly initial?: readonly T[]; readonly max?: number },
@@ -323,7 +327,7 @@ export function list<T>(
   });
 }
 
-/** A JSON object that clients keep for themselves. It is answered as it was sent. */
+/** A JSON object with data of the client. It is answered as it was sent. */
 export function freeObject(options: {
   readonly description: string;
   readonly maxBytes: number;
@@ -349,7 +353,7 @@ interface ReferenceOptions {
   readonly holds?: NonNullable<Reference['holds']>;
 }
 
-/** The id of a record of another collection, named by its path. That the record exists is checked by the engine. */
+/** The id of a record of the collection with the path `to`. The engine checks that the record exists. */
 export function reference(to: string, options: ReferenceOptions): Field<number, 'plain'> {
   return Object.freeze({
     ...integer({ description: options.description, min: 1 }),

@@ -7,28 +7,28 @@ import { quote, words } from '../../lib/text.ts';
 import type { Facts } from '../upkeep/facts.ts';
 import { type Field, field, good, integer, onMachine, refine, text, wrong } from './fields.ts';
 
-/** The formats of values that more than one resource has. Each is described and tested once, and used by name. */
+/** Formats of values that several resources share. */
 
-interface Says {
+interface Described {
   readonly description: string;
 }
 
-/** Where every volume is mounted. */
+/** The folder in which every volume is mounted. */
 export const volumesFolder = '/mnt';
 
-/** The volume that a path lies on, by the machine's pools. */
+/** The volume that contains a path, among the pools of the machine. */
 export function volumeOf(path: string, facts: Facts): string | undefined {
   return [...facts.storage.pools.keys()].find((name) => isWithin(path, `${volumesFolder}/${name}`));
 }
 
 /**
- * An absolute path at or below a volume, kept without `..`, repeated and trailing slashes; with `asSent` in the spelling
- * it was sent in (gaps 1.11).
+ * An absolute path at or below a volume, stored without `..`, repeated and trailing slashes; with `asSent` stored as it
+ * was sent (gaps 1.11).
  */
 export function volumePath({
   description,
   asSent = false,
-}: Says & { readonly asSent?: boolean }): Field<string, 'plain'> {
+}: Described & { readonly asSent?: boolean }): Field<string, 'plain'> {
   const plain = text({ description, max: 255 });
   const normal = field({
     ...plain,
@@ -50,23 +50,23 @@ export function volumePath({
   );
 }
 
-/** The name of a user that the machine knows. */
+/** The name of a user that exists on the machine. */
 export function userName({
   description,
   max = 120,
   initial,
-}: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+}: Described & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
   return onMachine(accountText(description, max, initial), (name, facts) =>
     facts.accounts.users.some((user) => user.name === name) ? undefined : `The user ${quote(name)} does not exist.`,
   );
 }
 
-/** The name of a group that the machine knows. */
+/** The name of a group that exists on the machine. */
 export function groupName({
   description,
   max = 120,
   initial,
-}: Says & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
+}: Described & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
   return onMachine(accountText(description, max, initial), (name, facts) =>
     facts.accounts.groups.some((group) => group.name === name) ? undefined : `The group ${quote(name)} does not exist.`,
   );
@@ -82,7 +82,7 @@ function accountText(description: string, max: number, initial = ''): Field<stri
   });
 }
 
-/** Shells that clients of the interface name from habit; a machine without one of them gives its users its own. */
+/** Shells of FreeBSD that existing clients send. A user with one that is missing here gets a shell of this machine. */
 export const foreignShells: readonly string[] = [
   '/bin/csh',
   '/bin/tcsh',
@@ -96,8 +96,8 @@ export const foreignShells: readonly string[] = [
 
 export const noShell = '/usr/sbin/nologin';
 
-/** A login shell of the machine, or one that clients name from habit. */
-export function loginShell({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+/** A login shell of the machine, or one of `foreignShells`. */
+export function loginShell({ description, initial }: Described & { readonly initial: string }): Field<string, 'plain'> {
   return onMachine(
     text({ description, initial, max: 255, pattern: /^\/[\w./+-]+$/, rule: 'Expected the absolute path of a shell.' }),
     (path, { accounts }) =>
@@ -107,12 +107,12 @@ export function loginShell({ description, initial }: Says & { readonly initial: 
   );
 }
 
-/** Octal digits in a text, as permissions and masks are written. Empty means unset. */
+/** Octal digits as text, as in permissions and masks. Empty means unset. */
 export function octal({
   description,
   max,
   initial = '',
-}: Says & { readonly max: number; readonly initial?: string }): Field<string, 'plain'> {
+}: Described & { readonly max: number; readonly initial?: string }): Field<string, 'plain'> {
   const top = max.toString(8);
   return refine(
     text({
@@ -127,8 +127,8 @@ export function octal({
   );
 }
 
-/** Permission bits that something new does not get: three octal digits. */
-export function umask({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+/** Permission bits that new files do not get: three octal digits. */
+export function umask({ description, initial }: Described & { readonly initial: string }): Field<string, 'plain'> {
   return text({
     description: `${description} Three octal digits.`,
     initial,
@@ -139,26 +139,26 @@ export function umask({ description, initial }: Says & { readonly initial: strin
 }
 
 /** A TCP or UDP port. */
-export function port({ description, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
+export function port({ description, initial }: Described & { readonly initial?: number }): Field<number, 'plain'> {
   return integer({ description, min: 1, max: 65535, ...(initial === undefined ? {} : { initial }) });
 }
 
 /** An IPv4 or IPv6 address. */
-export function ipAddress({ description, initial }: Says & { readonly initial?: string }): Field<string, 'plain'> {
+export function ipAddress({ description, initial }: Described & { readonly initial?: string }): Field<string, 'plain'> {
   return refine(text({ description, max: 45, ...(initial === undefined ? {} : { initial }) }), (value) =>
     value === '' || isIPv4(value) || isIPv6(value) ? undefined : `Expected an IP address, got ${quote(value)}.`,
   );
 }
 
 /**
- * E-mail addresses, sent separated by blanks, commas or semicolons, and kept with `between` between them. What is before
- * and behind the @ is left to the mail system.
+ * E-mail addresses, sent separated by spaces, commas or semicolons and stored separated by `between`. Whether the
+ * addresses exist is left to the mail system.
  */
 export function mailAddresses({
   description,
   between,
   max = 255,
-}: Says & { readonly between: ',' | ';'; readonly max?: number }): Field<string, 'plain'> {
+}: Described & { readonly between: ',' | ';'; readonly max?: number }): Field<string, 'plain'> {
   const plain = text({ description, max });
   return field({
     ...plain,
@@ -176,10 +176,10 @@ export function mailAddresses({
   });
 }
 
-/** An address of one family. `zone` lets an IPv6 address name the link it holds on, as `fe80::1%em0`. */
+/** An address of one family. With `zone` an IPv6 address may have a zone index, such as `fe80::1%em0`. */
 export function addressOf(
   family: 4 | 6,
-  { description, zone = false }: Says & { readonly zone?: boolean },
+  { description, zone = false }: Described & { readonly zone?: boolean },
 ): Field<string, 'plain'> {
   return refine(text({ description, max: zone ? 61 : 45 }), (value) => {
     const plain = zone ? value.replace(/%[\w.-]{1,15}$/, '') : value;
@@ -190,10 +190,10 @@ export function addressOf(
 }
 
 /**
- * Hosts as the daemons' own lists take them: names, addresses, networks, `.domain` suffixes, wildcards, separated by
- * blanks or commas. What a name means is left to the daemon (gaps 6.1: not checked), what characters it has is not.
+ * A list of hosts as the daemons accept it: names, addresses, networks, `.domain` suffixes and wildcards, separated by
+ * spaces or commas. Only the characters are checked; the meaning is left to the daemon (gaps 6.1).
  */
-export function hostList({ description, max = 2048 }: Says & { readonly max?: number }): Field<string, 'plain'> {
+export function hostList({ description, max = 2048 }: Described & { readonly max?: number }): Field<string, 'plain'> {
   return refine(text({ description, max, multiline: true }), (value) => {
     const invalid = words(value).find((word) => !/^[A-Za-z0-9.:/_%*?@[\]-]+$/.test(word));
     return invalid === undefined ? undefined : `Expected a host name, an address or a network, got ${quote(invalid)}.`;
@@ -201,10 +201,14 @@ export function hostList({ description, max = 2048 }: Says & { readonly max?: nu
 }
 
 /**
- * Lines that a person adds to a daemon's file. They go into a section that is open, so they may neither open another
- * nor end in a backslash that would swallow what follows. What they mean is left to the daemon's checker.
+ * Lines that a user adds to the configuration file of a daemon. They are written into an open section, so they must not
+ * open another one, and must not end with a backslash, which would continue the last line into the text that follows.
+ * Their meaning is left to the checker of the daemon.
  */
-export function configLines({ description, max = 16_384 }: Says & { readonly max?: number }): Field<string, 'plain'> {
+export function configLines({
+  description,
+  max = 16_384,
+}: Described & { readonly max?: number }): Field<string, 'plain'> {
   return refine(text({ description, max, multiline: true }), (value) => {
     const header = value.split('\n').find((line) => /^\s*(\[|<\/?(?:global|virtualhost)\b)/i.test(line));
     if (header !== undefined)
@@ -213,8 +217,8 @@ export function configLines({ description, max = 16_384 }: Says & { readonly max
   });
 }
 
-/** Bytes, as a number or as people write sizes: `10G`, `1.5 TiB`, `64m` (clients-need V2). */
-export function size({ description, initial }: Says & { readonly initial?: number }): Field<number, 'plain'> {
+/** Bytes, as a number or with a unit: `10G`, `1.5 TiB`, `64m` (clients-need V2). */
+export function size({ description, initial }: Described & { readonly initial?: number }): Field<number, 'plain'> {
   return field({
     description,
     initial,
@@ -230,8 +234,8 @@ export function size({ description, initial }: Says & { readonly initial?: numbe
   });
 }
 
-/** A time of the day, kept as `09:00:00`; seconds, and a leading zero, may be left out. */
-export function timeOfDay({ description, initial }: Says & { readonly initial: string }): Field<string, 'plain'> {
+/** A time of day, stored as `09:00:00`; the seconds and a leading zero can be omitted. */
+export function timeOfDay({ description, initial }: Described & { readonly initial: string }): Field<string, 'plain'> {
   const plain = text({ description, initial, max: 8 });
   return field({
     ...plain,
@@ -257,7 +261,7 @@ export function minutesOf(time: string): number {
 
 // Schedules ----------------------------------------------------------------------------------------------------------
 
-/** The numbers that each field of a schedule may have. */
+/** The range of each field of a schedule. */
 const cronParts = {
   minute: { from: 0, to: 59 },
   hour: { from: 0, to: 23 },
@@ -272,12 +276,12 @@ const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /**
- * One field of a cron schedule: a star, steps, lists and ranges, kept as sent; a list that names every month or every
- * day of the week is kept as a star (gaps 1.11).
+ * One field of a cron schedule: a star, steps, lists and ranges, stored as sent. A list of all months or all days of
+ * the week is stored as a star (gaps 1.11).
  */
 export function cronField(
   part: CronPart,
-  { description, initial = '*' }: Says & { readonly initial?: string },
+  { description, initial = '*' }: Described & { readonly initial?: string },
 ): Field<string, 'plain'> {
   const plain = text({ description, max: 100, initial });
   return field({
@@ -314,15 +318,17 @@ function cronProblem(part: CronPart, value: string): string | undefined {
   return undefined;
 }
 
-/** The number that a word of a schedule stands for: its digits, or the name of a month or a day of the week. */
+/** The number that an item of a schedule stands for: its digits, or the name of a month or of a day of the week. */
 function cronNumber(part: CronPart, word: string): number | undefined {
   if (/^\d+$/.test(word)) return Number(word);
   const names = part === 'month' ? monthNames : part === 'dayweek' ? dayNames : [];
-  const place = names.indexOf(word.toLowerCase());
-  return place === -1 ? undefined : place + (part === 'month' ? 1 : 0);
+  const index = names.indexOf(word.toLowerCase());
+  return index === -1 ? undefined : index + (part === 'month' ? 1 : 0);
 }
 
-/** The numbers that a field of a schedule names, in order; undefined when it names all by a star. 7 is 0 for a day of the week. */
+/**
+ * The numbers that a field of a schedule matches, in order; undefined for a star. Day of the week 7 is returned as 0.
+ */
 export function cronNumbers(part: CronPart, value: string): readonly number[] | undefined {
   if (value === '*') return undefined;
   const { from, to } = cronParts[part];
@@ -364,7 +370,7 @@ export function schedule<const P extends string>(prefix: P) {
   return prefixed(prefix, { ...minuteField, ...hourFields });
 }
 
-/** The fields of a schedule that names no minute, only hours. */
+/** The fields of a schedule without a minute. */
 export function hourlySchedule<const P extends string>(prefix: P) {
   return prefixed(prefix, hourFields);
 }

@@ -4,13 +4,13 @@ import { IssueList, type Issues, invalid } from './errors.ts';
 import { type Field, type Fields, isRequired } from './fields.ts';
 import type { RecordOf, SentOf } from './resource.ts';
 
-/** What a body says, by its fields, and all that is wrong with it. Keys that are no fields are ignored (gaps 1.5). */
+/** The values of a request body by field, and every problem with them. Unknown keys are ignored (gaps 1.5). */
 export interface SentReading<F extends Fields> {
   readonly sent: SentOf<F>;
   readonly issues: Issues;
 }
 
-/** Reads a request's body. `null` means unset: the field's blank, or as if it had not been sent. */
+/** Reads a request body. `null` means unset: it becomes the blank value of the field, or counts as not sent. */
 export function readSent<F extends Fields>(fields: F, body: unknown, mode: 'create' | 'update'): SentReading<F> {
   if (!isObject(body)) throw invalid({ __all__: [`Expected a JSON object, got ${quote(body)}.`] });
   const issues = new IssueList();
@@ -43,7 +43,7 @@ export function isAnswered(field: Field): boolean {
   return field.use !== 'inputOnly' && field.use !== 'hidden';
 }
 
-/** A kept record without what is never answered. */
+/** A stored record without the fields that are never answered. */
 export function answered(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const shown: Record<string, unknown> = { id: record['id'] };
   for (const [name, field] of Object.entries(fields))
@@ -51,7 +51,7 @@ export function answered(fields: Fields, record: Readonly<Record<string, unknown
   return shown;
 }
 
-/** Every value in it was read by the field of its name, or comes from a record of these fields. */
+/** The caller ensures that each value was read by its field or comes from a record; the names are checked here. */
 export function isSentOf<F extends Fields>(
   fields: F,
   candidate: Readonly<Record<string, unknown>>,
@@ -62,7 +62,7 @@ export function isSentOf<F extends Fields>(
   });
 }
 
-/** It has an id and a value for every kept field. The values were read by the fields, now or before they were stored. */
+/** Checks that there is an id and a value for every stored field. The fields have validated the values already. */
 export function isRecordOf<F extends Fields>(
   fields: F,
   candidate: Readonly<Record<string, unknown>>,

@@ -15,35 +15,37 @@ type KeysUsed<F extends Fields, U> = {
 }[keyof F];
 type ValueOf<T> = T extends Field<infer V> ? V : never;
 
-/** What is kept of a record: every field but those that are only sent or only shown. */
+/** The stored part of a record: every field except those that are only sent or only answered. */
 export type RecordOf<F extends Fields> = { readonly id: number } & {
   readonly [K in KeysUsed<F, 'plain' | 'readOnly' | 'hidden'>]: ValueOf<F[K]>;
 };
 
-/** What a client may send, each of it optional: an update sends a part. */
+/** The fields that a client may send. All are optional, because an update may send only some. */
 export type SentOf<F extends Fields> = { readonly [K in KeysUsed<F, 'plain' | 'inputOnly'>]?: ValueOf<F[K]> };
 
-/** The fields that are answered from the machine's state. */
+/** The fields whose values are read from the state of the machine. */
 export type LiveOf<F extends Fields> = { readonly [K in KeysUsed<F, 'live'>]: ValueOf<F[K]> };
 
-/** The whole answer of a resource whose truth is the host's. */
+/** The complete response of a resource whose records are owned by the host. */
 export type AnswerOf<F extends Fields> = { readonly [K in KeysUsed<F, 'plain' | 'readOnly' | 'live'>]: ValueOf<F[K]> };
 
-// What a resource sees and may do ------------------------------------------------------------------------------------
+// What a resource can read and do ------------------------------------------------------------------------------------
 
 /** The configuration at one moment. */
 export interface View {
   /** Every record, in the collection's natural order. */
   all<F extends Fields>(of: Collection<F>): readonly RecordOf<F>[];
   /**
-   * Every record by its id, in groups of neighbours: what is rendered from a group can be kept, for a group in which
-   * nothing changed is the same value. The number of a group is that of its first id over `idsPerGroup`.
+   * Every record, in groups of consecutive ids. A group without changes stays the same object, so a renderer can cache
+   * its output for each group. The number of a group is its first id divided by `idsPerGroup`.
    */
   groups<F extends Fields>(of: Collection<F>): ReadonlyMap<number, readonly RecordOf<F>[]>;
   get<F extends Fields>(of: Collection<F>, id: number): RecordOf<F> | undefined;
   /** The first record whose field has this value. */
   find<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): RecordOf<F> | undefined;
-  /** Every record whose field has this value, in no order. It costs what is found, not what there is. */
+  /**
+   * Every record whose field has this value, in no particular order. The cost depends on the matches, not on the size.
+   */
   having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[];
   only<F extends Fields>(of: Singleton<F>): RecordOf<F>;
 }
@@ -53,16 +55,16 @@ export interface World {
   readonly facts: Facts;
 }
 
-/** A change of the configuration that has not happened yet. Reading it shows the configuration as it would be. */
+/** A change of the configuration that is not applied yet. Reads return the configuration as it would be after it. */
 export interface Draft extends View {
   readonly facts: Facts;
-  /** Problems found so far; with any, the change ends without touching the machine. */
+  /** Problems found so far. With at least one, the change is refused before the machine is touched. */
   readonly issues: IssueList;
-  /** Adds what was found wrong when the request was read. */
+  /** Adds the problems that were found while the request was read. */
   note(issues: Issues): void;
-  /** What has to be done to the machine besides what the subsystems render. */
+  /** Steps on the machine in addition to what the subsystems render. */
   readonly plan: Plan;
-  /** Adds a record: defaults, then `fill`, then what was sent, then the resource's own rules. */
+  /** Adds a record: defaults, overridden by `fill`, overridden by the sent values, then completed by the resource. */
   create<F extends Fields>(of: Collection<F>, sent: SentOf<F>, fill?: Partial<RecordOf<F>>): RecordOf<F>;
   update<F extends Fields>(
     of: Collection<F> | Singleton<F>,
@@ -70,35 +72,37 @@ export interface Draft extends View {
     sent: SentOf<F>,
     fill?: Partial<RecordOf<F>>,
   ): RecordOf<F>;
-  /** `sent` is the body of the request that asks for it; undefined when the record goes along with another. */
+  /** `sent` is the body of the DELETE request; undefined when the record is removed together with another. */
   remove<F extends Fields>(of: Collection<F>, id: number, sent?: Readonly<Record<string, unknown>>): void;
 }
 
-/** One thing done to the machine. The title is the log line, the progress text and the dry run's sentence. */
+/** One operation on the machine. The title appears in the log, as progress and in the dry run. */
 export interface Step {
   readonly title: string;
   perform(host: Host): Promise<void>;
-  /** Takes it back. A step without one cannot be taken back and belongs last. */
+  /** Reverts the step. A step without `undo` cannot be reverted and must run last. */
   undo?(host: Host): Promise<void>;
   /**
-   * Whether a `perform` that failed left something for `undo` to take away: the machine may have done it and its answer
-   * was lost. Without it, a step that failed has done nothing.
+   * Whether a failed `perform` changed the machine all the same, so that `undo` is required: the operation may have
+   * succeeded although its result was lost. Without this function, a failed step is assumed to have changed nothing.
    */
   left?(host: Host): Promise<boolean>;
-  /** The facts that are different afterwards. */
+  /** The facts that change with it and must be read again. */
   readonly touches?: readonly Touched[];
 }
 
 export interface Plan {
-  /** Before the subsystems converge; must have a way back when it changes anything. */
+  /** Runs before the subsystems converge. A step that changes something must have an `undo`. */
   first(step: Step): void;
-  /** After the subsystems converged: for what cannot be taken back, or not with ease. */
+  /** Runs after the subsystems have converged: for steps that cannot be reverted, or not easily. */
   last(step: Step): void;
-  /** A job that begins once the change is kept: for clearing away what it has let go of. Its failure is the job's own. */
+  /**
+   * Starts a job after the change is stored, for example a clean-up. A failure of the job does not affect the change.
+   */
   afterwards(task: Task): void;
 }
 
-/** What a resource's hooks are told about a record that is being made or changed. */
+/** The arguments of a resource's hooks for a record that is created or changed. */
 export interface Saving<F extends Fields> extends World {
   readonly draft: Draft;
   readonly record: RecordOf<F>;
@@ -113,55 +117,57 @@ export interface Checking<F extends Fields> extends Saving<F> {
 export interface Removing<F extends Fields> extends World {
   readonly draft: Draft;
   readonly record: RecordOf<F>;
-  /** The body of the DELETE where the resource reads it, or undefined for a record that goes along with another. */
+  /** The body of the DELETE if the resource reads it; undefined for a record that is removed together with another. */
   readonly sent: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What requests that take their time may do. Nothing here holds the queue except `change`. */
+/** What long-running requests can do. Only `change` occupies the queue. */
 export interface Operations {
   readonly world: World;
   /** Milliseconds since 1970. */
   now(): number;
   hashPassword(password: string): Promise<PasswordHashes>;
-  /** Whether the password is the one that this hash was made of. */
+  /** Whether the password matches this hash. */
   verifyPassword(password: string, against: string): Promise<boolean>;
-  /** One change through the queue: checked, applied to the machine, kept. */
+  /** Submits one change to the queue: it is checked, applied to the machine and stored. */
   change<T>(title: string, make: (draft: Draft) => T): Promise<T>;
   /**
-   * A job that the caller waits for. `locks` name what it touches; jobs with a lock in common follow one another.
-   * When `run` throws, the steps it took are undone in reverse order.
+   * Runs a job and waits for it. `locks` name what it touches; jobs that share a lock run one after the other. When
+   * `run` throws, its steps are undone in reverse order.
    */
   work<T>(title: string, locks: readonly string[], run: (work: Work) => Promise<T>): Promise<T>;
-  /** A job that goes on after the answer. Refused when it runs alone and the one before it has not ended. */
+  /**
+   * Starts a job that continues after the response. Refused if the task is `alone` and its previous run has not ended.
+   */
   background(task: Task): void;
-  /** One change of the host that needs no records. */
+  /** Performs one step on the host that changes no records. */
   perform(step: Step): Promise<void>;
   /**
-   * Exchanges the whole configuration, as one change: for the one that the function answers when it is shown what there
-   * is and what a fresh system has. What there was is kept as a backup.
+   * Replaces the whole configuration, as one change. `wanted` receives the current configuration and that of a fresh
+   * system and returns the new one. The replaced configuration is stored as a backup.
    */
   exchange(title: string, wanted: (current: Configuration, fresh: Configuration) => Configuration): Promise<void>;
 }
 
-/** Every record that is kept, but of those that belong to the machine itself. */
+/** Every stored record, except those of resources that are `ofMachine`. */
 export type Configuration = ReadonlyMap<Collection | Singleton, readonly RecordOf<Fields>[]>;
 
 export interface Work {
   step(step: Step): Promise<void>;
-  /** Tells whoever looks at the job how far it is. */
+  /** Sets the progress that is shown for the job. */
   progress(sentence: string): void;
   change<T>(make: (draft: Draft) => T): Promise<T>;
 }
 
 export interface Task {
   readonly title: string;
-  /** What the job belongs to, as `tasks/cronjob/1`. */
+  /** The record that the job belongs to, such as `tasks/cronjob/1`. */
   readonly subject: string;
-  /** Whether it is not started while another job of the same subject runs. */
+  /** Whether it must not be started while another job of the same subject is running. */
   readonly alone?: boolean;
-  /** The facts that are different afterwards. */
+  /** The facts that change with it and must be read again. */
   readonly touches?: readonly Touched[];
-  /** Answers what the job leaves as its result. */
+  /** Returns the result of the job. */
   run(context: {
     readonly host: Host;
     readonly signal: AbortSignal;
@@ -173,43 +179,43 @@ export interface Task {
 
 export type Verb = 'list' | 'read' | 'create' | 'update' | 'remove' | 'clear';
 
-/** Where the document's answers differ from the shared conventions. Each use carries a comment that names the place. */
+/** Where the documented responses differ from the shared conventions. Each use has a comment with the reference. */
 export interface Quirks {
-  /** Status of a validation failure: hand-made paths answer 400 (gaps 1.9). */
+  /** Status of a validation failure: some paths answer 400 (gaps 1.9). */
   readonly invalid?: 400 | 409;
   readonly created?: number;
   readonly updated?: number;
-  /** The body of a DELETE is read, and what counts in it is for `onRemove` to say: one that is no JSON is refused. */
+  /** The body of a DELETE is read and passed to `onRemove`, which interprets it. A body that is not JSON is refused. */
   readonly readsRemoval?: true;
-  /** The member that tells what was refused, failed or found missing: `{"error": …}` for snapshots (gaps 1.9). */
+  /** The member of the response that contains the error message: `{"error": …}` for snapshots (gaps 1.9). */
   readonly fault?: 'error';
-  /** Whether a missing record's absence is told in a sentence, as it is of datasets (gaps 1.9). */
+  /** Whether a 404 contains a message, as for datasets (gaps 1.9). */
   readonly missing?: 'told';
-  /** Names that issues have where they are not the fields' own (gaps 1.9). */
+  /** Names under which problems are reported where they differ from the names of the fields (gaps 1.9). */
   readonly issueNames?: Readonly<Record<string, string>>;
 }
 
 interface Common<F extends Fields, Target> {
   readonly actions: readonly Action<Fields, unknown, Target>[];
   readonly path: string;
-  /** What one of them is called, as in `no CIFS share has the id 7`. */
+  /** Name of one record, as in `No CIFS share has the id 7.` */
   readonly title: string;
   readonly description: string;
   readonly fields: F;
   readonly verbs: readonly Verb[];
   readonly quirks: Quirks;
-  /** Topics whose facts its answers show. */
+  /** Topics of facts that its responses contain. */
   readonly shows: readonly Topic[];
 }
 
 export interface Collection<F extends Fields = Fields> extends Common<F, RecordOf<F>> {
   readonly kind: 'collection';
-  /** Fields of the natural list order (gaps 1.10); the id decides between equals. `-` puts the greater first. */
+  /** Fields that lists are ordered by (gaps 1.10), then by id. A leading `-` reverses the order of a field. */
   readonly order: readonly string[];
   readonly unique: readonly Unique[];
-  /** A field whose value names a record in paths as the id does. */
+  /** A field whose value can be used in paths instead of the id. */
   readonly alias: string | undefined;
-  /** Fields a list may be narrowed by (gaps 1.10). */
+  /** Fields that a list can be filtered by (gaps 1.10). */
   readonly filters: readonly string[];
   /** The records of a fresh system, in the order of their ids. */
   seed(facts: Facts): readonly Partial<RecordOf<F>>[];
@@ -217,37 +223,37 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;
   onRemove?(removing: Removing<F>): void;
-  /** The live fields, and kept ones that the machine knows better. */
+  /** Returns the live fields, and stored fields for which the machine has the current value. */
   present?(record: RecordOf<F>, world: World, runs: Runs): LiveOf<F> & Partial<RecordOf<F>>;
-  /** Whether its records say what this very machine has or is, so that they stay whatever configuration it is given. */
+  /** Whether its records describe this particular machine, so that restoring a configuration does not change them. */
   readonly ofMachine: boolean;
-  /** What has to be done when the daemon starts, before the machine is made true to the records. */
+  /** Runs when the daemon starts, before the configuration is applied to the machine. */
   atStart?(operations: Operations, progress: StartProgress): Promise<void>;
-  /** Keeps the records in step with what the host has, whenever the facts of one of the topics were renewed. */
+  /** Synchronizes the records with the host whenever the facts of one of the topics were read again. */
   readonly follows?: { readonly topics: readonly Topic[]; keep(draft: Draft): void };
   /**
-   * Slow work on what was sent that must not hold the queue, such as hashing or asking another machine: answers values
-   * for the service's fields. `before` is the record of an update.
+   * Slow work on the sent values that must not occupy the queue, such as hashing or requests to another machine.
+   * Returns values for fields that a client cannot send. `before` is the current record of an update.
    */
   beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F> | undefined): Promise<Partial<RecordOf<F>>>;
-  /** The records' times, for the scheduler and for whoever asks what comes next. */
+  /** When the records are due, for the scheduler and for the list of upcoming runs. */
   readonly scheduled?: Scheduled<F> | readonly Scheduled<F>[];
 }
 
-/** Records that have a time. */
+/** How records are scheduled. */
 export interface Scheduled<F extends Fields> {
-  /** When the record's work is done; of several schedules, whenever one of them says so. Undefined for one that rests. */
+  /** When the record is due; with several schedules, whenever one of them is. Undefined if it is disabled. */
   when(record: RecordOf<F>): Timetable | undefined;
   /**
-   * What the daemon does then; undefined when there is nothing to do this time. Without it another program of the
-   * machine looks at the clock, as cron does.
+   * What the daemon runs then; undefined if there is nothing to do this time. Without this function another program,
+   * such as cron, runs the task, and the daemon only reports when it is due.
    */
   task?(record: RecordOf<F>, due: Due): Task | undefined;
-  /** Whether it is housekeeping that nobody asks for when they ask what comes next. */
+  /** Whether it is housekeeping that the list of upcoming runs leaves out. */
   readonly quiet?: boolean;
 }
 
-/** A moment that a schedule named, and the world at that moment. */
+/** The time at which a record is due, and the world at that time. */
 export interface Due extends World {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -256,39 +262,41 @@ export interface Due extends World {
   readonly runs: Runs;
 }
 
-/** How the background jobs of records went. */
+/** Results of the background jobs of records. */
 export interface Runs {
   /** The newest job of this subject, running or ended. */
   last(subject: string): Job | undefined;
 }
 
 export interface Unique<Name extends string = string> {
-  /** No two records may have the same values in all of these. The first is looked up by index and gets the issue. */
+  /** No two records may have the same values in all of these fields. A problem is reported for the first one. */
   readonly fields: readonly Name[];
-  /** Texts that differ only in letter case count as the same. */
+  /** Whether texts are compared without letter case. */
   readonly caseless?: boolean;
   readonly description: string;
 }
 
 export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf<F>> {
   readonly kind: 'singleton';
-  /** As for a collection: it stays whatever configuration the machine is given. */
+  /** As for a collection: restoring a configuration does not change it. */
   readonly ofMachine: boolean;
   /** Values of a fresh system that depend on the machine. */
   seed(facts: Facts): Partial<RecordOf<F>>;
-  /** Those that the machine has in its own files and that are made where it has none, such as keys. Asked once. */
+  /** Values that the machine already has in its files, such as keys; created where they are missing. Called once. */
   adopt?(host: Host): Promise<Partial<RecordOf<F>>>;
   complete?(saving: Saving<F>): Partial<RecordOf<F>>;
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;
   present?(record: RecordOf<F>, world: World): LiveOf<F>;
-  /** As for a collection: slow work that must not hold the queue. */
+  /** As for a collection: slow work that must not occupy the queue. */
   beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F>): Promise<Partial<RecordOf<F>>>;
-  /** Carries out an update that is one part of more, all of which is kept or taken back, such as joining a domain. */
+  /**
+   * Performs an update as part of a larger operation that succeeds or is reverted as a whole, such as joining a domain.
+   */
   around?(updating: Updating<F>): Promise<void>;
 }
 
-/** An update of settings on its way: `make` is the change of the record itself, with values for the service's fields. */
+/** An update of settings. `make` changes the record itself; `fill` sets fields that a client cannot send. */
 export interface Updating<F extends Fields> {
   readonly title: string;
   readonly sent: SentOf<F>;
@@ -297,40 +305,40 @@ export interface Updating<F extends Fields> {
   make(draft: Draft, fill?: Partial<RecordOf<F>>): void;
 }
 
-/** Where a hosted resource's records are looked for: the names in the path, and the world. */
+/** The context in which a hosted resource looks up its records: the parameters of the path, and the world. */
 export interface Scope extends World {
   readonly params: Readonly<Record<string, string>>;
-  /** The one mode of compatibility that changes answers (clients-need, last section). */
+  /** The compatibility mode, the only one that changes responses (clients-need, last section). */
   readonly profile: Profile;
   readonly health: Health;
-  /** Of Holdfast itself. */
+  /** Version of Holdfast. */
   readonly version: string;
 }
 
-/** How the appliance itself is doing, besides what the facts tell. */
+/** The health of the appliance, in addition to the facts. */
 export interface Health {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly degraded: readonly { readonly subsystem: string; readonly reason: string }[];
-  /** Subsystems that the machine was last seen to differ from, by other hands. */
+  /** Subsystems whose configuration on the machine was changed outside of Holdfast, by the last inspection. */
   readonly drifted: readonly string[];
-  /** Jobs of which the last run of their subject failed. */
+  /** The last job of each subject whose last run failed. */
   readonly failedJobs: readonly {
     readonly id: number;
     readonly title: string;
     readonly subject: string;
     readonly error: string | null;
   }[];
-  /** Room where the configuration is kept, and on the other file systems of the machine itself, in bytes. */
+  /** Space on the file system of the configuration and on the other file systems of the machine, in bytes. */
   readonly fileSystems: readonly {
     readonly path: string;
     readonly holds: 'configuration' | 'system';
     readonly free: number;
     readonly total: number;
   }[];
-  /** Why changes cannot be kept now. */
+  /** Why changes cannot be stored at the moment. */
   readonly obstacle: string | undefined;
-  /** Guesses at a password that opens the interface, if there are many: at which account's, how many, and the last one's address. */
+  /** An ongoing series of refused logins: the account, the number of attempts and the address of the last one. */
   readonly loginAttack: { readonly account: string; readonly refused: number; readonly address: string } | undefined;
 }
 
@@ -338,14 +346,14 @@ export type Profile = 'document' | 'clients';
 
 export interface Hosted<F extends Fields = Fields, Item = unknown, R extends Fields = Fields> extends Common<F, Item> {
   readonly kind: 'hosted';
-  /** How one of them is named in paths; `slashes` when the name may contain some. */
+  /** The path parameter that names a record; with `slashes` its value may contain slashes. */
   readonly key: { readonly name: string; readonly slashes: boolean };
   readonly filters: readonly string[];
-  /** Fields of a DELETE's body, where it has one. */
+  /** Fields of the body of a DELETE, if it has one. */
   readonly removal: R | undefined;
   list(scope: Scope): readonly Item[];
   find(scope: Scope, key: string): Item | undefined;
-  /** What a DELETE finds, where that is more than what is shown. */
+  /** Finds the record for a DELETE, if that can remove records that `find` does not return. */
   findToRemove?(scope: Scope, key: string): Item | undefined;
   present(item: Item, scope: Scope): AnswerOf<F>;
   create?(sent: SentOf<F>, scope: Scope, operations: Operations): Promise<Item>;
@@ -355,31 +363,33 @@ export interface Hosted<F extends Fields = Fields, Item = unknown, R extends Fie
 
 export type Resource = Collection | Singleton | Hosted;
 
-/** A named thing to do with a record, or with the resource itself. */
+/** A named operation on a record, or on the resource itself. */
 export interface Action<F extends Fields = Fields, I = unknown, Target = unknown> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** The path segment behind the record's, or behind the resource's own path: `run`, `scrub`. Empty for that path itself. */
+  /**
+   * The path segment after the path of the record or resource, such as `run` or `scrub`. Empty for that path itself.
+   */
   readonly segment: string;
   readonly on: 'record' | 'resource';
   readonly title: string;
   readonly status: number;
-  /** The body: an object of fields, a list of one kind of value, or none that is looked at. */
+  /** The body is an object of `fields`, a list of `items`, or ignored. */
   readonly fields: F | undefined;
   readonly items: Field<I> | undefined;
-  /** Whether the body is one value of `items` by itself, or nothing. */
+  /** Whether the body is a single value of `items` instead of a list, or empty. */
   readonly bare: boolean;
-  /** JSON Schema of the answer, or `text` for a bare sentence. */
+  /** JSON Schema of the response, or `text` for a plain message. */
   readonly answers: JsonObject | 'text' | 'nothing';
   readonly invalid: 400 | 409;
-  /** Names that issues have where they are not the fields' own. */
+  /** Names under which problems are reported where they differ from the names of the fields. */
   readonly issueNames: Quirks['issueNames'];
-  /** The member that tells what failed, where it is not `error_message`. */
+  /** The member of the response that contains the error message, if it is not `error_message`. */
   readonly fault: Quirks['fault'];
   perform(call: ActionCall<F, I, Target>): Promise<unknown> | unknown;
 }
 
 export interface ActionCall<F extends Fields = Fields, I = unknown, Target = unknown> {
-  /** The record, or the host's thing, that the path names. An action on the resource itself has none. */
+  /** The record or host object that the path names. Undefined for an action on the resource itself. */
   readonly target: Target;
   readonly sent: SentOf<F>;
   readonly items: readonly I[];
@@ -387,7 +397,7 @@ export interface ActionCall<F extends Fields = Fields, I = unknown, Target = unk
   readonly operations: Operations;
 }
 
-/** What an action answers when its status is not always the same. */
+/** The response of an action whose status varies. */
 export class ActionAnswer {
   readonly status: number;
   readonly value: unknown;
@@ -398,7 +408,7 @@ export class ActionAnswer {
   }
 }
 
-// Making them --------------------------------------------------------------------------------------------------------
+// Constructors --------------------------------------------------------------------------------------------------------
 
 type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 
@@ -408,11 +418,11 @@ type CollectionSpec<F extends Fields> = Optional<
 > & {
   readonly unique?: readonly Unique<keyof F & string>[];
   readonly alias?: keyof F & string;
-  /** A field that refers to another record may also be named with `__id` behind it. */
+  /** A field that refers to another record can also be named with the suffix `__id`. */
   readonly filters?: readonly ((keyof F & string) | `${keyof F & string}__id`)[];
 };
 
-/** A list of records that the configuration owns. */
+/** Defines a list of records that are owned by the configuration. */
 export function collection<F extends Fields>(
   path: string,
   spec: CollectionSpec<F>,
@@ -440,7 +450,7 @@ type SingletonSpec<F extends Fields> = Optional<
   'quirks' | 'shows' | 'seed' | 'ofMachine'
 >;
 
-/** One record of settings; its id is 1. */
+/** Defines one record of settings; its id is 1. */
 export function singleton<F extends Fields>(
   path: string,
   spec: SingletonSpec<F>,
@@ -464,7 +474,7 @@ type HostedSpec<F extends Fields, Item, R extends Fields> = Optional<
   'quirks' | 'shows' | 'filters' | 'removal'
 >;
 
-/** Records whose truth is on the host. It offers the verbs that it has a function for. */
+/** Defines records that are owned by the host. It supports the verbs for which it has a function. */
 export function hosted<F extends Fields, Item, R extends Fields>(
   path: string,
   spec: HostedSpec<F, Item, R>,
@@ -492,7 +502,7 @@ type ActionSpec<F extends Fields, I, Target> = Optional<
   'fields' | 'items' | 'bare' | 'answers' | 'invalid' | 'issueNames' | 'fault' | 'method' | 'status' | 'on'
 >;
 
-/** An action: `POST`, answered 202 with a sentence, unless told otherwise (Part A, shared convention 7). */
+/** Defines an action: by default `POST`, answered 202 with a message (Part A, shared convention 7). */
 export function action<F extends Fields, I, Target>(spec: ActionSpec<F, I, Target>): Action<F, I, Target> {
   return Object.freeze({
     method: 'POST' as const,

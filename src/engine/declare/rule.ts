@@ -1,11 +1,11 @@
 import type { Kept, RecordChange } from '../configuration/tables.ts';
 import type { Draft } from './resource.ts';
 
-/** What must hold between resources that need not know of one another. */
+/** A constraint between resources that do not import one another. */
 export interface Rule {
   readonly description: string;
-  /** Only changes of these are looked at. */
+  /** The rule is checked when records of these resources change. */
   readonly reads: readonly Kept[];
-  /** Adds an issue to the draft for each thing that `changed` records would break. */
+  /** Adds a problem to the draft for each violation that the `changed` records would cause. */
   check(draft: Draft, changed: readonly RecordChange[]): void;
 }

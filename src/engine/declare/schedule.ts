@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import { cronTableField } from '../../lib/cron.ts';
 import { messageOf } from '../../lib/text.ts';
 
-/** When something happens again and again: five fields in cron's notation, as a record has them. */
+/** A recurring schedule: the five fields of cron notation, as stored in records. */
 export interface Schedule {
   readonly minute: string;
   readonly hour: string;
@@ -11,15 +11,15 @@ export interface Schedule {
   readonly dayweek: string;
 }
 
-/** What cron cannot say: only in every so many weeks, counted from the one that began on Monday, 5 January 1970. */
+/** A schedule that cron cannot express: only every `everyWeeks` weeks, counted from Monday, 5 January 1970. */
 export interface SparseSchedule extends Schedule {
   readonly everyWeeks?: number;
 }
 
-/** One schedule, or several of which each names its moments. */
+/** One schedule, or several that apply together. */
 export type Timetable = SparseSchedule | readonly SparseSchedule[];
 
-/** The schedule that a record has under its resource's prefix. */
+/** Reads the schedule of a record, whose fields have this prefix. */
 export function scheduleOf<const P extends string>(
   prefix: P,
   record: Readonly<Record<`${P}_${keyof Schedule}`, string>>,
@@ -33,12 +33,12 @@ export function scheduleOf<const P extends string>(
   };
 }
 
-/** The time zone of the machine, as `Europe/Berlin`. */
+/** The time zone of the machine, such as `Europe/Berlin`. */
 export function machineZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** The schedule in cron's notation, with what cron cannot say in words. */
+/** The schedule in cron notation, followed by the part that cron notation cannot express. */
 export function timetableLine(timetable: Timetable): string {
   return [timetable]
     .flat()
@@ -50,7 +50,7 @@ export function timetableLine(timetable: Timetable): string {
     .join('; ');
 }
 
-/** The schedule as one line of cron's notation. */
+/** The schedule as one line in cron notation. */
 export function cronLine({ minute, hour, daymonth, month, dayweek }: Schedule): string {
   return [
     cronTableField(minute, 59),
@@ -62,17 +62,17 @@ export function cronLine({ minute, hour, daymonth, month, dayweek }: Schedule): 
 }
 
 /**
- * The first moment after `after` that the timetable names, both in milliseconds since 1970, by the rules of Debian's
- * cron. A day must fit both its fields when one of them begins with a star, else one is enough. When clocks are put
- * forward, a run at a fixed time that does not exist follows at once; when they are put back, it comes once, while a
- * schedule with a star goes on with every hour that passes.
+ * Returns the first time after `after` that matches the timetable, both in milliseconds since 1970, by the rules of
+ * Debian's cron. If one of the two day fields begins with a star, a day must match both, otherwise one of them. When
+ * clocks are set forward, a run at a fixed time that does not exist follows immediately. When they are set back, a run
+ * at a fixed time happens once, while a schedule with a star continues with every hour that passes.
  */
 export function nextRun(timetable: Timetable, after: number, zone: string): number | undefined {
   const times = [timetable].flat().flatMap((one) => nextOf(one, after, zone) ?? []);
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** More days than are ever tried on the way to the week that counts. */
+/** Upper bound of the runs that are skipped until one lies in a matching week. */
 const mostTries = 400;
 
 function nextOf(schedule: SparseSchedule, after: number, zone: string): number | undefined {
@@ -85,13 +85,13 @@ function nextOf(schedule: SparseSchedule, after: number, zone: string): number |
   return undefined;
 }
 
-/** The number of the week that a moment lies in, by the calendar of a time zone. */
+/** The number of the week that contains a time, in a time zone. */
 function weekOf(at: number, zone: string): number {
   const days = Math.floor(Date.parse(`${timeIn(zone, at).slice(0, 10)}T00:00:00Z`) / 86_400_000);
   return Math.floor((days - 4) / 7);
 }
 
-/** What is wrong with five fields together: a day that never comes, as the 31st of February. */
+/** Returns the problem with the combination of the five fields: a day that never occurs, such as 31 February. */
 export function scheduleProblem(schedule: Schedule): string | undefined {
   try {
     return nextRun(schedule, Date.UTC(2000, 0), 'UTC') === undefined
@@ -107,7 +107,7 @@ function cronOf(schedule: Schedule, zone: string): Cron {
   return new Cron(cronLine(schedule), { mode: '5-part', timezone: zone, domAndDow, fixedTimeRule: 'no-wildcard' });
 }
 
-/** A moment as people of a time zone write it: `2026-03-29T03:30:00+02:00`. */
+/** A time in ISO 8601 with the offset of a time zone: `2026-03-29T03:30:00+02:00`. */
 export function timeIn(zone: string, at: number): string {
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,

@@ -9,53 +9,53 @@ import type { Facts, Topic } from '../upkeep/facts.ts';
 import type { View } from './resource.ts';
 
 /**
- * One subsystem of the machine as a function of the configuration. Pure: the same view and facts always render the
- * same. "Nothing configured" is a configuration too and has its own rendering.
+ * One subsystem of the machine as a pure function of the configuration: the same view and facts always render the same
+ * result. An empty configuration has a rendering too.
  */
 export interface Subsystem {
   readonly name: string;
   readonly description: string;
   /** The resources whose records it renders. */
   readonly reads: readonly Kept[];
-  /** Programs it starts and stops, by the service manager's names. */
+  /** Services that it starts and stops, by their names in the service manager. */
   readonly services?: readonly string[];
-  /** The facts it renders from besides; when they change, it is rendered again. */
+  /** The facts that it also renders from. When they change, it is rendered again. */
   readonly uses?: readonly Topic[];
-  /** Other files in which people configure the subsystem, and how to recognise content that no person wrote. */
+  /** Other configuration files of the subsystem, and how to recognise content that was not written by hand. */
   readonly local?: readonly LocalConfiguration[];
-  /** Subsystems that must be true before this one is. */
+  /** Subsystems that must be applied before this one. */
   readonly after?: readonly string[];
   render(view: View, facts: Facts): Desired;
-  /** What is going to be short, in sentences that stay the same as long as they hold. */
+  /** Warnings, such as space that runs out. The text of a warning stays the same as long as its cause lasts. */
   warnings?(view: View, facts: Facts): readonly string[];
 }
 
-/** A file by which a person may have configured a subsystem; with `*` at its end, every file whose path begins so. */
+/** A file in which a subsystem may have been configured by hand; with a trailing `*`, every file with this prefix. */
 export interface LocalConfiguration {
   readonly path: string;
   /**
-   * Recognises a content that is no person's work although no package has noted it, such as what an installation writes
-   * by the answers it was given, and one that the subsystem's records take over at the first start.
+   * Recognises content that was not written by hand although no package contains it: content that the installer
+   * generated, or content that the records of the subsystem adopt at the first start.
    */
   isDefault?(content: string): boolean;
 }
 
-/** What must be true of the machine. Each kind is done by one port. */
+/** The desired state of the machine. Each kind is applied by one port. */
 export interface Desired {
   readonly accounts?: DesiredAccounts;
   readonly files?: readonly DesiredFile[];
-  /** Beginnings of paths that are the subsystem's alone: a file there that is not among `files` must not be. */
+  /** Path prefixes that belong to the subsystem alone: other files than `files` are removed there. */
   readonly owns?: readonly string[];
   readonly checks?: readonly DesiredCheck[];
   readonly services?: readonly DesiredService[];
   readonly links?: readonly DesiredLink[];
-  /** The machine's own name. */
+  /** The host name of the machine. */
   readonly hostname?: string;
   /** The iSCSI targets, all of them. */
   readonly targets?: TargetModel;
-  /** Where the interface is served besides the door that the daemon was started with, all of it. */
+  /** All endpoints of the interface except the one that the daemon was started with. */
   readonly endpoints?: readonly Endpoint[];
-  /** What was left out because it cannot be served now, in words, each with what it belongs to. */
+  /** Messages about parts that are left out because they cannot be served now, each with the record it belongs to. */
   readonly omissions?: readonly string[];
 }
 
@@ -66,55 +66,57 @@ export interface DesiredAccounts {
 
 export interface DesiredFile {
   readonly path: string;
-  /** Undefined when the file must not be there. */
+  /** Undefined if the file must not exist. */
   readonly content: string | undefined;
   readonly mode?: number;
-  /** What the content stands for; itself unless told. */
+  /** Encoding of the content; plain text by default. */
   readonly encoding?: Encoding;
-  /** Whether it tells the service manager what there is to start, so that it has to read it. */
+  /** Whether the service manager reads this file, such as a unit file, and must be reloaded after a change. */
   readonly forServiceManager?: boolean;
   readonly verify?: Checker;
 }
 
 /**
- * A configuration that lies in several files, for a checker whose verdict on a part depends on nothing but it and the
- * head. It is shown the head and the parts that are new, and not thousands that it has seen.
+ * A configuration in several files, for a checker whose result for a part depends only on that part and the head. The
+ * checker receives the head and the new parts, not the thousands of parts that it has already checked.
  */
 export interface DesiredCheck {
-  /** The file that the program reads first, which its objections name. */
+  /** The file that the program reads first. Messages of the checker refer to it. */
   readonly path: string;
   readonly head: string;
-  /** In groups: one that is the same value as before has been seen. */
+  /** In groups. A group that is the same object as before has been checked. */
   readonly parts: readonly (readonly string[])[];
   readonly verify: Checker;
 }
 
-/** Asks the program that will read a file what it thinks of it. */
+/** Checks a file with the program that will read it. */
 export interface Checker {
-  /** The command; `staged` is the path of the file to look at. */
+  /** The command; `staged` is the path of the file to check. */
   argv(staged: string): readonly string[];
-  /** What the program objects to, in its own words, or nothing. */
+  /** The error message of the program, or undefined if it accepts the file. */
   objection(outcome: Outcome): string | undefined;
 }
 
-/** A network link, which comes into force when one of its files was written or removed. */
+/** A network link, which is reconfigured when one of its files was written or removed. */
 export interface DesiredLink extends LinkGoal {
   /** Paths among the subsystem's files. */
   readonly files: readonly string[];
-  /** How its card is to work; undefined for a link without one. */
+  /** Media settings of its interface; undefined for a link without hardware. */
   readonly medium?: Medium;
 }
 
 export interface DesiredService {
   readonly name: string;
   readonly running: boolean;
-  /** What it needs after one of the subsystem's files was written. `nothing` when it looks by itself. */
+  /** What the service requires after a file of the subsystem was written. `nothing` if it notices changes itself. */
   readonly onChange: 'reload' | 'restart' | 'nothing';
-  /** Settings that it reads only at its start: when this text becomes another, it restarts, whatever `onChange` says. */
+  /**
+   * Settings that the service reads only when it starts: when this text changes, it restarts, whatever `onChange` is.
+   */
   readonly readAtStart?: string;
 }
 
-/** The subsystems in an order in which each comes after those it names. Subsystems of a circle, or unknown names, are an error. */
+/** Sorts the subsystems so that each comes after those in its `after`. Throws for cycles and unknown names. */
 export function inOrder(subsystems: readonly Subsystem[]): readonly Subsystem[] {
   const byName = new Map(subsystems.map((subsystem) => [subsystem.name, subsystem]));
   const ordered = new Set<Subsystem>();

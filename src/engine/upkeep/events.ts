@@ -1,6 +1,6 @@
-/** Every event there is, with its payload and when it fires. */
+/** All events, with their payload and when they are emitted. */
 export interface Events {
-  /** After a change was kept, once for each record in it. */
+  /** After a change was stored, once for each changed record. */
   'record.changed': {
     readonly resource: string;
     readonly id: number;
@@ -9,32 +9,32 @@ export interface Events {
   };
   /** When a job begins. */
   'job.started': { readonly id: number; readonly title: string; readonly subject: string };
-  /** When a job says how far it is. */
+  /** When a job reports progress. */
   'job.progress': { readonly id: number; readonly sentence: string };
-  /** When a job ends, however it ends. */
+  /** When a job ends, in any state. */
   'job.ended': { readonly id: number; readonly title: string; readonly subject: string; readonly state: string };
-  /** When the time of a task came and it was not started, as when the run before it has not ended. */
+  /** When a due task was not started, for example because its previous run has not ended. */
   'schedule.skipped': { readonly subject: string; readonly reason: string };
-  /** When the machine could not be brought to what the configuration says; it is tried again. */
+  /** When the configuration of a subsystem could not be applied to the machine; it is retried. */
   'subsystem.degraded': { readonly subsystem: string; readonly reason: string };
-  /** When a degraded subsystem is true again. */
+  /** When the configuration of a degraded subsystem was applied. */
   'subsystem.recovered': { readonly subsystem: string };
-  /** When a change was kept that could have cut its caller off: it goes back at `until` unless it is confirmed. */
+  /** When a change was stored that must be confirmed: it is reverted at `until` otherwise. */
   'change.provisional': { readonly title: string; readonly request: string; readonly until: string };
-  /** When a request through the changed way showed that it carries. */
+  /** When a request confirmed such a change. */
   'change.confirmed': { readonly title: string; readonly request: string };
-  /** When a change that nobody confirmed went back: at its time, or at the start after the daemon or the machine ended. */
+  /** When an unconfirmed change was reverted: at its time, or at the next start of the daemon. */
   'change.reverted': { readonly title: string; readonly request: string; readonly reason: string };
-  /** When something begins to be short, as the space behind an iSCSI extent. */
+  /** When a subsystem reports a new warning, such as little space behind an iSCSI extent. */
   'subsystem.warned': { readonly subsystem: string; readonly warning: string };
-  /** When a login was refused. Of a flood from one address only some are events, each with how many there were since the last. */
+  /** When a login was refused. Many from one address are combined: `refused` counts those since the last event. */
   'login.refused': {
     readonly address: string;
     readonly account: string;
     readonly reason: string;
     readonly refused: number;
   };
-  /** When something had to be taken back and could not be. Nothing tries again; a person must look. */
+  /** When a step could not be undone. It is not retried and requires manual repair. */
   'undo.failed': { readonly title: string; readonly reason: string };
 }
 
@@ -49,7 +49,7 @@ export type AnyEvent = {
   };
 }[EventName];
 
-/** Passes events to whoever listens now. The last ones are remembered for listeners that were away for a moment. */
+/** Passes events to the current listeners. Keeps the last events for listeners that reconnect. */
 export class EventBus {
   readonly #listeners = new Set<(event: AnyEvent) => void>();
   readonly #recent: AnyEvent[] = [];
@@ -74,13 +74,13 @@ export class EventBus {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** Calls `listener` for every event from now on; answers how to stop. */
+  /** Calls `listener` for every event from now on; returns a function that removes it. */
   listen(listener: (event: AnyEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** What is still remembered of the events after `number`. */
+  /** The kept events after `number`. */
   since(number: number): readonly AnyEvent[] {
     return this.#recent.filter((event) => event.number > number);
   }

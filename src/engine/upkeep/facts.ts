@@ -12,42 +12,42 @@ import type { ImportablePool, Pool, ZfsEvent, ZfsSubject } from '../../host/port
 import { SharedLook } from './shared-look.ts';
 import { noStorage, type Storage, StorageLooks } from './storage-facts.ts';
 
-/** What the host was last seen to be. Frozen; a newer look is a new value. */
+/** The last known state of the host. Frozen; a newer look creates a new value. */
 export interface Facts {
   readonly host: Host['kind'];
   readonly accounts: KnownAccounts;
   /** Undefined where the machine does not run from ZFS. */
   readonly bootEnvironments: readonly BootEnvironment[] | undefined;
-  /** The pool that these lie on; looked at with them. */
+  /** The pool of the boot environments; read together with them. */
   readonly bootPool: Pool | undefined;
   readonly condition: Condition;
   readonly disks: readonly Disk[];
-  /** Pools on disks that nobody has taken up; looked at with the disks. */
+  /** Pools that are not imported; read together with the disks. */
   readonly importable: readonly ImportablePool[];
-  /** Those that run, by name. */
+  /** Running jails by name. */
   readonly jails: ReadonlyMap<string, RunningJail>;
-  /** In an Active Directory domain. */
+  /** The membership in an Active Directory domain. */
   readonly membership: Membership | undefined;
   readonly network: NetworkState;
-  /** By the plugin's number. */
+  /** By the id of the plugin. */
   readonly plugins: ReadonlyMap<number, PluginStatus>;
-  /** By the service manager's name. */
+  /** By the name in the service manager. */
   readonly services: ReadonlyMap<string, ServiceState>;
   readonly storage: Storage;
   readonly targets: TargetService;
 }
 
-/** What is slow to look at, and changes slowly. */
+/** Facts that are slow to read and change rarely. */
 export interface Condition {
-  /** Names of the disks that tell of themselves that they fail. */
+  /** Names of the disks that report a failure themselves. */
   readonly failingDisks: readonly string[];
-  /** Seconds, by the time servers; undefined while none is heard of. */
+  /** Offset from the time servers in seconds; undefined if none responds. */
   readonly clockOffset: number | undefined;
-  /** Packages that an update would install. */
+  /** Number of packages that an update would install. */
   readonly updates: number;
 }
 
-/** The part of the facts that one look at the host renews. */
+/** The part of the facts that one look at the host reads. */
 export type Topic = Exclude<keyof Facts, 'host' | 'bootPool' | 'importable'>;
 
 /** What a step changes: a whole topic, or one pool or dataset of the topic `storage`. */
@@ -71,13 +71,17 @@ export const topics: readonly Topic[] = [
   'targets',
 ];
 
-/** Of these, looks that take their time: package lists and plugins that do not answer. Nothing waits for them at the start. */
+/**
+ * Topics that are slow to read, such as package lists and plugins that do not respond. The start does not wait for
+ * them.
+ */
 export const slowTopics: readonly Topic[] = ['condition', 'plugins'];
 export const promptTopics: readonly Topic[] = topics.filter((topic) => !slowTopics.includes(topic));
 
 /**
- * How old a look may be, in milliseconds, before reading its facts starts another in the background; where a look takes
- * long it may be `restAfter` times as old as it took. A machine of ten thousand datasets is not busy with looks alone.
+ * The age of a look, in milliseconds, after which reading its facts starts another one in the background. After a slow
+ * look the age is at least `restAfter` times its duration, so that a machine with ten thousand datasets is not only
+ * busy with looks.
  */
 const restAfter = 20;
 
@@ -96,8 +100,8 @@ const freshFor: Readonly<Record<Topic, number>> = {
 };
 
 /**
- * Keeps the facts. Reading them costs nothing and waits for nothing: a stale topic is renewed behind the reader's
- * back, and whoever changed the host renews what it touched before answering.
+ * Holds the facts. Reading them never waits: old facts are read again in the background, and an operation that changes
+ * the host reads the facts that it touched before it responds.
  */
 export class FactKeeper {
   #facts: Facts;
@@ -105,11 +109,14 @@ export class FactKeeper {
   readonly #serviceNames: readonly string[];
   readonly #now: () => number;
   readonly #changed: (topic: Topic) => void;
-  /** When the last look at each topic that succeeded began and how long it took, in milliseconds. */
+  /** When the last successful look at each topic began and how long it took, in milliseconds. */
   readonly #looked = new Map<Topic, { readonly at: number; readonly took: number }>();
   readonly #looks: ReadonlyMap<Topic, SharedLook<void>>;
   readonly #storage: StorageLooks;
-  /** Whether parts of storage were looked at since everything was: other datasets of the pool share its free space. */
+  /**
+   * Whether only parts of storage were read since the last look at everything. Other datasets share the pool's free
+   * space.
+   */
   #hasPartialStorage = false;
 
   constructor(
@@ -155,17 +162,17 @@ export class FactKeeper {
     return this.#facts;
   }
 
-  /** The facts, and a renewal of `topic` in the background when the last look is old. */
+  /** Returns the facts, and reads `topic` again in the background if its last look is old. */
   glance(topic: Topic): Facts {
     const { at, took } = this.#looked.get(topic) ?? { at: 0, took: 0 };
     const isPartial = topic === 'storage' && this.#hasPartialStorage;
     const isOld = this.#now() - at > Math.max(isPartial ? 0 : freshFor[topic], took * restAfter);
-    // A look that fails in the background leaves the old facts; the next change will meet the same fault and say so.
+    // If a look in the background fails, the old facts remain. The next change gets the same error and reports it.
     if (isOld && !this.#looks.get(topic)?.isRunning) this.renew(topic).catch(() => {});
     return this.#facts;
   }
 
-  /** Looks at the host now: at these topics as a whole, at these pools and datasets alone. */
+  /** Reads these topics, pools and datasets from the host now. */
   async renew(...touched: readonly Touched[]): Promise<void> {
     const whole = new Set(touched.filter((one) => typeof one === 'string'));
     const subjects = whole.has('storage') ? [] : touched.filter((one) => typeof one !== 'string');
@@ -173,12 +180,12 @@ export class FactKeeper {
     if (subjects.length > 0) await this.#orOld(this.#storage.renew(subjects));
   }
 
-  /** Looks at what became different in pools, unless it was seen already. */
+  /** Reads what events of pools name, unless a look has seen it already. */
   heed(events: readonly ZfsEvent[]): Promise<void> {
     return this.#orOld(this.#storage.heed(events));
   }
 
-  /** After a look at parts the next reader starts one at everything, at once if that of the parts failed. */
+  /** After a partial look, the next reader starts a look at everything; immediately, if the partial look failed. */
   async #orOld(look: Promise<void>): Promise<void> {
     try {
       await look;
@@ -190,7 +197,7 @@ export class FactKeeper {
   }
 
   async #look(topic: Topic): Promise<void> {
-    // Old until the look has succeeded: after one that fails, the next reader starts another.
+    // Marked as old until the look has succeeded: after a failure, the next reader starts another one.
     this.#looked.delete(topic);
     const at = this.#now();
     if (topic === 'storage') {

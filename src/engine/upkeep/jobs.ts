@@ -4,7 +4,7 @@ import { messageOf } from '../../lib/text.ts';
 import type { Task } from '../declare/resource.ts';
 import type { EventBus } from './events.ts';
 
-/** How much of a program's output a job keeps, in bytes of each stream. */
+/** Maximum output of a program that a job keeps, in bytes for each stream. */
 export const keptOutput = 64 * 1024;
 
 export type JobState = 'running' | 'finished' | 'failed' | 'aborted' | 'interrupted';
@@ -16,7 +16,7 @@ export interface Job {
   readonly state: JobState;
   readonly started: string;
   readonly ended: string | null;
-  /** The last thing the job said of itself. */
+  /** The last progress message of the job. */
   readonly progress: string;
   readonly result: JsonObject | null;
   readonly error: string | null;
@@ -25,13 +25,13 @@ export interface Job {
 /** How a job ended, without its output. */
 export type EndedJob = Pick<Job, 'id' | 'title' | 'subject' | 'state' | 'error'>;
 
-/** Jobs back from the newest in which the last run of a subject is looked for. */
+/** Number of the newest jobs among which the last run of a subject is searched. */
 const recentJobs = 200;
 
-/** Jobs that are remembered without being written down. */
+/** Maximum number of jobs that are kept in memory because they could not be stored. */
 const mostUnkept = 1000;
 
-/** An unhappy end that leaves a result all the same, such as the output of a program that failed. */
+/** The failure of a job that has a result all the same, such as the output of a failed program. */
 export class JobFailure extends Error {
   override readonly name = 'JobFailure';
   readonly result: JsonObject;
@@ -42,20 +42,20 @@ export class JobFailure extends Error {
   }
 }
 
-/** Where jobs are kept: the part of the store they need. */
+/** The part of the store that contains jobs. */
 export interface JobStore {
   addJob(subject: string, body: string): number;
-  /** Writes a job that is there again, and one that is not there with its number. */
+  /** Updates a job, or inserts it with this number if it does not exist. */
   putJob(id: number, subject: string, body: string): void;
-  /** The newest first; with `subject`, of that alone. */
+  /** Jobs, the newest first; with `subject` only those of that subject. */
   jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[];
 }
 
 /**
- * Work that takes its time: started, watched, aborted, and remembered after it has ended.
+ * Starts, reports, aborts and stores jobs.
  *
- * A job that cannot be written down, as on a full disk, runs all the same: snapshots and mail are wanted most when
- * something is wrong. It has the next number, is listed from memory, and is written down when that is possible again.
+ * A job that cannot be stored, for example on a full disk, runs all the same: snapshots and mail are most important
+ * when something is wrong. It gets the next number, is listed from memory, and is stored when that is possible again.
  */
 export class Jobs {
   readonly #store: JobStore;
@@ -63,9 +63,12 @@ export class Jobs {
   readonly #now: () => number;
   readonly #running = new Map<number, { job: Job; readonly abort: AbortController; readonly done: Promise<Job> }>();
   readonly #locks = new Map<string, Promise<void>>();
-  /** The newest job of each subject that has ended. Jobs lie in the store with their output, which is slow to read. */
+  /**
+   * The newest ended job of each subject. In memory, because the store contains the jobs' output, which is slow to
+   * read.
+   */
   readonly #ended = new Map<string, EndedJob>();
-  /** Jobs that could not be written down as they are now, in the order of their numbers. */
+  /** Jobs whose current state could not be stored, in the order of their numbers. */
   readonly #unkept = new Map<number, Job>();
   readonly #couldNotKeep: (error: unknown) => void;
   #newest = 0;
@@ -76,7 +79,7 @@ export class Jobs {
     this.#events = events;
     this.#now = now;
     this.#couldNotKeep = couldNotKeep;
-    // What ran when the daemon ended did not end by itself. It is reported, never claimed as done.
+    // Jobs that were running when the daemon ended did not finish. They are reported as interrupted.
     for (const job of this.list(1000).toReversed()) {
       this.#newest = job.id;
       if (job.state === 'running') this.#keep({ ...job, state: 'interrupted', ended: this.#time() });
@@ -84,12 +87,12 @@ export class Jobs {
     }
   }
 
-  /** The last job of each subject that has ended, the newest first, of those that are recent. */
+  /** The last ended job of each subject among the recent jobs, the newest first. */
   get lastEnded(): readonly EndedJob[] {
     return [...this.#ended.values()].toSorted((a, b) => b.id - a.id);
   }
 
-  /** The newest jobs first; with `subject`, those that belong to it. */
+  /** Jobs, the newest first; with `subject` only those of that subject. */
   list(limit: number, subject?: string): readonly Job[] {
     const kept = this.#store.jobs(limit, subject).filter(({ id }) => !this.#unkept.has(id));
     const unkept = [...this.#unkept.values()]
@@ -141,14 +144,14 @@ export class Jobs {
     return running !== undefined;
   }
 
-  /** Ends all that runs and waits for it. */
+  /** Aborts all running jobs and waits for their end. */
   async close(): Promise<void> {
     this.#closing = true;
     for (const { abort } of this.#running.values()) abort.abort(new Error('the daemon is stopping'));
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
-  /** Runs `work` when everything before it under any of the same names has ended. */
+  /** Runs `work` after all earlier work with at least one of these names has ended. */
   async locked<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
     const earlier = names.map((name) => this.#locks.get(name));
     const { promise: free, resolve: release } = Promise.withResolvers<void>();
@@ -164,27 +167,27 @@ export class Jobs {
   }
 
   async #run(job: Job, task: Task, host: Host, signal: AbortSignal): Promise<Job> {
-    // One turn later, so that the caller has written the job down before it can end.
+    // One turn later, so that the caller has registered the job before it can end.
     await Promise.resolve();
     let progress = '';
-    const tell = (sentence: string) => {
+    const report = (sentence: string) => {
       progress = sentence;
       const running = this.#running.get(job.id);
       if (running) running.job = { ...running.job, progress };
       this.#events.emit('job.progress', { id: job.id, sentence });
     };
     let end: Pick<Job, 'state' | 'result' | 'error'>;
-    // What the end of the daemon ended was asked for by nobody.
+    // A job that the end of the daemon aborts was not aborted by a user.
     const cut = () => (this.#closing ? 'interrupted' : 'aborted');
     try {
-      const result = await task.run({ host, signal, progress: tell });
+      const result = await task.run({ host, signal, progress: report });
       end = { state: signal.aborted ? cut() : 'finished', result, error: null };
     } catch (error) {
-      const said = messageOf(error);
+      const message = messageOf(error);
       end = {
         state: signal.aborted ? cut() : 'failed',
         result: error instanceof JobFailure ? error.result : null,
-        error: said,
+        error: message,
       };
     }
     const ended: Job = { ...job, progress, ended: this.#time(), ...end };
@@ -194,7 +197,10 @@ export class Jobs {
     return ended;
   }
 
-  /** Writes a new job down and answers its number. Those before it come first, for the shelf counts on from the last. */
+  /**
+   * Stores a new job and returns its number. Earlier jobs are stored first, because the store continues from the last
+   * number.
+   */
   #add(begun: Omit<Job, 'id'>): number {
     try {
       this.#keepRest();
@@ -216,7 +222,7 @@ export class Jobs {
     this.#note(job);
   }
 
-  /** Writes down what could not be before. */
+  /** Stores the jobs that could not be stored before. */
   #keepRest(): void {
     for (const job of this.#unkept.values()) this.#put(this.#running.get(job.id)?.job ?? job);
   }
@@ -229,7 +235,7 @@ export class Jobs {
 
   #setAside(job: Job, error: unknown): void {
     this.#unkept.set(job.id, job);
-    // Memory has a bound too: the oldest that has ended is forgotten first.
+    // Memory is limited too: the oldest ended jobs are dropped first.
     const ended = [...this.#unkept.keys()].filter((id) => !this.#running.has(id));
     for (const id of ended.slice(0, Math.max(0, this.#unkept.size - mostUnkept))) this.#unkept.delete(id);
     this.#couldNotKeep(error);
@@ -264,7 +270,7 @@ function readJob(id: number, text: string): Job | undefined {
   };
 }
 
-/** What JSON.parse made an object of is a JSON object. */
+/** An object from JSON.parse is a JSON object. */
 function isJsonObject(parsed: unknown): parsed is JsonObject {
   return isObject(parsed);
 }

@@ -20,19 +20,19 @@ import type { EventBus } from './events.ts';
 import type { Topic } from './facts.ts';
 import type { Startup } from './startup.ts';
 
-/** A subsystem, and what the machine is known to be of it. */
+/** A subsystem and its known state on the machine. */
 export interface SubsystemState {
   readonly subsystem: Subsystem;
-  /** Undefined when only the machine itself can tell. */
+  /** The state that was last applied; undefined if it is unknown. */
   applied: Desired | undefined;
   degraded: string | undefined;
   attempts: number;
-  /** The warnings that were told of and still hold. */
+  /** The warnings that were reported and still apply. */
   warned: ReadonlySet<string>;
   retry: NodeJS.Timeout | undefined;
 }
 
-/** What a change makes of a subsystem. */
+/** A subsystem and its desired state after a change. */
 export interface Affected {
   readonly state: SubsystemState;
   readonly desired: Desired;
@@ -43,11 +43,11 @@ export interface SubsystemReport {
   /** False for a subsystem that was configured by hand and has not been taken over; it is not inspected. */
   readonly managed: boolean;
   readonly degraded: string | null;
-  /** What would have to be done to make the machine true. */
+  /** The actions that would apply the configuration. */
   readonly drift: Actions;
-  /** What cannot be served now, and why. */
+  /** Parts that cannot be served now, with the reason. */
   readonly omissions: readonly string[];
-  /** What is going to be short. */
+  /** Warnings of the subsystem. */
   readonly warnings: readonly string[];
 }
 
@@ -59,19 +59,19 @@ interface ReconcilerParts {
   readonly world: () => World;
   readonly originals: Originals;
   readonly isManaged: (subsystem: Subsystem, view: View) => boolean;
-  /** Does it when no change is under way, and tells of a failure itself. */
-  readonly inQueue: (title: string, deed: () => Promise<void>) => Promise<void>;
+  /** Runs the operation in the queue, so that no change runs at the same time, and logs a failure. */
+  readonly inQueue: (title: string, operation: () => Promise<void>) => Promise<void>;
 }
 
 interface RepairOptions extends ConvergeOptions {
-  /** Gets the facts that are different afterwards. */
+  /** Receives the topics of the facts that change. */
   readonly touched?: Set<Topic>;
 }
 
-/** Milliseconds before a degraded subsystem is tried again: soon, then patiently. */
+/** Milliseconds until a degraded subsystem is retried, with exponential backoff. */
 const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
 
-/** Keeps the machine true to what is kept, subsystem by subsystem, also when it changes by other hands. */
+/** Applies the stored configuration to the machine, subsystem by subsystem, also after changes outside of Holdfast. */
 export class Reconciler {
   readonly #host: Host;
   readonly #log: Log;
@@ -101,10 +101,10 @@ export class Reconciler {
     }));
   }
 
-  /** Makes the machine what is kept, whatever it was. Notes in `touched` which facts are different afterwards. */
+  /** Applies the whole configuration at start. Adds the topics of changed facts to `touched`. */
   async begin(startup: Startup, touched: Set<Topic>): Promise<void> {
     const laid = await startup.during('writing unit files', () => this.#layServiceFiles());
-    // The facts are of this moment, unless unit files were written since.
+    // The facts are current, unless unit files were written since.
     const { services, network } = this.#world().facts;
     const look = this.#serviceLook(laid.size === 0 ? services : undefined);
     const progress = () => startup.progress();
@@ -118,8 +118,9 @@ export class Reconciler {
   }
 
   /**
-   * Keeps what is there, before the first file is written. On a machine that is not `isFresh`, an earlier version has
-   * written without keeping originals. When this fails, each subsystem fails that would replace something, and is tried again.
+   * Saves the original files before the first file is written. On a machine that is not `isFresh`, an earlier version
+   * has written files without saving originals. If this fails, every subsystem that would replace a file fails and is
+   * retried.
    */
   async secureOriginals(isFresh: boolean): Promise<void> {
     const { view, facts } = this.#world();
@@ -141,14 +142,14 @@ export class Reconciler {
     for (const { retry } of this.#states) clearTimeout(retry);
   }
 
-  /** Where the machine is not what the configuration says, and could not be made so. */
+  /** The subsystems whose configuration could not be applied, with the reason. */
   get degraded(): readonly { readonly subsystem: string; readonly reason: string }[] {
     return this.#states.flatMap(({ subsystem, degraded }) =>
       degraded === undefined ? [] : [{ subsystem: subsystem.name, reason: degraded }],
     );
   }
 
-  /** Where the machine differs from the configuration. The machine itself is asked, not what is known of it. */
+  /** Where the machine differs from the configuration. Reads the machine itself, not the facts. */
   async report(): Promise<readonly SubsystemReport[]> {
     const { view, facts } = this.#world();
     const reports: SubsystemReport[] = [];
@@ -179,7 +180,7 @@ export class Reconciler {
     return reports;
   }
 
-  /** The managed subsystems that read what was changed, and those that the change takes over. */
+  /** The managed subsystems that read the changed records, and those that the change takes over. */
   concerned(draft: LayeredDraft): readonly SubsystemState[] {
     const changed = new Set(draft.changes().map(({ resource }) => resource.path));
     const { view } = this.#world();
@@ -190,14 +191,14 @@ export class Reconciler {
     );
   }
 
-  /** Of these subsystems those that render something else from the draft. */
+  /** Those among these subsystems for which the draft renders a different state. */
   affected(draft: LayeredDraft, concerned = this.concerned(draft)): readonly Affected[] {
     return concerned
       .map((state) => ({ state, desired: state.subsystem.render(draft, draft.facts) }))
       .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
   }
 
-  /** After a change that failed: what is kept is rendered again, the last subsystem first. */
+  /** Applies the stored configuration again after a failed change, the last subsystem first. */
   async takeBack(begun: readonly SubsystemState[]): Promise<void> {
     for (const state of begun.toReversed()) {
       state.applied = undefined;
@@ -214,7 +215,7 @@ export class Reconciler {
     this.#events.emit('subsystem.recovered', { subsystem: state.subsystem.name });
   }
 
-  /** Tells of what has begun to be short. */
+  /** Reports new warnings of a subsystem. */
   heed(state: SubsystemState): void {
     const { subsystem, warned } = state;
     const { view, facts } = this.#world();
@@ -228,7 +229,7 @@ export class Reconciler {
     }
   }
 
-  /** Brings into line the subsystems for which the machine has changed. */
+  /** Applies the subsystems that depend on changed facts. */
   follow(topic: Topic): void {
     const { view, facts } = this.#world();
     for (const state of this.#states) {
@@ -247,7 +248,7 @@ export class Reconciler {
     for (const state of this.#states) if (state.subsystem.uses?.includes(topic)) this.heed(state);
   }
 
-  /** Makes one subsystem true to what is kept. A failure is loud, marks the subsystem degraded and is tried again. */
+  /** Applies the stored configuration of one subsystem. A failure is logged, marks it as degraded and is retried. */
   async #repair(state: SubsystemState, when: string, options: RepairOptions = {}): Promise<void> {
     const { subsystem } = state;
     const { touched = new Set<Topic>() } = options;
@@ -264,7 +265,7 @@ export class Reconciler {
       this.recovered(state);
     } catch (error) {
       if (!(error instanceof HostError) && !(error instanceof Fault)) throw error;
-      // It may have done something before.
+      // The machine may have been changed before the error.
       for (const topic of convergedTopics) touched.add(topic);
       state.applied = undefined;
       state.degraded = messageOf(error);
@@ -278,7 +279,7 @@ export class Reconciler {
     }
   }
 
-  /** An unmanaged subsystem is as it was found. What a take-over has replaced that failed or was cut short is given back. */
+  /** Leaves an unmanaged subsystem as it is. Restores files that a failed or interrupted take-over replaced. */
   async #leaveAlone(state: SubsystemState, desired: Desired): Promise<void> {
     state.applied = undefined;
     if (this.#originals.holdsFor(desired)) {
@@ -296,7 +297,7 @@ export class Reconciler {
     return this.#states.filter(({ subsystem }) => this.#isManaged(subsystem, view));
   }
 
-  /** In the queue, so that it meets no change half way. */
+  /** Retries in the queue, so that no change runs at the same time. */
   #tryAgain(state: SubsystemState): void {
     if (this.#closing) return;
     clearTimeout(state.retry);
@@ -305,7 +306,9 @@ export class Reconciler {
     state.retry.unref();
   }
 
-  /** What cannot be written here is told by its subsystem, which tries it again. */
+  /**
+   * Writes the unit files of all subsystems. For a file that fails here, its subsystem reports the error and retries.
+   */
   async #layServiceFiles(): Promise<ReadonlySet<string>> {
     const { view, facts } = this.#world();
     try {
@@ -331,7 +334,7 @@ export class Reconciler {
     );
   }
 
-  /** Whether a service that this subsystem keeps running has ended by other hands. */
+  /** Whether a service of this subsystem that should be running has stopped outside of Holdfast. */
   #hasStopped(state: SubsystemState): boolean {
     const { services } = this.#world().facts;
     return (state.applied?.services ?? []).some(

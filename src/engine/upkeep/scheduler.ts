@@ -1,24 +1,24 @@
 import type { Task } from '../declare/resource.ts';
 import { nextRun, type Timetable } from '../declare/schedule.ts';
 
-/** A record whose time comes again and again. The entry of an unchanged record may be another object each time. */
+/** A scheduled record. The entry of an unchanged record may be a different object each time. */
 export interface Entry {
-  /** As `tasks/rsync/1`. */
+  /** Path and id, such as `tasks/rsync/1`. */
   readonly subject: string;
   readonly when: Timetable;
-  /** Frozen, and another object when it was changed. */
+  /** Frozen; a changed record is a different object. */
   readonly record: object;
-  /** Which of the record's schedules this is, where it has several. */
+  /** The index of the schedule, for a record with several. */
   readonly part: number;
-  /** What is done at that moment, if anything. */
+  /** The task to run at that time, if any. */
   task(at: number): Task | undefined;
 }
 
 export interface SchedulerParts {
-  /** What there is to be started at this moment. */
+  /** The scheduled records at this time. */
   readonly entries: () => Iterable<Entry>;
   readonly start: (task: Task) => void;
-  /** Told of what could not be started; the others that are due are. */
+  /** Called for a task that could not be started; the other due tasks are started. */
   readonly failed: (subject: string, error: unknown) => void;
   readonly now: () => number;
   readonly zone: () => string;
@@ -31,13 +31,18 @@ interface Next {
 
 const minute = 60_000;
 
-/** A clock that goes on by more than this between two looks was put forward or stood still; what it passed over is not made up for. */
+/**
+ * If the clock advances more than this between two checks, it was set or the machine slept; missed runs are not
+ * repeated.
+ */
 const longestGap = 10 * minute;
 
-/** Looks at the clock every minute, as cron does, and starts what is due. */
+/** Checks the clock every minute, like cron, and starts the due tasks. */
 export class Scheduler {
   readonly #parts: SchedulerParts;
-  /** When each record comes next, by the part and in the zone it was asked for. A changed record is another object and is asked anew. */
+  /**
+   * The next run of each record, by schedule and zone. A changed record is a different object and is computed again.
+   */
   #next = new WeakMap<object, Map<number, Next>>();
   #looked: number;
   #timer: NodeJS.Timeout | undefined;
@@ -56,7 +61,7 @@ export class Scheduler {
     clearTimeout(this.#timer);
   }
 
-  /** Starts what has become due since the last look. */
+  /** Starts the tasks that became due since the last check. */
   look(): void {
     const { now, entries, start, failed } = this.#parts;
     const at = now();
@@ -94,7 +99,7 @@ export class Scheduler {
     const { now } = this.#parts;
     this.#timer = setTimeout(
       () => {
-        // Whatever fails in this look, there is a next one.
+        // Set first, so that an error in this check does not prevent the next one.
         this.#wait();
         this.look();
       },

@@ -1,7 +1,7 @@
 /**
- * Runs looks at one part of the machine. One is under way, and at most one waits; everyone who asks meanwhile shares the
- * one that waits, so a thousand events cost two looks and not a thousand. Who asks is answered by a look that began
- * after it asked, and therefore shows what it changed.
+ * Coalesces looks at one part of the machine. At most one look is running and one is waiting; all callers in the
+ * meantime share the waiting one, so a thousand events cost two looks instead of a thousand. A caller always gets a
+ * look that began after its call, and therefore includes the caller's own changes.
  */
 export class SharedLook<Scope> {
   readonly #look: (scope: Scope) => Promise<void>;
@@ -18,7 +18,7 @@ export class SharedLook<Scope> {
     return this.#running !== undefined;
   }
 
-  /** Resolves when a look that began after this call, at `scope` at least, has ended; rejects when that look failed. */
+  /** Resolves when a look that began after this call and covers `scope` has ended; rejects if that look failed. */
   ask(scope: Scope): Promise<void> {
     if (this.#waiting !== undefined) {
       this.#waiting.scope = this.#merge(this.#waiting.scope, scope);

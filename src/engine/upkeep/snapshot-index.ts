@@ -1,23 +1,23 @@
 import type { Dataset, Snapshot } from '../../host/ports/zfs.ts';
 
-/** A snapshot with what follows from its place among the others. */
+/** A snapshot with properties that depend on the other snapshots. */
 export interface KnownSnapshot extends Snapshot {
   /** `tank/media@monday`. */
   readonly id: string;
   readonly kind: Dataset['kind'];
-  /** Whether it is the newest of its dataset. */
+  /** Whether it is the newest snapshot of its dataset. */
   readonly newest: boolean;
 }
 
-/** The snapshots of one dataset, the oldest first, and the stamp that the dataset had when they were listed. */
+/** The snapshots of one dataset, the oldest first, and the stamp of the dataset when they were listed. */
 interface Part {
   readonly stamp: string;
   readonly byName: ReadonlyMap<string, KnownSnapshot>;
 }
 
 /**
- * All snapshots as they were last listed. Machines have a hundred thousand of them, so only those of datasets whose
- * stamp changed are listed again, and a page of a list is a slice of `all`.
+ * All snapshots as they were last listed. A machine can have a hundred thousand of them, so only the snapshots of
+ * datasets whose stamp changed are listed again, and a page of a list is a slice of `all`.
  */
 export class SnapshotIndex {
   static readonly empty = new SnapshotIndex(new Map());
@@ -29,7 +29,7 @@ export class SnapshotIndex {
     this.#parts = parts;
   }
 
-  /** Dataset by dataset, the oldest of each first. */
+  /** Grouped by dataset, the oldest of each dataset first. */
   get all(): readonly KnownSnapshot[] {
     this.#all ??= Object.freeze([...this.#parts.values()].flatMap(({ byName }) => [...byName.values()]));
     return this.#all;
@@ -40,12 +40,12 @@ export class SnapshotIndex {
     return at < 0 ? undefined : this.#parts.get(id.slice(0, at))?.byName.get(id.slice(at + 1));
   }
 
-  /** Those of one dataset, the oldest first. */
+  /** The snapshots of one dataset, the oldest first. */
   of(dataset: string): readonly KnownSnapshot[] {
     return [...(this.#parts.get(dataset)?.byName.values() ?? [])];
   }
 
-  /** Of these datasets, the names of those whose snapshots became others since they were listed. */
+  /** The names of those among these datasets whose snapshots changed since they were listed. */
   stale(datasets: readonly Dataset[]): readonly string[] {
     return datasets
       .filter(({ name, snapshotStamp }) => this.#parts.get(name)?.stamp !== snapshotStamp)
@@ -53,8 +53,8 @@ export class SnapshotIndex {
   }
 
   /**
-   * The index of `datasets`, of which those `looked` at have the snapshots of the listing. One that is stale and was not
-   * listed, because another look came in between, stays stale for the next look.
+   * Returns the index of `datasets`, with the snapshots of the listing for the datasets in `looked`. A dataset that is
+   * stale but not in the listing, because of a concurrent look, remains stale for the next look.
    */
   renewed(datasets: ReadonlyMap<string, Dataset>, looked: readonly Dataset[], listing: Listing): SnapshotIndex {
     const fresh = new Set(this.stale(looked).filter((name) => listing.of.has(name)));
@@ -73,7 +73,7 @@ export class SnapshotIndex {
   }
 }
 
-/** The snapshots of these datasets, all of them. */
+/** All snapshots of these datasets. */
 export interface Listing {
   readonly of: ReadonlySet<string>;
   readonly snapshots: readonly Snapshot[];

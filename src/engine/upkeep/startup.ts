@@ -1,15 +1,20 @@
 import type { Topic } from './facts.ts';
 
 /**
- * How far the start has come. `loading`: the machine is looked at and a fresh system gets its first records.
- * `configuring`: the machine is brought to the configuration. `finishing`: it is, but for pools that are still being
- * imported. `done`: all of it.
+ * The phases of the start.
+ * - `loading`: the state of the machine is read, and a fresh system gets its default records
+ * - `configuring`: the configuration is applied to the machine
+ * - `finishing`: the configuration is applied, but some pools are still being imported
+ * - `done`: the start is complete
  */
 export type StartPhase = 'loading' | 'configuring' | 'finishing' | 'done';
 
-/** What a resource reports of its part of the start. */
+/** Reports the progress of a resource's part of the start. */
 export interface StartProgress {
-  /** Does this to all items at once, as `importing tank, 3 of 5`. Throws the first failure when all have ended. */
+  /**
+   * Runs `perform` for all items in parallel, reported as `importing tank, 3 of 5`. Throws the first error after all
+   * have ended.
+   */
   each<T>(
     doing: string,
     items: readonly T[],
@@ -25,9 +30,8 @@ interface UnderWay {
 }
 
 /**
- * What the start is waiting for, for the people and programs that wait for it. Each beginning and each end of a piece of
- * work is progress, and `progressed` is called for no other reason: a start in which nothing moves any more goes quiet, so
- * that the service manager can end it.
+ * Reports what the start is waiting for. `progressed` is called only when work begins, ends or takes a step: if a start
+ * makes no more progress, the reports stop and the service manager can end it.
  */
 export class Startup implements StartProgress {
   readonly #progressed: (what: string) => void;
@@ -43,12 +47,12 @@ export class Startup implements StartProgress {
     return this.#phase;
   }
 
-  /** Whether the machine is not yet brought to the configuration, so that nothing can be changed. */
+  /** Whether the configuration is not applied yet, so that changes are refused. */
   get holdsChanges(): boolean {
     return this.#phase === 'loading' || this.#phase === 'configuring';
   }
 
-  /** What has been under way for the longest time, as `importing tank, 3 of 5`; empty when the start has ended. */
+  /** The work that has been running for the longest time, such as `importing tank, 3 of 5`; empty after the start. */
   get what(): string {
     const [first] = this.#underWay;
     if (first === undefined) return this.#phase === 'done' ? '' : 'preparing';
@@ -60,12 +64,12 @@ export class Startup implements StartProgress {
     this.progress();
   }
 
-  /** Something moved, though nothing began or ended: a larger piece of work has taken one of its steps. */
+  /** Reports progress within a piece of work. */
   progress(): void {
     this.#progressed(this.what);
   }
 
-  /** The facts of this topic were looked at. */
+  /** Called when the facts of this topic were read. */
   saw(topic: Topic): void {
     this.#seen.add(topic);
     if (this.#phase !== 'done') this.progress();
@@ -75,19 +79,19 @@ export class Startup implements StartProgress {
     return this.#seen.has(topic);
   }
 
-  /** Does this while `what` says so. */
+  /** Runs `perform` and reports `what` meanwhile. */
   async during<T>(
     what: string,
     perform: () => Promise<T>,
-    place: { readonly number: number; readonly of: number } = { number: 1, of: 1 },
+    position: { readonly number: number; readonly of: number } = { number: 1, of: 1 },
   ): Promise<T> {
-    const one = { what, ...place };
-    this.#underWay.add(one);
+    const work = { what, ...position };
+    this.#underWay.add(work);
     this.progress();
     try {
       return await perform();
     } finally {
-      this.#underWay.delete(one);
+      this.#underWay.delete(work);
       this.progress();
     }
   }
@@ -108,7 +112,7 @@ export class Startup implements StartProgress {
   }
 }
 
-/** Whether it ended within so many milliseconds. What it throws is thrown here only when it does so in that time. */
+/** Whether `work` ends within so many milliseconds. Throws its error only if it fails within that time. */
 export async function endsWithin(milliseconds: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {

@@ -21,24 +21,25 @@ interface Mark {
   readonly at: number;
 }
 
-/** More subjects than this at once are looked at by one look at everything, which is then the cheaper one. */
+/** For more subjects than this, one look at everything is cheaper. */
 const mostSubjects = 200;
 
 /**
- * The facts about pools, datasets and snapshots, looked at by subject. A change of `tank/media` reads that dataset and
- * those above it, whose space it shares; 450 other datasets are not listed for it. A look at everything is made at the
- * start, after an import, and in the background when the facts are old, because some changes send no event.
+ * The facts about pools, datasets and snapshots, read by subject. A change of `tank/media` reads that dataset and its
+ * parents, whose space it shares, but not the 450 other datasets. A look at everything is made at the start, after an
+ * import, and in the background when the facts are old, because some changes send no event.
  *
- * Both kinds run side by side, so that a change never waits for the look at everything. That look may then end with
- * older news: it began, `tank/a` was created and looked at, and its list, made before that, lacks `tank/a`. So every
- * name remembers the look that it comes from, and only a look that began later replaces it.
+ * Both kinds of looks run in parallel, so that a change never waits for a look at everything. That look may then end
+ * with outdated results. For example, it lists the datasets, then `tank/a` is created and read, and then it ends with a
+ * list that lacks `tank/a`. Therefore each name has the mark of the look that it comes from, and only a look that began
+ * later replaces it.
  */
 export class StorageLooks {
   #storage: Storage = noStorage;
   #count = 0;
   /** The last look at everything that has ended. */
   #whole: Mark = { look: 0, at: 0 };
-  /** The looks that names come from, where those began after the last look at everything; also of names that are gone. */
+  /** The looks that names come from, if they began after the last look at everything; also for removed names. */
   readonly #marks = new Map<string, Mark>();
   readonly #poolMarks = new Map<string, Mark>();
   readonly #zfs: Zfs;
@@ -68,17 +69,19 @@ export class StorageLooks {
     return this.#everything.isRunning;
   }
 
-  /** Looks at everything. */
+  /** Reads everything. */
   renewAll(): Promise<void> {
     return this.#everything.ask();
   }
 
-  /** Looks at what was changed, and at the space of what lies above it. */
+  /** Reads what was changed, and its parents, whose space changes with it. */
   renew(subjects: readonly ZfsSubject[]): Promise<void> {
     return this.#subjects.ask(subjects);
   }
 
-  /** Looks at what events name, unless a look that began after the event has seen it: most events are of our own changes. */
+  /**
+   * Reads what events name, unless a look that began after the event has read it: most events are of our own changes.
+   */
   async heed(events: readonly ZfsEvent[]): Promise<void> {
     const unseen = events.filter(({ subject, at }) => !this.#hasSeen(subject, at)).map(({ subject }) => subject);
     if (unseen.length === 0) return;
@@ -135,7 +138,7 @@ export class StorageLooks {
     const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, (name) =>
       poolNames.includes(name),
     );
-    // What lies below a dataset that is gone is gone with it.
+    // The children of a removed dataset were removed with it.
     const there = new Set(found.map(({ name }) => name));
     const gone = alone.filter((name) => !there.has(name));
     const isLookedAt = (name: string) =>
@@ -149,7 +152,7 @@ export class StorageLooks {
     );
   }
 
-  /** The snapshots of those datasets whose snapshots became others. */
+  /** The snapshots of the datasets whose snapshots changed. */
   async #listed(datasets: readonly Dataset[], { isAll }: { readonly isAll: boolean }): Promise<Listing> {
     const stale = this.#storage.snapshots.stale(datasets);
     const everything = isAll && stale.length === datasets.length;
@@ -157,7 +160,7 @@ export class StorageLooks {
     return { of: new Set(stale), snapshots };
   }
 
-  /** What there was, with what this look found in place of what it looked at. */
+  /** The old values, replaced by the results of this look for the names that it covers. */
   #merged<T extends { readonly name: string }>(
     marks: Map<string, Mark>,
     mark: Mark,
@@ -188,7 +191,10 @@ export class StorageLooks {
   }
 }
 
-/** Puts what later looks have found in place of what this look at everything found, and forgets the marks of earlier ones. */
+/**
+ * Replaces results of this look at everything with those of looks that began later, and drops the marks of earlier
+ * ones.
+ */
 function keepNewer<T>(marks: Map<string, Mark>, mark: Mark, found: Map<string, T>, old: ReadonlyMap<string, T>): void {
   for (const [name, { look }] of marks) {
     if (look < mark.look) {
@@ -201,7 +207,7 @@ function keepNewer<T>(marks: Map<string, Mark>, mark: Mark, found: Map<string, T
   }
 }
 
-/** As `zfs list` sorts: by bytes, and thereby parents before children. */
+/** Sorted like `zfs list`: by bytes, so that parents come before children. */
 function inOrder<T>(named: ReadonlyMap<string, T>): ReadonlyMap<string, T> {
   return new Map([...named].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -212,7 +218,7 @@ function withThoseAbove(name: string): readonly string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** Of these names those that lie below none of the others. */
+/** The names that are not below another one of these names. */
 function outermost(names: readonly string[]): readonly string[] {
   const all = [...new Set(names)];
   return all.filter((name) => !all.some((other) => other !== name && isAtOrBelow(name, other)));

@@ -1,11 +1,12 @@
 /**
- * Subsystems that a person configured on the machine before Holdfast came. At the first start each subsystem is compared with
- * what is there. Where a file that it would write, or another by which its programs are configured, is a person's work,
- * the subsystem begins *unmanaged*: it renders nothing onto the machine and is not inspected, until it is taken over.
+ * Subsystems that were configured by hand before Holdfast was installed. The first start compares each subsystem with
+ * the machine. If one of the files that the subsystem would write, or another configuration file of its programs, was
+ * written by hand, the subsystem is *unmanaged*: it is neither applied to the machine nor inspected until it is taken
+ * over.
  *
- * For example, on a Debian with a hand-made smb.conf the subsystem `samba` is unmanaged and Samba goes on serving. Creating a
- * CIFS share is refused with the way out, `POST /api/holdfast/v1/found/samba/take`, which replaces smb.conf and keeps the
- * hand-made one (`originals.ts`).
+ * For example, on a Debian with a hand-written smb.conf the subsystem `samba` is unmanaged and Samba continues to
+ * serve. Creating a CIFS share is refused with a reference to `POST /api/holdfast/v1/found/samba/take`, which replaces
+ * smb.conf and saves the hand-written one (`originals.ts`).
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Host } from '../../host/ports/index.ts';
@@ -17,20 +18,21 @@ import type { LocalConfiguration, Subsystem } from '../declare/subsystem.ts';
 import { isOwnPath } from '../plan/originals.ts';
 import type { Facts } from './facts.ts';
 
-/** One record for each subsystem that is unmanaged. A subsystem without one is managed. It has no address of its own. */
+/** One record for each unmanaged subsystem; a subsystem without one is managed. The collection has no routes. */
 export const unmanagedSubsystem = collection('holdfast/unmanaged', {
   title: 'unmanaged subsystem',
-  description: 'Subsystems that were configured by hand when Holdfast was installed, and that it leaves alone.',
+  description:
+    'Subsystems that were configured by hand before Holdfast was installed, and that Holdfast does not change.',
   verbs: [],
   ofMachine: true,
   fields: {
     subsystem: required(text({ description: 'Name of the subsystem.' })),
     files: list(text({ description: 'Path of a file.', max: 4096 }), {
-      description: 'Files that a person made or changed.',
+      description: 'Files that were created or changed by hand.',
       max: 1000,
     }),
-    live: list(text({ description: 'A sentence.', max: 1000 }), {
-      description: 'What was configured in the running system.',
+    live: list(text({ description: 'Description of a difference.', max: 1000 }), {
+      description: 'Settings of the running system that were configured by hand.',
       max: 1000,
     }),
   },
@@ -38,20 +40,20 @@ export const unmanagedSubsystem = collection('holdfast/unmanaged', {
 
 export type UnmanagedUnit = RecordOf<typeof unmanagedSubsystem.fields>;
 
-/** What was found of one subsystem. */
+/** The hand-written configuration of one subsystem. */
 export interface Found {
   readonly subsystem: string;
   readonly files: readonly string[];
   readonly live: readonly string[];
 }
 
-/** Tells which subsystems are managed. Without the collection in the catalogue, all are. */
+/** Returns a function that tests whether a subsystem is managed. Without the collection in the catalogue, all are. */
 export function managedBy(resources: readonly Resource[]): (subsystem: Subsystem, view: View) => boolean {
   if (!resources.some(({ path }) => path === unmanagedSubsystem.path)) return () => true;
   return (subsystem, view) => view.find(unmanagedSubsystem, 'subsystem', subsystem.name) === undefined;
 }
 
-/** Looks which subsystems were configured by hand. Nothing is changed. */
+/** Determines which subsystems were configured by hand. Changes nothing. */
 export async function lookForLocal(
   subsystems: readonly Subsystem[],
   host: Host,
@@ -75,7 +77,7 @@ export async function lookForLocal(
   return found;
 }
 
-/** The files by which a subsystem's programs are configured, each with the subsystem's own judgement of it. */
+/** The configuration files of a subsystem's programs, each with its test for default content. */
 async function pathsOf(
   subsystem: Subsystem,
   host: Host,
@@ -90,7 +92,7 @@ async function pathsOf(
   return paths;
 }
 
-/** Refuses changes that an unmanaged subsystem would have to bring to the machine: kept, they would be without effect. */
+/** Refuses changes that concern an unmanaged subsystem: they would be stored without being applied. */
 export function refuseUnmanaged(
   subsystems: readonly Subsystem[],
   isManaged: (subsystem: Subsystem, view: View) => boolean,
@@ -106,7 +108,7 @@ export function refuseUnmanaged(
   }
 }
 
-/** For work that changes the machine before its records: it must not begin on what an unmanaged subsystem would render. */
+/** Throws if a subsystem is unmanaged. For operations that change the machine before the records. */
 export function mustBeManaged(view: View, subsystems: readonly string[]): void {
   for (const subsystem of subsystems)
     if (view.find(unmanagedSubsystem, 'subsystem', subsystem) !== undefined)
@@ -115,12 +117,12 @@ export function mustBeManaged(view: View, subsystems: readonly string[]): void {
 
 function refusal(subsystem: string): string {
   return (
-    `The subsystem ${subsystem} was configured by hand before Holdfast was installed, and Holdfast leaves it alone, so this change would have no effect. ` +
+    `The subsystem ${subsystem} was configured by hand before Holdfast was installed, and Holdfast does not manage it, so this change would have no effect. ` +
     `GET /api/holdfast/v1/found shows what was found; POST /api/holdfast/v1/found/${subsystem}/take lets Holdfast manage it.`
   );
 }
 
-/** The services of a subsystem that run or start with the machine. */
+/** The services of a subsystem that are running or enabled. */
 export function activeServices(
   subsystem: Subsystem | undefined,
   { services }: Facts,
