@@ -1,4 +1,4 @@
-/** The configuration as one file: what is in it, with and without secrets, and how it is read again. */
+/** The format of a backup of the configuration, with and without secrets. */
 import { createHash, randomBytes, scrypt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
@@ -9,15 +9,15 @@ import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { isSealed, Seal } from './seal.ts';
 
-/** Goes up when a file is no longer read as it was before. */
+/** Version of the format, incremented by incompatible changes. */
 const format = 1;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Of scrypt: N is two to the power of `log`. 64 MiB and some tenths of a second. */
+/** Parameters of scrypt, where N is two to the power of `log`. They cost 64 MiB and some tenths of a second. */
 const cost = { log: 16, r: 8, p: 1 };
 
-/** Sealed under a key that is made of the passphrase. */
+/** A seal whose key is derived from the passphrase. */
 async function sealBy(passphrase: string, salt: Buffer): Promise<Seal> {
   const { log, r, p } = cost;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
@@ -27,7 +27,7 @@ async function sealBy(passphrase: string, salt: Buffer): Promise<Seal> {
   return new Seal(await promise);
 }
 
-/** What seals the secrets of files; the salt goes into them. */
+/** Encrypts the secrets of a backup; the salt is stored in it. */
 export interface BackupSeal {
   readonly seal: Seal;
   readonly salt: Buffer;
@@ -38,7 +38,7 @@ export async function newBackupSeal(passphrase: string): Promise<BackupSeal> {
   return { seal: await sealBy(passphrase, salt), salt };
 }
 
-/** Without a seal the file has no secrets: no key protects what lies about in the clear. */
+/** Without a seal the backup omits the secrets, because they would be stored unencrypted. */
 export function writeBackup(
   configuration: Configuration,
   { version, at, sealed }: { readonly version: string; readonly at: string; readonly sealed?: BackupSeal | undefined },
@@ -64,17 +64,21 @@ export function writeBackup(
   return { ...file, digest: digestOf(file) };
 }
 
-/** What a file says, but for what it leaves to the configuration that it comes to: secrets, and what came with a later version. */
+/**
+ * Completes the content of a backup with what it lacks: omitted secrets, and fields and resources of a later version.
+ */
 export type Reading = (current: Configuration, fresh: Configuration) => Configuration;
 
 interface ReadingOptions {
   readonly resources: readonly Kept[];
   readonly passphrase?: string | undefined;
-  /** Whether Holdfast wrote it where only root writes: it may then say what no client could send. */
+  /**
+   * Whether Holdfast wrote the file where only root can write. It may then contain values that a client cannot send.
+   */
   readonly trusted?: boolean;
 }
 
-/** Reads a file that may be anything. Each problem is told by the record that has it. */
+/** Reads and validates an untrusted file. Problems are reported by record. */
 export async function readBackup(
   file: unknown,
   { resources, passphrase, trusted = false }: ReadingOptions,
@@ -108,12 +112,12 @@ export async function readBackup(
     const whole = resources.map((resource): [Kept, readonly RecordOf<Fields>[]] => {
       const partly = found.get(resource);
       if (partly === undefined) return [resource, fresh.get(resource) ?? []];
-      const there = new Map((current.get(resource) ?? []).map((record) => [record.id, record]));
+      const existing = new Map((current.get(resource) ?? []).map((record) => [record.id, record]));
       const first = new Map((fresh.get(resource) ?? []).map((record) => [record.id, record]));
       return [
         resource,
         partly.flatMap((one) =>
-          completed(resource, one, { now: there.get(one.id), first: first.get(one.id) }, lacking),
+          completed(resource, one, { now: existing.get(one.id), first: first.get(one.id) }, lacking),
         ),
       ];
     });
@@ -122,13 +126,16 @@ export async function readBackup(
   };
 }
 
-/** A record of which secrets may be missing. */
+/** A record that may lack secrets. */
 interface Partly {
   readonly id: number;
   readonly values: Members;
-  /** Names of the secrets that the file leaves out. */
+  /** Names of the secrets that the backup omits. */
   readonly missing: readonly string[];
-  /** What nobody could send: it is right only where Holdfast itself has put it, as into the accounts of the system. */
+  /**
+   * Values that a client cannot send. They are valid only if Holdfast itself stored them, as in the accounts of the
+   * system.
+   */
   readonly doubtful: readonly { readonly name: string; readonly wrong: string }[];
 }
 
@@ -154,27 +161,27 @@ function readRecords(resource: Kept, list: unknown, seal: Seal | undefined, issu
 
 function readRecord({ path, fields }: Kept, body: Members, seal: Seal | undefined, issues: IssueList): Partly {
   const id = Number(body['id']);
-  const tell = (name: string, sentence: string) => issues.add(`${path}/${id}`, `${name}: ${sentence}`);
+  const report = (name: string, sentence: string) => issues.add(`${path}/${id}`, `${name}: ${sentence}`);
   const values: Record<string, unknown> = { id };
   const missing: string[] = [];
   const doubtful: Partly['doubtful'][number][] = [];
   for (const name of Object.keys(body))
-    if (name !== 'id' && !isKeptName(fields, name)) tell(name, 'This version of Holdfast has no field of this name.');
+    if (name !== 'id' && !isKeptName(fields, name)) report(name, 'This version of Holdfast has no field of this name.');
   for (const [name, field] of Object.entries(fields)) {
     if (!isKept(field)) continue;
     const value = opened(field, body[name], seal);
     if (value === undefined) {
-      // It came with a later version, or is a secret of a file without.
+      // The field was added in a later version, or is a secret of a backup without secrets.
       if (field.secret) missing.push(name);
-      else if (field.required) tell(name, 'A value is required.');
+      else if (field.required) report(name, 'A value is required.');
       else values[name] = field.initial ?? null;
     } else if (value === null) {
       if (field.use === 'plain' && field.initial !== null && field.blank !== null)
-        tell(name, 'Expected a value, got null.');
+        report(name, 'Expected a value, got null.');
       else values[name] = null;
     } else {
       const reading = field.read(value);
-      // What Holdfast filled in keeps the end of line that a client's would lose.
+      // Values of clients are normalized. Values that Holdfast set, such as certificates, keep their final line end.
       values[name] = reading.ok && field.use === 'plain' ? reading.value : value;
       if (!reading.ok) doubtful.push({ name, wrong: reading.wrong });
     }
@@ -188,7 +195,7 @@ function isKeptName(fields: Fields, name: string): boolean {
 }
 
 function opened(field: Field, value: unknown, seal: Seal | undefined): unknown {
-  // Only a secret is ever sealed: a client's own object may look like it.
+  // Only secrets are sealed; an object of a client may look like a sealed value.
   if (!field.secret || !isSealed(value)) return value;
   try {
     return seal?.open(value);
@@ -198,8 +205,8 @@ function opened(field: Field, value: unknown, seal: Seal | undefined): unknown {
 }
 
 /**
- * A secret that the file does not have is the one that the same record has now. Which is the same is told by its id, by
- * what tells records of its kind apart, and by what Holdfast filled in, as the certificate that a key belongs to.
+ * A secret that the backup omits is taken from the same record of the current configuration. A record is the same if
+ * its id, its unique fields and the fields that Holdfast sets are equal, such as the certificate that a key belongs to.
  */
 function completed(
   resource: Kept,
@@ -229,7 +236,7 @@ function completed(
       );
     else record[name] = field?.initial ?? null;
   }
-  // Keys of the machine itself, of which the file has only the public halves, stay together.
+  // Key pairs of the machine, of which the backup contains only the public keys, are kept together.
   if (resource.kind === 'singleton' && now !== undefined && !isSame && missing.some((name) => filledIn.includes(name)))
     for (const name of filledIn) record[name] = fieldValue(now, name);
   return isRecordOf(fields, record) ? [record] : [];

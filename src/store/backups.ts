@@ -1,4 +1,4 @@
-/** Backups of the configuration as they are asked for beyond the document: `config/backup`, `config/backups` and `config/restore`. */
+/** Backups of the configuration in the management API: `config/backup`, `config/backups` and `config/restore`. */
 
 import type { Backup } from '../engine/configuration/configuration-store.ts';
 import { invalid, missing } from '../engine/declare/errors.ts';
@@ -26,7 +26,7 @@ const restoreFields = {
   backup: inputOnly(integer({ description: 'Number of an automatic backup, instead of a file.', min: 1 })),
 };
 
-/** The configuration as one file; with its secrets when there is a passphrase to seal them by. */
+/** The configuration as one file. With a passphrase it includes the secrets, encrypted. */
 export async function backUp(engine: Engine, body: unknown): Promise<unknown> {
   const sent = readBody(backupFields, body);
   const sealed = sent.passphrase === undefined ? undefined : await newBackupSeal(sent.passphrase);
@@ -37,12 +37,12 @@ export async function backUp(engine: Engine, body: unknown): Promise<unknown> {
   });
 }
 
-/** The backups that were made by themselves, each before a change of the whole configuration. */
+/** The automatic backups, each made before a change of the whole configuration. */
 export async function listBackups(engine: Engine): Promise<readonly Backup[]> {
   return engine.backups();
 }
 
-/** Exchanges the configuration for that of a file, or of a backup that was made by itself; answers the one made before. */
+/** Replaces the configuration by that of a file or an automatic backup; returns the backup of the replaced one. */
 export async function restore(engine: Engine, body: unknown, context: RequestContext): Promise<unknown> {
   const sent = readBody(restoreFields, body);
   const file = isObject(body) ? body['file'] : undefined;
@@ -65,7 +65,7 @@ export async function restore(engine: Engine, body: unknown, context: RequestCon
   return { before: engine.backups()[0] ?? null };
 }
 
-/** What came with a later version is as on a fresh system. */
+/** Resources that were added in a later version are as on a fresh system. */
 function withLater(kept: Configuration, fresh: Configuration): Configuration {
   return new Map([...fresh, ...kept]);
 }

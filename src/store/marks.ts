@@ -1,13 +1,13 @@
 /**
- * What tells a new machine from one that has lost its configuration, and a database from an older one of the same
- * machine. Three small files help:
+ * Three small files that distinguish a new machine from one that lost its configuration, and the current database from
+ * an older copy:
  *
- * - `revision.json` beside the database has the number and the digest of a revision that the database had. It is written
- *   after each commit and never before, so it may be older than the database, but not newer. A database that lacks the
- *   revision has lost changes that were answered, such as those in a write-ahead log that was deleted.
- * - `starting` is there from the moment before the key is made until the first configuration is kept. A daemon that is
- *   killed meanwhile leaves a key without records, and may begin again.
- * - The machine's own mark lies outside the state folder and stays when that is lost.
+ * - `revision.json` next to the database contains the number and the digest of a revision of the database. It is
+ *   written after each commit and never before, so it may be older than the database, but not newer. A database that
+ *   lacks the revision has lost changes that were answered, such as those in a deleted write-ahead log.
+ * - `starting` exists from just before the key is created until the first configuration is stored. A daemon that is
+ *   killed in between leaves a key without records, and may start again.
+ * - The mark of the machine is outside the state folder and remains if that is lost.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -32,7 +32,7 @@ export const markFile = (folder: string) => join(folder, 'revision.json');
 export const startingFile = (folder: string) => join(folder, 'starting');
 export const reserveFile = (folder: string) => join(folder, 'reserve');
 
-/** A revision as the mark knows it. */
+/** A revision in a mark. */
 export interface RevisionMark {
   readonly revision: number;
   readonly digest: string;
@@ -45,7 +45,7 @@ export function digestOfRevision(row: Readonly<Record<string, unknown>>): string
     .digest('hex');
 }
 
-/** Undefined when there is none; a file that cannot be understood is none, for the next one replaces it. */
+/** Undefined if there is no mark or the file is invalid; the next mark replaces it. */
 export function readMark(folder: string): RevisionMark | undefined {
   const value = readJson(markFile(folder));
   if (!isObject(value) || typeof value['revision'] !== 'number' || typeof value['digest'] !== 'string')
@@ -70,7 +70,7 @@ export function writeMachineMark(file: string, state: string): void {
   replaceDurably(file, `${JSON.stringify({ state })}\n`);
 }
 
-/** The file is the old one or the new one after a power cut, and never half of either. */
+/** Replaces a file atomically: after a power cut it has the old or the new content, never a part of it. */
 export function replaceDurably(file: string, content: string): void {
   const aside = `${file}.new`;
   try {
@@ -89,14 +89,17 @@ export function replaceDurably(file: string, content: string): void {
   syncFolder(dirname(file));
 }
 
-/** Makes a folder and its missing parents. Where none can be made, as in /proc, the `recursive` option of Node tries for ever. */
+/**
+ * Creates a folder and its missing parents. Where that is impossible, as in /proc, Node's `recursive` option never
+ * returns.
+ */
 export function makeFolder(folder: string, mode: number): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
   if (dirname(folder) !== folder) makeFolder(dirname(folder), mode);
   mkdirSync(folder, { mode });
 }
 
-/** Removes a file; none there is no fault. Unlike `rmSync`, it tells a read-only file system by its code. */
+/** Removes a file if it exists. Unlike `rmSync`, it reports a read-only file system by its error code. */
 export function removeFile(file: string): void {
   if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) unlinkSync(file);
 }

@@ -1,4 +1,4 @@
-/** Each entry takes the database from the version that is its index to the next. Entries are never changed once released. */
+/** Entry N migrates the database from version N to N + 1. Released entries are never changed. */
 export const migrations: readonly string[] = [
   `
   CREATE TABLE documents (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (resource, id)) WITHOUT ROWID;
@@ -10,18 +10,18 @@ export const migrations: readonly string[] = [
   CREATE TABLE jobs (id INTEGER PRIMARY KEY AUTOINCREMENT, subject TEXT NOT NULL, body TEXT NOT NULL);
   CREATE INDEX jobs_by_subject ON jobs (subject, id);
   `,
-  // A change that waits to be confirmed, and for each record that it changed what was before: null when there was none.
+  // A change that waits to be confirmed, and the earlier body of each record that it changed; null for a new record.
   `
   CREATE TABLE provisional (title TEXT NOT NULL, request TEXT NOT NULL, until INTEGER NOT NULL, cuts INTEGER NOT NULL);
   CREATE TABLE provisional_records (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT, PRIMARY KEY (resource, id)) WITHOUT ROWID;
   `,
-  // The further names of a certificate were one text with blanks in it.
+  // The alternative names of a certificate were one text with spaces.
   `
   UPDATE documents SET body = json_set(body, '$.cert_san',
     json(iif(body ->> '$.cert_san' IS NULL, '[]', '[' || replace(json_quote(body ->> '$.cert_san'), ' ', '","') || ']')))
     WHERE resource IN ('system/certificate', 'system/certificateauthority');
   `,
-  // The first records of a fresh system, and what was before the configuration was exchanged as a whole.
+  // The default records of a fresh system, and the automatic backups.
   `
   CREATE TABLE fresh (resource TEXT NOT NULL, id INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (resource, id)) WITHOUT ROWID;
   CREATE TABLE backups (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, title TEXT NOT NULL, body TEXT NOT NULL);

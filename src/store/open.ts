@@ -1,4 +1,7 @@
-/** How the state folder is opened: what is refused, what is migrated, and what is read in place of a file that cannot be opened. */
+/**
+ * Opens the state folder: refuses lost or damaged data, migrates, and reads a copy if the file cannot be opened in
+ * place.
+ */
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -21,30 +24,30 @@ import { migrations } from './migrations.ts';
 import { type Lack, lackOf } from './reserve.ts';
 import { Seal } from './seal.ts';
 
-/** Why the state folder cannot be used. The message is for the person who starts the daemon. */
+/** Thrown if the state folder cannot be used. The message is shown to the user who starts the daemon. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
 export interface StoreOptions {
-  /** Bytes of the file that is removed when the disk is full; 0 by default. */
+  /** Size in bytes of the file that is removed when the disk is full; 0 by default. */
   readonly reserve?: number;
-  /** A file outside the state folder that says that this machine was configured. */
+  /** A file outside the state folder that marks this machine as configured. */
   readonly machineMark?: string;
-  /** Folders on other file systems that should not fill up. */
+  /** Folders on other file systems whose free space is reported. */
   readonly watched?: readonly string[];
-  /** Whether the state is taken as it is, though it has lost something. */
+  /** Whether the state is accepted although data was lost. */
   readonly accepts?: boolean;
-  /** Whether nothing is written: a copy is read. */
+  /** Whether only a copy is read and nothing is written. */
   readonly onlyLooks?: boolean;
 }
 
 export interface Opened {
   readonly database: Database.Database;
   readonly seal: Seal;
-  /** The folder of the copy in memory, where the true file could not be opened. */
+  /** The folder of the copy in memory, if the file could not be opened in place. */
   readonly copy: string | undefined;
-  /** Why nothing can be kept. */
+  /** Why nothing can be stored. */
   readonly lack: Lack | undefined;
 }
 
@@ -52,7 +55,7 @@ interface OpenOptions extends Pick<StoreOptions, 'accepts' | 'onlyLooks'> {
   readonly inPlace?: boolean;
 }
 
-/** Opens the database in place, or, where the disk cannot be written to, a copy of it. */
+/** Opens the database in place, or a copy of it if the disk is not writable. */
 export function openState(folder: string, options: OpenOptions): Opened {
   if (options.onlyLooks === true) return openCopy(folder, options, undefined);
   try {
@@ -81,7 +84,7 @@ function openFile(
 ): Pick<Opened, 'database' | 'seal'> {
   const database = openDatabase(file);
   try {
-    // Before anything is written.
+    // Checked before anything is written.
     if (accepts !== true) refuseBehind(database, folder);
     migrate(database, file);
     return { database, seal: sealOf(database, folder, onlyLooks === true) };
@@ -96,12 +99,12 @@ export function closeState({ database, copy }: Pick<Opened, 'database' | 'copy'>
   if (copy !== undefined) rmSync(copy, { recursive: true, force: true });
 }
 
-/** Where a machine has memory as a file system; where all are full, the last failure is thrown. */
+/** Copies the database to a file system in memory. If all of them are full, throws the last error. */
 function copyOf(file: string): string {
   let failure: unknown;
-  for (const place of ['/run', '/dev/shm', tmpdir()]) {
+  for (const parent of ['/run', '/dev/shm', tmpdir()]) {
     try {
-      const folder = mkdtempSync(join(place, 'holdfast-copy-'));
+      const folder = mkdtempSync(join(parent, 'holdfast-copy-'));
       try {
         for (const one of [file, `${file}-wal`]) if (existsSync(one)) copyFileSync(one, join(folder, basename(one)));
         return folder;
@@ -116,7 +119,7 @@ function copyOf(file: string): string {
   throw failure;
 }
 
-/** A key is made for a new database only: a new one would not open what is kept. */
+/** Creates a key for a new database only: a new key could not decrypt existing secrets. */
 function sealOf(database: Database.Database, folder: string, onlyLooks: boolean): Seal {
   const key = keyFile(folder);
   if (existsSync(key)) return Seal.at(key);
@@ -135,7 +138,7 @@ function hasRecords(database: Database.Database): boolean {
   return hasTables(database) && database.prepare('SELECT EXISTS (SELECT * FROM documents)').pluck().get() === 1;
 }
 
-/** A database whose write-ahead log was lost soon after it was made has none. */
+/** False for a database that lost its write-ahead log soon after it was created. */
 function hasTables(database: Database.Database): boolean {
   return Number(database.pragma('user_version', { simple: true })) > 0;
 }
@@ -151,7 +154,7 @@ function revisionOf(row: unknown): RevisionMark | undefined {
 
 export const wayOut = 'holdfast recover';
 
-/** Throws when a daemon has the database open. */
+/** Throws if a daemon has the database open. */
 export function mustBeUnused(folder: string): void {
   const file = databaseFile(folder);
   if (!existsSync(file)) return;
@@ -181,8 +184,8 @@ function inUse(file: string): StoreError {
 }
 
 /**
- * SQLite takes a missing or empty file for a new database. Beside a key, or on a machine that was configured, it is one
- * that has lost everything, and to begin with it would empty the machine.
+ * SQLite treats a missing or empty file as a new database. With an existing key, or on a machine that was configured,
+ * the data was lost instead, and starting with an empty configuration would remove everything from the machine.
  */
 export function refuseLost(folder: string, machineMark: string | undefined): void {
   const file = databaseFile(folder);
@@ -201,7 +204,7 @@ export function refuseLost(folder: string, machineMark: string | undefined): voi
     );
 }
 
-/** Refuses a database that has lost revisions, or all records. */
+/** Refuses a database that lost revisions or all records. */
 function refuseBehind(database: Database.Database, folder: string): void {
   const file = databaseFile(folder);
   if (!hasRecords(database)) {
@@ -227,11 +230,11 @@ function refuseBehind(database: Database.Database, folder: string): void {
 function openDatabase(file: string): Database.Database {
   const database = new Database(file, { timeout: 0 });
   try {
-    // The lock is held until the process ends, however it ends: the kernel lets go of it, no pid file can be stale.
+    // The kernel releases the lock when the process ends for any reason, so unlike a pid file it is never stale.
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
-    // In KiB. Records are read once, at start; what is left is a few pages for each change.
+    // In KiB. Records are read once at start; afterwards each change needs only a few pages.
     database.pragma('cache_size = -2000');
     const verdict = database.pragma('quick_check(1)', { simple: true });
     if (verdict !== 'ok')

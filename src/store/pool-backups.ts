@@ -1,11 +1,12 @@
 /**
- * Backups of the configuration on the pools, so that they survive the loss of the disk that has the state folder. Each
- * pool that is mounted gets a copy after every revision, a few seconds later and off the way of the change:
+ * Backups of the configuration on the pools, so that they survive the loss of the disk with the state folder. Each
+ * mounted pool gets a copy a few seconds after every revision; the change does not wait for it:
  *
- *     /mnt/tank/.holdfast/configuration-00000012.json     of revision 12, its secrets sealed by the recovery key
- *     /mnt/tank/.holdfast/recovery.key                    that key
+ *     /mnt/tank/.holdfast/configuration-00000012.json     revision 12, its secrets encrypted with the recovery key
+ *     /mnt/tank/.holdfast/recovery.key                    the recovery key
  *
- * Folder and files are for root alone. Where a pool is encrypted, the key lies on encrypted pools only.
+ * Only root can read the folder and the files. If at least one pool is encrypted, the key is stored on encrypted pools
+ * only.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,15 +23,15 @@ export const backupsFolder = '.holdfast';
 export const recoveryKeyName = 'recovery.key';
 export const backupName = /^configuration-(\d{8,})\.json$/;
 
-/** How many are kept on each pool. */
+/** Number of backups that are kept on each pool. */
 const keptOnPool = 10;
-/** Milliseconds after the last change, and at most after the first, when they are written. */
+/** Milliseconds after the last change until a backup is written, and at most after the first one. */
 const quiet = 2000;
 const longest = 10_000;
-/** Milliseconds between two looks for pools that were mounted meanwhile, and after a failure. */
+/** Milliseconds between two checks for newly mounted pools, and until a retry. */
 const interval = 60_000;
 
-/** The part of the host's files that is needed. */
+/** The required part of the files port. */
 export interface PrivateFiles {
   beginning(path: string): Promise<readonly string[]>;
   writePrivate(
@@ -45,12 +46,12 @@ interface PoolBackupsParts {
   readonly files: PrivateFiles;
   readonly log: Log;
   readonly state: string;
-  /** What no backup has: the key that opens encrypted volumes never leaves the machine. */
+  /** Resources that no backup contains: the key that unlocks encrypted volumes never leaves the machine. */
   readonly without: readonly Kept[];
 }
 
-/** A pool that is mounted. */
-interface Place {
+/** A mounted pool. */
+interface MountedPool {
   readonly pool: string;
   readonly folder: string;
   readonly isEncrypted: boolean;
@@ -60,9 +61,9 @@ export class PoolBackups {
   readonly #parts: PoolBackupsParts;
   readonly #stop: () => void;
   readonly #timer: NodeJS.Timeout;
-  /** The newest revision that each pool has. */
+  /** The newest revision on each pool. */
   readonly #written = new Map<string, number>();
-  /** What was logged of each pool, so that a pool that stays full is logged once. */
+  /** The last logged error of each pool, so that the same error is logged once. */
   readonly #failures = new Map<string, string>();
   #soon: NodeJS.Timeout | undefined;
   #since: number | undefined;
@@ -86,7 +87,7 @@ export class PoolBackups {
     await (this.#since === undefined ? this.#writing : this.write());
   }
 
-  /** Waits until no more changes come, but not for ever. */
+  /** Waits until no more changes arrive, at most `longest`. */
   #wait(): void {
     this.#since ??= performance.now();
     clearTimeout(this.#soon);
@@ -97,7 +98,7 @@ export class PoolBackups {
     this.#soon.unref();
   }
 
-  /** Writes the newest revision to each pool that does not have it. A failure is logged and tried again. */
+  /** Writes the newest revision to each pool that lacks it. A failure is logged and retried. */
   write(): Promise<void> {
     this.#since = undefined;
     this.#writing = this.#writing
@@ -109,29 +110,29 @@ export class PoolBackups {
   async #write(): Promise<void> {
     const { engine, log } = this.#parts;
     const revision = engine.revisions(1)[0]?.number ?? 0;
-    const places = placesOf(engine);
-    const lacking = places.filter(({ pool }) => this.#written.get(pool) !== revision);
+    const pools = mountedPools(engine);
+    const outdated = pools.filter(({ pool }) => this.#written.get(pool) !== revision);
     for (const pool of this.#written.keys())
-      if (!places.some((place) => place.pool === pool)) this.#written.delete(pool);
-    if (lacking.length === 0) return;
+      if (!pools.some((mounted) => mounted.pool === pool)) this.#written.delete(pool);
+    if (outdated.length === 0) return;
     const key = recoveryKey(this.#parts.state);
     this.#sealed ??= await newBackupSeal(key);
     const content = `${JSON.stringify(this.#fileOf(revision, this.#sealed))}\n`;
-    const hasEncrypted = places.some(({ isEncrypted }) => isEncrypted);
-    for (const place of lacking) {
+    const hasEncrypted = pools.some(({ isEncrypted }) => isEncrypted);
+    for (const mounted of outdated) {
       try {
-        await this.#writeTo(place, revision, content, place.isEncrypted || !hasEncrypted ? key : undefined);
-        this.#written.set(place.pool, revision);
-        this.#failures.delete(place.pool);
+        await this.#writeTo(mounted, revision, content, mounted.isEncrypted || !hasEncrypted ? key : undefined);
+        this.#written.set(mounted.pool, revision);
+        this.#failures.delete(mounted.pool);
       } catch (error) {
-        if (this.#failures.get(place.pool) !== messageOf(error))
-          log.warn({ pool: place.pool, error: messageOf(error) }, 'backup on a pool: failed');
-        this.#failures.set(place.pool, messageOf(error));
+        if (this.#failures.get(mounted.pool) !== messageOf(error))
+          log.warn({ pool: mounted.pool, error: messageOf(error) }, 'backup on a pool: failed');
+        this.#failures.set(mounted.pool, messageOf(error));
       }
     }
   }
 
-  async #writeTo({ folder }: Place, revision: number, content: string, key: string | undefined): Promise<void> {
+  async #writeTo({ folder }: MountedPool, revision: number, content: string, key: string | undefined): Promise<void> {
     const { files } = this.#parts;
     const at = (name: string) => `${folder}/${backupsFolder}/${name}`;
     const options = { within: folder, uid: 0, gid: 0 };
@@ -140,7 +141,7 @@ export class PoolBackups {
     const kept = (await files.beginning(at('configuration-'))).filter((path) =>
       backupName.test(path.slice(path.lastIndexOf('/') + 1)),
     );
-    // By number, so that a name that became longer stays the newest.
+    // Sorted by number, because a longer number would sort first as text.
     const byNumber = kept.toSorted((a, b) => numberIn(a) - numberIn(b));
     for (const path of byNumber.slice(0, -keptOnPool)) await files.writePrivate(path, undefined, options);
   }
@@ -163,18 +164,18 @@ function numberIn(path: string): number {
   return Number(backupName.exec(path.slice(path.lastIndexOf('/') + 1))?.[1]);
 }
 
-function placesOf(engine: Engine): readonly Place[] {
+function mountedPools(engine: Engine): readonly MountedPool[] {
   const { pools, datasets } = engine.world.facts.storage;
   return [...pools.keys()].flatMap((pool) => {
     const root = datasets.get(pool);
     const folder = `${volumesFolder}/${pool}`;
-    // Not the pool that the system itself lies on, nor one that is locked.
+    // Skips the pool of the system itself, and locked pools.
     if (root?.mountpoint !== folder || root.key === 'unavailable') return [];
     return [{ pool, folder, isEncrypted: root.key !== undefined }];
   });
 }
 
-/** Reads the key that seals backups on pools, or makes it. */
+/** Reads the recovery key, or creates it. */
 export function recoveryKey(state: string): string {
   const file = join(state, recoveryKeyName);
   if (!existsSync(file)) replaceDurably(file, `${randomBytes(32).toString('base64url')}\n`);

@@ -1,4 +1,7 @@
-/** What can be done about a state folder that the daemon refuses: look, go on with what is there, restore a backup, or begin again. */
+/**
+ * Recovery of a state folder that the daemon refuses: examine it, accept it, restore a backup, or start with an empty
+ * one.
+ */
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Kept, RecordChange } from '../engine/configuration/tables.ts';
@@ -11,27 +14,27 @@ import { mustBeUnused, StoreError, type StoreOptions } from './open.ts';
 import { backupName, backupsFolder, recoveryKeyName } from './pool-backups.ts';
 import { Store } from './store.ts';
 
-/** A backup that lies on a pool. */
+/** A backup on a pool. */
 export interface FoundBackup {
   readonly file: string;
   readonly revision: number;
   /** When it was written, in ISO 8601. */
   readonly at: string;
-  /** The file with the key that opens its secrets, where that is known. */
+  /** The file with the key that decrypts its secrets, if found. */
   readonly keyFile: string | undefined;
 }
 
 export interface StateReport {
   readonly folder: string;
-  /** Why the daemon would not start on it. */
+  /** Why the daemon refuses to start with it; undefined if it does not. */
   readonly refusal: string | undefined;
-  /** The newest revision of the database that can be read. */
+  /** The newest revision in the database, if it is readable. */
   readonly revision: number | undefined;
-  /** The newest revision that is known to have been kept. */
+  /** The newest revision that is known to have been stored. */
   readonly marked: number | undefined;
 }
 
-/** Nothing is written, and a daemon that runs is not disturbed: a copy is read. */
+/** Examines the state. Reads a copy, so that nothing is written and a running daemon is not affected. */
 export function examine(folder: string, options: StoreOptions): StateReport {
   const marked = readMark(folder)?.revision;
   if (!existsSync(databaseFile(folder)))
@@ -50,7 +53,7 @@ export function examine(folder: string, options: StoreOptions): StateReport {
 }
 
 function refusalOf(folder: string, options: StoreOptions): string | undefined {
-  // To look must not be to begin.
+  // Opening a new state folder would create it.
   if (
     !existsSync(databaseFile(folder)) &&
     !existsSync(keyFile(folder)) &&
@@ -66,7 +69,7 @@ function refusalOf(folder: string, options: StoreOptions): string | undefined {
   }
 }
 
-/** The backups on the pools that are mounted, the newest first. `root` is where the machine's files are. */
+/** The backups on mounted pools, the newest first. `root` is the root folder of the machine's files. */
 export function backupsOnPools(root: string, state: string): readonly FoundBackup[] {
   const files = globSync(join(root, 'mnt', '*', backupsFolder, 'configuration-*.json')).filter((file) =>
     backupName.test(basename(file)),
@@ -87,7 +90,10 @@ export function backupsOnPools(root: string, state: string): readonly FoundBacku
   return found.toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : b.revision - a.revision));
 }
 
-/** Moves what the state folder has into a folder in it, whose path is answered. With `key`, the machine's key goes too. */
+/**
+ * Moves the files of the state folder into a subfolder and returns its path. With `key`, the key of the machine is
+ * moved too.
+ */
 export function setAside(
   folder: string,
   { key, further = [] }: { readonly key: boolean; readonly further?: readonly string[] },
@@ -97,14 +103,14 @@ export function setAside(
   mkdirSync(aside, { mode: 0o700 });
   const database = databaseFile(folder);
   if (existsSync(keyFile(folder))) copyFileSync(keyFile(folder), join(aside, basename(keyFile(folder))));
-  // The database goes first: without it, a daemon refuses what is left.
+  // The database is moved first: without it, a daemon refuses the remaining files.
   for (const file of [database, `${database}-wal`, `${database}-shm`, markFile(folder), ...further])
     if (existsSync(file)) renameSync(file, join(aside, basename(file)));
   if (key) removeFile(keyFile(folder));
   return aside;
 }
 
-/** Goes on with the database as it is: what it has is from now on what was last kept. */
+/** Accepts the database as it is: its newest revision becomes the expected one. */
 export function accept(folder: string, options: StoreOptions): void {
   const store = Store.open(folder, { ...options, reserve: 0, accepts: true });
   try {
@@ -114,13 +120,13 @@ export function accept(folder: string, options: StoreOptions): void {
   }
 }
 
-/** A backup that was read, and checked as far as that is possible without the machine. */
+/** A backup that was read and validated, as far as possible without the machine. */
 export interface ReadBackup {
   readonly configuration: Configuration;
   readonly fresh: Configuration;
 }
 
-/** Reads a backup of a pool, or a file that `config/backup` answered. */
+/** Reads a backup from a pool, or one that `config/backup` returned. */
 export async function readAnyBackup(
   file: string,
   resources: readonly Kept[],
@@ -141,7 +147,7 @@ export async function readAnyBackup(
   }
 }
 
-/** Makes a database of a backup. The state folder has none. */
+/** Creates a database from a backup. The state folder must not contain one. */
 export function build(
   folder: string,
   { configuration, fresh }: ReadBackup,

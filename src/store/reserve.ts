@@ -1,4 +1,7 @@
-/** Room on the disk of the state folder: whether it can be written to, and a file that gives some back when there is none. */
+/**
+ * Space on the disk of the state folder: whether it is writable, and a reserve file that is removed when the disk is
+ * full.
+ */
 import { randomBytes } from 'node:crypto';
 import { accessSync, closeSync, constants, fsyncSync, openSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -7,13 +10,13 @@ import { showSize } from '../lib/size.ts';
 import { messageOf } from '../lib/text.ts';
 import { removeFile } from './marks.ts';
 
-/** Below so many free bytes, changes that clients ask for are refused: what is left is for the daemon's own notes. */
+/** With fewer free bytes, changes of clients are refused; the rest is reserved for writes of the daemon itself. */
 export const leastFree = 1024 ** 2;
 
-/** Why nothing can be kept now. */
+/** Why nothing can be stored now. */
 export type Lack = 'full' | 'readOnly' | 'unwritable';
 
-/** What a failed write lacked; undefined for a failure that has another cause. */
+/** Why a write failed; undefined for an error that is not related to the disk. */
 export function lackOf(error: unknown): Lack | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
   const { code } = error;
@@ -25,13 +28,13 @@ export function lackOf(error: unknown): Lack | undefined {
   return undefined;
 }
 
-/** Bytes that this process may still write there. Root may also use the blocks that a file system sets aside. */
+/** Bytes that this process can still write there. Root can also use the reserved blocks of a file system. */
 function writable(folder: string): { readonly free: number; readonly total: number } {
   const { bavail, bfree, blocks, bsize } = statfsSync(folder);
   return { free: (process.getuid?.() === 0 ? bfree : bavail) * bsize, total: blocks * bsize };
 }
 
-/** SQLite reports it as an I/O error once the file is open. */
+/** Checked separately, because SQLite reports a read-only file system as an I/O error once the file is open. */
 function isReadOnly(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK);
@@ -41,7 +44,7 @@ function isReadOnly(folder: string): boolean {
   }
 }
 
-/** The sentence for people: what is wrong, how much is free, and what to do. */
+/** The message for users: the cause, the free space, and what to do. */
 export function obstacleOf(folder: string, lack: Lack, size: number, error?: unknown): string {
   return `${causeOf(folder, lack, size, error)} Until then the configuration can be read but not changed; no restart is needed.`;
 }
@@ -51,18 +54,18 @@ export function causeOf(folder: string, lack: Lack, size: number, error?: unknow
     return `The file system of ${folder} is read-only. Mount it read-write.`;
   const { free, total } = writable(folder);
   const needed = size + 2 * leastFree;
-  // A quota leaves no trace in the figures of the file system.
+  // A quota is not visible in the free space of the file system.
   if (lack === 'unwritable' || free > needed)
     return `${folder} cannot be written to${error === undefined ? '' : `: ${messageOf(error)}`}. Check the disk and the quotas.`;
   return `The file system of ${folder} is full: ${showSize(free)} of ${showSize(total)} are free. Free at least ${showSize(needed)}.`;
 }
 
 /**
- * A file of random bytes that takes up room on the disk of the state folder. When the disk is full it is removed, so that
- * the database can write down what must not be lost: how a job ended, and which alerts were mailed. It is made again when
- * there is room.
+ * A file of random bytes that reserves space on the disk of the state folder. When the disk is full it is removed, so
+ * that the database can store what must not be lost, such as the results of jobs and which alerts were mailed. It is
+ * created again when there is enough space.
  *
- * The bytes are random because a file system that compresses would store zeros in no space at all.
+ * The bytes are random because a compressing file system would store zeros in almost no space.
  */
 export class Reserve {
   readonly #file: string;
@@ -73,39 +76,39 @@ export class Reserve {
     this.size = size;
   }
 
-  /** Removes the file; answers whether there was any to give. */
+  /** Removes the file; returns whether that freed space. */
   release(): boolean {
     try {
-      const there = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+      const existing = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
       removeFile(this.#file);
-      return there > 0;
+      return existing > 0;
     } catch {
       return false;
     }
   }
 
-  /** Whether there is room for it and for changes. */
+  /** Whether there is enough space for the file and for changes. */
   get fits(): boolean {
-    const there = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
-    return writable(dirname(this.#file)).free >= Math.max(0, this.size - there) + 2 * leastFree;
+    const existing = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+    return writable(dirname(this.#file)).free >= Math.max(0, this.size - existing) + 2 * leastFree;
   }
 
-  /** Makes it whole, and writes at least a byte, so that a disk that cannot be written to is noticed. Throws what kept it from being so. */
+  /** Creates the file in full size. Writes at least one byte, so that a disk that is not writable is detected. */
   make(): void {
-    const there = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
-    if (there >= this.size) {
+    const existing = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+    if (existing >= this.size) {
       probe(`${this.#file}.probe`);
       return;
     }
     try {
-      append(this.#file, this.size - there);
+      append(this.#file, this.size - existing);
     } catch (error) {
       this.release();
       throw error;
     }
   }
 
-  /** Whether there is now too little room for a change. */
+  /** Whether there is too little space for a change. */
   get isShort(): boolean {
     return writable(dirname(this.#file)).free < leastFree;
   }
@@ -121,7 +124,7 @@ function append(file: string, bytes: number): void {
   }
 }
 
-/** Writes a byte into a file of its own and removes it. */
+/** Writes a byte to a temporary file and removes it. */
 function probe(file: string): void {
   const descriptor = openSync(file, 'w', 0o600);
   try {

@@ -2,7 +2,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { isObject } from '../lib/json.ts';
 
-/** Encrypts secret values at rest with AES-256-GCM under a key that lies beside the database, readable by its owner only. */
+/**
+ * Encrypts secret values at rest with AES-256-GCM. The key is stored next to the database, readable only by its owner.
+ */
 export class Seal {
   readonly #key: Buffer;
 
@@ -11,7 +13,7 @@ export class Seal {
     this.#key = key;
   }
 
-  /** Reads the key, or makes one when there is none. */
+  /** Reads the key, or creates one if there is none. */
   static at(file: string): Seal {
     if (!existsSync(file)) writeFileSync(file, randomBytes(32), { mode: 0o600, flag: 'wx' });
     return new Seal(readFileSync(file));
@@ -24,7 +26,7 @@ export class Seal {
     return { $sealed: Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64') };
   }
 
-  /** Throws when the value was sealed with another key or altered since. */
+  /** Throws if the value was encrypted with another key or altered. */
   open(sealed: Sealed): unknown {
     const bytes = Buffer.from(sealed.$sealed, 'base64');
     const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12));

@@ -38,32 +38,35 @@ import {
 import { causeOf, type Lack, lackOf, obstacleOf, Reserve } from './reserve.ts';
 import { isSealed, type Seal, type Sealed } from './seal.ts';
 
-/** How many revisions and ended jobs are kept. */
+/** Number of revisions and of ended jobs that are kept. */
 const keepRevisions = 10_000;
 const keepJobs = 1_000;
-/** How many ended jobs of each task are kept even when others had so many more. */
+/** Number of ended jobs of each task that are kept even if other tasks have many newer ones. */
 const keepJobsEach = 10;
 const keepBackups = 20;
 
-/** Milliseconds after the last commit when the write-ahead log is written back, and when the mark of the revision follows. */
+/**
+ * Milliseconds after the last commit until the write-ahead log is written back, and until the mark of the revision is
+ * written.
+ */
 const idle = 2000;
 const markAfter = 200;
-/** Milliseconds between two attempts to write to a disk that could not be written to. */
+/** Milliseconds between two attempts to write to a disk that was not writable. */
 const patience = 1000;
 
-/** Why nothing can be kept now, and when that was last tried. */
+/** Why nothing can be stored now, and when that was last tried. */
 interface Blocked {
   readonly sentence: string;
   readonly since: number;
 }
 
 /**
- * The configuration on disk: one SQLite file with WAL and full sync, so that what was answered is there after a power
- * cut. It is locked as long as it is open; a second daemon on the same folder is refused.
+ * The configuration on disk: one SQLite file with WAL and full sync, so that answered changes survive a power cut. The
+ * file is locked as long as it is open, so a second daemon with the same folder is refused.
  *
- * A disk that cannot be written to does not end the daemon. `obstacle` is then the reason, and what should be kept is
- * refused as unavailable. A daemon that starts on such a disk, where even the database cannot be opened in place, reads
- * a copy in memory; the true file is opened as soon as it can be written to.
+ * A disk that is not writable does not end the daemon. `obstacle` then returns the reason, and writes throw
+ * `unavailable`. If the disk is not writable at start, even the database cannot be opened in place, and the daemon
+ * reads a copy in memory. The file is opened in place as soon as it is writable.
  */
 export class Store implements ConfigurationStore {
   readonly #folder: string;
@@ -71,7 +74,7 @@ export class Store implements ConfigurationStore {
   readonly #seal: Seal;
   readonly #reserve: Reserve;
   #connection: Connection;
-  /** The folder of the copy that is read in place of the true file. */
+  /** The folder of the copy that is read instead of the file. */
   #copy: string | undefined;
   #blocked: Blocked | undefined;
   #unmarked: RevisionMark | undefined;
@@ -115,7 +118,7 @@ export class Store implements ConfigurationStore {
     return this.#connection.database;
   }
 
-  /** Why changes cannot be kept now; undefined when they can. It looks at the disk. */
+  /** Why changes cannot be stored now; undefined if they can. Checks the disk. */
   obstacle(): string | undefined {
     if (this.#blocked === undefined && this.#isShort()) this.#block('full');
     if (this.#blocked === undefined || performance.now() - this.#blocked.since < patience)
@@ -132,7 +135,7 @@ export class Store implements ConfigurationStore {
     this.#blocked = { sentence: obstacleOf(this.#folder, lack, this.#reserve.size, error), since: performance.now() };
   }
 
-  /** Goes back to normal when the disk can be written to and has room. */
+  /** Returns to normal operation if the disk is writable and has enough space. */
   #tryAgain(): void {
     if (!this.#reserve.fits) {
       this.#block('full');
@@ -147,7 +150,7 @@ export class Store implements ConfigurationStore {
     }
   }
 
-  /** Nothing was kept while the copy was read, so the true file is what the copy was. */
+  /** Nothing was written while the copy was read, so file and copy are equal. */
   #openInPlace(): void {
     const opened = openState(this.#folder, { inPlace: true });
     closeState({ database: this.#database, copy: this.#copy });
@@ -155,7 +158,7 @@ export class Store implements ConfigurationStore {
     this.#copy = undefined;
   }
 
-  /** Writes, with what the reserve gives back when there is no other room. What cannot be kept is unavailable. */
+  /** Writes, if necessary to the space of the reserve. Throws `unavailable` if the disk is not writable. */
   #write<T>(work: () => T): T {
     if (this.#copy !== undefined)
       throw unavailable(this.obstacle() ?? 'The configuration is being reopened. Send the request again.');
@@ -183,7 +186,7 @@ export class Store implements ConfigurationStore {
     }
   }
 
-  /** The start is over: what was kept so far is in the main file, and the machine is marked as configured. */
+  /** Called at the end of the start: writes the log back to the main file and marks the machine as configured. */
   settle(): void {
     this.#checkpoint();
     const last = lastRevision(this.#database);
@@ -199,7 +202,7 @@ export class Store implements ConfigurationStore {
     }
   }
 
-  /** Until so many pages are in the write-ahead log, SQLite leaves all of it there, and with it goes what was kept. */
+  /** Writes the log back. SQLite itself waits for many pages, and until then a lost log would mean lost changes. */
   #checkpoint(): void {
     if (this.#copy !== undefined) return;
     try {
@@ -209,7 +212,7 @@ export class Store implements ConfigurationStore {
     }
   }
 
-  /** Off the way of the change: the mark may be older than the database. */
+  /** Delayed, so that the change does not wait for it: the mark may be older than the database. */
   #noteCommit(): void {
     this.#marking ??= setTimeout(() => {
       this.#marking = undefined;
@@ -237,7 +240,7 @@ export class Store implements ConfigurationStore {
     }
   }
 
-  /** The records of a resource. Fields that came with a later version have their initial values. */
+  /** The records of a resource. Fields that were added in a later version have their initial values. */
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number } {
     const records = this.#recordsIn('documents', resource);
     const sequence = this.#database.prepare('SELECT last FROM sequences WHERE resource = ?').pluck().get(resource.path);
@@ -279,7 +282,7 @@ export class Store implements ConfigurationStore {
     );
   }
 
-  /** Keeps everything or nothing, for good. */
+  /** Stores everything durably, or nothing. */
   commit(
     revisions: readonly Revision[],
     changes: readonly RecordChange[],
@@ -287,7 +290,7 @@ export class Store implements ConfigurationStore {
     provisional?: Provisional | 'none',
     plans: readonly number[] = [],
   ): void {
-    // A repair of the machine keeps nothing, and goes on with a full disk.
+    // A repair of the machine stores nothing, and therefore also works with a full disk.
     const keepsNothing = revisions.length === 0 && changes.length === 0 && sequences.size === 0;
     if (keepsNothing && provisional === undefined && plans.length === 0) return;
     this.#transaction(() => {
@@ -298,8 +301,8 @@ export class Store implements ConfigurationStore {
         else this.#connection.putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
       }
       for (const [path, last] of sequences) this.#connection.putSequence.run(path, last);
-      for (const { at, actor, request, title, changes: told, backup } of revisions) {
-        this.#connection.addRevision.run(at, actor, request, title, JSON.stringify(told.map(withoutSecrets)));
+      for (const { at, actor, request, title, changes: listed, backup } of revisions) {
+        this.#connection.addRevision.run(at, actor, request, title, JSON.stringify(listed.map(withoutSecrets)));
         if (backup !== undefined) this.#addBackup(at, title, backup);
       }
     });
@@ -432,7 +435,7 @@ export class Store implements ConfigurationStore {
     this.#write(() => put.run(id, subject, body));
   }
 
-  /** The newest jobs, newest first; with `subject`, of that alone. */
+  /** Jobs, the newest first; with `subject` only those of that subject. */
   jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[] {
     const rows =
       subject === undefined
@@ -443,7 +446,10 @@ export class Store implements ConfigurationStore {
     return rows.filter(isObject).map((row) => ({ id: Number(row['id']), body: String(row['body']) }));
   }
 
-  /** Forgets the oldest revisions and jobs, so that the file does not grow for ever. Done at start, for jobs also now and then. */
+  /**
+   * Deletes the oldest revisions and jobs, which limits the size of the file. Runs at start, for jobs also after every
+   * 100.
+   */
   prune(): void {
     const prune = this.#database.prepare(
       'DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?',
@@ -452,7 +458,7 @@ export class Store implements ConfigurationStore {
     this.#pruneJobs();
   }
 
-  /** What can be done later as well. */
+  /** Runs work that can be postponed if the disk is not writable. */
   #tolerant(work: () => void): void {
     if (this.#copy !== undefined) return;
     try {
@@ -478,7 +484,7 @@ export class Store implements ConfigurationStore {
     });
   }
 
-  /** A task that runs every minute must not make those of the others forgotten, so the last of each subject stay. */
+  /** Keeps the last jobs of each subject, because a task that runs every minute would displace those of all others. */
   #pruneJobs(): void {
     const prune = this.#database.prepare(
       `DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?
@@ -516,7 +522,7 @@ export class Store implements ConfigurationStore {
     for (const [name, field] of Object.entries(fields)) {
       if (!isKept(field)) continue;
       const value = isObject(body) ? body[name] : undefined;
-      // Only a secret is ever sealed: a client's own object may look like it.
+      // Only secrets are sealed; an object of a client may look like a sealed value.
       record[name] = field.secret && isSealed(value) ? this.#open(value) : (value ?? field.initial ?? null);
     }
     return record;
@@ -533,7 +539,7 @@ function parsedBody(text: string, record: string): unknown {
   }
 }
 
-/** An unset secret needs no seal, and may be seen as unset. */
+/** An unset secret is not encrypted, and is shown as unset. */
 function isSecret(value: unknown): boolean {
   return value !== '' && value !== null && value !== undefined;
 }
@@ -550,7 +556,7 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
   return { resource: resource.path, id, before: shown(before), after: shown(after) };
 }
 
-/** The database and what is prepared on it; another one after the true file could be opened again. */
+/** The database and its prepared statements. Replaced when the file is opened in place instead of the copy. */
 class Connection {
   readonly database: Database.Database;
   readonly putDocument: Database.Statement;
