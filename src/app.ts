@@ -39,39 +39,39 @@ export interface AppParts {
   readonly now: () => number;
   readonly profile: Profile;
   readonly version: string;
-  /** The password that root gets at the first start; one is made up when it is undefined. */
+  /** The password of root at the first start; undefined to generate one. */
   readonly rootPassword: string | undefined;
-  /** Whether alerts are looked for and mailed by themselves. */
+  /** Whether alerts are checked and mailed automatically. */
   readonly watchesAlerts?: boolean;
-  /** The state folder, where backups are to be kept on the pools too. */
+  /** The state folder, if backups are to be stored on the pools. */
   readonly backsUpFrom?: string;
-  /** Where it will listen, so that no service is told to listen there too. */
+  /** The address of the interface, so that no service is configured to listen there too. */
   readonly listen?: { readonly address: string; readonly port: number };
-  /** Names of proxies in front of it, each perhaps with a port. */
+  /** Further host names, such as those of a proxy, optionally with a port. */
   readonly names?: readonly string[];
   readonly limits?: Partial<Limits>;
   readonly resources?: readonly Resource[];
   readonly subsystems?: readonly Subsystem[];
-  /** Called whenever the start has moved on, with what it does now. */
+  /** Called at each step of the start, with a description of the current step. */
   readonly progressed?: (what: string) => void;
-  /** Milliseconds that the start waits for pools before it goes on without them. */
+  /** Milliseconds that the start waits for pools before it continues without them. */
   readonly patience?: number;
 }
 
 export interface App {
   readonly server: FastifyInstance;
   readonly engine: Engine;
-  /** The password that was made up, to be shown once. */
+  /** The generated password, to be shown once. */
   readonly newPassword: string | undefined;
-  /** Takes what other programs of the machine have to say. */
+  /** Receives notifications of other programs on the machine. */
   readonly notices: NotificationIntake;
-  /** Brings the machine to the configuration; changes can be made when it resolves. Call it once. */
+  /** Applies the configuration to the machine. Changes are possible when it resolves. Call it once. */
   begin(): Promise<void>;
-  /** Finishes what is in hand and lets go of host and store. */
+  /** Completes running work, and closes host and store. */
   close(): Promise<void>;
 }
 
-/** A whole that has started. */
+/** Builds the application and waits for its start. */
 export async function buildApp(parts: AppParts): Promise<App> {
   const app = await openApp(parts);
   await app.begin();
@@ -79,13 +79,13 @@ export async function buildApp(parts: AppParts): Promise<App> {
 }
 
 /**
- * Puts the whole together from its parts: the only place that knows every side. Its server can listen at once, and answers
- * from what is kept while `begin` looks at the machine and brings it to the configuration.
+ * Composes the application from its parts. The server can listen immediately, and responds with the stored
+ * configuration while `begin` reads the state of the machine and applies the configuration.
  */
 export async function openApp(parts: AppParts): Promise<App> {
   const { host, store, log, now, profile, version } = parts;
   const passwords = new Passwords();
-  // The doors that the settings ask for open while the machine is brought to the configuration.
+  // The configured endpoints open while the configuration is applied, before the server is built.
   let answer: Handler = (_request, response) => response.writeHead(503, { 'retry-after': '1' }).end();
   const shown = new WeakMap<Socket, number>();
   const bounds = { ...limits, ...parts.limits };
@@ -115,14 +115,14 @@ export async function openApp(parts: AppParts): Promise<App> {
   const start = { actor: 'holdfast', request: 'start' };
 
   const root = () => engine.table(user).get(1);
-  // A fresh system has no root yet, and then one without a password until the end of its first start. A request with
-  // the password that root will get may read meanwhile.
+  // On a fresh system root does not exist at first, and has no password until the end of the first start. In the
+  // meantime, the future password of root permits reading.
   const isFirst = (root()?.bsdusr_unixhash ?? '*') === '*';
   const password = parts.rootPassword ?? randomBytes(12).toString('base64url');
   let first = isFirst ? await passwords.hash(password) : undefined;
   let newPassword: string | undefined;
 
-  // Only the account with uid 0 may use the interface (gaps 1.1); locked or without a password, nobody may.
+  // Only the account with uid 0 can log in (gaps 1.1), unless it is locked or has no password.
   const hashOf = (name: string) => {
     if (first !== undefined && name === 'root') return first.unix;
     const record = root();

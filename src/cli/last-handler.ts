@@ -1,11 +1,11 @@
 import type { Log } from '../engine/engine.ts';
 
 /**
- * Logs an error that nothing has caught, and lets the daemon go on: a storage appliance whose interface is gone takes no
- * snapshots, sends no mail and cannot be repaired from afar. What the error belongs to may have failed; each change is
- * kept as a whole or not at all, so the configuration has not.
+ * Logs uncaught errors and keeps the daemon running: without it, a storage appliance takes no snapshots, sends no mail
+ * and cannot be repaired remotely. The operation with the error may have failed. The configuration remains consistent,
+ * because each change is stored as a whole or not at all.
  *
- * Node reports an unhandled rejection as an uncaught exception too.
+ * Node reports unhandled rejections as uncaught exceptions too.
  */
 export function serveThroughErrors(log: Log): void {
   process.on('uncaughtException', (error, origin) =>

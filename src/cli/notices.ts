@@ -6,8 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../lib/text.ts';
 
 /**
- * Where other programs of the machine tell the daemon something. Its folder says who may: root, and the account of
- * Network UPS Tools, to which the unit of upsmon opens it.
+ * The folder of the socket on which the daemon receives notifications of other programs. The permissions of the folder
+ * admit root and the account of Network UPS Tools, which gets access through the unit of upsmon.
  */
 export const noticesFolder = '/run/holdfast-notices';
 
@@ -15,27 +15,27 @@ export function noticesSocket(folder: string): string {
   return join(folder, 'notices.socket');
 }
 
-/** No program has that much to say. */
+/** Maximum length of a message. */
 const longest = 65_536;
 
-/** Milliseconds that a program may take to say it. */
+/** Milliseconds within which a program must send its message. */
 const patience = 10_000;
 
-/** Takes one message by each connection, and answers nothing, or what was wrong with it. */
+/** Receives one message on each connection, and responds with nothing or with an error message. */
 export async function takeNotices(
   folder: string,
   take: (message: unknown) => Promise<string | undefined>,
 ): Promise<Server> {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    let said = '';
+    let received = '';
     socket.setEncoding('utf8').setTimeout(patience, () => socket.destroy());
     socket.on('error', () => socket.destroy());
     socket.on('data', (part) => {
-      said += part;
-      if (said.length > longest) socket.destroy();
+      received += part;
+      if (received.length > longest) socket.destroy();
     });
     socket.on('end', () => {
-      take(parsed(said)).then(
+      take(parsed(received)).then(
         (wrong) => socket.end(wrong ?? ''),
         (error: unknown) => socket.end(messageOf(error)),
       );
@@ -43,7 +43,7 @@ export async function takeNotices(
   });
   const path = noticesSocket(folder);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // That of a daemon which was killed. Two daemons cannot have one state, so it is nobody else's.
+  // A killed daemon leaves its socket. No other daemon uses it, because the state folder is locked.
   rmSync(path, { force: true });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -54,7 +54,7 @@ export async function takeNotices(
   });
 }
 
-/** Hands a message to the daemon; one that is being started anew is waited for. Throws what it objects to. */
+/** Sends a message to the daemon, and waits for one that is being restarted. Throws the error that it responds with. */
 export async function tell(folder: string, message: object, { seconds = 60 } = {}): Promise<void> {
   const end = Date.now() + seconds * 1000;
   for (;;) {
@@ -77,15 +77,15 @@ async function send(path: string, message: string): Promise<string> {
   return await readAll(socket);
 }
 
-function parsed(said: string): unknown {
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(said);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-/** What smartd says to the program that it is told to run, smartd.conf(5). */
+/** The message of smartd, from the environment of the program that it runs; see smartd.conf(5). */
 export function fromSmartd(environment: NodeJS.ProcessEnv): object {
   return {
     source: 'smartd',
@@ -95,7 +95,7 @@ export function fromSmartd(environment: NodeJS.ProcessEnv): object {
   };
 }
 
-/** What upsmon says to the program that it is told to run, upsmon.conf(5). */
+/** The message of upsmon, from the environment of the program that it runs; see upsmon.conf(5). */
 export function fromUpsmon(event: string, environment: NodeJS.ProcessEnv): object {
   return { source: 'ups', subject: environment['UPSNAME'] || 'of this machine', event, text: '' };
 }

@@ -7,7 +7,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 
-/** Where the daemon is, and who asks it. */
+/** The URL of the daemon, and the credentials. */
 export interface Server {
   readonly url: string;
   readonly user: string;
@@ -15,29 +15,29 @@ export interface Server {
 }
 
 export interface Installing {
-  /** Undefined for one that is made. */
+  /** Undefined to create a jail. */
   readonly jail?: string;
-  /** Whether it starts with its jail. */
+  /** Whether the plugin starts whenever its jail starts. */
   readonly enable?: boolean;
-  /** Whether it is started now. */
+  /** Whether the plugin is started now. */
   readonly start: boolean;
 }
 
-/** What the daemon said no to, or that it said nothing. */
+/** The daemon refused the request, or did not respond. */
 export class PluginError extends Error {
   override readonly name = 'PluginError';
 }
 
-/** Installs a plugin by the daemon, and answers a line for the person who asked. */
+/** Requests the installation of a plugin from the daemon, and returns a line for the user. */
 export async function installPlugin(
   bundle: string,
   { jail, enable = false, start }: Installing,
   server: Server,
 ): Promise<string> {
-  // The daemon runs elsewhere on the machine, so it needs the whole path.
-  const place = existsSync(bundle) ? resolve(bundle) : bundle;
+  // The daemon has another working directory, so it needs the absolute path.
+  const location = existsSync(bundle) ? resolve(bundle) : bundle;
   const record = await ask(server, '/api/holdfast/v1/plugins', {
-    bundle: place,
+    bundle: location,
     enabled: enable,
     ...(jail === undefined ? {} : { jail }),
   });
@@ -63,7 +63,7 @@ async function ask(server: Server, path: string, body: object): Promise<unknown>
   return isJson ? JSON.parse(text) : text;
 }
 
-/** Waits as long as it takes: a jail may have to be made of a template that is fetched first. */
+/** Without a timeout: creating a jail may require downloading its template first. */
 async function post(
   { url, user, password }: Server,
   path: string,
@@ -84,7 +84,7 @@ async function post(
   };
 }
 
-/** The sentences of a refusal, whatever they belong to. */
+/** The messages of a refusal, without the names of fields. */
 function objection(text: string): string {
   try {
     const value: unknown = JSON.parse(text);

@@ -20,19 +20,19 @@ type Say = (line: string) => void;
 
 export interface Recovering {
   readonly settings: Settings;
-  /** Whether it is done, and not only described. */
+  /** Whether the command proceeds instead of only describing what it would do. */
   readonly yes: boolean;
   readonly say: Say;
 }
 
 const nothingDone = 'Nothing was changed. To proceed, add --yes.';
 
-/** Where the files of the machine are. */
+/** The root folder of the machine's files. */
 function rootOf({ host, state }: Settings): string {
   return host === 'linux' ? '/' : join(state, 'virtual', 'root');
 }
 
-/** What there is, and which ways lead out. */
+/** Shows the state and the available options. */
 export function describeState(settings: Settings, say: Say): void {
   const { folder, refusal, revision, marked } = examine(settings.state, storeOptions(settings));
   const backups = backupsOnPools(rootOf(settings), settings.state);
@@ -64,7 +64,7 @@ function line({ file, revision, at, keyFile }: FoundBackup): string {
   return `${file}  revision ${revision}, ${at}${keyFile === undefined ? ', its recovery key was not found' : ''}`;
 }
 
-/** Goes on with a database that is behind. */
+/** Accepts a database that has lost its newest revisions. */
 export function acceptState({ settings, yes, say }: Recovering): void {
   const { folder, revision, marked } = examine(settings.state, storeOptions(settings));
   if (revision === undefined)
@@ -84,7 +84,7 @@ export function acceptState({ settings, yes, say }: Recovering): void {
   say('Done. Start the daemon.');
 }
 
-/** Begins with an empty configuration. */
+/** Starts with an empty configuration. */
 export function beginAgain({ settings, yes, say }: Recovering): void {
   const { state } = settings;
   examine(state, storeOptions(settings));
@@ -107,7 +107,7 @@ export function beginAgain({ settings, yes, say }: Recovering): void {
   say(`Done. The earlier files are in ${aside}. Start the daemon.`);
 }
 
-/** Restores a backup; the newest on the pools unless a file is named. */
+/** Restores a backup: a file, or the newest one on the pools. */
 export async function restoreState(
   { settings, yes, say }: Recovering,
   named: string | undefined,
@@ -143,7 +143,7 @@ export async function restoreState(
   say(`Done. The earlier files are in ${aside}. Start the daemon.`);
 }
 
-/** The key that opens the secrets of backups on pools, to be written down. */
+/** Shows the key that decrypts the secrets of backups on pools. */
 export function showRecoveryKey({ state }: Settings, say: Say): void {
   const file = join(state, recoveryKeyName);
   if (!existsSync(file))

@@ -1,4 +1,4 @@
-/** `holdfast release`: gives the machine back as it was before Holdfast. The package's removal runs it. */
+/** `holdfast release`: restores the machine to its state before Holdfast. The removal of the package runs it. */
 import { dirname } from 'node:path';
 import { isOwnPath, Originals } from '../engine/plan/originals.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
@@ -6,12 +6,12 @@ import { lines, messageOf } from '../lib/text.ts';
 
 type Say = (line: string) => void;
 
-/** The interfaces stay configured, for they may be the only way to the machine. */
+/** Network interfaces remain configured, because they may be the only access to the machine. */
 const network = { files: '/etc/systemd/network/', service: 'systemd-networkd' } as const;
 const grub = '/etc/default/grub.d/holdfast.cfg';
 const shutdown = '/etc/systemd/system/holdfast-shutdown.service';
 
-/** Stops what is only Holdfast's, removes its files, and puts back the files and services that it took the place of. */
+/** Stops the services of Holdfast, removes its files, and restores the files and services that it replaced. */
 export async function release(
   host: Host,
   { now, say }: { readonly now: () => number; readonly say: Say },
@@ -34,7 +34,7 @@ export async function release(
   say('accounts that Holdfast created, pools and the files /etc/systemd/network/05-holdfast-* remain.');
 }
 
-/** To stop this unit is to run the scripts of a shutdown. Without them it stops like any other. */
+/** Stopping this unit would run the shutdown scripts, so it is replaced by a unit without them. */
 async function disarm(host: Host): Promise<void> {
   await host.files.write(
     shutdown,
@@ -61,7 +61,7 @@ async function stopUnit(path: string, host: Host, say: Say): Promise<void> {
   }
 }
 
-/** The folders that may be empty now: Holdfast's own, and those of systemd's drop-ins; the inner ones first. */
+/** The folders that may be empty now: those of Holdfast and of systemd drop-ins; subfolders first. */
 function foldersOf(paths: readonly string[]): readonly string[] {
   const folders = new Set<string>();
   for (const path of paths) {

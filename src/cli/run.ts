@@ -18,8 +18,8 @@ lines: /etc/holdfast/holdfast.conf for root, otherwise ~/.config/holdfast/holdfa
 HOLDFAST_ISCSI (auto, lio or tgt) and HOLDFAST_ROOT_PASSWORD, the first password of root. Without HOLDFAST_ROOT_PASSWORD
 a password is generated and shown once.`;
 
-/** Reads the command line and does what it says. Ends the process with 2 when it cannot be understood. */
-export async function run(words: readonly string[]): Promise<void> {
+/** Parses the command line and runs the command. Exits with 2 if the command line is invalid. */
+export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command('holdfast')
     .description('Management daemon of a network storage appliance.')
     .version(version())
@@ -42,7 +42,7 @@ export async function run(words: readonly string[]): Promise<void> {
     .option('--config <file>', 'file with further settings')
     .addHelpText('after', help)
     .action((options: Options) => serve(readSettings(options, process.env, process.getuid?.() === 0), version()));
-  // Most who ask for help mean what is done when no command is named.
+  // Includes the help of serve, the default command.
   program.addHelpText('after', () => `\n${served.helpInformation()}${help}`);
   const folder = ['--to <folder>', 'folder of the notification socket of the daemon', noticesFolder] as const;
   const notify = program
@@ -80,26 +80,26 @@ export async function run(words: readonly string[]): Promise<void> {
       '\nThe password is taken from HOLDFAST_PASSWORD in the environment, otherwise from HOLDFAST_ROOT_PASSWORD as for serve.',
     )
     .action(async (bundle: string, options: Installing & Partial<Server>) => {
-      process.stdout.write(`${await installPlugin(bundle, options, doorOf(options))}\n`);
+      process.stdout.write(`${await installPlugin(bundle, options, serverOf(options))}\n`);
     });
   try {
-    await program.parseAsync(words);
+    await program.parseAsync(argv);
   } catch (error) {
-    // Commander has told the person already; help and version are no errors.
+    // Commander has printed the message already. Help and version are not errors.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else if (error instanceof SettingsError) fail(error.message);
     else if (error instanceof PluginError) fail(error.message);
     else if (error instanceof StoreError) fail(error.message);
-    else if (words.includes('notify')) fail(`the daemon could not be notified: ${messageOf(error)}`);
+    else if (argv.includes('notify')) fail(`the daemon could not be notified: ${messageOf(error)}`);
     else throw error;
   }
 }
 
-/** The ways out when the daemon refuses its state. The daemon must not run meanwhile. */
+/** The commands for a state that the daemon refuses. The daemon must not run at the same time. */
 function addRecover(program: Command): void {
   const say = (line: string) => void process.stdout.write(`${line}\n`);
   const isRoot = process.getuid?.() === 0;
-  // On an appliance it is the appliance's state that is meant, as for its service.
+  // On an appliance, the default is the state of its service.
   const usual = isRoot && existsSync('/etc/holdfast/holdfast.conf') ? { host: 'linux' } : {};
   const settingsOf = (command: Command) =>
     readSettings({ ...usual, ...command.optsWithGlobals<Options>() }, process.env, isRoot);
@@ -145,7 +145,7 @@ function addRecover(program: Command): void {
     .action((_options: object, command: Command) => showRecoveryKey(settingsOf(command), say));
 }
 
-/** The daemon writes down what it replaces, so it must not run meanwhile. */
+/** A running daemon would write its files again, so it must be stopped. */
 async function releaseMachine(): Promise<void> {
   const say = (line: string) => void process.stdout.write(`holdfast: ${line}\n`);
   if (process.getuid?.() !== 0) return fail('release changes this machine and requires root.');
@@ -159,8 +159,8 @@ async function releaseMachine(): Promise<void> {
   }
 }
 
-/** Where a daemon of this machine is that has the same settings. */
-function doorOf({ url, user = 'root' }: Partial<Server>): Server {
+/** The server of a daemon on this machine with the same settings. */
+function serverOf({ url, user = 'root' }: Partial<Server>): Server {
   const { listen, rootPassword = '' } = readSettings({}, process.env, process.getuid?.() === 0);
   const { address, port } = listen;
   const near =
@@ -177,14 +177,14 @@ function fail(message: string): void {
   process.exitCode = 2;
 }
 
-/** From package.json, which lies one level above the bundle and two above this file. */
+/** Reads package.json, which is one level above the bundle and two levels above this file. */
 function version(): string {
-  for (const place of ['../package.json', '../../package.json']) {
+  for (const path of ['../package.json', '../../package.json']) {
     try {
-      const found: unknown = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8'));
+      const found: unknown = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
       if (isObject(found) && found['name'] === 'holdfast') return String(found['version']);
     } catch {
-      // The other place is tried.
+      // Try the other path.
     }
   }
   return 'unknown';

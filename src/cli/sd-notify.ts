@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 
 /**
- * Reports to the service manager how far the daemon is. Node has no datagram sockets in the file system, so systemd's own
- * program carries the message: never more often than the start's messages below.
+ * Reports the state of the daemon to the service manager. Node does not support Unix datagram sockets, so
+ * `systemd-notify` sends the message.
  */
 export function notifySystemd(...states: readonly string[]): Promise<void> {
   if (process.env['NOTIFY_SOCKET'] === undefined) return Promise.resolve();
@@ -14,12 +14,14 @@ export function notifySystemd(...states: readonly string[]): Promise<void> {
 /** Milliseconds between two messages. */
 const interval = 10_000;
 
-/** Seconds without progress after which systemd may end the start: twice as long as a service may take to start. */
+/**
+ * Seconds without progress after which systemd may end the start: twice the time that one service may take to start.
+ */
 const patience = 300;
 
 /**
- * Lets systemd wait for a start that takes long, as long as something moves: each message gives the start five more
- * minutes, and none is sent without progress. The first comes after ten seconds, so that a usual start sends none.
+ * Lets systemd wait for a long start as long as it makes progress: each message extends the timeout by five minutes,
+ * and none is sent without progress. The first message is sent after ten seconds, so a usual start sends none.
  */
 export class StartNotifier {
   readonly #send: (...states: readonly string[]) => Promise<void>;
@@ -35,25 +37,28 @@ export class StartNotifier {
     this.#sent = this.#now();
   }
 
-  /** Something moved; `what` is under way now, nothing when it is empty. */
+  /** Called for each progress; `what` is the current work, empty after the start. */
   progress(what: string): void {
     this.#what = what;
     if (this.#later !== undefined) return;
     const wait = this.#sent + interval - this.#now();
-    if (wait <= 0) void this.#tell();
+    if (wait <= 0) void this.#notify();
     else {
-      this.#later = setTimeout(() => void this.#tell(), wait);
+      this.#later = setTimeout(() => void this.#notify(), wait);
       this.#later.unref();
     }
   }
 
-  /** The units that come after this one may start. Pools that are still being imported are reported from now on as a status. */
+  /**
+   * Reports the service as started, so that dependent units start. Pools that are still being imported become the
+   * status.
+   */
   ready(): Promise<void> {
     this.#isReady = true;
-    return this.#tell('READY=1');
+    return this.#notify('READY=1');
   }
 
-  #tell(...states: readonly string[]): Promise<void> {
+  #notify(...states: readonly string[]): Promise<void> {
     clearTimeout(this.#later);
     this.#later = undefined;
     this.#sent = this.#now();

@@ -13,9 +13,9 @@ import { noticesFolder, takeNotices } from './notices.ts';
 import { notifySystemd, StartNotifier } from './sd-notify.ts';
 import type { Settings } from './settings.ts';
 
-/** Serves until a signal says stop. The change in hand is finished first. */
+/** Serves until a signal stops the daemon, which completes a running change first. */
 export async function serve(settings: Settings, version: string): Promise<void> {
-  // The unit of systemd sets it too, but the daemon may be started without that.
+  // The systemd unit sets it too, but the daemon may be started without systemd.
   process.umask(0o077);
   const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo());
   const notifier = new StartNotifier();
@@ -40,7 +40,7 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   } catch (error) {
     return failStart(error);
   }
-  // The server answers before the daemon looks at the machine, so that clients see what the start is waiting for.
+  // The server responds before the daemon reads the machine, so that clients see what the start is waiting for.
   try {
     await app.server.listen({ host: settings.listen.address, port: settings.listen.port });
   } catch (error) {
@@ -78,12 +78,12 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     { version, host: settings.host, profile: settings.profile, state: settings.state },
     `serving on ${addressOf(app)}`,
   );
-  // Units that come after this one rely on what it configures.
+  // Dependent units require what the daemon has configured.
   await notifier.ready();
   stopOnSignal(app, notices, log);
 }
 
-/** A log that cannot be written, as into a file on a full disk, must not end the daemon. */
+/** A log that cannot be written, for example to a file on a full disk, must not end the daemon. */
 function logTo() {
   const destination = pino.destination({ dest: 1, sync: false });
   destination.on('error', () => {});
@@ -92,7 +92,7 @@ function logTo() {
 
 export function storeOptions({ host, state }: Settings): StoreOptions {
   const reserve = 4 * 1024 ** 2;
-  // The virtual machine lies in the state folder, in a folder of its own.
+  // The virtual host is stored in a subfolder of the state folder.
   return host === 'linux'
     ? { reserve, machineMark: '/etc/holdfast/configured', watched: ['/'] }
     : { reserve, machineMark: join(state, 'virtual', 'configured') };
@@ -101,12 +101,12 @@ export function storeOptions({ host, state }: Settings): StoreOptions {
 function failStart(error: unknown): never {
   if (!(error instanceof StoreError) && !(error instanceof HostError) && !(error instanceof Fault)) throw error;
   process.stderr.write(`holdfast: ${error.message}\n`);
-  // The host's watchers would keep the process alive.
+  // The watchers of the host would keep the process alive.
   process.exit(1);
 }
 
 async function openHost(settings: Settings): Promise<Host> {
-  // Only the host that is used is loaded: a laptop needs none of the other.
+  // Loads only the host that is used, because the other one may not work on this system.
   const { targetEngine } = settings;
   if (settings.host === 'linux')
     return (await import('../host/linux/index.ts')).openLinuxHost({

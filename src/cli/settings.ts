@@ -9,7 +9,7 @@ import { readAuthority } from '../http/origin.ts';
 import { parseSize } from '../lib/size.ts';
 import { messageOf } from '../lib/text.ts';
 
-/** How the daemon runs. Each setting comes from the command line, else the environment, else the file, else a default. */
+/** The settings of the daemon, from the command line, the environment, the file or a default, in this order. */
 export interface Settings {
   readonly listen: { readonly address: string; readonly port: number };
   readonly state: string;
@@ -18,19 +18,19 @@ export interface Settings {
   /** Sizes of the virtual host's disks in bytes. */
   readonly disks: readonly number[];
   readonly logLevel: string;
-  /** What offers iSCSI targets on a Linux host; `auto` is the kernel where it can, else tgt. */
+  /** The iSCSI target on a Linux host; `auto` is the kernel's if supported, otherwise tgt. */
   readonly targetEngine: 'auto' | 'lio' | 'tgt';
   readonly rootPassword: string | undefined;
-  /** Names of proxies in front of it, in lower case, each perhaps with a port. */
+  /** Further host names, such as those of a proxy, in lower case, optionally with a port. */
   readonly names: readonly string[];
 }
 
-/** A setting that cannot be used; the message is one line for the person who started the daemon. */
+/** An invalid setting. The message is one line for the user who starts the daemon. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
-/** What the command line gave, by option. */
+/** The options of the command line. */
 export interface Options {
   readonly listen?: string;
   readonly state?: string;
@@ -76,13 +76,13 @@ export function readSettings(options: Options, environment: Environment, isRoot:
   };
 }
 
-/** The file has the names of the environment, one `NAME=value` a line. Only one that was asked for must exist. */
-function readFile(asked: string | undefined, environment: Environment, isRoot: boolean): Environment {
+/** Reads a file of `NAME=value` lines with the names of the environment. Only a file that was requested must exist. */
+function readFile(requested: string | undefined, environment: Environment, isRoot: boolean): Environment {
   const usual = isRoot
     ? '/etc/holdfast/holdfast.conf'
     : join(environment['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'holdfast', 'holdfast.conf');
-  const path = asked ?? usual;
-  if (asked === undefined && !existsSync(path)) return {};
+  const path = requested ?? usual;
+  if (requested === undefined && !existsSync(path)) return {};
   try {
     return parseEnv(readFileSync(path, 'utf8'));
   } catch (error) {
@@ -104,7 +104,7 @@ function oneOf<const V extends string>(name: string, value: string, values: read
   return known;
 }
 
-/** `127.0.0.1:8080`, `[::1]:8080`; port 0 lets the system choose. */
+/** `127.0.0.1:8080`, `[::1]:8080`; with port 0 the system chooses one. */
 function readListen(text: string): Settings['listen'] {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text);
   const address = match?.[1] ?? match?.[2] ?? '';
@@ -114,7 +114,7 @@ function readListen(text: string): Settings['listen'] {
   return { address, port };
 }
 
-/** `8x2G` is eight disks of 2 GiB; `4x2G,2x500M` are of two sizes. */
+/** `8x2G` means eight disks of 2 GiB; `4x2G,2x500M` disks of two sizes. */
 function readDisks(text: string): readonly number[] {
   return text.split(',').flatMap((part) => {
     const match = /^(\d{1,3})x(.+)$/.exec(part.trim());
@@ -138,10 +138,10 @@ function readPassword(text: string | undefined): string | undefined {
 /** `nas.example.org,files.example.org:8443`. */
 function readNames(text: string): readonly string[] {
   const names = text.split(/[\s,]+/).filter((name) => name !== '');
-  const wrong = names.find((name) => readAuthority(name) === undefined);
-  if (wrong !== undefined)
+  const invalid = names.find((name) => readAuthority(name) === undefined);
+  if (invalid !== undefined)
     throw new SettingsError(
-      `Expected --names as host names, such as nas.example.org,files.example.org:8443, got "${wrong}".`,
+      `Expected --names as host names, such as nas.example.org,files.example.org:8443, got "${invalid}".`,
     );
   return names.map((name) => name.toLowerCase());
 }
