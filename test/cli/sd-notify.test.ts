@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { StartNotifier } from '../../src/cli/sd-notify.ts';
 
-/** A notifier whose clock is the test's, and what it sent. */
+/** A notifier with the clock of the test, and the messages that it sent. */
 function notifier(t: { after(deed: () => void): void }) {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
@@ -21,7 +21,7 @@ function notifier(t: { after(deed: () => void): void }) {
 
 const extended = (what: string) => `EXTEND_TIMEOUT_USEC=300000000 STATUS=Starting: ${what}`;
 
-test('a start that ends within ten seconds sends only that it is ready', async (t) => {
+test('a start that ends within ten seconds sends only READY=1', async (t) => {
   const { one, sent, pass } = notifier(t);
   for (const what of ['a', 'b', '']) {
     pass(3);
@@ -32,7 +32,7 @@ test('a start that ends within ten seconds sends only that it is ready', async (
   assert.deepEqual(sent, ['READY=1 STATUS=Serving']);
 });
 
-test('progress extends the time of the start, at most once in ten seconds and with the newest words', (t) => {
+test('progress extends the start timeout, at most every ten seconds, with the newest status', (t) => {
   const { one, sent, pass } = notifier(t);
   for (let second = 1; second <= 25; second += 1) {
     pass(1);

@@ -5,7 +5,7 @@ import { drift, startDaemon, stateFolder } from './daemon.ts';
 
 const tagged = (vlan_tag: number) => ({ vlan_vint: 'vlan7', vlan_pint: 'em0', vlan_tag });
 
-test('a daemon that is killed while a change waits to be confirmed starts with what was before it, whenever that is', async () => {
+test('a daemon that is killed while a change waits for confirmation starts with the configuration before it', async () => {
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
   await first.api.expect(201, 'POST', 'network/vlan/', tagged(7));
@@ -31,7 +31,7 @@ test('a daemon that is killed while a change waits to be confirmed starts with w
   }
 });
 
-test('a daemon that is killed once a change was confirmed starts with it', async () => {
+test('a daemon that is killed after a change was confirmed starts with that change', async () => {
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
   await first.api.expect(201, 'POST', 'network/vlan/?confirm_within=600', tagged(7));

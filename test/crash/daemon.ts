@@ -17,24 +17,24 @@ export interface Ending {
   readonly stderr: string;
 }
 
-/** The daemon as a process of its own, on the virtual host. */
+/** The daemon as a separate process, on the virtual host. */
 export interface Daemon {
   readonly api: Api;
   readonly pid: number;
   /** Lines of its log so far. */
   readonly log: readonly string[];
-  /** The first line of the log that matches, from the start on. */
+  /** Waits for the first line of the log that matches. */
   logLine(pattern: RegExp): Promise<string>;
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ending>;
 }
 
-/** A folder for the state of daemons, gone after the test. */
+/** A state folder that is removed after the test. */
 export async function stateFolder(): Promise<{ readonly path: string; [Symbol.asyncDispose](): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), 'holdfast-crash-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** `within` are the words before its command, such as those that enter a mount namespace. */
+/** `within` is a command prefix, such as one that enters a mount namespace. */
 export async function startDaemon(state: string, within: readonly string[] = []): Promise<Daemon> {
   const { child, ended } = launch(state, within);
   const log: string[] = [];
@@ -68,10 +68,10 @@ export async function startDaemon(state: string, within: readonly string[] = [])
   };
 }
 
-/** Starts a daemon that is expected to end by itself. */
+/** Runs a daemon that is expected to exit. */
 export async function runDaemon(state: string, within: readonly string[] = []): Promise<Ending> {
   const { child, ended } = launch(state, within);
-  // One that serves after all must not keep the test waiting.
+  // A daemon that serves instead must not block the test.
   const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
   try {
     return await ended;
@@ -117,7 +117,7 @@ function nothing(): never {
   throw new Error('the daemon has no output');
 }
 
-/** Units of which the machine is not what the configuration says. */
+/** Subsystems that differ from the configuration. */
 export async function drift(api: Api): Promise<readonly unknown[]> {
   const report = await api.list('/api/holdfast/v1/drift');
   return report.filter(
@@ -127,7 +127,7 @@ export async function drift(api: Api): Promise<readonly unknown[]> {
   );
 }
 
-/** Random numbers from 0 up to 1 that are the same for the same seed. */
+/** Pseudo-random numbers in [0, 1), reproducible by the seed. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -14,7 +14,7 @@ const obstacles = async (api: Api) =>
     .map(({ message }) => String(message))
     .filter((message) => message.includes('can be read, but not changed'));
 
-/** Everything but changes works, and what is refused says why and what to do. */
+/** Checks that everything except changes works, and that a refusal contains the reason and what to do. */
 async function assertReadOnly({ api }: Daemon, reason: RegExp): Promise<void> {
   const refused = await api.post('tasks/cronjob/', cronJob);
   assert.equal(refused.status, 503, refused.text);
@@ -53,7 +53,7 @@ async function onSmallDisk(deed: (disk: SmallDisk, start: () => Promise<Daemon>)
   }
 }
 
-test('with a full disk the daemon serves on, starts again, reads, refuses changes with the reason, and is normal when there is room', async () => {
+test('on a full disk the daemon serves, restarts, reads and refuses changes with the reason until there is space again', async () => {
   await onSmallDisk(async (disk, start) => {
     const first = await start();
     await first.api.expect(201, 'POST', 'tasks/cronjob/', cronJob);
@@ -70,7 +70,7 @@ test('with a full disk the daemon serves on, starts again, reads, refuses change
   });
 });
 
-/** A task that ends at once, and its jobs as they are listed. */
+/** A task that ends immediately, and its listed jobs. */
 async function rsyncTask(api: Api) {
   await api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
@@ -86,7 +86,7 @@ async function rsyncTask(api: Api) {
   };
   await api.expect(201, 'POST', 'tasks/rsync/', task);
   return {
-    /** Runs it, and answers all its jobs when they have ended. */
+    /** Runs the task, and returns all its jobs after they have ended. */
     async run(count: number) {
       await api.expect(202, 'POST', 'tasks/rsync/1/run/');
       const end = Date.now() + 20_000;
@@ -107,7 +107,7 @@ async function jobsOf(api: Api) {
   }));
 }
 
-test('a job runs on a full disk, is listed, and is written down when there is room', async () => {
+test('a job runs on a full disk, is listed, and is stored when there is space', async () => {
   await onSmallDisk(async (disk, start) => {
     const first = await start();
     await first.api.expect(201, 'POST', 'tasks/cronjob/', cronJob);
@@ -115,7 +115,7 @@ test('a job runs on a full disk, is listed, and is written down when there is ro
     await task.run(1);
     await disk.fill();
     for (const count of [2, 3]) await task.run(count);
-    // What the daemon gave up for its own notes is gone too.
+    // Fills the space of the removed reserve too.
     await disk.fill();
     for (const count of [4, 5]) await task.run(count);
     const listed = await jobsOf(first.api);
@@ -129,7 +129,7 @@ test('a job runs on a full disk, is listed, and is written down when there is ro
   });
 });
 
-test('the reserve is given up for what the daemon itself writes down, and made again when there is room', async () => {
+test('the reserve is removed for writes of the daemon itself, and created again when there is space', async () => {
   await onSmallDisk(async (disk, start) => {
     const reserve = join(disk.path, 'reserve');
     const first = await start();
@@ -153,7 +153,7 @@ test('the reserve is given up for what the daemon itself writes down, and made a
   });
 });
 
-test('on a file system that became read-only the daemon serves on, starts again, and is normal when it can be written to', async () => {
+test('on a read-only file system the daemon serves and restarts, and stores changes once it is writable', async () => {
   await onSmallDisk(async (disk, start) => {
     const first = await start();
     await first.api.expect(201, 'POST', 'tasks/cronjob/', cronJob);

@@ -13,13 +13,13 @@ const rounds = 12;
 const clients = 4;
 const seed = Number(process.env['HOLDFAST_SEED'] ?? 20_260_101);
 
-/** One thing that a client made, and what it was last told of it. Only this client changes it. */
+/** One record that a client created, and its last known state. Only this client changes it. */
 interface Thing {
   readonly kind: Kind;
   readonly path: string;
-  /** Undefined once its removal was answered. */
+  /** Undefined after its removal was answered. */
   record: Record_ | undefined;
-  /** What was asked for when the daemon died: it may have happened, or not. */
+  /** The request that was pending when the daemon was killed: it may have been carried out or not. */
   pending: 'update' | 'remove' | undefined;
 }
 
@@ -28,7 +28,7 @@ interface Kind {
   create(name: string, client: number): Record_;
   update?(n: number): Record_;
   path(record: Record_): string;
-  /** What an answer must go on saying; the rest is the machine's. */
+  /** The members of a response that must stay the same; the others depend on the machine. */
   kept(record: Record_): unknown;
 }
 
@@ -71,7 +71,7 @@ const kinds: readonly Kind[] = [
     kept: ({ name, comments }) => ({ name, comments }),
   },
   {
-    // Each client has disks of its own, so that none takes another's.
+    // Each client has separate disks, so that clients do not compete for them.
     list: 'storage/volume',
     create: (name, client) => ({
       volume_name: name,
@@ -82,7 +82,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-test(`whatever was answered before the daemon was killed is there when it comes back (seed ${seed})`, {
+test(`every change that was answered before the daemon was killed exists after its restart (seed ${seed})`, {
   timeout: 120_000,
 }, async () => {
   await using state = await stateFolder();
@@ -90,7 +90,7 @@ test(`whatever was answered before the daemon was killed is there when it comes 
   const things: Thing[] = [];
   const lastIds = new Map<string, number>();
   let answered = 0;
-  // On a busy machine few are answered in a round.
+  // On a busy machine few requests are answered in a round.
   for (let round = 0; round < rounds || answered <= rounds * 10; round += 1) {
     const daemon = await startDaemon(state.path);
     const { api } = daemon;
@@ -126,11 +126,11 @@ interface Client {
   readonly client: number;
   readonly random: () => number;
   readonly things: Thing[];
-  /** The highest id that was ever answered, by list. */
+  /** The highest id in any response so far, by list. */
   readonly lastIds: Map<string, number>;
 }
 
-/** Creates, changes and removes until the daemon is gone; answers how many changes were answered. */
+/** Creates, changes and removes records until the daemon is killed; returns the number of answered changes. */
 async function changeThings(api: Api, { round, client, random, things, lastIds }: Client): Promise<number> {
   const mine: Thing[] = [];
   for (let n = 0; ; n += 1) {
@@ -142,7 +142,7 @@ async function changeThings(api: Api, { round, client, random, things, lastIds }
         const kind = kinds[Math.floor(random() * kinds.length)];
         if (kind === undefined || (kind.list === 'storage/volume' && known.some((one) => one.kind === kind))) continue;
         const answer = await api.post(`${kind.list}/`, kind.create(`r${round}c${client}n${n}`, client));
-        // Disks of a volume from an earlier round are taken.
+        // Disks of a volume from an earlier round are in use.
         if (answer.status === 409 && kind.list === 'storage/volume') continue;
         assert.equal(answer.status, 201, answer.text);
         assert.ok(isObject(answer.json));
@@ -171,7 +171,7 @@ async function changeThings(api: Api, { round, client, random, things, lastIds }
   }
 }
 
-/** Ids of a list never come again, also not those of what was removed, and not after a crash. */
+/** Ids of a list are never reused, even those of removed records, and even after a crash. */
 function assertNewId(list: string, id: unknown, things: readonly Thing[], lastIds: Map<string, number>): void {
   if (typeof id !== 'number') return;
   const sameId = things.filter((one) => one.kind.list === list && one.path.endsWith(`/${id}/`));
@@ -193,7 +193,7 @@ async function assertAllThere(api: Api, state: string, things: readonly Thing[])
   await assertPoolsAndVolumes(api, state, things);
 }
 
-/** Every pool is a volume. A volume without its pool is one whose removal was asked for and not answered; asked again, it goes. */
+/** Every pool has a volume. A volume without a pool is one whose removal was not answered; a second DELETE removes it. */
 async function assertPoolsAndVolumes(api: Api, state: string, things: readonly Thing[]): Promise<void> {
   const kept: unknown = JSON.parse(await readFile(join(state, 'virtual', 'zfs.json'), 'utf8'));
   assert.ok(isObject(kept) && Array.isArray(kept['pools']));
@@ -211,7 +211,7 @@ async function assertPoolsAndVolumes(api: Api, state: string, things: readonly T
   assert.deepEqual(now.map(({ vol_guid }) => vol_guid).toSorted(), guids.toSorted());
 }
 
-/** What was in doubt is no longer watched: it may be either way. */
+/** Stops checking records with a pending request: it may have been carried out or not. */
 function settleDoubts(things: Thing[]): void {
   const settled = things.filter(({ pending }) => pending === undefined);
   things.splice(0, things.length, ...settled);

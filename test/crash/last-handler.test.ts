@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const handler = fileURLToPath(new URL('../../src/cli/last-handler.ts', import.meta.url));
 
-test('an error that nothing catches is logged, thrown or rejected, and the process goes on', async () => {
+test('an uncaught error, thrown or rejected, is logged and the process continues', async () => {
   const script = `
     import { serveThroughErrors } from ${JSON.stringify(handler)};
     const error = ({ err, origin }, message) => console.log(err.message, origin, message);

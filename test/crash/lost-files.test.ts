@@ -34,7 +34,7 @@ const mary = {
   bsdusr_creategroup: true,
 };
 
-/** A machine with a pool, an account and a share, and a secret that only the configuration has. */
+/** A machine with a pool, an account, a share, and a secret that is only in the configuration. */
 async function furnish({ api }: Daemon): Promise<void> {
   await api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
@@ -45,7 +45,7 @@ async function furnish({ api }: Daemon): Promise<void> {
   await api.expect(200, 'PUT', 'services/snmp/', { snmp_v3_username: 'watcher', snmp_v3_password: 'known to few' });
 }
 
-/** The accounts that Holdfast made on the virtual machine, and what Samba serves there. */
+/** The accounts that Holdfast created on the virtual machine, and the shares that Samba serves there. */
 async function onMachine(state: string) {
   const names = async (file: string) => {
     const text = await readFile(join(state, 'virtual', file), 'utf8').catch(() => '{}');
@@ -76,7 +76,7 @@ const everything = async (api: Api) => {
   return answers;
 };
 
-/** The mark of the revision follows the commit, so it is waited for. */
+/** Waits for the mark of the revision, which is written after the commit. */
 async function marked(state: string, api: Api): Promise<void> {
   const [newest] = await api.list('/api/holdfast/v1/revisions?limit=1');
   const end = Date.now() + 20_000;
@@ -95,7 +95,7 @@ for (const file of files) {
       const first = await startDaemon(state.path);
       await furnish(first);
       if (moment === 'idle') {
-        // What waits in the write-ahead log goes into the database by itself.
+        // The write-ahead log is written back to the database after a pause.
         const end = Date.now() + 20_000;
         while (readFileSync(join(state.path, 'holdfast.sqlite-wal')).length > 0) {
           assert.ok(Date.now() < end, 'the write-ahead log was not written back');
@@ -109,7 +109,7 @@ for (const file of files) {
       assert.ok(machine.accounts.includes('mary') && machine.serves);
       const inLog = readFileSync(join(state.path, 'holdfast.sqlite-wal')).length;
       await rm(join(state.path, file));
-      // Of the log, nothing is lost when all of it was written back; the mark is written again.
+      // The loss of a log that was written back loses nothing; the mark is written again.
       const harmless = file === 'revision.json' || (file === 'holdfast.sqlite-wal' && inLog === 0);
       if (harmless) {
         const second = await startDaemon(state.path);
@@ -128,7 +128,7 @@ for (const file of files) {
   }
 }
 
-test('a machine that was configured is not taken for a new one when its whole state is gone, and "recover new" removes no account', async () => {
+test('a configured machine without its state folder is not treated as new, and "recover new" removes no account', async () => {
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
   await furnish(first);
@@ -151,7 +151,7 @@ test('a machine that was configured is not taken for a new one when its whole st
   await third.end('SIGTERM');
 });
 
-test('"recover accept" goes on with the database that is there', async () => {
+test('"recover accept" continues with the existing database', async () => {
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
   await first.end('SIGTERM');
@@ -170,7 +170,7 @@ test('"recover accept" goes on with the database that is there', async () => {
   await third.end('SIGTERM');
 });
 
-test('after the loss of the whole state folder "recover restore" brings the configuration back from the pool, with its secrets', async () => {
+test('"recover restore" restores the configuration and its secrets from a pool after the loss of the state folder', async () => {
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
   await furnish(first);
@@ -202,14 +202,14 @@ test('after the loss of the whole state folder "recover restore" brings the conf
   await second.end('SIGTERM');
 });
 
-test('no more than ten backups stay on a pool, the newest', async () => {
+test('only the ten newest backups are kept on a pool', async () => {
   await using state = await stateFolder();
   const onPool = join(state.path, 'virtual', 'root', 'mnt', 'tank', '.holdfast');
   for (let n = 0; n < 13; n += 1) {
     const daemon = await startDaemon(state.path);
     if (n === 0) await furnish(daemon);
     await daemon.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
-    // Its end writes what waits.
+    // Stopping it writes the pending backup.
     await daemon.end('SIGTERM');
   }
   const kept = globSync(join(onPool, 'configuration-*.json')).toSorted();
@@ -220,7 +220,7 @@ test('no more than ten backups stay on a pool, the newest', async () => {
   assert.equal(Array.isArray(jobs) ? jobs.length : 0, 13);
 });
 
-test('a daemon that is killed at any moment of its first start begins again', async () => {
+test('a daemon that is killed at any time during its first start can start again', async () => {
   for (const milliseconds of [150, 250, 350, 450, 600]) {
     await using state = await stateFolder();
     const killed = startDaemon(state.path).then((daemon) => daemon.end('SIGKILL'));
@@ -259,7 +259,7 @@ for (const { title, damage } of damages) {
   });
 }
 
-test('a state folder that cannot be made is reported in one line', async () => {
+test('a state folder that cannot be created is reported in one line', async () => {
   for (const place of ['/proc/nope', '/proc/nope/deeper', '/dev/null/state']) {
     const { code, stderr } = await runDaemon(place);
     assert.equal(code, 1);
@@ -267,7 +267,7 @@ test('a state folder that cannot be made is reported in one line', async () => {
   }
 });
 
-test('what the daemon writes is for its own account alone, whatever umask it was started with', async () => {
+test('files of the daemon are readable only by its own account, with any umask', async () => {
   await using state = await stateFolder();
   await chmod(state.path, 0o700);
   const umask = process.umask(0o000);

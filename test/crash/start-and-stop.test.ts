@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { drift, runDaemon, startDaemon, stateFolder } from './daemon.ts';
 
-test('a daemon that is told to stop answers what it carries out, and ends with 0', async () => {
+test('a daemon that receives SIGTERM answers its running requests and exits with 0', async () => {
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
   await first.api.expect(201, 'POST', 'storage/volume/', {
@@ -34,7 +34,7 @@ test('a daemon that is told to stop answers what it carries out, and ends with 0
   assert.equal((await second.end('SIGTERM')).code, 0);
 });
 
-test('an idle daemon that is told to stop ends with 0, though a client keeps its connection', async () => {
+test('an idle daemon that receives SIGTERM exits with 0, although a client keeps its connection open', async () => {
   await using state = await stateFolder();
   const daemon = await startDaemon(state.path);
   assert.equal((await daemon.api.get('/readyz')).status, 200);
@@ -43,7 +43,7 @@ test('an idle daemon that is told to stop ends with 0, though a client keeps its
   assert.ok(performance.now() - before < 3000, 'it took three seconds to stop');
 });
 
-test('a daemon that is told to stop ends, though a client listens to its events', async () => {
+test('a daemon that receives SIGTERM exits, although a client listens to its events', async () => {
   await using state = await stateFolder();
   const daemon = await startDaemon(state.path);
   const listening = daemon.api.get('/api/holdfast/v1/events');
@@ -54,7 +54,7 @@ test('a daemon that is told to stop ends, though a client listens to its events'
   assert.match((await listening).text, /event: record\.changed/);
 });
 
-test('a second daemon on the same state is refused with 1 and one line, and the first goes on', async () => {
+test('a second daemon with the same state exits with 1 and one line, and the first continues', async () => {
   await using state = await stateFolder();
   const daemon = await startDaemon(state.path);
   const { code, stderr } = await runDaemon(state.path);
@@ -66,9 +66,9 @@ test('a second daemon on the same state is refused with 1 and one line, and the 
 });
 
 const damages: readonly { readonly title: string; damage(file: string): Promise<void> }[] = [
-  { title: 'is no database', damage: (file) => writeFile(file, 'This was once a database.\n'.repeat(200)) },
+  { title: 'is not a database', damage: (file) => writeFile(file, 'This was once a database.\n'.repeat(200)) },
   {
-    title: 'has lost its end',
+    title: 'is truncated',
     damage: async (file) => truncate(file, Math.floor((await readFile(file)).length / 2 / 4096) * 4096),
   },
   {
@@ -79,11 +79,11 @@ const damages: readonly { readonly title: string; damage(file: string): Promise<
       await writeFile(file, bytes);
     },
   },
-  { title: 'has been emptied', damage: (file) => truncate(file, 0) },
+  { title: 'is empty', damage: (file) => truncate(file, 0) },
 ];
 
 for (const { title, damage } of damages) {
-  test(`a database that ${title} is reported with 1 and one line, and left byte for byte`, async () => {
+  test(`a database that ${title} is reported in one line with exit code 1, and not modified`, async () => {
     await using state = await stateFolder();
     const daemon = await startDaemon(state.path);
     await daemon.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });

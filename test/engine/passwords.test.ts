@@ -13,9 +13,9 @@ test('a password is checked against its hash', async () => {
   for (const closed of ['*', '!', `!${unix}`, '']) assert.equal(await passwords.verify('right', closed), false, closed);
 });
 
-test('a password that is longer than one can be is refused before it is hashed', async () => {
+test('a password above the maximum length is refused before it is hashed', async () => {
   await using busy = disposable(new Passwords({ mostWaiting: 1 }));
-  // Neither waits: the worker of this one has work for longer than the test runs.
+  // Both are answered without the worker, which is busy for longer than the test runs.
   void busy.it.verify('a', unix).catch(() => {});
   void busy.it.verify('b', unix, { rank: () => 0 }).catch(() => {});
   for (const long of [
@@ -28,12 +28,12 @@ test('a password that is longer than one can be is refused before it is hashed',
   }
 });
 
-test('the longest password that a field takes is hashed and checked', async () => {
+test('the longest password that a field accepts is hashed and checked', async () => {
   const longest = '\u{1f511}'.repeat(256);
   assert.equal(await passwords.verify(longest, (await passwords.hash(longest)).unix), true);
 });
 
-test('the lowest rank is checked first, among equals the newest, and what the daemon needs before all in its order', async () => {
+test('the lowest rank is checked first, the newest among equals; checks of the daemon come before all, in order', async () => {
   await using one = disposable(new Passwords());
   const done: string[] = [];
   const check = (name: string, rank?: number) =>
@@ -51,7 +51,7 @@ test('the lowest rank is checked first, among equals the newest, and what the da
   assert.deepEqual(done, ['under way', 'own', 'own, later', 'first', 'second', 'second, older', 'third']);
 });
 
-test('when too many wait, the oldest of the highest rank is refused', async () => {
+test('when too many checks are pending, the oldest one with the highest rank is refused', async () => {
   await using one = disposable(new Passwords({ mostWaiting: 3 }));
   const outcomes = ['under way', 'a', 'b', 'c', 'owner'].map((name, index) =>
     one.it.verify(name, unix, { rank: () => (index === 4 ? 0 : 5) }).then(
@@ -64,7 +64,7 @@ test('when too many wait, the oldest of the highest rank is refused', async () =
   assert.deepEqual(others, ['b', 'c', 'owner']);
 });
 
-test('a check that nobody waits for any more is not made', async () => {
+test('a check is dropped when no caller waits for its result', async () => {
   await using one = disposable(new Passwords());
   let isWanted = true;
   const under = one.it.verify('under way', unix);

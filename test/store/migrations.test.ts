@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { migrations } from '../../src/store/migrations.ts';
 
-test('the further names of a certificate, which were one text, become a list', () => {
+test('the alternative names of a certificate, stored as one text, become a list', () => {
   const database = new Database(':memory:');
   for (const step of migrations.slice(0, 2)) database.exec(step);
   const add = database.prepare('INSERT INTO documents VALUES (?, ?, ?)');

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { StoreError } from '../../src/store/open.ts';
 import { appliance } from '../support/appliance.ts';
 
-/** Everything in the state folder itself, as bytes. */
+/** The content of all files of the state folder. */
 function bytesIn(folder: string): string {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.startsWith('holdfast.sqlite'))
@@ -13,7 +13,7 @@ function bytesIn(folder: string): string {
     .join('');
 }
 
-test('secrets lie sealed in the database, under a key that only its owner may read', async () => {
+test('secrets are encrypted in the database, with a key that only its owner can read', async () => {
   await using box = await appliance();
   const mary = await box.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'mary',
@@ -29,7 +29,7 @@ test('secrets lie sealed in the database, under a key that only its owner may re
   assert.equal(statSync(join(box.folder, 'secret.key')).mode & 0o777, 0o600);
 });
 
-test('revisions and the log tell of a changed secret without telling it', async () => {
+test('revisions and the log report a changed secret without its value', async () => {
   await using box = await appliance();
   const mary = await box.api.expect(201, 'POST', 'account/users/', {
     bsdusr_username: 'mary',
@@ -46,7 +46,7 @@ test('revisions and the log tell of a changed secret without telling it', async 
   assert.ok(revisions.includes('********'));
 });
 
-test('a restart has every record, and goes on counting where it was', async () => {
+test('after a restart every record exists and the ids continue', async () => {
   await using first = await appliance();
   const job = { cron_user: 'root', cron_command: 'true' };
   await first.api.expect(201, 'POST', 'tasks/cronjob/', job);
@@ -59,7 +59,7 @@ test('a restart has every record, and goes on counting where it was', async () =
   await second.app.close();
 });
 
-test('without its key the state is refused, not emptied', async () => {
+test('a state without its key is refused, not emptied', async () => {
   await using box = await appliance();
   await box.app.close();
   rmSync(join(box.folder, 'secret.key'));
@@ -71,7 +71,7 @@ test('without its key the state is refused, not emptied', async () => {
   await assert.rejects(appliance({ folder: box.folder }), StoreError);
 });
 
-test("a client's own object that looks like a sealed secret is only an object", async () => {
+test('an object of a client that looks like a sealed secret remains an object', async () => {
   await using first = await appliance();
   const attributes = { $sealed: 'AAAA' };
   await first.api.expect(200, 'PUT', 'account/users/1/', { bsdusr_attributes: attributes });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ChangeQueue } from '../../../src/engine/change/change-queue.ts';
 
-test('a group whose carrying out breaks is refused, and what comes later is carried out', async () => {
+test('a group whose execution throws is rejected, and later items are carried out', async () => {
   let isBroken = true;
   const queue = new ChangeQueue<string>(async (group) => {
     if (isBroken) throw new TypeError('a defect');

@@ -8,7 +8,7 @@ function schedule(line: string): Schedule {
   return { minute, hour, daymonth, month, dayweek };
 }
 
-/** The next runs after a moment, as people of the zone see them. */
+/** The next runs after a time, in the local time of the zone. */
 function runs(line: string, zone: string, after: string, count = 3): readonly string[] {
   const found: string[] = [];
   let at = Date.parse(after);
@@ -23,7 +23,7 @@ function runs(line: string, zone: string, after: string, count = 3): readonly st
 
 const berlin = 'Europe/Berlin';
 
-test('leading zeros, lists, ranges, steps and names mean what cron takes them for', () => {
+test('leading zeros, lists, ranges, steps and names are interpreted like in cron', () => {
   assert.deepEqual(runs('00 03 * * *', 'UTC', '2026-01-01T03:00:00Z', 1), ['2026-01-02T03:00:00+00:00']);
   assert.deepEqual(runs('5/25 0 * * *', 'UTC', '2026-01-01T00:00:00Z'), [
     '2026-01-01T00:05:00+00:00',
@@ -38,7 +38,7 @@ test('leading zeros, lists, ranges, steps and names mean what cron takes them fo
   assert.equal(cronLine({ minute: '0, 30', hour: '1', daymonth: '*', month: '*', dayweek: '*' }), '0,30 1 * * *');
 });
 
-test('of two fields of days one is enough, but both must fit when one begins with a star', () => {
+test('a day must match one of the two day fields, or both if one of them begins with a star', () => {
   assert.deepEqual(runs('0 0 13 * fri', 'UTC', '2026-11-01T00:00:00Z'), [
     '2026-11-06T00:00:00+00:00',
     '2026-11-13T00:00:00+00:00',
@@ -50,7 +50,7 @@ test('of two fields of days one is enough, but both must fit when one begins wit
   ]);
 });
 
-test('when clocks are put forward, a run at a time that does not exist follows at once', () => {
+test('when clocks are set forward, a run at a time that does not exist follows immediately', () => {
   assert.deepEqual(runs('30 2 * * *', berlin, '2026-03-28T12:00:00Z', 2), [
     '2026-03-29T03:00:00+02:00',
     '2026-03-30T02:30:00+02:00',
@@ -61,7 +61,7 @@ test('when clocks are put forward, a run at a time that does not exist follows a
   ]);
 });
 
-test('when clocks are put back, a run at a fixed time comes once and one of every hour twice', () => {
+test('when clocks are set back, a run at a fixed time happens once and an hourly run twice', () => {
   assert.deepEqual(runs('30 2 * * *', berlin, '2026-10-24T12:00:00Z', 2), [
     '2026-10-25T02:30:00+02:00',
     '2026-10-26T02:30:00+01:00',
@@ -78,7 +78,7 @@ test('when clocks are put back, a run at a fixed time comes once and one of ever
   ]);
 });
 
-test('a zone of half an hour, and one that puts clocks forward by half an hour', () => {
+test('zones with an offset of half an hour, and with daylight saving of half an hour, are supported', () => {
   assert.deepEqual(runs('0 0 * * *', 'Asia/Kolkata', '2026-01-01T00:00:00Z', 1), ['2026-01-02T00:00:00+05:30']);
   assert.deepEqual(runs('15 2 * * *', 'Australia/Lord_Howe', '2026-10-03T00:00:00Z', 2), [
     '2026-10-04T02:30:00+11:00',
@@ -86,13 +86,13 @@ test('a zone of half an hour, and one that puts clocks forward by half an hour',
   ]);
 });
 
-test('a day that never comes is refused, and a rare one is not', () => {
+test('a day that never occurs is refused, and a rare one is accepted', () => {
   assert.equal(scheduleProblem(schedule('0 0 31 2 *')), 'This schedule never occurs: no such day exists.');
   assert.equal(scheduleProblem(schedule('0 0 29 2 *')), undefined);
   assert.equal(scheduleProblem(schedule('0 0 31 2 mon')), undefined);
 });
 
-test('the next run is later, at a minute the schedule names, and none lies between', () => {
+test('the next run is later, matches the schedule, and no earlier minute matches', () => {
   const list = (from: number, to: number) =>
     fc.uniqueArray(fc.integer({ min: from, max: to }), { minLength: 1, maxLength: 4 });
   const zones = fc.constantFrom('UTC', berlin, 'America/New_York', 'Asia/Kolkata');
@@ -106,7 +106,7 @@ test('the next run is later, at a minute the schedule names, and none lies betwe
         const when: Schedule = { minute: minutes.join(), hour: hours.join(), daymonth: '*', month: '*', dayweek: '*' };
         const next = nextRun(when, after, zone);
         assert.ok(next !== undefined && next > after && next - after <= 25 * 3_600_000);
-        // Days on which clocks are moved have rules of their own, above.
+        // Days on which clocks are changed have separate rules, tested above.
         const offsets = new Set(
           [after - 86_400_000, after, next, next + 86_400_000].map((at) => timeIn(zone, at).slice(19)),
         );

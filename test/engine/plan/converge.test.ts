@@ -12,7 +12,7 @@ const files = (texts: Readonly<Record<string, string>>): Desired => ({
   owns: ['/etc/own/part-'],
 });
 
-test('what lies in a place of the unit and is not wanted goes, known of or not', async (t) => {
+test('a file under an owned prefix that is not rendered is removed, whether or not it was applied before', async (t) => {
   const host = await machineOf(t);
   for (const path of ['/etc/own/part-1', '/etc/own/part-2', '/etc/own/other']) await host.files.write(path, 'old');
   const one = files({ '/etc/own/part-1': 'new' });
@@ -25,7 +25,7 @@ test('what lies in a place of the unit and is not wanted goes, known of or not',
   assert.deepEqual(await host.files.beginning('/etc/own/'), ['/etc/own/other', '/etc/own/part-3']);
 });
 
-test('a file of the service manager that cannot be written keeps the others from nothing', async (t) => {
+test('a unit file that cannot be written does not prevent the others from being written', async (t) => {
   const host = await machineOf(t);
   let readings = 0;
   const reread = host.services.reread.bind(host.services);
@@ -51,7 +51,7 @@ test('a file of the service manager that cannot be written keeps the others from
   assert.equal(readings, 1);
 });
 
-test('a checker is shown the head and what is new below it', async (t) => {
+test('a checker receives the head and only the new parts', async (t) => {
   const host = await machineOf(t);
   const shown: string[] = [];
   const stage = host.files.stage.bind(host.files);
@@ -71,7 +71,7 @@ test('a checker is shown the head and what is new below it', async (t) => {
   assert.deepEqual(shown, ['# 1\n# a\n# b\n# c\n', '# 1\n# d\n', '# 2\n# a\n# b\n']);
 });
 
-test('a shared look at services is asked once, again after a failure, and never about services it does not have', async (t) => {
+test('a shared look reads the services once, again after a failure, and only the services that it covers', async (t) => {
   const host = await machineOf(t);
   const asked: string[] = [];
   const states = host.services.states.bind(host.services);

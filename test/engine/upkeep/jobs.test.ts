@@ -34,7 +34,7 @@ const task = (subject: string, fails: boolean) => ({
   },
 });
 
-test('how each task ended last is known without reading outputs again, also after a restart', async (t) => {
+test('the last result of each task is known without reading outputs again, also after a restart', async (t) => {
   const store = new CountingShelf();
   const host = await virtualHost(t);
   const jobs = new Jobs(store, new EventBus(Date.now), Date.now);
@@ -67,7 +67,7 @@ test('a job that ended more than two hundred jobs ago is no longer among the las
   );
 });
 
-test('a job that cannot be written down runs, is listed by a number of its own, and is written down later', async (t) => {
+test('a job that cannot be stored runs, is listed with its own number, and is stored later', async (t) => {
   const store = new CountingShelf();
   let isFull = false;
   const full = () => {

@@ -29,7 +29,7 @@ function watched(line: string, from: number) {
   });
   return {
     started,
-    /** Looks every minute, a little late as timers are. */
+    /** Checks every minute, slightly late like real timers. */
     pass(minutesPassed: number) {
       for (let passed = 0; passed < minutesPassed; passed += 1) {
         clock.advance(minute);
@@ -46,13 +46,13 @@ function watched(line: string, from: number) {
   };
 }
 
-test('what is due is started once, at its minute', () => {
+test('a due task is started once, in its minute', () => {
   const clock = watched('*/20 * * * *', Date.UTC(2026, 0, 1, 0, 0, 0, 20));
   clock.pass(60);
   assert.deepEqual(clock.started, ['00:20', '00:40', '01:00']);
 });
 
-test('a look that comes late still starts what has become due', () => {
+test('a late check still starts the due tasks', () => {
   const clock = watched('5 * * * *', Date.UTC(2026, 0, 1));
   clock.jump(7 * minute);
   assert.deepEqual(clock.started, ['00:07']);
@@ -60,7 +60,7 @@ test('a look that comes late still starts what has become due', () => {
   assert.equal(clock.started.length, 1);
 });
 
-test('a clock that is put forward by hours makes up for nothing', () => {
+test('when the clock is set forward by hours, the missed runs are not repeated', () => {
   const clock = watched('30 * * * *', Date.UTC(2026, 0, 1));
   clock.jump(5 * 60 * minute + 10 * minute);
   assert.deepEqual(clock.started, []);
@@ -68,7 +68,7 @@ test('a clock that is put forward by hours makes up for nothing', () => {
   assert.deepEqual(clock.started, ['05:30']);
 });
 
-test('a clock that is put back starts again what its times name', () => {
+test('when the clock is set back, tasks that become due again are started again', () => {
   const clock = watched('30 * * * *', Date.UTC(2026, 0, 1, 6));
   clock.pass(31);
   clock.jump(-60 * minute);
@@ -76,7 +76,7 @@ test('a clock that is put back starts again what its times name', () => {
   assert.deepEqual(clock.started, ['06:30', '06:30']);
 });
 
-test('a record that is gone is not started', () => {
+test('a removed record is not started', () => {
   const clock = watched('*/5 * * * *', Date.UTC(2026, 0, 1));
   clock.pass(5);
   clock.remove();
@@ -84,7 +84,7 @@ test('a record that is gone is not started', () => {
   assert.deepEqual(clock.started, ['00:05']);
 });
 
-test('a task that cannot be started keeps no other from being started', () => {
+test('a task that cannot be started does not prevent the others from being started', () => {
   const clock = standingClock(Date.UTC(2026, 0, 1));
   const task: Task = { title: 'one', subject: 'tasks/rsync/1', run: async () => ({}) };
   const when = { minute: '*', hour: '*', daymonth: '*', month: '*', dayweek: '*' };

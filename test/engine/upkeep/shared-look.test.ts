@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { SharedLook } from '../../../src/engine/upkeep/shared-look.ts';
 
-/** Looks that end when they are let go, and what each looked at. */
+/** Looks that end when the test releases them, with the scope of each. */
 function slowLook() {
   const looks: {
     readonly scope: readonly number[];
@@ -22,7 +22,7 @@ function slowLook() {
   return { look, looks };
 }
 
-test('one look is under way and one waits, however many ask', async () => {
+test('one look is running and one is waiting, for any number of callers', async () => {
   const { look, looks } = slowLook();
   const first = look.ask([0]);
   const others = Array.from({ length: 1000 }, (_, index) => look.ask([index + 1]));
@@ -40,7 +40,7 @@ test('one look is under way and one waits, however many ask', async () => {
   assert.equal(look.isRunning, false);
 });
 
-test('a look that fails fails those who asked for it, and the one that waits is made', async () => {
+test('a failed look rejects for its callers, and the waiting look still runs', async () => {
   const { look, looks } = slowLook();
   const first = assert.rejects(look.ask([1]), /away/);
   const second = look.ask([2]);
@@ -51,7 +51,7 @@ test('a look that fails fails those who asked for it, and the one that waits is 
   await second;
 });
 
-test('who asks is answered by a look that began after it asked and covers what it named', async () => {
+test('a caller gets a look that began after its call and covers its scope', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), async (steps) => {
       const { look, looks } = slowLook();

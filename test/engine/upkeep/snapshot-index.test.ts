@@ -21,7 +21,7 @@ const snapshot = (id: string): Snapshot => {
   return { dataset: of, name, used: 0, referenced: 1, created: 0, deferred: false };
 };
 
-/** A machine with these snapshots, which writes down what it is asked for. */
+/** A machine with these snapshots, which records what is listed. */
 function machine(...ids: readonly string[]) {
   const asked: (readonly string[] | undefined)[] = [];
   const list = async (datasets?: readonly string[]) => {
@@ -42,7 +42,7 @@ async function look(
   return index.renewed(new Map(datasets.map((one) => [one.name, one])), datasets, { of: new Set(stale), snapshots });
 }
 
-test('only the snapshots of datasets with another stamp are listed again', async () => {
+test('only the snapshots of datasets with a changed stamp are listed again', async () => {
   const first = machine('a@1', 'b@1', 'b@2');
   const index = await look(SnapshotIndex.empty, [dataset('a', 'x'), dataset('b', 'x')], first.list);
   assert.deepEqual(first.asked, [['a', 'b']]);
@@ -65,14 +65,14 @@ test('only the snapshots of datasets with another stamp are listed again', async
   assert.equal(renewed.find('b@2'), index.find('b@2'));
 });
 
-test('where nothing changed, nothing is asked and the index is the same', async () => {
+test('without changes nothing is listed and the index is the same object', async () => {
   const { asked, list } = machine('a@1');
   const index = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
   assert.equal(await look(index, [dataset('a', 'x')], list), index);
   assert.equal(asked.length, 1);
 });
 
-test('the snapshots of a dataset that is gone are gone', async () => {
+test('the snapshots of a removed dataset are removed', async () => {
   const { list } = machine('a@1', 'b@1');
   const index = await look(SnapshotIndex.empty, [dataset('a', 'x'), dataset('b', 'x')], list);
   const after = await look(index, [dataset('b', 'x')], list);
@@ -84,7 +84,7 @@ test('the snapshots of a dataset that is gone are gone', async () => {
   );
 });
 
-test('what is no snapshot is not found', async () => {
+test('the name of anything but a snapshot is not found', async () => {
   const { list } = machine('a@1');
   const index = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
   for (const id of ['', 'a', '@', 'a@', '@1', 'a@2', 'a@1@1', '__proto__@1'])
@@ -94,7 +94,7 @@ test('what is no snapshot is not found', async () => {
 test('a dataset that became stale between the listing and the index is listed by the next look', async () => {
   const { list } = machine('a@1');
   const earlier = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
-  // Nothing of it was stale when this look listed; another look has replaced the index since.
+  // Nothing was stale when this look listed the snapshots; another look has replaced the index since then.
   const renewed = earlier.renewed(new Map([['a', dataset('a', 'y')]]), [dataset('a', 'y')], {
     of: new Set(),
     snapshots: [],

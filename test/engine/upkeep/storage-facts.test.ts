@@ -7,8 +7,8 @@ import type { DatasetScope, Zfs, ZfsEvent } from '../../../src/host/ports/zfs.ts
 import { virtualHost } from '../../support/hosts.ts';
 
 /**
- * A virtual machine's ZFS that notes what is listed. With `slow`, an answer that was made at once is handed out only so
- * many turns of the event loop later, so that looks overtake one another.
+ * ZFS of a virtual machine that records what is listed. With `slow`, a result is computed immediately and returned that many
+ * turns of the event loop later, so that looks overtake one another.
  */
 async function machineWithPool(t: TestContext, slow: () => number = () => 0) {
   const { disks, zfs } = await virtualHost(t);
@@ -47,7 +47,7 @@ async function machineWithPool(t: TestContext, slow: () => number = () => 0) {
 const namesIn = (looks: StorageLooks) => [...looks.storage.datasets.keys()];
 const snapshotsIn = (looks: StorageLooks) => looks.storage.snapshots.all.map(({ id }) => id);
 
-test('a look at a dataset lists it and what lies above it, and nothing else', async (t) => {
+test('a look at a dataset lists only the dataset and its parents', async (t) => {
   const { zfs, looks, listed } = await machineWithPool(t);
   for (const name of ['tank/a', 'tank/a/b', 'tank/other']) await zfs.createDataset(name);
   await zfs.createSnapshot('tank/a/b@monday');
@@ -57,7 +57,7 @@ test('a look at a dataset lists it and what lies above it, and nothing else', as
   assert.deepEqual(snapshotsIn(looks), ['tank/a/b@monday']);
 });
 
-test('a dataset that is gone goes with what lay below it', async (t) => {
+test('a removed dataset is removed together with its children', async (t) => {
   const { zfs, looks } = await machineWithPool(t);
   for (const name of ['tank/a', 'tank/a/b', 'tank/ab']) await zfs.createDataset(name);
   await looks.renewAll();
@@ -66,7 +66,7 @@ test('a dataset that is gone goes with what lay below it', async (t) => {
   assert.deepEqual(namesIn(looks), ['tank', 'tank/ab']);
 });
 
-test('a thousand events cost few looks, and those that a look has seen cost none', async (t) => {
+test('a thousand events cost few looks, and events that a look has covered cost none', async (t) => {
   const { zfs, looks, listed, now } = await machineWithPool(t);
   const events: ZfsEvent[] = [];
   for (let index = 0; index < 1000; index += 1) events.push({ subject: { dataset: `tank/d${index % 50}` }, at: now() });
@@ -81,7 +81,7 @@ test('a thousand events cost few looks, and those that a look has seen cost none
   assert.equal(listed.length, before + 1);
 });
 
-test('more subjects than one look takes by name are seen by one look at everything', async (t) => {
+test('too many subjects for one look by name cause one look at everything', async (t) => {
   const { zfs, looks, listed } = await machineWithPool(t);
   await zfs.createDataset('tank/a');
   await looks.renew(Array.from({ length: 500 }, (_, index) => ({ dataset: `tank/${index}` })));
@@ -89,7 +89,7 @@ test('more subjects than one look takes by name are seen by one look at everythi
   assert.deepEqual(namesIn(looks), ['tank', 'tank/a']);
 });
 
-test('looks that overtake one another never bring back what is gone nor hide what is there', async (t) => {
+test('looks that overtake one another never restore removed datasets or hide existing ones', async (t) => {
   const step = fc.record({
     what: fc.constantFrom('create', 'destroy', 'snapshot', 'everything'),
     name: fc.constantFrom('tank/a', 'tank/a/b', 'tank/c'),
@@ -108,7 +108,7 @@ test('looks that overtake one another never bring back what is gone nor hide wha
           pending.push(looks.renewAll());
           continue;
         }
-        // What cannot be done to this machine changes nothing, and is looked at all the same.
+        // An operation that is not possible on this machine changes nothing, but is read again all the same.
         const deed =
           what === 'create'
             ? zfs.createDataset(name)
@@ -138,7 +138,7 @@ test('looks that overtake one another never bring back what is gone nor hide wha
 });
 
 for (const first of ['everything', 'one dataset'] as const) {
-  test(`a look at ${first} that ends after a later look hides nothing that the later one saw`, async (t) => {
+  test(`a look at ${first} that ends after a later look hides no result of the later look`, async (t) => {
     let turns = 20;
     const { zfs, looks } = await machineWithPool(t, () => turns);
     const slow = first === 'everything' ? looks.renewAll() : looks.renew([{ dataset: 'tank/a' }]);
