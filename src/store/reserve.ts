@@ -46,7 +46,7 @@ function isReadOnly(folder: string): boolean {
 
 /** The message for users: the cause, the free space, and what to do. */
 export function obstacleOf(folder: string, lack: Lack, size: number, error?: unknown): string {
-  return `${causeOf(folder, lack, size, error)} Until then the configuration can be read but not changed; no restart is needed.`;
+  return `${causeOf(folder, lack, size, error)} Until then the configuration can be read, but not changed; no restart is needed.`;
 }
 
 export function causeOf(folder: string, lack: Lack, size: number, error?: unknown): string {

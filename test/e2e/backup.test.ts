@@ -109,13 +109,13 @@ test('what is no whole backup is refused in words, and nothing has changed', asy
   const before = (await one.api.get('tasks/cronjob/')).text;
   const holding = (records: object) => forged(file, records);
   for (const [body, words] of [
-    [{}, /either its file, or as backup the number/],
-    [{ file: 'tar', passphrase }, /This is no backup/],
-    [{ file: {}, passphrase }, /This is no backup/],
+    [{}, /Expected either file, the content of a backup/],
+    [{ file: 'tar', passphrase }, /Expected a backup of a Holdfast configuration/],
+    [{ file: {}, passphrase }, /Expected a backup of a Holdfast configuration/],
     [{ file: { ...file, made: 'yesterday' }, passphrase }, /damaged or was changed/],
     [{ file: { ...file, holdfast_backup: 2 }, passphrase }, /A newer version of Holdfast wrote this/],
     [{ file }, /Send the passphrase/],
-    [{ file, passphrase: 'another horse' }, /does not open the secrets/],
+    [{ file, passphrase: 'another horse' }, /does not decrypt the secrets/],
     [
       { file: holding({ 'tasks/other': [] }), passphrase },
       /"tasks\/other":\["This version of Holdfast has no resource of this name\."\]/,

@@ -96,7 +96,7 @@ test('after an end of the daemon in between, the change is gone before anything 
     nas = await nas.restart();
     assert.equal(
       (await nas.api.list('/api/holdfast/v1/revisions?limit=2')).filter((one) =>
-        String(one['title']).startsWith('take back'),
+        String(one['title']).startsWith('revert'),
       ).length,
       1,
     );

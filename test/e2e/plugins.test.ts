@@ -172,7 +172,7 @@ test('a bundle that cannot be used is refused with all that is wrong, and nothin
   await refusal({ bundle: '/srv/none', jail: 'web' }, /cannot read the bundle \/srv\/none: no such file/);
   await refusal(
     { bundle: await bundleOf(one, { name: 'Bad', port: 0, stop: [], health: 'ping', more: 1 }), jail: 'web' },
-    /name: The name may.*stop: Expected a list.*port: 0 is.*health: .*more/,
+    /name: The name may.*stop: Expected a list.*port: Expected a number between 1 and 65535, got 0.*health: .*more/,
   );
   await refusal(
     { bundle: await bundleOf(one, { start: ['bin/../../etc/passwd'] }), jail: 'web' },

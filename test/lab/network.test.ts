@@ -405,7 +405,7 @@ async function isBack(): Promise<void> {
   );
   assert.equal((await interfaceOf('vec1'))['int_ipv4address'], fixed);
   const [newest] = await nas.api.list('/api/holdfast/v1/revisions?limit=1');
-  assert.match(String(newest?.['title']), /^take back at the start/);
+  assert.match(String(newest?.['title']), /^revert at start/);
 }
 
 test('a crash of the daemon in between reverts the change', async () => {

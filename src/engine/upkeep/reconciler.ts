@@ -224,7 +224,7 @@ export class Reconciler {
     state.warned = warnings;
     for (const warning of warnings) {
       if (warned.has(warning)) continue;
-      this.#log.warn({ subsystem: subsystem.name }, `subsystem ${subsystem.name}: ${warning}`);
+      this.#log.warn({ subsystem: subsystem.name }, warning);
       this.#events.emit('subsystem.warned', { subsystem: subsystem.name, warning });
     }
   }
