@@ -139,7 +139,7 @@ test('a configured machine without its state folder is not treated as new, and "
   assert.match(stderr, /configured shows that this machine was configured from/);
   const described = await recover(state.path, 'new');
   assert.equal(described.code, 0);
-  assert.match(described.stdout, /Nothing was done/);
+  assert.match(described.stdout, /Nothing was changed/);
   assert.equal((await runDaemon(state.path)).code, 1);
   assert.equal((await recover(state.path, 'new', '--yes')).code, 0);
   const second = await startDaemon(state.path);
@@ -162,7 +162,7 @@ test('"recover accept" continues with the existing database', async () => {
   await writeFile(join(state.path, 'holdfast.sqlite'), old);
   assert.match((await runDaemon(state.path)).stderr, /ends with revision \d+, but revision \d+ was stored in it/);
   assert.match((await recover(state.path)).stdout, /holdfast recover accept/);
-  assert.match((await recover(state.path, 'accept')).stdout, /Nothing was done/);
+  assert.match((await recover(state.path, 'accept')).stdout, /Nothing was changed/);
   assert.equal((await runDaemon(state.path)).code, 1);
   assert.equal((await recover(state.path, 'accept', '--yes')).code, 0);
   const third = await startDaemon(state.path);
@@ -191,7 +191,7 @@ test('"recover restore" restores the configuration and its secrets from a pool a
     (await recover(state.path)).stdout,
     new RegExp(`${newest?.['number']}\\.json {2}revision ${newest?.['number']}`),
   );
-  assert.match((await recover(state.path, 'restore')).stdout, /Nothing was done/);
+  assert.match((await recover(state.path, 'restore')).stdout, /Nothing was changed/);
   assert.equal((await runDaemon(state.path)).code, 1);
   const restored = await recover(state.path, 'restore', '--yes');
   assert.equal(restored.code, 0, restored.stderr);

@@ -398,7 +398,7 @@ describe('permissions', () => {
     refusedFor(await box.api.put('storage/permission/', { ...body, mp_path: '/etc' }), 'mp_path', /no volume/);
     refusedFor(await box.api.put('storage/permission/', { ...body, mp_user: 'no-one' }), 'mp_user', /no-one/);
     refusedFor(await box.api.put('storage/permission/', { ...body, mp_group: '' }), 'mp_group', /required/);
-    refusedFor(await box.api.put('storage/permission/', { ...body, mp_mode: '888' }), 'mp_mode', /Octal/);
+    refusedFor(await box.api.put('storage/permission/', { ...body, mp_mode: '888' }), 'mp_mode', /octal digits/);
     refusedFor(await box.api.put('storage/permission/', { ...body, mp_mode: null }), 'mp_mode', /required/);
     refusedFor(await box.api.put('storage/permission/', { ...body, mp_acl: 'nfs' }), 'mp_acl', /windows/);
     refusedFor(await box.api.put('storage/permission/', {}), 'mp_path', /required/);

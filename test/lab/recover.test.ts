@@ -43,7 +43,7 @@ test('after the loss of its state folder the machine stays as it is, and the con
 
   await machine.run('systemctl stop holdfast');
   assert.match(await machine.run('holdfast recover'), new RegExp(`configuration-${number}\\.json`));
-  assert.match(await machine.run('holdfast recover restore'), /Nothing was done/);
+  assert.match(await machine.run('holdfast recover restore'), /Nothing was changed/);
   await machine.run('holdfast recover restore --yes; systemctl reset-failed holdfast; systemctl start holdfast', {
     seconds: 200,
   });
