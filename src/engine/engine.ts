@@ -731,7 +731,7 @@ export class Engine {
         [plan, ...accepted.flatMap(({ item }) => item.settles ?? [])].flatMap(({ ids }) => ids),
       );
     } catch (error) {
-      // Two ways back: what is rendered is rendered again from what is kept, what was done is undone in reverse order.
+      // Apply the stored configuration again, and undo the steps in reverse order.
       await this.#reconciler.takeBack(begun);
       await this.#steps.takeBack(done);
       plan.end();
@@ -780,65 +780,25 @@ export class Engine {
       drop: ({ id }) => this.#store.endPlan(id),
     });
     await this.#renewQuietly(new Set(['storage', 'disks']));
-  /** Reverts a failed change: applies the stored configuration again, and undoes the steps in reverse order. */
-  async #takeBack(begun: readonly SubsystemState[], done: readonly Step[]): Promise<void> {
-    await this.#reconciler.takeBack(begun);
-    for (const step of done.toReversed()) await this.#undo(step);
   }
 
-  /** Performs a step and records it as done, also if it failed but changed the machine. */
-  async #take(step: Step, done: Step[]): Promise<void> {
-    try {
-      await step.perform(this.#host);
-    } catch (error) {
-      if (await this.#hasLeft(step)) done.push(step);
-      throw error;
-    }
-    done.push(step);
-  }
-
-  async #hasLeft(step: Step): Promise<boolean> {
-    try {
-      return (await step.left?.(this.#host)) ?? false;
-    } catch (error) {
-      this.events.emit('undo.failed', { title: step.title, reason: messageOf(error) });
-      this.#log.error(
-        { error: messageOf(error) },
-        `undo: cannot determine whether the step was performed: ${step.title}`,
-      );
-      return false;
-    }
-  }
-
-  async #undo(step: Step): Promise<void> {
-    try {
-      await step.undo?.(this.#host);
-    } catch (error) {
-      this.events.emit('undo.failed', { title: step.title, reason: messageOf(error) });
-      this.#log.error({ error: messageOf(error) }, `undo failed: ${step.title}`);
-    }
-  }
-
-  #announce({ title, context, changes }: Change): void {
+  #announce({ title, context, changes }: Change): void 
     this.#log.info({ ...context, records: changes.map(({ resource, id }) => `${resource.path}/${id}`) }, title);
     for (const { resource, id, before, after } of changes) {
       const what = before === undefined ? 'created' : after === undefined ? 'removed' : 'updated';
       this.events.emit('record.changed', { resource: resource.path, id, what, request: context.request });
     }
-  }
 
   /** The change that currently waits to be confirmed. */
-  get provisional(): Provisional | undefined {
+  get provisional(): Provisional | undefined 
     return this.#confirmation.waiting;
-  }
 
   /**
    * An authenticated request arrived on a connection that was opened or last answered at `since`. It may confirm a
    * change.
    */
-  heard(connection: ClientConnection | undefined, since: number): void {
+  heard(connection: ClientConnection | undefined, since: number): void 
     this.#confirmation.heard(connection, since);
-  }
 
   /** Records which records the change affects, and whether it must be confirmed. */
   #guard(item: Change, draft: LayeredDraft, mark: Mark): void {
