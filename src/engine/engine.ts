@@ -782,23 +782,26 @@ export class Engine {
     await this.#renewQuietly(new Set(['storage', 'disks']));
   }
 
-  #announce({ title, context, changes }: Change): void 
+  #announce({ title, context, changes }: Change): void {
     this.#log.info({ ...context, records: changes.map(({ resource, id }) => `${resource.path}/${id}`) }, title);
     for (const { resource, id, before, after } of changes) {
       const what = before === undefined ? 'created' : after === undefined ? 'removed' : 'updated';
       this.events.emit('record.changed', { resource: resource.path, id, what, request: context.request });
     }
+  }
 
   /** The change that currently waits to be confirmed. */
-  get provisional(): Provisional | undefined 
+  get provisional(): Provisional | undefined {
     return this.#confirmation.waiting;
+  }
 
   /**
    * An authenticated request arrived on a connection that was opened or last answered at `since`. It may confirm a
    * change.
    */
-  heard(connection: ClientConnection | undefined, since: number): void 
+  heard(connection: ClientConnection | undefined, since: number): void {
     this.#confirmation.heard(connection, since);
+  }
 
   /** Records which records the change affects, and whether it must be confirmed. */
   #guard(item: Change, draft: LayeredDraft, mark: Mark): void {
