@@ -335,6 +335,7 @@ export class Engine {
       change: (title, make) => this.change(title, inWork, make),
       work: (title, locks, run) => this.#work(title, locks, inWork, run),
       background: (task) => this.#background(task),
+      ask: (title, question) => this.#ask(title, question, context),
       perform: (step) => this.#perform(step, context),
       exchange: (title, wanted) => this.exchange(title, context, wanted),
     };
@@ -405,7 +406,7 @@ export class Engine {
   }
 
   /** A dry run: the operations that a change would perform on the machine. */
-  async plan(make: (draft: Draft) => void): Promise<Actions> {
+  async plan(make: (draft: LayeredDraft) => void): Promise<Actions> {
     const draft = this.#draft();
     const mark = draft.mark();
     make(draft);
@@ -842,6 +843,7 @@ export class Engine {
                   await this.#steps.take(step, done, plan);
                   await this.#renewQuietly(new Set(step.touches ?? []));
                 },
+                ask: (question, answer) => this.#ask(question, answer, context),
                 progress,
                 change: (make) => this.change(title, context, make, plan),
               }),
@@ -863,6 +865,15 @@ export class Engine {
     await this.jobs.start(task, this.#host).done;
     if (result.value === undefined) throw asFault(result.error ?? new Error(`the job ${title} ended without a result`));
     return result.value.it;
+  }
+
+  async #ask<T>(title: string, question: (host: Host) => Promise<T>, context: RequestContext): Promise<T> {
+    try {
+      return await question(this.#host);
+    } catch (error) {
+      this.#log.debug({ ...context, error: messageOf(error) }, `failed: ${title}`);
+      throw asFault(error);
+    }
   }
 
   async #perform(step: Step, context: RequestContext): Promise<void> {

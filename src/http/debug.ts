@@ -66,18 +66,15 @@ export async function debugArchive(engine: Engine, context: RequestContext, now:
 async function outputOf(engine: Engine, context: RequestContext, argv: readonly string[]): Promise<string> {
   const output: string[] = [];
   try {
-    await engine.operations(context).perform({
-      title: `run ${argv[0]} for a debug archive`,
-      async perform({ commands }) {
-        const { stdout, stderr } = await commands.runProgram({
-          user: 'root',
-          argv,
-          signal: AbortSignal.timeout(timeLimit),
-          keep: 1024 ** 2,
-          timeout: timeLimit,
-        });
-        output.push(stdout, stderr);
-      },
+    await engine.operations(context).ask(`run ${argv[0]} for a debug archive`, async ({ commands }) => {
+      const { stdout, stderr } = await commands.runProgram({
+        user: 'root',
+        argv,
+        signal: AbortSignal.timeout(timeLimit),
+        keep: 1024 ** 2,
+        timeout: timeLimit,
+      });
+      output.push(stdout, stderr);
     });
   } catch (error) {
     output.push(messageOf(error));

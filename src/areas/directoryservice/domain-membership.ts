@@ -86,17 +86,8 @@ export function farewell(was: DomainSettings, view: View): Task {
   };
 }
 
-async function inquire(work: Work, access: DomainAccess): Promise<Inquiry> {
-  const answer: { value?: Inquiry } = {};
-  await work.step({
-    title: `contact the domain ${access.domain}`,
-    async perform(host) {
-      answer.value = await host.domain.inquire(access);
-    },
-    undo: async () => {},
-  });
-  if (answer.value === undefined) throw new Error('no answer of the domain');
-  return answer.value;
+function inquire(work: Work, access: DomainAccess): Promise<Inquiry> {
+  return work.ask(`contact the domain ${access.domain}`, ({ domain }) => domain.inquire(access));
 }
 
 /** Adds each line to the progress text of the job, which keeps the earlier lines. */

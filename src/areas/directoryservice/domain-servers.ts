@@ -20,12 +20,8 @@ export function probesOf({ ad_dcname, ad_gcname, ad_ssl }: DomainSent): readonly
 }
 
 export async function mustAnswer(work: Work, { field, host: name, port }: Probe, seconds: number): Promise<void> {
-  await work.step({
-    title: `connect to ${name}, port ${port}`,
-    async perform(host) {
-      if (!(await host.domain.answers({ host: name, port }, seconds)))
-        throw invalid({ [field]: [`No answer from ${name}, port ${port}.`] });
-    },
-    undo: async () => {},
-  });
+  const answers = await work.ask(`connect to ${name}, port ${port}`, ({ domain }) =>
+    domain.answers({ host: name, port }, seconds),
+  );
+  if (!answers) throw invalid({ [field]: [`No answer from ${name}, port ${port}.`] });
 }

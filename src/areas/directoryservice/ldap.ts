@@ -103,17 +103,13 @@ export const ldapSettings = singleton('directoryservice/ldap', {
       cifs_srv_netbiosname: sent.ldap_netbiosname_a || cifs.cifs_srv_netbiosname,
     });
     await operations.work(`test the LDAP server ${settings.ldap_hostname}`, ['directoryservice/ldap'], (work) =>
-      work.step({
-        title: `bind to ${settings.ldap_hostname}`,
-        async perform(host) {
-          const objection =
-            (await tryBind(host, server)) ??
-            (settings.ldap_has_samba_schema
-              ? await trySamba(host, server, { users: usersOf(settings), domain })
-              : undefined);
-          if (objection !== undefined) throw invalid({ __all__: [objection] });
-        },
-        undo: async () => {},
+      work.ask(`bind to ${settings.ldap_hostname}`, async (host) => {
+        const objection =
+          (await tryBind(host, server)) ??
+          (settings.ldap_has_samba_schema
+            ? await trySamba(host, server, { users: usersOf(settings), domain })
+            : undefined);
+        if (objection !== undefined) throw invalid({ __all__: [objection] });
       }),
     );
     return {};

@@ -64,14 +64,8 @@ export const jailSettings = singleton('jails/configuration', {
   async beforehand(sent: SentOf<typeof fields>, operations) {
     const path = sent.jc_collectionurl ?? '';
     if (!path.startsWith('/')) return {};
-    let exists = false;
-    await operations.perform({
-      title: `look for ${path}`,
-      async perform({ files }) {
-        exists = (await files.kind(path)) !== undefined;
-      },
-    });
-    if (!exists) throw invalid({ jc_collectionurl: [`The path ${quote(path)} does not exist.`] });
+    const kind = await operations.ask(`look for ${path}`, ({ files }) => files.kind(path));
+    if (kind === undefined) throw invalid({ jc_collectionurl: [`The path ${quote(path)} does not exist.`] });
     return {};
   },
   complete: ({ record }) => ({ ...withBits(record, 4), ...withBits(record, 6) }),

@@ -107,14 +107,11 @@ async function checkFolders(
   if (!mounted || source === '' || place === undefined || view.find(jail, 'jail_host', name) === undefined) return;
   const mountPoint = normalPath(destination);
   const wrong: Record<string, readonly string[]> = {};
-  await operations.perform({
-    title: `look at ${source}`,
-    async perform({ files }) {
-      if ((await files.kind(source)) !== 'folder') wrong['source'] = [`The folder ${quote(source)} does not exist.`];
-      const kind = sent.create === false && (await files.kind(`${place.folder}/${name}${mountPoint}`));
-      if (kind !== false && kind !== 'folder')
-        wrong['destination'] = [`The folder ${quote(mountPoint)} does not exist in the jail, and create is false.`];
-    },
+  await operations.ask(`look at ${source}`, async ({ files }) => {
+    if ((await files.kind(source)) !== 'folder') wrong['source'] = [`The folder ${quote(source)} does not exist.`];
+    const kind = sent.create === false && (await files.kind(`${place.folder}/${name}${mountPoint}`));
+    if (kind !== false && kind !== 'folder')
+      wrong['destination'] = [`The folder ${quote(mountPoint)} does not exist in the jail, and create is false.`];
   });
   if (Object.keys(wrong).length > 0) throw invalid(wrong);
 }

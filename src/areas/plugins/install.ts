@@ -163,22 +163,18 @@ async function manifestIn(
 ): Promise<{ readonly manifest: Manifest; readonly content: string }> {
   let content: string | undefined;
   let absent: string | undefined;
-  await operations.perform({
-    title: `read ${folder}/${manifestFile}`,
-    async perform({ files }) {
-      // A symbolic link in the bundle could lead to a file of the machine.
-      content = await files.readPrivate(`${folder}/${manifestFile}`, { within: parentOf(folder) });
-      if (content === undefined || content.length > longestManifest) return;
-      const { start, stop } = readManifest(content);
-      for (const [program = ''] of [start, stop])
-        if (
-          program.includes('/') &&
-          !program.startsWith('/') &&
-          (!isWithin(normalPath(`${folder}/${program}`), folder) ||
-            (await files.kind(`${folder}/${program}`)) !== 'file')
-        )
-          absent ??= program;
-    },
+  await operations.ask(`read ${folder}/${manifestFile}`, async ({ files }) => {
+    // A symbolic link in the bundle could lead to a file of the machine.
+    content = await files.readPrivate(`${folder}/${manifestFile}`, { within: parentOf(folder) });
+    if (content === undefined || content.length > longestManifest) return;
+    const { start, stop } = readManifest(content);
+    for (const [program = ''] of [start, stop])
+      if (
+        program.includes('/') &&
+        !program.startsWith('/') &&
+        (!isWithin(normalPath(`${folder}/${program}`), folder) || (await files.kind(`${folder}/${program}`)) !== 'file')
+      )
+        absent ??= program;
   });
   if (content === undefined) throw failed(`The bundle has no ${manifestFile}.`);
   if (content.length > longestManifest)
@@ -230,16 +226,13 @@ async function addPackages(
   { jail_host: name }: Jail,
 ): Promise<readonly string[]> {
   if (packages.length === 0) return [];
-  let lacking: readonly string[] = [];
-  await operations.perform({
-    title: `look for ${packages.join(', ')} in the jail ${name}`,
-    async perform({ jails, plugins }) {
-      if (!(await jails.look()).has(name))
-        throw failed(
-          `The jail ${quote(name)} is not running, so the packages of the plugin cannot be installed. Start the jail first.`,
-        );
-      lacking = await plugins.lacking(name, packages);
-    },
+  const title = `look for ${packages.join(', ')} in the jail ${name}`;
+  const lacking = await operations.ask(title, async ({ jails, plugins }) => {
+    if (!(await jails.look()).has(name))
+      throw failed(
+        `The jail ${quote(name)} is not running, so the packages of the plugin cannot be installed. Start the jail first.`,
+      );
+    return await plugins.lacking(name, packages);
   });
   if (lacking.length > 0) await work.step(addPackagesStep(name, lacking, work));
   return lacking;

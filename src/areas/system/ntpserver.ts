@@ -42,14 +42,10 @@ export const ntpServer = collection('system/ntpserver', {
   async beforehand(sent, operations, before) {
     const address = sent.ntp_address;
     if (address === undefined || address === before?.ntp_address || sent.force === true) return {};
-    const answers: boolean[] = [];
-    await operations.perform({
-      title: `query the time server ${address}`,
-      async perform({ machine }) {
-        answers.push(await machine.answersTime(address));
-      },
-    });
-    if (answers[0] !== true)
+    const answers = await operations.ask(`query the time server ${address}`, ({ machine }) =>
+      machine.answersTime(address),
+    );
+    if (!answers)
       throw invalid({
         ntp_address: [`${quote(address)} does not answer as a time server. Send force as true to use it anyway.`],
       });

@@ -40,14 +40,7 @@ export const tunable = collection('system/tunable', {
     if (before?.tun_type === 'sysctl' && before.tun_var === name) return {};
     if (!name.includes('.'))
       throw invalid({ tun_var: ['Expected the name of a kernel parameter, with at least one dot.'] });
-    const found: (string | undefined)[] = [];
-    await operations.perform({
-      title: `read the kernel parameter ${name}`,
-      async perform({ machine }) {
-        found.push(await machine.parameter(name));
-      },
-    });
-    const [value] = found;
+    const value = await operations.ask(`read the kernel parameter ${name}`, ({ machine }) => machine.parameter(name));
     if (value === undefined)
       throw invalid({ tun_var: [`Kernel parameter ${quote(name)} does not exist on this machine.`] });
     return { tun_before: value.replaceAll(/\s+/g, ' ') };

@@ -91,13 +91,6 @@ function freeName(base: string, taken: readonly string[]): string {
   }
 }
 
-async function availableUpdates(operations: Operations): Promise<readonly Update[]> {
-  const found: Update[] = [];
-  await operations.perform({
-    title: 'list the available updates',
-    async perform({ machine }) {
-      found.push(...(await machine.updates()));
-    },
-  });
-  return found;
+function availableUpdates(operations: Operations): Promise<readonly Update[]> {
+  return operations.ask('list the available updates', ({ machine }) => machine.updates());
 }

@@ -26,14 +26,10 @@ export const startScript = collection('tasks/initshutdown', {
   },
   async beforehand({ ini_type: type, ini_script: path }, operations, before) {
     if (typeof path !== 'string' || path === before?.ini_script || (type ?? before?.ini_type) === 'command') return {};
-    const found: { kind?: string | undefined; mode?: number | undefined } = {};
-    await operations.perform({
-      title: `check ${path}`,
-      async perform({ files }) {
-        found.kind = await files.kind(path);
-        found.mode = await files.mode(path);
-      },
-    });
+    const found = await operations.ask(`check ${path}`, async ({ files }) => ({
+      kind: await files.kind(path),
+      mode: await files.mode(path),
+    }));
     if (found.kind !== 'file') throw invalid({ ini_script: [`${quote(path)} is not a file.`] });
     if (((found.mode ?? 0) & 0o100) === 0)
       throw invalid({ ini_script: [`${quote(path)} is not executable by its owner.`] });

@@ -187,14 +187,10 @@ async function checkSsh(
   const account = operations.world.facts.accounts.users.find((one) => one.name === user);
   if (mode !== 'ssh' || account === undefined) return;
   if (before === undefined || before.rsync_mode !== 'ssh' || before.rsync_user !== user) {
-    const modes: (number | undefined)[] = [];
     const folder = `${account.home === '/' ? '' : account.home}/.ssh`;
-    await operations.perform({
-      title: `look for an SSH key of ${user}`,
-      async perform({ files }) {
-        for (const name of keyNames) modes.push(await files.mode(`${folder}/${name}`));
-      },
-    });
+    const modes = await operations.ask(`look for an SSH key of ${user}`, ({ files }) =>
+      Promise.all(keyNames.map((name) => files.mode(`${folder}/${name}`))),
+    );
     const found = modes.filter((keyMode) => keyMode !== undefined);
     if (found.length === 0)
       throw invalid({
@@ -208,24 +204,17 @@ async function checkSsh(
       });
   }
   if (sent.rsync_validate_rpath !== true || remote === '' || path === '') return;
-  const answers: { readonly status: number; readonly stderr: string }[] = [];
-  await operations.perform({
-    title: `check that ${path} exists on ${remote}`,
-    async perform({ commands }) {
-      const argv = [...sshArgv(remotePort), '--', remote.replace(/\[(.*)\]/, '$1'), 'test', '-e', quoteForShell(path)];
-      answers.push(
-        await commands.runProgram({
-          user,
-          argv,
-          signal: new AbortController().signal,
-          keep: 4096,
-          timeout: 2 * timeouts.connect * 1000,
-        }),
-      );
-    },
-  });
-  const [answer] = answers;
-  if (answer === undefined || answer.status === 0) return;
+  const argv = [...sshArgv(remotePort), '--', remote.replace(/\[(.*)\]/, '$1'), 'test', '-e', quoteForShell(path)];
+  const answer = await operations.ask(`check that ${path} exists on ${remote}`, ({ commands }) =>
+    commands.runProgram({
+      user,
+      argv,
+      signal: new AbortController().signal,
+      keep: 4096,
+      timeout: 2 * timeouts.connect * 1000,
+    }),
+  );
+  if (answer.status === 0) return;
   throw invalid({
     rsync_remotepath: [
       answer.status === 1

@@ -140,6 +140,8 @@ export interface Operations {
    * Starts a job that continues after the response. Refused if the task is `alone` and its previous run has not ended.
    */
   background(task: Task): void;
+  /** Asks the host and changes nothing. A dry run asks too. */
+  ask<T>(title: string, question: (host: Host) => Promise<T>): Promise<T>;
   /** Performs one step on the host that changes no records. */
   perform(step: Step): Promise<void>;
   /**
@@ -154,6 +156,8 @@ export type Configuration = ReadonlyMap<Collection | Singleton, readonly RecordO
 
 export interface Work {
   step(step: Step): Promise<void>;
+  /** Asks the host and changes nothing. A dry run asks too. */
+  ask<T>(title: string, question: (host: Host) => Promise<T>): Promise<T>;
   /** Sets the progress that is shown for the job. */
   progress(sentence: string): void;
   change<T>(make: (draft: Draft) => T): Promise<T>;
