@@ -1,5 +1,5 @@
 import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
-import { invalid, missing, refused } from '../engine/declare/errors.ts';
+import { invalid, missing } from '../engine/declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/declare/fields.ts';
 import { answered, readSent } from '../engine/declare/record.ts';
 import {
@@ -7,12 +7,14 @@ import {
   ActionAnswer,
   type Draft,
   type Hosted,
+  type Operations,
   type Profile,
   type RecordOf,
   type Scope,
   type SentOf,
 } from '../engine/declare/resource.ts';
 import type { Engine, RequestContext } from '../engine/engine.ts';
+import { DryRun } from '../engine/plan/dry-run.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
 import { type Answer, json, jsonList, jsonText, nothing, sentence } from './answer.ts';
@@ -28,6 +30,12 @@ export interface Call {
   /** Reads and parses the body; `{}` when it is empty and not needed. */
   body(options: { readonly needed: boolean }): unknown;
   readonly context: RequestContext;
+  /** What the request is carried out with, instead of the engine's own operations. */
+  readonly operations?: Operations;
+}
+
+function operationsOf({ operations, context }: Call, engine: Engine): Operations {
+  return operations ?? engine.operations(context);
 }
 
 interface RequestedChange {
@@ -61,10 +69,15 @@ export class ResourceController {
   /** Describes in sentences what a change would do to the machine, and changes nothing. */
   async plan(call: Call): Promise<Answer> {
     const { resource } = call.match.route;
-    if ('action' in call.operation || resource.kind === 'hosted')
-      throw refused('Expected a change of a configuration record: actions and objects of the host cannot be planned.');
-    const { make } = await this.#changeOf(call, resource, call.operation.verb);
-    return json(200, await this.#engine.plan(make));
+    const { operation } = call;
+    const dryRun = new DryRun(this.#engine, this.#engine.operations(call.context));
+    const actions = await dryRun.actionsOf(async (operations) => {
+      const dry = { ...call, operations };
+      if ('action' in operation || resource.kind === 'hosted') return await this.perform(dry);
+      const { title, make, around } = await this.#changeOf(dry, resource, operation.verb);
+      return await (around?.() ?? operations.change(title, make));
+    });
+    return json(200, actions);
   }
 
   // Records of the configuration ------------------------------------------------------------------------------------
@@ -111,7 +124,7 @@ export class ResourceController {
       };
       if (of.kind !== 'singleton' || of.around === undefined || Object.keys(issues).length > 0) return { title, make };
       const around = of.around.bind(of);
-      const operations = this.#engine.operations(call.context);
+      const operations = operationsOf(call, this.#engine);
       return {
         title,
         make,
@@ -159,7 +172,7 @@ export class ResourceController {
   }
 
   #beforehand(call: Call, of: Kept, sent: SentOf<Fields>, before: RecordOf<Fields> | undefined) {
-    const operations = this.#engine.operations(call.context);
+    const operations = operationsOf(call, this.#engine);
     if (of.kind === 'collection') return of.beforehand?.(sent, operations, before);
     return before === undefined ? undefined : of.beforehand?.(sent, operations, before);
   }
@@ -233,7 +246,7 @@ export class ResourceController {
     if (of.create === undefined) throw new Error(`${of.path} cannot be created`);
     const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'create');
     throwIssues(issues, of.fields, sent);
-    const item = await of.create(sent, this.#scope(call, of), this.#engine.operations(call.context));
+    const item = await of.create(sent, this.#scope(call, of), operationsOf(call, this.#engine));
     const answer = of.present(item, this.#scope(call, of));
     const key = fieldValue(answer, of.key.name);
     return json(
@@ -248,7 +261,7 @@ export class ResourceController {
     const before = this.#item(call, of);
     const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'update');
     throwIssues(issues);
-    const item = await of.update(before, sent, this.#scope(call, of), this.#engine.operations(call.context));
+    const item = await of.update(before, sent, this.#scope(call, of), operationsOf(call, this.#engine));
     return json(of.quirks.updated ?? 200, of.present(item, this.#scope(call, of)));
   }
 
@@ -260,7 +273,7 @@ export class ResourceController {
         : (of.findToRemove(this.#scope(call, of), keyOf(call)) ?? gone(of, keyOf(call)));
     const { sent, issues } = readSent(of.removal ?? {}, of.removal ? call.body({ needed: false }) : {}, 'update');
     throwIssues(issues);
-    await of.remove(item, sent, this.#scope(call, of), this.#engine.operations(call.context));
+    await of.remove(item, sent, this.#scope(call, of), operationsOf(call, this.#engine));
     return nothing(204);
   }
 
@@ -312,7 +325,7 @@ export class ResourceController {
       sent,
       items,
       scope: this.#scope(call, resource),
-      operations: this.#engine.operations(call.context),
+      operations: operationsOf(call, this.#engine),
     });
     if (result instanceof ActionAnswer) return json(result.status, result.value);
     if (action.answers === 'nothing') return nothing(action.status);
