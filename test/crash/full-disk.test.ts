@@ -58,10 +58,10 @@ test('on a full disk the daemon serves, restarts, reads and refuses changes with
     const first = await start();
     await first.api.expect(201, 'POST', 'tasks/cronjob/', cronJob);
     await disk.fill();
-    await assertReadOnly(first, /is full: 0 B of 24\.0 MiB are free\. Free at least 6\.0 MiB there\./);
+    await assertReadOnly(first, /is full: 0 B of 24\.0 MiB are free\. Free at least 6\.0 MiB\./);
     await first.end('SIGKILL');
     const second = await start();
-    await assertReadOnly(second, /is full: 0 B of 24\.0 MiB are free\. Free at least 6\.0 MiB there\./);
+    await assertReadOnly(second, /is full: 0 B of 24\.0 MiB are free\. Free at least 6\.0 MiB\./);
     assert.equal((await second.end('SIGTERM')).code, 0);
     const third = await start();
     await assertReadOnly(third, /is full/);

@@ -395,7 +395,11 @@ describe('permissions', () => {
 
   test('what is wrong is told under each name', async () => {
     await using box = await boxWithTank();
-    refusedFor(await box.api.put('storage/permission/', { ...body, mp_path: '/etc' }), 'mp_path', /no volume/);
+    refusedFor(
+      await box.api.put('storage/permission/', { ...body, mp_path: '/etc' }),
+      'mp_path',
+      /Expected a path on a volume/,
+    );
     refusedFor(await box.api.put('storage/permission/', { ...body, mp_user: 'no-one' }), 'mp_user', /no-one/);
     refusedFor(await box.api.put('storage/permission/', { ...body, mp_group: '' }), 'mp_group', /required/);
     refusedFor(await box.api.put('storage/permission/', { ...body, mp_mode: '888' }), 'mp_mode', /octal digits/);

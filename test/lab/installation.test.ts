@@ -146,7 +146,7 @@ test('a change of an unmanaged subsystem, or a user of the same name, is refused
     bsdusr_password: 'x',
     bsdusr_creategroup: true,
   });
-  assert.match(user.text, /number 1000 .* userdel/);
+  assert.match(user.text, /UID 1000 .* userdel/);
   await client.writesAndReads('refused');
 });
 
@@ -205,7 +205,10 @@ test('after the removal of the package the share is served as before, and nothin
 test('a purge keeps the key of an encrypted pool, and it opens the pool for a new installation', async () => {
   const said = await nas.machine.run('dpkg --purge holdfast 2>&1', { seconds: 120 });
   const kept = /is kept, with the configuration, in (\S+)\./.exec(said)?.[1] ?? '';
-  assert.equal((await nas.machine.run(`stat -c '%a' ${kept}; ls ${kept}`)).trim(), '700\nholdfast.sqlite\nsecret.key');
+  assert.equal(
+    (await nas.machine.run(`stat -c '%a' ${kept}; ls ${kept}`)).trim(),
+    '700\nholdfast.sqlite\nrecovery.key\nsecret.key',
+  );
   assert.equal((await nas.machine.run('test -e /var/lib/holdfast && echo there || echo gone')).trim(), 'gone');
   await nas.machine.run(
     `zfs unmount safe; zfs unload-key safe; install -d -m 700 /var/lib/holdfast; cp -p ${kept}/* /var/lib/holdfast/`,
