@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+import { journal, type Nas, startNas, untilReady } from '../support/lab/nas.ts';
 import { offerNewerPackage, packageVersion } from '../support/lab/packages.ts';
 
 /** A machine whose root is the file system rpool/ROOT/default, booted by the property `bootfs` of rpool. */
@@ -26,7 +26,7 @@ const activate = (name: string) => nas.api.expect(202, 'POST', `${environments}/
 
 async function restart(): Promise<void> {
   await nas.machine.restartedBy(() => nas.api.expect(202, 'POST', 'system/reboot/'));
-  await eventually(60, () => nas.api.list(`${environments}/`));
+  await untilReady(nas.api);
 }
 
 async function refusal(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+import { eventually, journal, type Nas, startNas, untilReady } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
 /** One machine for the file: each test builds on the results of the earlier ones. */
@@ -321,6 +321,7 @@ test('two jails reach one another, and a jail without an outside address is reac
 
 test('after a restart of the machine it runs again completely, and a jail without autostart does not', async () => {
   await nas.machine.reboot();
+  await untilReady(nas.api);
   await eventually(90, async () => assert.equal((await theJail())['jail_status'], 'Running'));
   await pageComes('/media/film', '200 a film');
   const [inner] = await nas.api.list('jails/jails/?jail_host=inner');

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Api } from '../support/api.ts';
 import { Machine } from '../support/lab/machine.ts';
-import { apiOf, eventually, journal, type Nas, rootPassword, startNas } from '../support/lab/nas.ts';
+import { apiOf, eventually, journal, type Nas, rootPassword, startNas, untilReady } from '../support/lab/nas.ts';
 import { addressOn, run } from '../support/lab/network.ts';
 
 /**
@@ -420,6 +420,7 @@ test('a power cut in between reverts the change, and the network is as configure
   await moveAway();
   await nas.machine.cutPower();
   await nas.machine.boot();
+  await untilReady(nas.api);
   await eventually(90, async () => assert.equal((await nas.api.get('network/vlan/')).status, 200));
   await isBack();
   assert.match(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, journal, startNas } from '../support/lab/nas.ts';
+import { eventually, journal, startNas, untilReady } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
 test('after a restart of the machine everything is served again, and the start and shutdown scripts have run', async () => {
@@ -33,6 +33,7 @@ test('after a restart of the machine everything is served again, and the start a
   assert.equal(put.status, 0);
 
   await nas.machine.reboot();
+  await untilReady(nas.api);
 
   await eventually(60, async () => assert.equal((await nas.api.list('sharing/cifs/')).length, 1));
   const got = await eventually(30, async () => {

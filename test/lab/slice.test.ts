@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+import { eventually, journal, type Nas, startNas, untilReady } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
 /** One machine for the file: each test builds on the results of the earlier ones. */
@@ -205,7 +205,8 @@ test('drift caused outside of Holdfast is reported, and a restart repairs it', a
 test('a daemon that is killed restarts with its whole configuration', async () => {
   const before = await nas.api.list('sharing/cifs/');
   await nas.machine.run('systemctl kill -s KILL holdfast');
-  await eventually(30, async () => assert.deepEqual(await nas.api.list('sharing/cifs/'), before));
+  await untilReady(nas.api);
+  assert.deepEqual(await nas.api.list('sharing/cifs/'), before);
 });
 
 test('deleting the volume removes its shares and its data', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { isObject } from '../../src/lib/json.ts';
-import { eventually, rootPassword, startNas } from '../support/lab/nas.ts';
+import { eventually, rootPassword, startNas, untilReady } from '../support/lab/nas.ts';
 
 const nas = await startNas({ disks: 7, diskSize: '512M', lasting: true });
 after(() => nas[Symbol.asyncDispose]());
@@ -221,6 +221,7 @@ test('encrypted volumes are locked, unlocked and rekeyed, also across a restart 
   assert.equal(await sum('words'), sums.words);
 
   await machine.reboot();
+  await untilReady(api);
   await eventually(120, async () =>
     assert.deepEqual([await statusOf('own'), await statusOf('words')], ['HEALTHY', 'LOCKED']),
   );
@@ -233,6 +234,7 @@ test('encrypted volumes are locked, unlocked and rekeyed, also across a restart 
   assert.equal((await volumeNamed('words'))['vol_encrypt'], 1);
 
   await machine.reboot();
+  await untilReady(api);
   await eventually(120, async () =>
     assert.deepEqual([await statusOf('own'), await statusOf('words')], ['HEALTHY', 'HEALTHY']),
   );

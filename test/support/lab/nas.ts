@@ -80,3 +80,11 @@ export async function eventually<T>(seconds: number, question: () => Promise<T>)
     }
   }
 }
+
+/** Waits until the daemon has started: before that it answers reads, and refuses changes. */
+export async function untilReady(api: Api, seconds = 150): Promise<void> {
+  await eventually(seconds, async () => {
+    const { status, text } = await api.get('/readyz');
+    if (status !== 200) throw new Error(`the daemon is not ready: ${text}`);
+  });
+}
