@@ -972,6 +972,11 @@ export class Engine {
     }
   }
 
+  /** Runs the operation while no change is applied and no job works on this pool, so that the pool stays as it is. */
+  whileAtRest(pool: string, title: string, operation: () => Promise<void>): Promise<void> {
+    return this.jobs.locked([`pool:${pool}`], () => this.#inQueue(title, operation));
+  }
+
   async #inQueue(title: string, operation: () => Promise<void>): Promise<void> {
     try {
       await this.change(title, { actor: 'holdfast', request: '' }, (draft) =>

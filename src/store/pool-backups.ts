@@ -108,7 +108,7 @@ export class PoolBackups {
   }
 
   async #write(): Promise<void> {
-    const { engine, log } = this.#parts;
+    const { engine } = this.#parts;
     const revision = engine.revisions(1)[0]?.number ?? 0;
     const pools = mountedPools(engine);
     const outdated = pools.filter(({ pool }) => this.#written.get(pool) !== revision);
@@ -119,16 +119,32 @@ export class PoolBackups {
     this.#sealed ??= await newBackupSeal(key);
     const content = `${JSON.stringify(this.#fileOf(revision, this.#sealed))}\n`;
     const hasEncrypted = pools.some(({ isEncrypted }) => isEncrypted);
-    for (const mounted of outdated) {
-      try {
-        await this.#writeTo(mounted, revision, content, mounted.isEncrypted || !hasEncrypted ? key : undefined);
-        this.#written.set(mounted.pool, revision);
-        this.#failures.delete(mounted.pool);
-      } catch (error) {
-        if (this.#failures.get(mounted.pool) !== messageOf(error))
-          log.warn({ pool: mounted.pool, error: messageOf(error) }, 'backup on a pool: failed');
-        this.#failures.set(mounted.pool, messageOf(error));
-      }
+    for (const { pool } of outdated)
+      await engine.whileAtRest(pool, `back up the configuration on ${pool}`, () =>
+        this.#writeIfMounted(pool, revision, content, (isEncrypted) =>
+          isEncrypted || !hasEncrypted ? key : undefined,
+        ),
+      );
+  }
+
+  /** The pool may have been exported while the backup waited. Then its folder is one of the root file system. */
+  async #writeIfMounted(
+    pool: string,
+    revision: number,
+    content: string,
+    keyFor: (isEncrypted: boolean) => string | undefined,
+  ): Promise<void> {
+    const mounted = mountedPools(this.#parts.engine).find((candidate) => candidate.pool === pool);
+    if (mounted === undefined) return;
+    try {
+      await this.#writeTo(mounted, revision, content, keyFor(mounted.isEncrypted));
+      this.#written.set(pool, revision);
+      this.#failures.delete(pool);
+    } catch (error) {
+      const { log } = this.#parts;
+      if (this.#failures.get(pool) !== messageOf(error))
+        log.warn({ pool, error: messageOf(error) }, 'backup on a pool: failed');
+      this.#failures.set(pool, messageOf(error));
     }
   }
 
