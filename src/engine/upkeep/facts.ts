@@ -78,13 +78,10 @@ export const topics: readonly Topic[] = [
 export const slowTopics: readonly Topic[] = ['condition', 'plugins'];
 export const promptTopics: readonly Topic[] = topics.filter((topic) => !slowTopics.includes(topic));
 
-/**
- * The age of a look, in milliseconds, after which reading its facts starts another one in the background. After a slow
- * look the age is at least `restAfter` times its duration, so that a machine with ten thousand datasets is not only
- * busy with looks.
- */
+/** A look at all of storage rests for this many times its duration: ten thousand datasets must not keep a machine busy. */
 const restAfter = 20;
 
+/** The age of a look, in milliseconds, after which reading its facts starts another one in the background. */
 const freshFor: Readonly<Record<Topic, number>> = {
   accounts: 60_000,
   bootEnvironments: 60_000,
@@ -165,8 +162,9 @@ export class FactKeeper {
   /** Returns the facts, and reads `topic` again in the background if its last look is old. */
   glance(topic: Topic): Facts {
     const { at, took } = this.#looked.get(topic) ?? { at: 0, took: 0 };
-    const isPartial = topic === 'storage' && this.#hasPartialStorage;
-    const isOld = this.#now() - at > Math.max(isPartial ? 0 : freshFor[topic], took * restAfter);
+    const isStorage = topic === 'storage';
+    const age = isStorage && this.#hasPartialStorage ? 0 : freshFor[topic];
+    const isOld = this.#now() - at > Math.max(age, isStorage ? took * restAfter : 0);
     // If a look in the background fails, the old facts remain. The next change gets the same error and reports it.
     if (isOld && !this.#looks.get(topic)?.isRunning) this.renew(topic).catch(() => {});
     return this.#facts;
