@@ -110,11 +110,6 @@ export class FactKeeper {
   readonly #looked = new Map<Topic, { readonly at: number; readonly took: number }>();
   readonly #looks: ReadonlyMap<Topic, SharedLook<void>>;
   readonly #storage: StorageLooks;
-  /**
-   * Whether only parts of storage were read since the last look at everything. Other datasets share the pool's free
-   * space.
-   */
-  #hasPartialStorage = false;
 
   constructor(
     host: Host,
@@ -163,7 +158,7 @@ export class FactKeeper {
   glance(topic: Topic): Facts {
     const { at, took } = this.#looked.get(topic) ?? { at: 0, took: 0 };
     const isStorage = topic === 'storage';
-    const age = isStorage && this.#hasPartialStorage ? 0 : freshFor[topic];
+    const age = isStorage && this.#storage.isPartial ? 0 : freshFor[topic];
     const isOld = this.#now() - at > Math.max(age, isStorage ? took * restAfter : 0);
     // If a look in the background fails, the old facts remain. The next change gets the same error and reports it.
     if (isOld && !this.#looks.get(topic)?.isRunning) this.renew(topic).catch(() => {});
@@ -183,11 +178,10 @@ export class FactKeeper {
     return this.#orOld(this.#storage.heed(events));
   }
 
-  /** After a partial look, the next reader starts a look at everything; immediately, if the partial look failed. */
+  /** After a partial look that failed, the next reader starts a look at everything. */
   async #orOld(look: Promise<void>): Promise<void> {
     try {
       await look;
-      this.#hasPartialStorage = true;
     } catch (error) {
       this.#looked.delete('storage');
       throw error;
@@ -198,10 +192,8 @@ export class FactKeeper {
     // Marked as old until the look has succeeded: after a failure, the next reader starts another one.
     this.#looked.delete(topic);
     const at = this.#now();
-    if (topic === 'storage') {
-      this.#hasPartialStorage = false;
-      await this.#storage.renewAll();
-    } else this.#keep(topic, await this.#gather(topic));
+    if (topic === 'storage') await this.#storage.renewAll();
+    else this.#keep(topic, await this.#gather(topic));
     this.#looked.set(topic, { at, took: this.#now() - at });
   }
 

@@ -36,6 +36,7 @@ const mostSubjects = 200;
  */
 export class StorageLooks {
   #storage: Storage = noStorage;
+  #isPartial = false;
   #count = 0;
   /** The last look at everything that has ended. */
   #whole: Mark = { look: 0, at: 0 };
@@ -64,9 +65,9 @@ export class StorageLooks {
     return this.#storage;
   }
 
-  /** Whether a look at everything is under way. */
-  get isLooking(): boolean {
-    return this.#everything.isRunning;
+  /** Whether parts were read since everything was: the free space of other datasets of the pool changed as well. */
+  get isPartial(): boolean {
+    return this.#isPartial;
   }
 
   /** Reads everything. */
@@ -106,6 +107,7 @@ export class StorageLooks {
   }
 
   async #lookAtEverything(): Promise<void> {
+    this.#isPartial = false;
     const mark = this.#begin();
     const [pools, datasets] = await Promise.all([this.#zfs.pools(), this.#zfs.datasets()]);
     const listed = await this.#listed(datasets, { isAll: true });
@@ -144,6 +146,7 @@ export class StorageLooks {
     const isLookedAt = (name: string) =>
       alone.includes(name) || [...trees, ...gone].some((root) => isAtOrBelow(name, root));
     const datasets = this.#merged(this.#marks, mark, this.#storage.datasets, found, isLookedAt);
+    this.#isPartial = true;
     this.#keep(
       newPools,
       datasets,

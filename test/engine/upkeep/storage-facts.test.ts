@@ -81,6 +81,18 @@ test('a thousand events cost few looks, and events that a look has covered cost 
   assert.equal(listed.length, before + 1);
 });
 
+test('an event that a look has seen does not make a look at everything due', async (t) => {
+  const { looks, now } = await machineWithPool(t);
+  const at = now();
+  await looks.renewAll();
+  await looks.heed([{ subject: { dataset: 'tank' }, at }]);
+  assert.equal(looks.isPartial, false);
+  await looks.heed([{ subject: { dataset: 'tank' }, at: now() }]);
+  assert.equal(looks.isPartial, true);
+  await looks.renewAll();
+  assert.equal(looks.isPartial, false);
+});
+
 test('too many subjects for one look by name cause one look at everything', async (t) => {
   const { zfs, looks, listed } = await machineWithPool(t);
   await zfs.createDataset('tank/a');
