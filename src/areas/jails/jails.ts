@@ -192,7 +192,7 @@ export const jail = collection(
         if (task.task_filesystem === dataset) draft.remove(snapshotTask, task.id);
       if (!facts.storage.datasets.has(dataset)) return;
       // Mounts exist only in the namespace of the jail and are gone once it has stopped, so no mounted data is destroyed.
-      draft.plan.last(destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] }));
+      draft.plan.last(destroyDataset({ name: dataset, with: 'children' }));
     },
     present: ({ jail_host }, { facts }) => ({ jail_status: statusText(facts.jails.has(jail_host)) }),
   },

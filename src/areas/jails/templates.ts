@@ -109,7 +109,7 @@ export function templateSnapshot(dataset: string): string {
 function forget(record: JailTemplate, draft: Draft): void {
   const dataset = templateDataset(record, draft);
   if (dataset === undefined || !draft.facts.storage.datasets.has(dataset)) return;
-  draft.plan.last(destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] }));
+  draft.plan.last(destroyDataset({ name: dataset, with: 'children' }));
 }
 
 /** Fetches a template that is not stored yet. Concurrent requests for the same template wait for it. */
@@ -123,7 +123,7 @@ export async function keepTemplate(record: JailTemplate, operations: Operations)
     if (isKept()) return;
     // Left behind by a daemon that stopped while it fetched the template.
     if (operations.world.facts.storage.datasets.has(dataset))
-      await work.step(destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] }));
+      await work.step(destroyDataset({ name: dataset, with: 'children' }));
     await work.step(createFilledDataset({ name: dataset, most: mostUnpacked }));
     await work.step({
       title: `fill ${dataset} from ${record.jt_url}`,

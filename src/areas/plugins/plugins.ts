@@ -292,7 +292,7 @@ function emptyFolderStep(root: string, path: string): Step {
 }
 
 function destroyStep(dataset: string): Step {
-  return destroyDataset({ name: dataset, with: 'children', touches: [{ dataset, below: true }] });
+  return destroyDataset({ name: dataset, with: 'children' });
 }
 
 /** Destroys a bundle that belongs to no plugin. Two jobs may do so at once, so a missing dataset is not an error. */

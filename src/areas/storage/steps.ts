@@ -71,7 +71,8 @@ interface DatasetDestruction {
   readonly name: string;
   /** With `clones`, what was cloned from its snapshots goes too. */
   readonly with: 'nothing' | 'children' | 'clones';
-  readonly touches: readonly Touched[];
+  /** What is different afterwards, where that is more than the dataset and everything below it. */
+  readonly touches?: readonly Touched[];
 }
 
 export const destroyDataset = act<'name' | 'with', DatasetDestruction>({
@@ -81,7 +82,7 @@ export const destroyDataset = act<'name' | 'with', DatasetDestruction>({
   isDone: async (host, { name }) => !(await isDataset(host, { name })),
   perform: ({ zfs }, { name, with: along }) =>
     zfs.destroyDataset(name, { recursive: along === 'children', clones: along === 'clones' }),
-  touches: ({ touches }) => touches,
+  touches: ({ name, touches }) => touches ?? [{ dataset: name, below: true }],
 });
 
 interface NewSnapshot {
