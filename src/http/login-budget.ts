@@ -1,4 +1,5 @@
 import { parseIp } from '../lib/ip.ts';
+import { forgetOldest } from '../lib/recent.ts';
 
 /**
  * The origin of a login attempt: an IPv4 address, or an IPv6 /64 network, which is what providers assign to one
@@ -117,7 +118,7 @@ export class LoginBudget {
     const score = { count: this.#countOf(scores.get(name)) + 1, at: this.#now() };
     scores.delete(name);
     scores.set(name, score);
-    forgetOldest(scores);
+    forgetOldest(scores, mostKnown);
     return score;
   }
 }
@@ -131,11 +132,5 @@ interface Score {
 function remember(names: Set<string>, name: string): void {
   names.delete(name);
   names.add(name);
-  forgetOldest(names);
-}
-
-function forgetOldest(known: Map<string, unknown> | Set<string>): void {
-  if (known.size <= mostKnown) return;
-  const [oldest] = known.keys();
-  if (oldest !== undefined) known.delete(oldest);
+  forgetOldest(names, mostKnown);
 }

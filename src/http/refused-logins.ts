@@ -1,3 +1,5 @@
+import { forgetOldest } from '../lib/recent.ts';
+
 /** A refused login as it is logged and published as an event. */
 export interface RefusedLogin {
   readonly address: string;
@@ -43,8 +45,7 @@ export class RefusedLogins {
       left: ofAddress.left - cost,
       unreported: isReported ? 0 : known.unreported + 1,
     });
-    const [oldest] = this.#addresses.keys();
-    if (this.#addresses.size > mostKnown && oldest !== undefined) this.#addresses.delete(oldest);
+    forgetOldest(this.#addresses, mostKnown);
     // The order of the fields matters: the filter in docs/fail2ban matches the log line made from them.
     if (isReported)
       this.#report(
