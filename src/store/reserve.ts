@@ -76,10 +76,15 @@ export class Reserve {
     this.size = size;
   }
 
+  /** Bytes that the file has now. */
+  get #existing(): number {
+    return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
   /** Removes the file; returns whether that freed space. */
   release(): boolean {
     try {
-      const existing = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+      const existing = this.#existing;
       removeFile(this.#file);
       return existing > 0;
     } catch {
@@ -89,13 +94,12 @@ export class Reserve {
 
   /** Whether there is enough space for the file and for changes. */
   get fits(): boolean {
-    const existing = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
-    return writable(dirname(this.#file)).free >= Math.max(0, this.size - existing) + 2 * leastFree;
+    return writable(dirname(this.#file)).free >= Math.max(0, this.size - this.#existing) + 2 * leastFree;
   }
 
   /** Creates the file in full size. Writes at least one byte, so that a disk that is not writable is detected. */
   make(): void {
-    const existing = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+    const existing = this.#existing;
     if (existing >= this.size) {
       probe(`${this.#file}.probe`);
       return;
