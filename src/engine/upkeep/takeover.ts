@@ -38,7 +38,7 @@ export const unmanagedSubsystem = collection('holdfast/unmanaged', {
   },
 });
 
-export type UnmanagedUnit = RecordOf<typeof unmanagedSubsystem.fields>;
+export type UnmanagedSubsystem = RecordOf<typeof unmanagedSubsystem.fields>;
 
 /** The hand-written configuration of one subsystem. */
 export interface Found {
