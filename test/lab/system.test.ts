@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { certificateRequest } from '../support/certificates.ts';
+import { certificateOfNewRoot } from '../support/certificates.ts';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 import { offerNewerPackage, packageVersion } from '../support/lab/packages.ts';
@@ -66,24 +66,7 @@ test('nothing of a fresh machine differs from the configuration', async () => {
 });
 
 test('FTP uses TLS with a certificate signed by an internal intermediate authority', async () => {
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', {
-    ...certificateRequest,
-    cert_name: 'root',
-    cert_common: 'Root',
-  });
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', {
-    ...certificateRequest,
-    cert_name: 'middle',
-    cert_common: 'Middle',
-    cert_signedby: 1,
-  });
-  await nas.api.expect(201, 'POST', 'system/certificate/internal/', {
-    ...certificateRequest,
-    cert_name: 'nas',
-    cert_signedby: 2,
-  });
-  const root = (await nas.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === 'root');
-  writeFileSync(join(folder, 'root.pem'), String(root?.['cert_certificate']));
+  writeFileSync(join(folder, 'root.pem'), await certificateOfNewRoot(nas.api));
   const disks = (await nas.api.list('storage/disk/')).map((disk) => String(disk['disk_name']));
   await nas.api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',

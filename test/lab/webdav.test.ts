@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { certificateRequest } from '../support/certificates.ts';
+import { certificateOfNewRoot } from '../support/certificates.ts';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
@@ -193,24 +193,7 @@ test('clients log in by another method and another password as soon as the setti
 });
 
 test('HTTPS is served in addition to HTTP, with an internal certificate', async () => {
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/internal/', {
-    ...certificateRequest,
-    cert_name: 'root',
-    cert_common: 'Root',
-  });
-  await nas.api.expect(201, 'POST', 'system/certificateauthority/intermediate/', {
-    ...certificateRequest,
-    cert_name: 'middle',
-    cert_common: 'Middle',
-    cert_signedby: 1,
-  });
-  await nas.api.expect(201, 'POST', 'system/certificate/internal/', {
-    ...certificateRequest,
-    cert_name: 'nas',
-    cert_signedby: 2,
-  });
-  const root = (await nas.api.list('system/certificateauthority/')).find((one) => one['cert_name'] === 'root');
-  await writeFile(join(folder, 'root.pem'), String(root?.['cert_certificate']));
+  await writeFile(join(folder, 'root.pem'), await certificateOfNewRoot(nas.api));
   const trusting = ['--cacert', join(folder, 'root.pem'), '--connect-to', `nas.example.com::${nas.machine.address}:`];
   await nas.api.expect(200, 'PUT', 'services/webdav/', {
     webdav_protocol: 'httphttps',

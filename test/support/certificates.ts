@@ -1,3 +1,5 @@
+import type { Api } from './api.ts';
+
 /** The fields of a new certificate or authority except its name. */
 export const certificateRequest = {
   cert_common: 'nas.example.com',
@@ -66,3 +68,28 @@ FEH3U4OhIylIHR7wEVn+nlIuGWoRziKsnahhPwP0HYUoZoIUzJt+iT8JB+19lS4C
 m4+NFuiQz2WLjLM3DFjQzQ==
 -----END PRIVATE KEY-----
 `;
+
+/**
+ * Creates the certificate `nas` with the id 1, signed by an intermediate authority of a new root, on a machine without
+ * authorities. Returns the root's certificate, which clients trust.
+ */
+export async function certificateOfNewRoot(api: Api): Promise<string> {
+  await api.expect(201, 'POST', 'system/certificateauthority/internal/', {
+    ...certificateRequest,
+    cert_name: 'root',
+    cert_common: 'Root',
+  });
+  await api.expect(201, 'POST', 'system/certificateauthority/intermediate/', {
+    ...certificateRequest,
+    cert_name: 'middle',
+    cert_common: 'Middle',
+    cert_signedby: 1,
+  });
+  await api.expect(201, 'POST', 'system/certificate/internal/', {
+    ...certificateRequest,
+    cert_name: 'nas',
+    cert_signedby: 2,
+  });
+  const root = (await api.list('system/certificateauthority/')).find((one) => one['cert_name'] === 'root');
+  return String(root?.['cert_certificate']);
+}
