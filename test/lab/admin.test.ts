@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+import { eventually, journal, type Nas, startNas, untilReady } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
 /** SSH and SNMP access to the appliance. Each test builds on the earlier ones. */
@@ -206,7 +206,7 @@ test('a key that is sent replaces the key of the same type', async () => {
   assert.ok(scanned.includes(body), scanned);
 });
 
-test('a server that ran before the installation keeps its own file until the settings are changed', async () => {
+test('a server that ran before the installation keeps its own file until Holdfast takes it over and its settings change', async () => {
   await using other = await startNas({
     disks: 0,
     memory: 768,
@@ -224,7 +224,10 @@ test('a server that ran before the installation keeps its own file until the set
   await other.machine.run('systemctl restart holdfast');
   // The server delays a client that fetches its keys repeatedly.
   await eventually(60, async () => assert.equal((await login(2022)).stdout, known));
-  await eventually(30, () => other.api.expect(200, 'PUT', 'services/ssh/', { ssh_tcpport: 2023 }));
+  await untilReady(other.api);
+  assert.equal((await other.api.put('services/ssh/', { ssh_tcpport: 2023 })).status, 409);
+  await other.api.expect(200, 'POST', '/api/holdfast/v1/found/ssh/take');
+  await other.api.expect(200, 'PUT', 'services/ssh/', { ssh_tcpport: 2023 });
   const stdout = await eventually(60, async () => {
     const outcome = await login(2023);
     assert.notEqual(outcome.stdout, '');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Machine } from '../support/lab/machine.ts';
-import { apiOf, eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
+import { apiOf, eventually, journal, type Nas, startNas, untilReady } from '../support/lab/nas.ts';
 
 /** The appliance, and another machine with an rsync daemon and an SSH server. Each test builds on the earlier ones. */
 let nas: Nas;
@@ -121,7 +121,7 @@ test('SSH requires a key first, then copies both ways as the account, and stores
   ).trim();
   await far.run(`mkdir -p -m 700 /root/.ssh && echo '${key}' >/root/.ssh/authorized_keys`);
   const absent = await nas.api.post('tasks/rsync/', { ...body, rsync_validate_rpath: true });
-  assert.match(absent.text, /rsync_remotepath.*is not on/);
+  assert.match(absent.text, /rsync_remotepath.*does not exist on/);
   await far.run(`mkdir '/srv/her papers'`);
   const push = await nas.api.expect(201, 'POST', 'tasks/rsync/', { ...body, rsync_validate_rpath: true });
   assert.equal((await ran(`tasks/rsync/${push['id']}`))['state'], 'finished');
@@ -207,9 +207,11 @@ test('a copy that is interrupted by the other machine or by the end of the daemo
   await begin();
   await nas.machine.run('systemctl restart holdfast');
   assert.equal((await jobsOf(path))[0]?.['state'], 'interrupted');
+  await untilReady(nas.api);
   await begin();
   await nas.machine.run('systemctl kill -s KILL holdfast');
   await eventually(30, async () => assert.equal((await jobsOf(path))[0]?.['state'], 'interrupted'));
+  await untilReady(nas.api);
   await nas.api.expect(200, 'PUT', `${path}/`, { rsync_extra: '' });
   assert.equal((await ran(path))['state'], 'finished');
   assert.equal(
@@ -298,6 +300,7 @@ test('a boot runs the scripts at their times, a script that fails stops nothing,
 });
 
 test('smartd accepts its rendered file', async () => {
+  await untilReady(nas.api);
   const disks = (await nas.api.list('storage/disk/')).map((disk) => String(disk['disk_identifier']));
   await nas.api.expect(201, 'POST', 'tasks/smarttest/', {
     smarttest_disks: disks,

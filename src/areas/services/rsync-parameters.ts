@@ -8,7 +8,7 @@ const kinds = (kind: Kind, names: string): readonly (readonly [string, Kind])[] 
   names.split(',').map((name) => [plainName(name), kind]);
 
 /** Parameters of rsyncd.conf that are valid only in the global section, in rsync 3.4 and 3.5. */
-const globalParameters: ReadonlyMap<string, Kind> = new Map([
+export const globalParameters: ReadonlyMap<string, Kind> = new Map([
   ...kinds(
     'text',
     'address, daemon chroot, daemon gid, daemon uid, motd file, pid file, proxy protocol hosts, socket options',
@@ -18,7 +18,7 @@ const globalParameters: ReadonlyMap<string, Kind> = new Map([
 ]);
 
 /** Parameters of a module. In the global section they set the default for every module. */
-const moduleParameters: ReadonlyMap<string, Kind> = new Map([
+export const moduleParameters: ReadonlyMap<string, Kind> = new Map([
   ...kinds(
     'text',
     'auth users, charset, comment, dont compress, early exec, exclude, exclude from, filter, gid, hosts allow, hosts deny, include, include from',
