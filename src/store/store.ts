@@ -243,7 +243,10 @@ export class Store implements ConfigurationStore {
   /** The records of a resource. Fields that were added in a later version have their initial values. */
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number } {
     const records = this.#recordsIn('documents', resource);
-    const sequence = this.#database.prepare('SELECT last FROM sequences WHERE resource = ?').pluck().get(resource.path);
+    const sequence = this.#connection
+      .prepare('SELECT last FROM sequences WHERE resource = ?')
+      .pluck()
+      .get(resource.path);
     return { records, lastId: typeof sequence === 'number' ? sequence : 0 };
   }
 
@@ -253,7 +256,7 @@ export class Store implements ConfigurationStore {
 
   noteFresh(records: readonly RecordChange[]): void {
     if (records.length === 0) return;
-    const put = this.#database.prepare(
+    const put = this.#connection.prepare(
       'INSERT INTO fresh VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
     );
     this.#transaction(() => {
@@ -263,14 +266,14 @@ export class Store implements ConfigurationStore {
   }
 
   backups(): readonly Backup[] {
-    const rows = this.#database.prepare('SELECT number, at, title FROM backups ORDER BY number DESC').all();
+    const rows = this.#connection.prepare('SELECT number, at, title FROM backups ORDER BY number DESC').all();
     return rows
       .filter(isObject)
       .map(({ number, at, title }) => ({ number: Number(number), at: String(at), title: String(title) }));
   }
 
   backup(number: number, resources: readonly Kept[]): Configuration | undefined {
-    const body = this.#database.prepare('SELECT body FROM backups WHERE number = ?').pluck().get(number);
+    const body = this.#connection.prepare('SELECT body FROM backups WHERE number = ?').pluck().get(number);
     if (typeof body !== 'string') return undefined;
     const bodies: unknown = JSON.parse(body);
     return new Map(
@@ -293,16 +296,26 @@ export class Store implements ConfigurationStore {
     // A repair of the machine stores nothing, and therefore also works with a full disk.
     const keepsNothing = revisions.length === 0 && changes.length === 0 && sequences.size === 0;
     if (keepsNothing && provisional === undefined && plans.length === 0) return;
+    const dropDocument = this.#connection.prepare('DELETE FROM documents WHERE resource = ? AND id = ?');
+    const putDocument = this.#connection.prepare(
+      'INSERT INTO documents VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
+    );
+    const putSequence = this.#connection.prepare(
+      'INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last',
+    );
+    const addRevision = this.#connection.prepare(
+      'INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)',
+    );
     this.#transaction(() => {
-      for (const id of plans) this.#database.prepare('DELETE FROM plans WHERE id = ?').run(id);
+      for (const id of plans) this.#connection.prepare('DELETE FROM plans WHERE id = ?').run(id);
       if (provisional !== undefined) this.#noteProvisional(provisional);
       for (const { resource, id, after } of changes) {
-        if (after === undefined) this.#connection.dropDocument.run(resource.path, id);
-        else this.#connection.putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
+        if (after === undefined) dropDocument.run(resource.path, id);
+        else putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
       }
-      for (const [path, last] of sequences) this.#connection.putSequence.run(path, last);
+      for (const [path, last] of sequences) putSequence.run(path, last);
       for (const { at, actor, request, title, changes: listed, backup } of revisions) {
-        this.#connection.addRevision.run(at, actor, request, title, JSON.stringify(listed.map(withoutSecrets)));
+        addRevision.run(at, actor, request, title, JSON.stringify(listed.map(withoutSecrets)));
         if (backup !== undefined) this.#addBackup(at, title, backup);
       }
     });
@@ -311,21 +324,21 @@ export class Store implements ConfigurationStore {
 
   addPlan(body: JsonObject): number {
     const sealed = JSON.stringify(this.#seal.close(body));
-    const add = () => this.#database.prepare('INSERT INTO plans (body) VALUES (?)').run(sealed).lastInsertRowid;
+    const add = () => this.#connection.prepare('INSERT INTO plans (body) VALUES (?)').run(sealed).lastInsertRowid;
     return Number(this.#transaction(add));
   }
 
   putPlan(id: number, body: JsonObject): void {
     const sealed = JSON.stringify(this.#seal.close(body));
-    this.#transaction(() => this.#database.prepare('UPDATE plans SET body = ? WHERE id = ?').run(sealed, id));
+    this.#transaction(() => this.#connection.prepare('UPDATE plans SET body = ? WHERE id = ?').run(sealed, id));
   }
 
   endPlan(id: number): void {
-    this.#transaction(() => this.#database.prepare('DELETE FROM plans WHERE id = ?').run(id));
+    this.#transaction(() => this.#connection.prepare('DELETE FROM plans WHERE id = ?').run(id));
   }
 
   plans(): readonly { readonly id: number; readonly body: unknown }[] {
-    const rows = this.#database.prepare('SELECT id, body FROM plans').all().filter(isObject);
+    const rows = this.#connection.prepare('SELECT id, body FROM plans').all().filter(isObject);
     return rows.map(({ id, body }) => {
       const sealed: unknown = JSON.parse(String(body));
       return { id: Number(id), body: isSealed(sealed) ? this.#open(sealed) : undefined };
@@ -339,16 +352,16 @@ export class Store implements ConfigurationStore {
         records.map((record) => ({ id: record.id, ...this.#bodyOf(fields, record) })),
       ]),
     );
-    this.#database
+    this.#connection
       .prepare('INSERT INTO backups (at, title, body) VALUES (?, ?, ?)')
       .run(at, title, JSON.stringify(bodies));
-    this.#database
+    this.#connection
       .prepare('DELETE FROM backups WHERE number <= (SELECT MAX(number) FROM backups) - ?')
       .run(keepBackups);
   }
 
   #recordsIn<F extends Fields>(table: 'documents' | 'fresh', resource: Kept<F>): readonly RecordOf<F>[] {
-    const rows = this.#database.prepare(`SELECT id, body FROM ${table} WHERE resource = ? ORDER BY id`);
+    const rows = this.#connection.prepare(`SELECT id, body FROM ${table} WHERE resource = ? ORDER BY id`);
     const records: RecordOf<F>[] = [];
     for (const row of rows.iterate(resource.path)) {
       if (!isObject(row) || typeof row['body'] !== 'string')
@@ -369,9 +382,9 @@ export class Store implements ConfigurationStore {
   }
 
   provisional(resources: readonly Kept[]): Provisional | undefined {
-    const row = this.#database.prepare('SELECT * FROM provisional').get();
+    const row = this.#connection.prepare('SELECT * FROM provisional').get();
     if (!isObject(row)) return undefined;
-    const rows = this.#database.prepare('SELECT * FROM provisional_records').all().filter(isObject);
+    const rows = this.#connection.prepare('SELECT * FROM provisional_records').all().filter(isObject);
     const changes = rows.flatMap(({ resource: path, id, body }): readonly RecordChange[] => {
       const resource = resources.find((one) => one.path === path);
       if (resource === undefined) return [];
@@ -395,14 +408,14 @@ export class Store implements ConfigurationStore {
     this.#database.exec('DELETE FROM provisional; DELETE FROM provisional_records');
     if (provisional === 'none') return;
     const { title, request, until, cuts, changes } = provisional;
-    this.#database.prepare('INSERT INTO provisional VALUES (?, ?, ?, ?)').run(title, request, until, cuts ? 1 : 0);
-    const add = this.#database.prepare('INSERT INTO provisional_records VALUES (?, ?, ?)');
+    this.#connection.prepare('INSERT INTO provisional VALUES (?, ?, ?, ?)').run(title, request, until, cuts ? 1 : 0);
+    const add = this.#connection.prepare('INSERT INTO provisional_records VALUES (?, ?, ?)');
     for (const { resource, id, before } of changes)
       add.run(resource.path, id, before === undefined ? null : JSON.stringify(this.#bodyOf(resource.fields, before)));
   }
 
   revisions(limit: number, before = Number.MAX_SAFE_INTEGER): readonly KeptRevision[] {
-    const rows = this.#database
+    const rows = this.#connection
       .prepare('SELECT * FROM revisions WHERE number < ? ORDER BY number DESC LIMIT ?')
       .all(before, limit);
     return rows.filter(isObject).map((row) => {
@@ -421,7 +434,7 @@ export class Store implements ConfigurationStore {
   addJob(subject: string, body: string): number {
     const id = this.#write(() =>
       Number(
-        this.#database.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid,
+        this.#connection.prepare('INSERT INTO jobs (subject, body) VALUES (?, ?)').run(subject, body).lastInsertRowid,
       ),
     );
     if (id % 100 === 0) this.#pruneJobs();
@@ -429,7 +442,7 @@ export class Store implements ConfigurationStore {
   }
 
   putJob(id: number, subject: string, body: string): void {
-    const put = this.#database.prepare(
+    const put = this.#connection.prepare(
       'INSERT INTO jobs (id, subject, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
     );
     this.#write(() => put.run(id, subject, body));
@@ -439,8 +452,8 @@ export class Store implements ConfigurationStore {
   jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[] {
     const rows =
       subject === undefined
-        ? this.#database.prepare('SELECT id, body FROM jobs ORDER BY id DESC LIMIT ?').all(limit)
-        : this.#database
+        ? this.#connection.prepare('SELECT id, body FROM jobs ORDER BY id DESC LIMIT ?').all(limit)
+        : this.#connection
             .prepare('SELECT id, body FROM jobs WHERE subject = ? ORDER BY id DESC LIMIT ?')
             .all(subject, limit);
     return rows.filter(isObject).map((row) => ({ id: Number(row['id']), body: String(row['body']) }));
@@ -451,7 +464,7 @@ export class Store implements ConfigurationStore {
    * 100.
    */
   prune(): void {
-    const prune = this.#database.prepare(
+    const prune = this.#connection.prepare(
       'DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?',
     );
     this.#tolerant(() => prune.run(keepRevisions));
@@ -486,7 +499,7 @@ export class Store implements ConfigurationStore {
 
   /** Keeps the last jobs of each subject, because a task that runs every minute would displace those of all others. */
   #pruneJobs(): void {
-    const prune = this.#database.prepare(
+    const prune = this.#connection.prepare(
       `DELETE FROM jobs WHERE id <= (SELECT MAX(id) FROM jobs) - ?
          AND id NOT IN (SELECT id FROM jobs AS mine WHERE (mine.subject LIKE 'tasks/%' OR mine.subject LIKE 'storage/%') AND
            (SELECT COUNT(*) FROM jobs AS newer WHERE newer.subject = mine.subject AND newer.id > mine.id) < ?)`,
@@ -559,22 +572,18 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
 /** The database and its prepared statements. Replaced when the file is opened in place instead of the copy. */
 class Connection {
   readonly database: Database.Database;
-  readonly putDocument: Database.Statement;
-  readonly dropDocument: Database.Statement;
-  readonly putSequence: Database.Statement;
-  readonly addRevision: Database.Statement;
+  readonly #statements = new Map<string, Database.Statement>();
 
   constructor(database: Database.Database) {
     this.database = database;
-    this.putDocument = database.prepare(
-      'INSERT INTO documents VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
-    );
-    this.dropDocument = database.prepare('DELETE FROM documents WHERE resource = ? AND id = ?');
-    this.putSequence = database.prepare(
-      'INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last',
-    );
-    this.addRevision = database.prepare(
-      'INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)',
-    );
+  }
+
+  /** SQLite compiles a statement when it is used first. Compiling it takes longer than running it. */
+  prepare(sql: string): Database.Statement {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
   }
 }
