@@ -1,0 +1,73 @@
+/** Filesystems and volumes, by full name (`tank/media`). Sizes are in bytes. */
+export interface Datasets {
+  /** All filesystems and volumes, parents before children; with `scope`, the existing ones among these. */
+  datasets(scope?: DatasetScope): Promise<readonly Dataset[]>;
+  createDataset(name: string, settings?: DatasetSettings): Promise<void>;
+  /** Creates a volume: a block device of `size` bytes at `/dev/zvol/<name>`. */
+  createVolume(name: string, size: number, settings?: DatasetSettings): Promise<void>;
+  changeDataset(name: string, settings: DatasetSettings): Promise<void>;
+  /**
+   * `recursive` also destroys children and snapshots, `clones` also clones of these. Without the options, throws if
+   * there are any.
+   */
+  destroyDataset(name: string, options?: { recursive?: boolean; clones?: boolean }): Promise<void>;
+}
+
+/** Datasets by full name: `names` without, `trees` with all datasets below them. */
+export interface DatasetScope {
+  readonly names?: readonly string[];
+  readonly trees?: readonly string[];
+}
+
+/** Native properties of ZFS, with values as `zfs get -p` prints them. */
+export const datasetProperties = [
+  'atime',
+  'casesensitivity',
+  'compression',
+  'dedup',
+  'exec',
+  'quota',
+  'readonly',
+  'recordsize',
+  'refquota',
+  'refreservation',
+  'reservation',
+  'sync',
+  'volblocksize',
+  'volsize',
+] as const;
+export type DatasetProperty = (typeof datasetProperties)[number];
+
+/** The user property for a dataset's comment, which is thus part of the pool. */
+export const commentProperty = 'holdfast:comment';
+
+export interface DatasetSettings {
+  /** The value `'inherit'` resets the property, so that the parent's value applies. */
+  readonly properties?: Readonly<Partial<Record<DatasetProperty, string>>>;
+  /** An empty comment removes it. */
+  readonly comment?: string;
+  /** Only for filesystems that are deliberately mounted elsewhere; the others are mounted below their parent. */
+  readonly mountpoint?: string;
+}
+
+export interface Dataset {
+  readonly name: string;
+  readonly kind: 'filesystem' | 'volume';
+  readonly used: number;
+  readonly available: number;
+  readonly referenced: number;
+  /** Where it is mounted; undefined for volumes and unmounted filesystems. */
+  readonly mountpoint: string | undefined;
+  readonly properties: Readonly<Partial<Record<DatasetProperty, string>>>;
+  /** Names of the properties whose value is inherited or a default. */
+  readonly inherited: readonly DatasetProperty[];
+  readonly comment: string | undefined;
+  /** Whether the key of an encrypted dataset is loaded. */
+  readonly key?: 'available' | 'unavailable' | undefined;
+  /** The key slots; only on the root dataset of a pool. */
+  readonly keySlots?: string | undefined;
+  /** Full name of the snapshot from which it was cloned. */
+  readonly origin: string | undefined;
+  /** Changes whenever anything about its snapshots changes. */
+  readonly snapshotStamp: string;
+}

@@ -1,0 +1,117 @@
+import type { DatasetSettings } from './datasets.ts';
+
+/** ZFS pools. Sizes are in bytes. */
+export interface Pools {
+  /** All pools; with `names`, the existing ones among these. */
+  pools(names?: readonly string[]): Promise<readonly Pool[]>;
+  createPool(spec: PoolSpec): Promise<void>;
+  /** Adds groups of disks to a pool. In a raidz pool, they cannot be removed again. */
+  extendPool(name: string, groups: readonly DiskGroup[]): Promise<void>;
+  /** Destroys the pool and all its data. */
+  destroyPool(name: string): Promise<void>;
+  /** Exports the pool, so that it can be imported here or on another machine. */
+  exportPool(name: string): Promise<void>;
+  /** The pools on attached disks that are not imported, by their labels. Does not wake disks of imported pools. */
+  importable(): Promise<readonly ImportablePool[]>;
+  /**
+   * Imports a pool from attached disks. With `mountpoint`, sets the mount point of its root dataset; datasets that
+   * would be mounted elsewhere stay unmounted.
+   */
+  importPool(guid: string, options?: { mountpoint?: string }): Promise<void>;
+  /**
+   * Enables every feature that this machine's ZFS supports. Older versions may no longer be able to import the pool.
+   */
+  upgradePool(name: string): Promise<void>;
+  startScrub(name: string): Promise<void>;
+  stopScrub(name: string): Promise<void>;
+}
+
+export const groupKinds = ['stripe', 'mirror', 'raidz', 'raidz2', 'raidz3', 'cache', 'log', 'spare'] as const;
+export type GroupKind = (typeof groupKinds)[number];
+
+export interface DiskGroup {
+  readonly kind: GroupKind;
+  /** Names as in the disks port (`sda`). */
+  readonly disks: readonly string[];
+}
+
+export interface PoolSpec {
+  readonly name: string;
+  readonly groups: readonly DiskGroup[];
+  readonly mountpoint: string;
+  /** Properties of the root dataset. */
+  readonly settings?: DatasetSettings;
+  /** Encrypts all datasets of the pool (AES-256-GCM). */
+  readonly encryption?: { readonly key: string; readonly slots: string };
+}
+
+export type Health = 'ONLINE' | 'DEGRADED' | 'FAULTED' | 'OFFLINE' | 'UNAVAIL' | 'REMOVED' | 'SUSPENDED';
+
+export interface Pool {
+  readonly name: string;
+  /** 64 bits in decimal digits, as a string because a number cannot represent them exactly. */
+  readonly guid: string;
+  readonly health: Health;
+  readonly size: number;
+  readonly allocated: number;
+  readonly free: number;
+  /** Whether every feature that this machine's ZFS supports is enabled in the pool. */
+  readonly upgraded: boolean;
+  readonly scan: Scan | undefined;
+  /** Data groups first, then logs, cache and spares. */
+  readonly groups: readonly PoolGroup[];
+}
+
+export interface Scan {
+  readonly kind: 'scrub' | 'resilver';
+  readonly state: 'running' | 'finished' | 'cancelled' | 'paused';
+  /** 0 to 100. */
+  readonly percent: number;
+  readonly errors: number;
+  /** When it finished, in seconds since 1970. */
+  readonly ended?: number;
+}
+
+export interface PoolGroup {
+  readonly kind: GroupKind;
+  /** The name of the vdev: `mirror-0`, `raidz1-0`; for a stripe the name of the disk. */
+  readonly name: string;
+  readonly health: Health;
+  readonly errors: ErrorCounts;
+  readonly devices: readonly PoolDevice[];
+}
+
+export interface PoolDevice {
+  /** Name of the disk as in the disks port, or the name of the device in ZFS when the disk is missing. */
+  readonly disk: string;
+  /** The path that ZFS shows, without `/dev/`, by which API actions address the device. */
+  readonly label: string;
+  readonly guid: string;
+  readonly health: Health | 'AVAIL' | 'INUSE';
+  readonly errors: ErrorCounts;
+}
+
+/** A pool as described by the labels on its disks. */
+export interface ImportablePool {
+  readonly name: string;
+  readonly guid: string;
+  readonly health: Health;
+  /** The machine that imported it last; empty when unknown. */
+  readonly hostname: string;
+  /** Data groups first, then logs, cache and spares. */
+  readonly groups: readonly ImportableGroup[];
+}
+
+export interface ImportableGroup {
+  readonly kind: GroupKind;
+  /** The name of the vdev; for a stripe the name of the disk. */
+  readonly name: string;
+  readonly health: Health;
+  readonly devices: readonly { readonly name: string; readonly health: Health }[];
+}
+
+export interface ErrorCounts {
+  readonly read: number;
+  readonly write: number;
+  readonly checksum: number;
+}

@@ -1,0 +1,43 @@
+/** Snapshots, by full name (`tank/media@monday`). Sizes are in bytes. */
+export interface Snapshots {
+  /**
+   * The snapshots of all or of these datasets, grouped by dataset, the oldest first. Datasets that do not exist are
+   * skipped.
+   */
+  snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]>;
+  /**
+   * With `recursive`, all datasets below get a snapshot of this name atomically. `task` is the id of the periodic task
+   * that creates the snapshot, and is stored with it.
+   */
+  createSnapshot(name: string, options?: { recursive?: boolean; task?: number }): Promise<void>;
+  /**
+   * With `deferred`, a snapshot with clones is destroyed together with its last clone. With `recursive`, snapshots of
+   * this name are also destroyed in all datasets below.
+   */
+  destroySnapshot(name: string, options?: { deferred?: boolean; recursive?: boolean }): Promise<void>;
+  /** Creates a filesystem or volume as a clone of the snapshot. */
+  cloneSnapshot(snapshot: string, name: string): Promise<void>;
+  /**
+   * Restores the dataset to the snapshot. With `force`, newer snapshots are destroyed; without it, throws if there are
+   * any.
+   */
+  rollback(snapshot: string, options?: { force?: boolean }): Promise<void>;
+}
+
+/** The user property for the id of the periodic task that created a snapshot. */
+export const taskProperty = 'holdfast:task';
+
+export interface Snapshot {
+  /** The full name of the dataset, and the part of the snapshot's name after the @. */
+  readonly dataset: string;
+  readonly name: string;
+  /** Bytes that destroying it would free. */
+  readonly used: number;
+  readonly referenced: number;
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** Whether it was destroyed with `deferred` and still has clones. */
+  readonly deferred: boolean;
+  /** Id of the periodic task that created it. */
+  readonly task?: number;
+}
