@@ -5,7 +5,7 @@ import type { Pool } from '../ports/zfs.ts';
 import { poolOfRoot, stablePaths } from './devices.ts';
 import { diskColumns, type FoundDisk, hdparmArgv, readAbilities, readDisks } from './disks-read.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
-import { type FoundLabel, type Label, readLabel } from './zfs-read.ts';
+import { type FoundLabel, type Label, readLabel } from './zfs/read-labels.ts';
 
 export class LinuxDisks implements Disks {
   readonly #runner: Runner;

@@ -1,4 +1,5 @@
 import type { Host } from '../ports/index.ts';
+import type { Zfs } from '../ports/zfs.ts';
 import { LinuxAccounts } from './accounts.ts';
 import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
@@ -15,7 +16,7 @@ import { LinuxServices } from './services.ts';
 import { type EngineName, LinuxTargets } from './targets.ts';
 import { Tree } from './tree.ts';
 import { LinuxWeb } from './web.ts';
-import { LinuxZfs } from './zfs.ts';
+import { linuxZfs } from './zfs/index.ts';
 
 export interface LinuxHostOptions {
   /** The root of the machine's files: `/` except in tests. Programs always see the real machine. */
@@ -36,7 +37,7 @@ export async function openLinuxHost({
   const web = new LinuxWeb();
   const tree = new Tree({ root, runner });
   // The two depend on one another: a disk is in use by a pool, and a pool may take only disks that are free.
-  const zfs: LinuxZfs = new LinuxZfs({ runner, tree, disks: () => disks.list(), labels: () => disks.labels() });
+  const zfs: Zfs = linuxZfs({ runner, tree, disks: () => disks.list(), labels: () => disks.labels() });
   const disks: LinuxDisks = new LinuxDisks({ runner, pools: () => zfs.pools() });
   return Object.freeze({
     kind: 'linux' as const,

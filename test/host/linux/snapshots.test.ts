@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hdparmArgv, readAbilities } from '../../../src/host/linux/disks-read.ts';
-import { readDatasets, readSnapshots } from '../../../src/host/linux/zfs-read.ts';
+import { readDatasets } from '../../../src/host/linux/zfs/read-datasets.ts';
+import { readSnapshots } from '../../../src/host/linux/zfs/read-snapshots.ts';
 import { standbyCode } from '../../../src/lib/disk.ts';
 
 describe('snapshots', () => {

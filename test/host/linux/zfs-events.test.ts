@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { zfsEventReader } from '../../../src/host/linux/zfs-events.ts';
+import { zfsEventReader } from '../../../src/host/linux/zfs/events.ts';
 import type { ZfsEvent } from '../../../src/host/ports/zfs.ts';
 
 function eventsIn(text: string): readonly ZfsEvent[] {

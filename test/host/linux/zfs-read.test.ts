@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  readComments,
-  readDatasets,
-  readImportable,
-  readLabel,
-  readOwnSettings,
-  readPools,
-} from '../../../src/host/linux/zfs-read.ts';
+import { readComments, readDatasets, readOwnSettings } from '../../../src/host/linux/zfs/read-datasets.ts';
+import { readImportable, readLabel } from '../../../src/host/linux/zfs/read-labels.ts';
+import { readPools } from '../../../src/host/linux/zfs/read-pools.ts';
 import type { Pool } from '../../../src/host/ports/zfs.ts';
 import { recording } from './support.ts';
 

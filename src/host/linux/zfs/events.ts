@@ -1,4 +1,4 @@
-import type { ZfsEvent, ZfsSubject } from '../ports/zfs.ts';
+import type { ZfsEvent, ZfsSubject } from '../../ports/zfs.ts';
 
 /** The program that prints every event of every pool, past events first. */
 export const zfsEvents = ['zpool', 'events', '-f', '-H', '-v'] as const;

@@ -1,0 +1,144 @@
+import { HostError } from '../../ports/index.ts';
+import {
+  commentProperty,
+  type Dataset,
+  type DatasetScope,
+  type DatasetSettings,
+  type Datasets,
+} from '../../ports/zfs.ts';
+import { expectSuccess } from '../runner.ts';
+import { isGone, ofSystem, type Programs } from './programs.ts';
+import { datasetColumns, readComments, readDatasets } from './read-datasets.ts';
+import { optionsOf, ownSettings, restore, set, wantedOf } from './settings.ts';
+import { volumeDevice } from './volume-device.ts';
+
+export function linuxDatasets(programs: Programs): Datasets {
+  let looks = 0;
+  const datasets: Datasets = {
+    async datasets(scope?: DatasetScope): Promise<readonly Dataset[]> {
+      const begun = Date.now() / 1000;
+      const { names = [], trees = [] } = scope ?? {};
+      const lists =
+        scope === undefined
+          ? [await listDatasets(programs, [])]
+          : await Promise.all([
+              names.length === 0 ? '' : listDatasets(programs, [], names),
+              trees.length === 0 ? '' : listDatasets(programs, ['-r'], trees),
+            ]);
+      looks += 1;
+      const isSystem = await ofSystem();
+      const found = lists
+        .flatMap((list) => readDatasets(list, { now: begun, look: looks }))
+        .filter(({ name }) => !isSystem(name));
+      const datasets =
+        lists.length === 1
+          ? found
+          : [...new Map(found.map((one) => [one.name, one])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+      const commented = new Set(datasets.filter((one) => one.comment !== undefined).map((one) => one.name));
+      if (commented.size === 0) return datasets;
+      // OpenZFS 2.3's JSON output leaves out characters beyond U+FFFF; its plain output has them.
+      const asked = scope === undefined ? [] : [...commented];
+      const plain = await programs.run(
+        'zfs',
+        'get',
+        '-H',
+        '-t',
+        'filesystem,volume',
+        '-s',
+        'local,received',
+        '-o',
+        'name,value',
+        commentProperty,
+        ...asked,
+      );
+      if (plain.status !== 0 && !isGone(plain)) expectSuccess(plain, ['zfs', 'get', commentProperty]);
+      const comments = readComments(plain.stdout, commented);
+      return datasets.map((one) =>
+        commented.has(one.name) ? Object.freeze({ ...one, comment: comments.get(one.name) ?? one.comment }) : one,
+      );
+    },
+
+    async createDataset(name: string, settings: DatasetSettings = {}): Promise<void> {
+      await programs.do('zfs', 'create', ...optionsOf('-o', settings), '--', name);
+    },
+
+    /**
+     * In two steps. ZFS refuses space that a volume cannot get only after it has made the volume. OpenZFS 2.3 then tries
+     * in the kernel, without a pause, to destroy the volume while udev still has it open: a machine with one processor hangs.
+     */
+    async createVolume(name: string, size: number, settings: DatasetSettings = {}): Promise<void> {
+      const { volsize: _, reservation, refreservation = 'auto', ...properties } = settings.properties ?? {};
+      await programs.do(
+        'zfs',
+        'create',
+        '-s',
+        '-V',
+        String(size),
+        ...optionsOf('-o', { ...settings, properties }),
+        '--',
+        name,
+      );
+      try {
+        await set(programs, name, [
+          ...(reservation === undefined || reservation === 'inherit' ? [] : [['reservation', reservation] as const]),
+          ['refreservation', refreservation === 'inherit' ? 'auto' : refreservation],
+        ]);
+      } catch (error) {
+        await datasets.destroyDataset(name);
+        throw error instanceof HostError
+          ? new HostError(error.message.replace(/^cannot set property for/, 'cannot create'), { cause: error })
+          : error;
+      }
+      await volumeDevice(programs, name);
+    },
+
+    async changeDataset(name: string, settings: DatasetSettings): Promise<void> {
+      const wanted = wantedOf(settings);
+      if (wanted.length === 0) return;
+      const names = wanted.map(([property]) => property);
+      const own = wanted.filter(([, value]) => value !== undefined);
+      const inherit = wanted.filter(([, value]) => value === undefined);
+      const before = await ownSettings(programs, name, names);
+      try {
+        if (own.length > 0) await set(programs, name, own);
+        for (const [property] of inherit) await programs.do('zfs', 'inherit', property, name);
+      } catch (error) {
+        // zfs sets them one after the other and may have changed some.
+        if (names.length > 1) await restore(programs, name, before, names);
+        throw error;
+      }
+    },
+
+    async destroyDataset(
+      name: string,
+      { recursive = false, clones = false }: { recursive?: boolean; clones?: boolean } = {},
+    ): Promise<void> {
+      // `zfs destroy` would also accept a snapshot.
+      if (name.includes('@')) throw new HostError(`cannot open '${name}': it is not a dataset`);
+      await programs.patiently('zfs', 'destroy', ...(clones ? ['-R'] : recursive ? ['-r'] : []), '--', name);
+    },
+  };
+  return datasets;
+}
+
+/**
+ * With JSON output zfs prints nothing but errors when one of several datasets does not exist, so the others are
+ * listed again.
+ */
+async function listDatasets(
+  programs: Programs,
+  options: readonly string[],
+  names: readonly string[] = [],
+): Promise<string> {
+  const argv = ['zfs', 'list', '-jp', ...options, '-t', 'filesystem,volume', '-o', datasetColumns.join(',')];
+  const outcome = await programs.run(...argv, ...names);
+  if (outcome.status === 0) return outcome.stdout;
+  const gone = new Set(
+    [...outcome.stderr.matchAll(/^cannot open '([^']+)': (?:dataset does not exist|no such pool)/gm)].map(
+      (match) => match[1],
+    ),
+  );
+  const left = names.filter((name) => !gone.has(name));
+  if (left.length === names.length) expectSuccess(outcome, argv);
+  return left.length === 0 ? '' : await listDatasets(programs, options, left);
+}

@@ -1,0 +1,37 @@
+import type { Disk } from '../../ports/disks.ts';
+import type { Zfs } from '../../ports/zfs.ts';
+import type { Runner } from '../runner.ts';
+import type { Tree } from '../tree.ts';
+import { watchProgram } from '../watch.ts';
+import { linuxDatasets } from './datasets.ts';
+import { linuxDevices } from './devices.ts';
+import { zfsEventReader, zfsEvents } from './events.ts';
+import { linuxKeys } from './keys.ts';
+import { linuxPools } from './pools.ts';
+import { Programs } from './programs.ts';
+import type { FoundLabel } from './read-labels.ts';
+import { linuxSnapshots } from './snapshots.ts';
+
+/** OpenZFS, through its programs. */
+export function linuxZfs({
+  runner,
+  tree,
+  disks,
+  labels,
+}: {
+  runner: Runner;
+  tree: Tree;
+  disks: () => Promise<readonly Disk[]>;
+  labels: () => Promise<readonly FoundLabel[]>;
+}): Zfs {
+  const programs = new Programs(runner);
+  const datasets = linuxDatasets(programs);
+  return {
+    ...linuxPools(programs, { tree, disks, labels, datasets }),
+    ...linuxDevices(programs),
+    ...linuxKeys(programs),
+    ...datasets,
+    ...linuxSnapshots(programs),
+    watch: (changed) => watchProgram(runner, zfsEvents, { reader: zfsEventReader, changed }),
+  };
+}

@@ -1,0 +1,178 @@
+import type { Disk } from '../../ports/disks.ts';
+import { HostError } from '../../ports/index.ts';
+import {
+  type Datasets,
+  type DiskGroup,
+  keySlotsProperty,
+  type Pool,
+  type PoolSpec,
+  type Pools,
+} from '../../ports/zfs.ts';
+import { diskBehind, stablePaths } from '../devices.ts';
+import { expectSuccess } from '../runner.ts';
+import type { Tree } from '../tree.ts';
+import { ImportablePools } from './importable.ts';
+import { mountAll, mountpoints } from './mounting.ts';
+import type { Programs } from './programs.ts';
+import type { FoundLabel } from './read-labels.ts';
+import { readPools } from './read-pools.ts';
+import { optionsOf, set } from './settings.ts';
+
+/** Default properties of a new pool's root dataset, which Samba's and NFS's permissions require. */
+const rootSettings = ['-O', 'acltype=posixacl', '-O', 'xattr=sa'];
+
+/** What pools are made of and where they are mounted. */
+interface PoolContext {
+  readonly tree: Tree;
+  readonly disks: () => Promise<readonly Disk[]>;
+  readonly labels: () => Promise<readonly FoundLabel[]>;
+  readonly datasets: Datasets;
+}
+
+export function linuxPools(programs: Programs, { tree, disks, labels, datasets }: PoolContext): Pools {
+  const importable = new ImportablePools(programs, labels);
+  const pools: Pools = {
+    async pools(names: readonly string[] = []): Promise<readonly Pool[]> {
+      const [status, properties] = await Promise.all([
+        programs.run('zpool', 'status', '-jpP', '--', ...names),
+        programs.run('zpool', 'get', '-jp', 'all', ...names),
+      ]);
+      const isOneGone =
+        names.length > 0 &&
+        [status, properties].some(({ status: code, stderr }) => code !== 0 && /no such pool/.test(stderr));
+      // With JSON output zpool prints nothing at all when one of several pools does not exist.
+      if (isOneGone) return (await pools.pools()).filter(({ name }) => names.includes(name));
+      for (const outcome of [status, properties]) expectSuccess(outcome, ['zpool', 'status']);
+      const paths = [
+        ...new Set([...status.stdout.matchAll(/"(?:path|was)":"([^"]+)"/g)].map((match) => match[1] ?? '')),
+      ];
+      const diskByPath = new Map(await Promise.all(paths.map(async (path) => [path, await diskBehind(path)] as const)));
+      return readPools(status.stdout, properties.stdout, (path) => diskByPath.get(path));
+    },
+
+    async createPool({ name, groups, mountpoint, settings = {}, encryption }: PoolSpec): Promise<void> {
+      const base = ['zpool', 'create'];
+      const root = [
+        ...rootSettings,
+        ...optionsOf('-O', { ...settings, mountpoint: undefined }),
+        ...encryptionArgv(encryption),
+      ];
+      const rest = ['-o', 'ashift=12', '-m', settings.mountpoint ?? mountpoint, ...root, '--', name];
+      await useDisks({ programs, disks }, base, [...rest, ...(await vdevArgv(groups))], groups, encryption?.key);
+    },
+
+    async extendPool(name: string, groups: readonly DiskGroup[]): Promise<void> {
+      await useDisks({ programs, disks }, ['zpool', 'add'], ['--', name, ...(await vdevArgv(groups))], groups);
+    },
+
+    async destroyPool(name: string): Promise<void> {
+      const pool = (await pools.pools()).find((found) => found.name === name);
+      const mountpoint = (await datasets.datasets({ names: [name] }))[0]?.mountpoint;
+      await programs.patiently('zpool', 'destroy', '--', name);
+      // Otherwise the disks would keep the labels of a pool that cannot be imported.
+      for (const device of pool?.groups.flatMap((group) => group.devices) ?? [])
+        await programs.run('zpool', 'labelclear', `/dev/${device.label}`);
+      // ZFS keeps the folder of an explicitly set mountpoint, and Holdfast always sets it.
+      if (mountpoint !== undefined && mountpoint !== '/') await tree.removeEmptyFolder(mountpoint).catch(() => {});
+    },
+
+    async exportPool(name: string): Promise<void> {
+      await programs.patiently('zpool', 'export', '--', name);
+    },
+
+    importable: () => importable.list(),
+
+    async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
+      if (!/^\d+$/.test(guid)) throw new HostError(`cannot import '${guid}': no such pool available`);
+      // By force: a pool of a machine that failed was never exported, and its disks are here now.
+      await programs.do('zpool', 'import', '-f', ...(mountpoint === undefined ? [] : ['-N']), guid);
+      if (mountpoint === undefined) return;
+      const name = (await pools.pools()).find((pool) => pool.guid === guid)?.name ?? '';
+      try {
+        if ((await mountpoints(programs, name)).get(name) !== mountpoint)
+          await set(programs, name, [['mountpoint', mountpoint]]);
+        await mountAll(programs, name, mountpoint);
+      } catch (error) {
+        await pools.exportPool(name);
+        throw error;
+      }
+    },
+
+    async upgradePool(name: string): Promise<void> {
+      await programs.do('zpool', 'upgrade', '--', name);
+    },
+
+    async startScrub(name: string): Promise<void> {
+      await programs.do('zpool', 'scrub', '--', name);
+    },
+
+    async stopScrub(name: string): Promise<void> {
+      await programs.do('zpool', 'scrub', '-s', '--', name);
+    },
+  };
+  return pools;
+}
+
+/**
+ * Makes or extends a pool. zpool refuses disks with old contents or of different sizes without force, but an
+ * appliance accepts them: a disk that is not in use may be overwritten. zpool's other objections still apply.
+ */
+async function useDisks(
+  { programs, disks: allDisks }: { programs: Programs; disks: PoolContext['disks'] },
+  program: readonly string[],
+  rest: readonly string[],
+  groups: readonly DiskGroup[],
+  key?: string,
+): Promise<void> {
+  const argv = [...program, ...rest];
+  const run = (...all: readonly string[]) =>
+    key === undefined ? programs.run(...all) : programs.runWithKey(key, ...all);
+  const outcome = await run(...argv);
+  if (outcome.status === 0) return;
+  const overridable =
+    /use '-f' to override/.test(outcome.stderr) &&
+    /contains a|does not contain an EFI label|different sizes|is part of potentially active pool/.test(outcome.stderr);
+  if (!overridable || /mismatched replication level/.test(outcome.stderr)) expectSuccess(outcome, argv);
+  const disks = await allDisks();
+  for (const name of groups.flatMap((group) => group.disks)) {
+    const disk = disks.find((found) => found.name === name);
+    if (disk === undefined || disk.usedBy !== undefined)
+      throw new HostError(`cannot use the disk ${name}: ${disk?.usedBy ?? 'there is no such disk'}`);
+  }
+  const different = new Set(
+    groups
+      .filter((group) => isData(group))
+      .map((group) => `${group.kind}/${group.kind === 'stripe' ? 1 : group.disks.length}`),
+  );
+  // With force zpool does not check this.
+  if (different.size > 1)
+    throw new HostError(`mismatched replication level: the groups are ${[...different].join(', ')}`);
+  const forced = [...program, '-f', ...rest];
+  expectSuccess(await run(...forced), forced);
+}
+
+function encryptionArgv(encryption: PoolSpec['encryption']): readonly string[] {
+  if (encryption === undefined) return [];
+  const settings = [
+    'encryption=aes-256-gcm',
+    'keyformat=hex',
+    'keylocation=prompt',
+    `${keySlotsProperty}=${encryption.slots}`,
+  ];
+  return settings.flatMap((setting) => ['-O', setting]);
+}
+
+function isData({ kind }: DiskGroup): boolean {
+  return kind !== 'log' && kind !== 'cache' && kind !== 'spare';
+}
+
+/** The groups as arguments of `zpool`: data first, each kind after its keyword. */
+async function vdevArgv(groups: readonly DiskGroup[]): Promise<readonly string[]> {
+  const stable = await stablePaths();
+  return [...groups.filter(isData), ...groups.filter((group) => !isData(group))].flatMap(({ kind, disks }) => {
+    const paths = disks.map((disk) => stable.get(disk) ?? `/dev/${disk}`);
+    if (kind === 'stripe') return paths;
+    // Two log disks form a mirror, so that one may fail.
+    return kind === 'log' && paths.length > 1 ? ['log', 'mirror', ...paths] : [kind, ...paths];
+  });
+}

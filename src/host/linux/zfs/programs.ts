@@ -1,0 +1,56 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Outcome } from '../../ports/commands.ts';
+import { poolOfRoot } from '../devices.ts';
+import { expectSuccess, messageOfProgram, type Runner } from '../runner.ts';
+
+/** Creating, importing and exporting a pool of many disks takes long. */
+const patience = 15 * 60_000;
+
+/**
+ * Milliseconds between tries while something is busy, until udev has probed new devices and the last client has ended.
+ */
+const retries = [100, 200, 400, 800];
+
+/** Runs `zfs` and `zpool`. */
+export class Programs {
+  readonly #runner: Runner;
+
+  constructor(runner: Runner) {
+    this.#runner = runner;
+  }
+
+  run(...argv: readonly string[]): Promise<Outcome> {
+    return this.#runner.run(argv, { timeout: patience });
+  }
+
+  /** Runs a program that reads a key. */
+  runWithKey(key: string, ...argv: readonly string[]): Promise<Outcome> {
+    return this.#runner.run(argv, { timeout: patience, input: `${key}\n` });
+  }
+
+  async do(...argv: readonly string[]): Promise<Outcome> {
+    return expectSuccess(await this.run(...argv), argv);
+  }
+
+  /** Tries again while something is busy. */
+  async patiently(...argv: readonly string[]): Promise<void> {
+    for (const pause of retries) {
+      const outcome = await this.run(...argv);
+      if (outcome.status === 0) return;
+      if (!/busy/.test(messageOfProgram(outcome))) expectSuccess(outcome, argv);
+      await wait(pause);
+    }
+    await this.do(...argv);
+  }
+}
+
+/** Whether a dataset is in the pool that the machine runs from: it holds boot environments and no data. */
+export async function ofSystem(): Promise<(dataset: string) => boolean> {
+  const pool = await poolOfRoot();
+  return (dataset) => pool !== undefined && (dataset === pool || dataset.startsWith(`${pool}/`));
+}
+
+/** Whether zfs reported that a named dataset or pool does not exist. Its output about the others is valid. */
+export function isGone({ stderr }: Outcome): boolean {
+  return /does not exist|no such pool/.test(stderr);
+}

@@ -1,0 +1,31 @@
+import { type Snapshot, taskProperty } from '../../ports/zfs.ts';
+
+/** The columns of `zfs list -t snapshot` that describe a snapshot. */
+export const snapshotColumns: readonly string[] = [
+  'name',
+  'used',
+  'referenced',
+  'creation',
+  'defer_destroy',
+  taskProperty,
+];
+
+/** The snapshots, from `zfs list -Hp` with the columns above. */
+export function readSnapshots(list: string): readonly Snapshot[] {
+  return list.split('\n').flatMap((line) => {
+    const [fullName = '', used, referenced, created, deferred, task = ''] = line.split('\t');
+    const at = fullName.indexOf('@');
+    if (at < 0) return [];
+    return [
+      Object.freeze({
+        dataset: fullName.slice(0, at),
+        name: fullName.slice(at + 1),
+        used: Number(used) || 0,
+        referenced: Number(referenced) || 0,
+        created: Number(created) || 0,
+        deferred: deferred === 'on',
+        ...(/^\d+$/.test(task) ? { task: Number(task) } : {}),
+      }),
+    ];
+  });
+}

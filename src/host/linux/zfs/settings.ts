@@ -1,0 +1,68 @@
+import type { Outcome } from '../../ports/commands.ts';
+import { commentProperty, type DatasetSettings } from '../../ports/zfs.ts';
+import type { Programs } from './programs.ts';
+import { readOwnSettings } from './read-datasets.ts';
+
+/** The properties to set, with undefined for those to inherit again. */
+export function wantedOf({
+  properties = {},
+  comment,
+  mountpoint,
+}: DatasetSettings): readonly (readonly [string, string | undefined])[] {
+  const entries = Object.entries(properties).map(
+    ([name, value]) => [name, value === 'inherit' ? undefined : value] as const,
+  );
+  return [
+    ...entries,
+    ...(comment === undefined ? [] : [[commentProperty, comment === '' ? undefined : comment] as const]),
+    ...(mountpoint === undefined ? [] : [['mountpoint', mountpoint] as const]),
+  ];
+}
+
+/** The settings as options of a command that creates something: there is nothing to inherit again yet. */
+export function optionsOf(
+  flag: '-o' | '-O',
+  settings: Omit<DatasetSettings, 'mountpoint'> & { readonly mountpoint?: string | undefined },
+): readonly string[] {
+  const { mountpoint, ...others } = settings;
+  return wantedOf(mountpoint === undefined ? others : { ...others, mountpoint }).flatMap(([name, value]) =>
+    value === undefined ? [] : [flag, `${name}=${value}`],
+  );
+}
+
+export async function ownSettings(
+  programs: Programs,
+  name: string,
+  properties: readonly string[],
+): Promise<ReadonlyMap<string, string | undefined>> {
+  return readOwnSettings((await programs.do('zfs', 'get', '-jp', properties.join(','), name)).stdout, name);
+}
+
+export function set(
+  programs: Programs,
+  name: string,
+  settings: readonly (readonly [string, string | undefined])[],
+): Promise<Outcome> {
+  return programs.do('zfs', 'set', ...settings.map(([property, value]) => `${property}=${value ?? ''}`), name);
+}
+
+export async function restore(
+  programs: Programs,
+  name: string,
+  before: ReadonlyMap<string, string | undefined>,
+  names: readonly string[],
+): Promise<void> {
+  const now = await ownSettings(programs, name, names);
+  const changed = names.filter((property) => now.get(property) !== before.get(property));
+  const own = changed.flatMap((property) => {
+    const value = before.get(property);
+    return value === undefined ? [] : [[property, value] as const];
+  });
+  if (own.length > 0) await set(programs, name, own);
+  for (const property of changed) {
+    if (before.get(property) !== undefined) continue;
+    // Limits cannot be inherited: they are reset to none.
+    if ((await programs.run('zfs', 'inherit', property, name)).status !== 0)
+      await programs.run('zfs', 'set', `${property}=none`, name);
+  }
+}
