@@ -18,14 +18,14 @@ import { VirtualServices } from './services.ts';
 import { VirtualTargets } from './targets.ts';
 import { lookAt, Tree } from './tree.ts';
 import { VirtualWeb } from './web.ts';
-import { VirtualZfs } from './zfs.ts';
+import { type VirtualZfs, virtualZfs } from './zfs/index.ts';
 
 export type { VirtualDisks } from './disks.ts';
 export type { VirtualMachine } from './machine.ts';
 export type { VirtualPackages } from './packages.ts';
 export type { VirtualServices } from './services.ts';
 export type { Initiator, VirtualTargets } from './targets.ts';
-export type { VirtualZfs } from './zfs.ts';
+export type { VirtualZfs } from './zfs/index.ts';
 
 export interface VirtualHost extends Host {
   readonly kind: 'virtual';
@@ -61,7 +61,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   mkdirSync(join(tree.root, 'root'), { recursive: true });
   const disks = disksOf(sizes);
   // These refer to each other: a target needs existing storage, and storage that a target serves cannot be destroyed.
-  const zfs: VirtualZfs = new VirtualZfs(join(folder, 'zfs.json'), {
+  const zfs: VirtualZfs = virtualZfs(join(folder, 'zfs.json'), {
     mounts: new Mounts(tree, folder),
     disks,
     now,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { GroupKind } from '../../../src/host/ports/zfs.ts';
-import { account, capacityOf, type Tenant, volumeReservation } from '../../../src/host/virtual/zfs-space.ts';
+import { account, capacityOf, type Tenant, volumeReservation } from '../../../src/host/virtual/zfs/space.ts';
 
 const MiB = 1024 ** 2;
 const GiB = 1024 ** 3;

@@ -1,6 +1,6 @@
-import { parseSize } from '../../lib/size.ts';
-import { HostError } from '../ports/index.ts';
-import { type Dataset, type DatasetProperty, datasetProperties } from '../ports/zfs.ts';
+import { parseSize } from '../../../lib/size.ts';
+import { HostError } from '../../ports/index.ts';
+import { type Dataset, type DatasetProperty, datasetProperties } from '../../ports/zfs.ts';
 
 type Kind = Dataset['kind'];
 

@@ -1,6 +1,6 @@
-import { type Dataset, datasetProperties, type GroupKind, groupKinds } from '../ports/zfs.ts';
-import { isFlag, isNumber, isText, listOf, mapOf, oneOf, optional, shapeOf } from './state.ts';
-import type { Values } from './zfs-properties.ts';
+import { type Dataset, datasetProperties, type GroupKind, groupKinds } from '../../ports/zfs.ts';
+import { isFlag, isNumber, isText, listOf, mapOf, oneOf, optional, shapeOf } from '../state.ts';
+import type { Values } from './properties.ts';
 
 /** The stored state of all imported and exported pools. Everything else is computed from it. */
 export interface ZfsRecord {

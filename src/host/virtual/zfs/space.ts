@@ -1,4 +1,4 @@
-import type { GroupKind } from '../ports/zfs.ts';
+import type { GroupKind } from '../../ports/zfs.ts';
 
 /** The arithmetic of OpenZFS 2.3 on disks with sectors of 4 KiB. All sizes are bytes. */
 

@@ -1,0 +1,56 @@
+import type { GroupKind } from '../../ports/zfs.ts';
+import type { DeviceRecord, GroupRecord, PoolRecord } from './record.ts';
+import { parityOf, type Shape } from './space.ts';
+
+export function vdevKind(kind: GroupKind): string {
+  if (kind === 'raidz') return 'raidz1';
+  return kind === 'stripe' ? 'disk' : kind;
+}
+
+export function holdsData(group: { readonly kind: GroupKind }): boolean {
+  return rankOf(group.kind) === 0;
+}
+
+/** The position of a group: data first, then logs, cache and spares. */
+export function rankOf(kind: GroupKind): number {
+  return 1 + ['log', 'cache', 'spare'].indexOf(kind);
+}
+
+export function shapesOf(groups: readonly GroupRecord[]): readonly Shape[] {
+  return groups
+    .filter(holdsData)
+    .map(({ kind, devices }) => ({ kind, sizes: membersOf({ devices }).map((device) => device.size) }));
+}
+
+/** The devices of a group, without those that are still replacing another one. */
+export function membersOf({ devices }: Pick<GroupRecord, 'devices'>): readonly DeviceRecord[] {
+  return devices.filter(({ replaces }) => replaces === undefined);
+}
+
+export function isMirrored(group: GroupRecord): boolean {
+  return (group.kind === 'mirror' || group.kind === 'log') && membersOf(group).length > 1;
+}
+
+/** How many devices of a group may fail. */
+export function bearableIn(group: GroupRecord): number {
+  return isMirrored(group) ? membersOf(group).length - 1 : parityOf(group.kind);
+}
+
+export function withReplacements(group: GroupRecord): GroupRecord {
+  const gone = new Set(group.devices.map(({ replaces }) => replaces));
+  const devices = group.devices
+    .filter(({ guid }) => !gone.has(guid))
+    .map((device) => (device.replaces === undefined ? device : Object.freeze({ ...device, replaces: undefined })));
+  return named(Object.freeze({ ...group, devices: Object.freeze(devices) }));
+}
+
+/** Names a group of one device by its disk; the last device of a mirror becomes a stripe. */
+export function named(group: GroupRecord): GroupRecord {
+  const [first, ...others] = membersOf(group);
+  if (first === undefined || others.length > 0 || parityOf(group.kind) > 0) return group;
+  return Object.freeze({ ...group, kind: group.kind === 'mirror' ? 'stripe' : group.kind, name: first.disk });
+}
+
+export function devicesOf(pool: PoolRecord): readonly DeviceRecord[] {
+  return pool.groups.flatMap((group) => group.devices);
+}

@@ -1,0 +1,37 @@
+import { locked } from './records.ts';
+import { outOfSpace, type PoolStore } from './store.ts';
+
+/** Events of a real machine, which tests cause. */
+export interface Incidents {
+  /** Makes the disk stop responding. */
+  breakDisk(disk: string): void;
+  /** Puts foreign partitions on the disk. */
+  partitionDisk(disk: string): void;
+  /** Turns the pool into one of an older ZFS version. */
+  outdate(name: string): void;
+  /** Simulates a power failure: state in memory, such as loaded keys, is lost. */
+  losePower(): void;
+}
+
+export function virtualIncidents(store: PoolStore): Incidents {
+  return {
+    breakDisk(disk: string): void {
+      store.setCondition([disk], 'broken');
+    },
+
+    partitionDisk(disk: string): void {
+      store.setCondition([disk], 'partitioned');
+    },
+
+    outdate(name: string): void {
+      const pool = store.pool(name);
+      store.replace(pool, { ...pool, outdated: true }, outOfSpace(name));
+    },
+
+    losePower(): void {
+      for (const pool of store.imported())
+        if (pool.encryption !== undefined)
+          store.replace(pool, { ...pool, encryption: locked(pool.encryption) }, outOfSpace(pool.name));
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { HostError } from '../../ports/index.ts';
+import type { DiskGroup, ImportablePool, Pool, PoolSpec, Pools } from '../../ports/zfs.ts';
+import { holdsData } from './groups.ts';
+import { digestOf } from './keys.ts';
+import { checkedMountpoint, mustBePoolName } from './names.ts';
+import { newGroups } from './new-groups.ts';
+import { settingsAtCreation } from './properties.ts';
+import type { PoolRecord } from './record.ts';
+import { datasetRecord, locked, newGuid } from './records.ts';
+import { scanOf, scanTime } from './scans.ts';
+import { poolOf } from './show-pool.ts';
+import { outOfSpace, type PoolStore } from './store.ts';
+
+export function virtualPools(store: PoolStore): Pools {
+  return {
+    async pools(names?: readonly string[]): Promise<readonly Pool[]> {
+      const pools = store.imported().filter(({ name }) => names?.includes(name) ?? true);
+      return pools.map((pool) => poolOf(store, pool));
+    },
+
+    async createPool(spec: PoolSpec): Promise<void> {
+      const { name } = spec;
+      mustBePoolName(name);
+      if (store.imported().some((pool) => pool.name === name))
+        throw new HostError(`cannot create '${name}': pool already exists`);
+      const groups = newGroups(store, name, spec.groups, []);
+      if (!groups.some(holdsData))
+        throw new HostError('invalid vdev specification: at least one toplevel vdev must be specified');
+      const settings = spec.settings ?? {};
+      const root = datasetRecord(
+        name,
+        'filesystem',
+        settingsAtCreation(name, 'filesystem', settings.properties ?? {}),
+        {
+          mountpoint: spec.mountpoint,
+          ...settings,
+        },
+      );
+      const { key, slots } = spec.encryption ?? {};
+      const encryption = key === undefined ? undefined : Object.freeze({ digest: digestOf(key), locked: false });
+      const pool: PoolRecord = {
+        name,
+        guid: newGuid(),
+        exported: false,
+        groups,
+        datasets: Object.freeze([root]),
+        scrub: undefined,
+        encryption,
+        keySlots: slots,
+      };
+      store.replace(undefined, Object.freeze(pool), outOfSpace(name));
+      store.clear(spec.groups.flatMap(({ disks }) => disks));
+    },
+
+    async extendPool(name: string, groups: readonly DiskGroup[]): Promise<void> {
+      const pool = store.pool(name);
+      if (groups.length === 0)
+        throw new HostError('invalid vdev specification: at least one toplevel vdev must be specified');
+      store.replace(
+        pool,
+        { ...pool, groups: Object.freeze([...pool.groups, ...newGroups(store, name, groups, pool.groups)]) },
+        outOfSpace(name),
+      );
+    },
+
+    async destroyPool(name: string): Promise<void> {
+      store.mustBeIdle(store.pool(name), `cannot destroy '${name}': pool is busy`);
+      store.replace(store.pool(name), undefined, outOfSpace(name));
+    },
+
+    async exportPool(name: string): Promise<void> {
+      const pool = store.pool(name);
+      store.mustBeIdle(pool, `cannot export '${name}': pool is busy`);
+      store.replace(pool, { ...pool, exported: true, encryption: locked(pool.encryption) }, outOfSpace(name));
+    },
+
+    async importable(): Promise<readonly ImportablePool[]> {
+      return store.value.pools
+        .filter(({ exported }) => exported)
+        .map((pool) => {
+          const { name, guid, health, groups } = poolOf(store, pool);
+          const described = groups.map((group) => ({
+            ...group,
+            devices: group.devices.map((device) => ({
+              name: device.disk,
+              health: device.health === 'UNAVAIL' ? ('UNAVAIL' as const) : ('ONLINE' as const),
+            })),
+          }));
+          return Object.freeze({
+            name,
+            guid,
+            health,
+            hostname: '',
+            groups: Object.freeze(
+              described.map(({ kind, name, health, devices }) => Object.freeze({ kind, name, health, devices })),
+            ),
+          });
+        });
+    },
+
+    async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
+      const pool = store.value.pools.find((candidate) => candidate.guid === guid);
+      if (pool === undefined) throw new HostError(`cannot import '${guid}': no such pool available`);
+      if (store.imported().some((candidate) => candidate.name === pool.name))
+        throw new HostError(`cannot import '${pool.name}': a pool with that name already exists`);
+      if (poolOf(store, pool).health === 'UNAVAIL')
+        throw new HostError(`cannot import '${pool.name}': one or more devices is currently unavailable`);
+      const datasets = pool.datasets.map((record) =>
+        record.name === pool.name && mountpoint !== undefined
+          ? Object.freeze({ ...record, mountpoint: checkedMountpoint(mountpoint) })
+          : record,
+      );
+      store.replace(pool, { ...pool, exported: false, datasets }, outOfSpace(pool.name));
+    },
+
+    async upgradePool(name: string): Promise<void> {
+      const pool = store.pool(name);
+      store.replace(pool, { ...pool, outdated: undefined }, outOfSpace(name));
+    },
+
+    async startScrub(name: string): Promise<void> {
+      const pool = store.pool(name);
+      const scan = scanOf(pool, store.now());
+      if (scan?.state === 'running')
+        throw new HostError(
+          `cannot scrub ${name}: currently ${scan.kind === 'scrub' ? "scrubbing; use 'zpool scrub -s' to cancel scrub" : 'resilvering'}`,
+        );
+      store.replace(
+        pool,
+        {
+          ...pool,
+          scrub: Object.freeze({ startedAt: store.now(), duration: scanTime(pool), cancelledAt: undefined }),
+        },
+        outOfSpace(name),
+      );
+    },
+
+    async stopScrub(name: string): Promise<void> {
+      const pool = store.pool(name);
+      const { scrub } = pool;
+      if (scrub === undefined || scrub.kind === 'resilver' || scanOf(pool, store.now())?.state !== 'running')
+        throw new HostError(`cannot cancel scrubbing ${name}: there is no active scrub`);
+      store.replace(pool, { ...pool, scrub: Object.freeze({ ...scrub, cancelledAt: store.now() }) }, outOfSpace(name));
+    },
+  };
+}

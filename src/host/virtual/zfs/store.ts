@@ -1,0 +1,187 @@
+import { HostError } from '../../ports/index.ts';
+import type { VirtualDisk } from '../disks.ts';
+import type { Mounts, MountTable } from '../mounts.ts';
+import { Memory } from '../state.ts';
+import { devicesOf, withReplacements } from './groups.ts';
+import { deviceOf, mustBeDatasetName, partsOf, poolNameOf } from './names.ts';
+import {
+  type DatasetRecord,
+  type DiskCondition,
+  isZfsRecord,
+  type PoolRecord,
+  type SnapshotRecord,
+  type ZfsRecord,
+} from './record.ts';
+import { guidsOf, snapshotGuidsOf, withoutDeferred } from './records.ts';
+import { scanOf } from './scans.ts';
+import { parentOf } from './space.ts';
+import { viewOf } from './view.ts';
+
+export interface PoolStoreOptions {
+  readonly mounts: Mounts;
+  readonly disks: readonly VirtualDisk[];
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Paths of the devices that iSCSI targets serve. */
+  readonly busyDevices: () => ReadonlySet<string>;
+}
+
+/** The stored records of all pools, and the one way to change them. */
+export class PoolStore {
+  readonly mounts: Mounts;
+  readonly disks: readonly VirtualDisk[];
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Paths of the devices that iSCSI targets serve. */
+  readonly busyDevices: () => ReadonlySet<string>;
+  readonly #memory: Memory<ZfsRecord>;
+
+  constructor(path: string, { mounts, disks, now, busyDevices }: PoolStoreOptions) {
+    this.#memory = new Memory(path, isZfsRecord, Object.freeze({ pools: [] }));
+    this.mounts = mounts;
+    this.disks = disks;
+    this.now = now;
+    this.busyDevices = busyDevices;
+    mounts.repair(mountTable(this.value), guidsOf(this.value), snapshotGuidsOf(this.value));
+  }
+
+  get value(): ZfsRecord {
+    return this.#memory.value;
+  }
+
+  /** Where the datasets of imported pools are mounted. */
+  get mountTable(): MountTable {
+    return mountTable(this.value);
+  }
+
+  isBroken(disk: string): boolean {
+    return this.value.disks?.[disk] === 'broken';
+  }
+
+  imported(): readonly PoolRecord[] {
+    this.#settle();
+    return this.value.pools.filter((pool) => !pool.exported);
+  }
+
+  pool(name: string): PoolRecord {
+    const pool = this.imported().find((candidate) => candidate.name === name);
+    if (pool === undefined) throw new HostError(`cannot open '${name}': no such pool`);
+    return pool;
+  }
+
+  dataset(name: string): { pool: PoolRecord; dataset: DatasetRecord } {
+    const pool = this.imported().find((candidate) => candidate.name === poolNameOf(name));
+    const dataset = pool?.datasets.find((record) => record.name === name);
+    if (pool === undefined || dataset === undefined)
+      throw new HostError(`cannot open '${name}': dataset does not exist`);
+    return { pool, dataset };
+  }
+
+  snapshot(
+    fullName: string,
+    message = `could not find any snapshots to destroy; '${fullName}'`,
+  ): { pool: PoolRecord; dataset: DatasetRecord; snapshot: SnapshotRecord } {
+    const [of, name] = partsOf(fullName, message);
+    const pool = this.imported().find((candidate) => candidate.name === poolNameOf(of));
+    const dataset = pool?.datasets.find((record) => record.name === of);
+    const snapshot = dataset?.snapshots?.find((snapshot) => snapshot.name === name);
+    if (pool === undefined || dataset === undefined || snapshot === undefined)
+      throw new HostError(`${message}: dataset does not exist`);
+    return { pool, dataset, snapshot };
+  }
+
+  /** The pool in which a dataset of this name can be created. */
+  poolForNew(name: string): PoolRecord {
+    mustBeDatasetName(name);
+    const pool = this.imported().find((candidate) => candidate.name === poolNameOf(name));
+    if (pool === undefined) throw new HostError(`cannot create '${name}': no such pool '${poolNameOf(name)}'`);
+    if (pool.encryption?.locked === true) throw new HostError(`cannot create '${name}': Parent key must be loaded.`);
+    const parent = pool.datasets.find((record) => record.name === parentOf(name));
+    if (pool.datasets.some((record) => record.name === name))
+      throw new HostError(`cannot create '${name}': dataset already exists`);
+    if (parent === undefined) throw new HostError(`cannot create '${name}': parent does not exist`);
+    if (parent.kind !== 'filesystem') throw new HostError(`cannot create '${name}': parent is not a filesystem`);
+    return pool;
+  }
+
+  add(pool: PoolRecord, dataset: DatasetRecord): void {
+    const datasets = [...pool.datasets, dataset].sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.replace(pool, { ...pool, datasets }, outOfSpace(dataset.name));
+  }
+
+  /** Replaces the record of one pool, and moves the files of its datasets. All changes pass through here. */
+  replace(before: PoolRecord | undefined, after: PoolRecord | undefined, overfull: () => string): void {
+    const old = this.value;
+    const others = old.pools.filter((pool) => pool !== before);
+    const settled = after && Object.freeze({ ...after, datasets: withoutDeferred(after.datasets) });
+    const next = Object.freeze({
+      ...old,
+      pools: settled === undefined ? others : [...others, settled].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    });
+    const grown = settled !== undefined && settled.datasets !== before?.datasets;
+    if (grown && viewOf(settled).overfull !== undefined) throw new HostError(overfull());
+    const table = mountTable(next);
+    const taken = firstRepeated([...table.values()]);
+    if (taken !== undefined) throw new HostError(`cannot mount '${taken}': another dataset is mounted there`);
+    this.mounts.change(mountTable(old), table, {
+      keep: () => this.#memory.keep(next),
+      restore: () => this.#memory.keep(old),
+    });
+    const kept = guidsOf(next);
+    for (const dataset of before?.datasets ?? []) if (!kept.has(dataset.guid)) this.mounts.forget(dataset.guid);
+    const keptSnapshots = settled === undefined ? new Set<string>() : snapshotGuidsOf({ pools: [settled] });
+    for (const guid of before === undefined ? [] : snapshotGuidsOf({ pools: [before] }))
+      if (!keptSnapshots.has(guid)) this.mounts.forgetSnapshot(guid);
+  }
+
+  /** Refuses when a target serves a device of the pool. */
+  mustBeIdle({ datasets }: { readonly datasets: readonly { readonly name: string }[] }, refusal: string): void {
+    const busy = this.busyDevices();
+    if (datasets.some(({ name }) => busy.has(deviceOf(name)))) throw new HostError(refusal);
+  }
+
+  isThere(disk: string): boolean {
+    return this.disks.some(({ name }) => name === disk) && !this.isBroken(disk);
+  }
+
+  setCondition(disks: readonly string[], condition: DiskCondition | undefined): void {
+    const { disks: before = {}, ...value } = this.value;
+    const others = Object.entries(before).filter(([disk]) => !disks.includes(disk));
+    const changed = condition === undefined ? [] : disks.map((disk) => [disk, condition] as const);
+    this.#memory.keep(Object.freeze({ ...value, disks: Object.freeze(Object.fromEntries([...others, ...changed])) }));
+  }
+
+  /** Forgets the condition of disks that a pool has overwritten. */
+  clear(disks: readonly string[]): void {
+    if (disks.some((disk) => this.value.disks?.[disk] !== undefined)) this.setCondition(disks, undefined);
+  }
+
+  /** Completes replacements: resilvered devices replace the old ones. */
+  #settle(): void {
+    const isDue = (pool: PoolRecord) =>
+      scanOf(pool, this.now())?.state === 'finished' && devicesOf(pool).some(({ replaces }) => replaces !== undefined);
+    const { pools } = this.value;
+    if (!pools.some(isDue)) return;
+    const settled = pools.map((pool) =>
+      isDue(pool) ? Object.freeze({ ...pool, groups: Object.freeze(pool.groups.map(withReplacements)) }) : pool,
+    );
+    this.#memory.keep(Object.freeze({ ...this.value, pools: Object.freeze(settled) }));
+  }
+}
+
+export function outOfSpace(name: string): () => string {
+  return () => `cannot create '${name}': out of space`;
+}
+
+function mountTable(record: ZfsRecord): MountTable {
+  return new Map(record.pools.filter((pool) => !pool.exported).flatMap((pool) => [...viewOf(pool).mounts]));
+}
+
+function firstRepeated(items: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  for (const item of items) {
+    if (seen.has(item)) return item;
+    seen.add(item);
+  }
+  return undefined;
+}

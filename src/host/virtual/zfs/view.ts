@@ -1,0 +1,88 @@
+import { memo } from '../../../lib/memo.ts';
+import type { Dataset } from '../../ports/zfs.ts';
+import type { MountTable } from '../mounts.ts';
+import { shapesOf } from './groups.ts';
+import { bytes, inForce, type Values } from './properties.ts';
+import type { DatasetRecord, PoolRecord, SnapshotRecord } from './record.ts';
+import { account, type Capacity, capacityOf, emptyFilesystem, emptyVolume, parentOf } from './space.ts';
+
+/** The state of a pool that follows from its record. */
+export interface PoolView {
+  readonly capacity: Capacity;
+  readonly allocated: number;
+  readonly datasets: readonly Dataset[];
+  readonly mounts: MountTable;
+  readonly overfull: string | undefined;
+}
+
+export const viewOf = memo((pool: PoolRecord): PoolView => {
+  const capacity = capacityOf(shapesOf(pool.groups));
+  const { shares, overfull } = account(
+    pool.datasets.map(({ name, kind, properties }) => ({
+      name,
+      referenced: referencedBy(kind),
+      quota: bytes(properties, 'quota'),
+      refquota: bytes(properties, 'refquota'),
+      reservation: bytes(properties, 'reservation'),
+      refreservation: bytes(properties, 'refreservation'),
+    })),
+    capacity.usable,
+  );
+  const above = new Map<string, { properties: Values; mountpoint: string | undefined }>();
+  const mounts = new Map<string, string>();
+  const datasets = pool.datasets.map((record): Dataset => {
+    const { name, kind, comment } = record;
+    const parent = above.get(parentOf(name) ?? '');
+    const { properties, inherited } = inForce(kind, record.properties, parent?.properties);
+    const follows =
+      parent?.mountpoint === undefined ? undefined : `${parent.mountpoint}/${name.slice(name.lastIndexOf('/') + 1)}`;
+    const target = kind === 'volume' ? undefined : (record.mountpoint ?? follows);
+    const mountpoint =
+      target === 'none' || target === 'legacy' || pool.encryption?.locked === true ? undefined : target;
+    if (mountpoint !== undefined) mounts.set(record.guid, mountpoint);
+    above.set(name, { properties, mountpoint });
+    const { encryption, keySlots } = pool;
+    const { used, available } = shares.get(name) ?? { used: 0, available: 0 };
+    return Object.freeze({
+      name,
+      kind,
+      used,
+      available,
+      referenced: referencedBy(kind),
+      mountpoint,
+      properties,
+      inherited,
+      comment,
+      key: encryption && (encryption.locked ? 'unavailable' : 'available'),
+      keySlots: parentOf(name) === undefined ? keySlots : undefined,
+      origin: record.origin,
+      snapshotStamp: stampOf(record),
+    });
+  });
+  const referenced = pool.datasets.reduce((sum, dataset) => sum + referencedBy(dataset.kind), 0);
+  return {
+    capacity,
+    allocated: Math.min(capacity.size, Math.ceil(referenced * capacity.rawPerByte)),
+    datasets,
+    mounts,
+    overfull,
+  };
+});
+
+export function referencedBy(kind: Dataset['kind']): number {
+  return kind === 'volume' ? emptyVolume : emptyFilesystem;
+}
+
+const stampOfSnapshots = memo((snapshots: readonly SnapshotRecord[]): string => {
+  const sum = snapshots.reduce(
+    (all, snapshot) => all ^ BigInt(snapshot.guid) ^ (snapshot.deferred === true ? 1n : 0n),
+    0n,
+  );
+  return `${snapshots.length} ${sum}`;
+});
+
+const noSnapshots: readonly SnapshotRecord[] = Object.freeze([]);
+
+function stampOf({ guid, snapshots = noSnapshots }: DatasetRecord): string {
+  return `${guid} ${stampOfSnapshots(snapshots)}`;
+}
