@@ -16,7 +16,7 @@ import { NotificationIntake } from './areas/system/notification-intake.ts';
 import { sendTestMail } from './areas/system/test-mail.ts';
 import type { Profile, Resource } from './engine/declare/resource.ts';
 import type { Subsystem } from './engine/declare/subsystem.ts';
-import { Engine, type Log } from './engine/engine.ts';
+import { type Engine, type Log, openEngine } from './engine/engine.ts';
 import { Passwords } from './engine/passwords.ts';
 import type { Host } from './host/ports/index.ts';
 import type { Handler } from './host/ports/web.ts';
@@ -97,7 +97,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       connections.add(socket);
     },
   );
-  const engine = Engine.open({
+  const engine = openEngine({
     resources: parts.resources ?? catalogue,
     stepKinds,
     subsystems: parts.subsystems ?? subsystems,

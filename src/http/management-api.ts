@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { missing } from '../engine/declare/errors.ts';
+import type { AnyEvent } from '../engine/declare/events.ts';
 import type { Engine, RequestContext } from '../engine/engine.ts';
-import type { AnyEvent } from '../engine/upkeep/events.ts';
 import { type Answer, json, nothing, sentence } from './answer.ts';
 import type { Authenticator, Principal } from './authenticator.ts';
 import { bodyOf } from './body-of.ts';

@@ -1,6 +1,6 @@
 import { volumeOf } from '../engine/declare/formats.ts';
-import type { Facts } from '../engine/upkeep/facts.ts';
-import type { Storage } from '../engine/upkeep/storage-facts.ts';
+import type { Facts } from '../engine/facts/facts.ts';
+import type { Storage } from '../engine/facts/storage-facts.ts';
 
 /** The reason why a folder of a volume cannot be served now, or undefined if it can. */
 export function absence(folder: string, facts: Facts): string | undefined {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { View } from '../../src/engine/declare/resource.ts';
 import { isKeptResource } from '../../src/engine/engine.ts';
-import type { Facts } from '../../src/engine/upkeep/facts.ts';
+import type { Facts } from '../../src/engine/facts/facts.ts';
 import { subsystems } from '../../src/subsystems/index.ts';
 import { addressed, trials } from '../support/catalogue.ts';
 import { furnished } from '../support/furnished.ts';

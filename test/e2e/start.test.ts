@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, openApp } from '../../src/app.ts';
-import { promptTopics } from '../../src/engine/upkeep/facts.ts';
+import { promptTopics } from '../../src/engine/facts/facts.ts';
 import { openVirtualHost } from '../../src/host/virtual/index.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { Store } from '../../src/store/store.ts';

@@ -25,7 +25,7 @@ import {
   type RecordOf,
   type View,
 } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { cifsSettings } from '../services/cifs.ts';

@@ -1,5 +1,5 @@
 import { singleton, type Updating, type View } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { mustBeManaged } from '../../engine/upkeep/takeover.ts';
 import { cifsSettings } from '../services/cifs.ts';
 import { serviceSwitch } from '../services/services.ts';

@@ -1,5 +1,5 @@
 import type { View } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import type { DomainAccess, Joining } from '../../host/ports/domain.ts';
 import { words } from '../../lib/text.ts';
 import { certificateAuthority } from '../system/certificateauthority.ts';

@@ -1,4 +1,4 @@
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { contains, type Ip, networkOf, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
 import { addressIn, type JailSettings, rangeOf } from './configuration.ts';
 

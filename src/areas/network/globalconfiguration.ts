@@ -1,7 +1,7 @@
 import { flag, nullable, readOnly, refine, required, text } from '../../engine/declare/fields.ts';
 import { addressOf, ipAddress } from '../../engine/declare/formats.ts';
 import { singleton, type View } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { contains, isLinkLocal, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
 import { quote, words } from '../../lib/text.ts';
 import { cifsSettings } from '../services/cifs.ts';

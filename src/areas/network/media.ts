@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Plan } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import type { Medium } from '../../host/ports/network.ts';
 import { plugged } from './nics.ts';
 import { optionsOf } from './options.ts';

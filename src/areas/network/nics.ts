@@ -1,4 +1,4 @@
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import type { Link } from '../../host/ports/network.ts';
 
 /** Names of the devices that Holdfast creates from records. */

@@ -19,7 +19,7 @@ import {
   type Step,
   type View,
 } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import type { JailMount, Watch } from '../../host/ports/jails.ts';
 import { type PluginStatus, pluginStatuses } from '../../host/ports/plugins.ts';
 import { lastElement } from '../../lib/path.ts';

@@ -1,4 +1,4 @@
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 
 /**
  * The services that clients can switch (gaps 8.1) and the programs of each, by their systemd unit names in Debian. An

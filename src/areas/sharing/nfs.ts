@@ -1,7 +1,7 @@
 import { choice, flag, list, refine, required, text } from '../../engine/declare/fields.ts';
 import { groupName, userName, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { type Checking, collection, type RecordOf, type World } from '../../engine/declare/resource.ts';
-import type { Storage } from '../../engine/upkeep/storage-facts.ts';
+import type { Storage } from '../../engine/facts/storage-facts.ts';
 import { overlap, parseNetwork } from '../../lib/ip.ts';
 import { parentOf } from '../../lib/path.ts';
 import { quote, words } from '../../lib/text.ts';

@@ -1,7 +1,7 @@
 import { flag, refine, required, text } from '../../engine/declare/fields.ts';
 import { volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { collection, type RecordOf } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { makeShareFolder } from './folder.ts';
 
 /** The account and the group that the server runs as. */

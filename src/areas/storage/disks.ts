@@ -1,6 +1,6 @@
 import { choice, flag, readOnly, text } from '../../engine/declare/fields.ts';
 import { collection, type Plan, type RecordOf, type View } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import type { Ability, Disk, Tuning } from '../../host/ports/disks.ts';
 import { words } from '../../lib/text.ts';
 

@@ -10,7 +10,7 @@ import {
   type Work,
   type World,
 } from '../../engine/declare/resource.ts';
-import type { StartProgress } from '../../engine/upkeep/startup.ts';
+import type { StartProgress } from '../../engine/declare/start-progress.ts';
 import type { Host } from '../../host/ports/index.ts';
 import {
   type KeySlots,

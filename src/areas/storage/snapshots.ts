@@ -11,7 +11,7 @@ import {
   text,
 } from '../../engine/declare/fields.ts';
 import { type AnswerOf, action, hosted, type Operations, type SentOf } from '../../engine/declare/resource.ts';
-import type { KnownSnapshot } from '../../engine/upkeep/snapshot-index.ts';
+import type { KnownSnapshot } from '../../engine/facts/snapshot-index.ts';
 import { quote } from '../../lib/text.ts';
 import { gone } from './properties.ts';
 import { cloneSnapshot, createSnapshot } from './steps.ts';

@@ -1,5 +1,5 @@
+import type { Touched } from '../../engine/facts/facts.ts';
 import { act, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
-import type { Touched } from '../../engine/upkeep/facts.ts';
 import { type Host, HostError } from '../../host/ports/index.ts';
 import type { DatasetSettings, PoolSpec } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';

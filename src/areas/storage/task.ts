@@ -1,8 +1,8 @@
 import { choice, field, flag, good, integer, onMachine, required, text, wrong } from '../../engine/declare/fields.ts';
 import { timeOfDay } from '../../engine/declare/formats.ts';
 import { collection, type Due, type RecordOf, type Task } from '../../engine/declare/resource.ts';
+import type { KnownSnapshot } from '../../engine/facts/snapshot-index.ts';
 import { JobFailure } from '../../engine/upkeep/jobs.ts';
-import type { KnownSnapshot } from '../../engine/upkeep/snapshot-index.ts';
 import { messageOf, quote, words } from '../../lib/text.ts';
 import { lifetimeOf, retentionUnits, snapshotName, timetableOf } from './snapshot-times.ts';
 

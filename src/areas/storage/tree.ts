@@ -1,5 +1,5 @@
-import type { Facts, Touched } from '../../engine/upkeep/facts.ts';
-import type { Storage } from '../../engine/upkeep/storage-facts.ts';
+import type { Facts, Touched } from '../../engine/facts/facts.ts';
+import type { Storage } from '../../engine/facts/storage-facts.ts';
 import type { Dataset } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 

@@ -1,6 +1,7 @@
+import type { Provisional } from '../configuration/configuration-store.ts';
 import type { Kept, RecordChange } from '../configuration/tables.ts';
 import type { View } from '../declare/resource.ts';
-import type { Facts } from '../upkeep/facts.ts';
+import type { Facts } from '../facts/facts.ts';
 
 /** The connection of a request: both addresses, and the local port. */
 export interface ClientConnection {
@@ -24,17 +25,7 @@ export interface Access {
 export const confirmWithin = 120;
 export const longestConfirm = 3600;
 
-/** A stored change that is reverted automatically unless it is confirmed. */
-export interface Provisional {
-  readonly title: string;
-  readonly request: string;
-  /** Milliseconds since 1970. */
-  readonly until: number;
-  /** Whether it may disconnect its own client. Otherwise any request confirms it. */
-  readonly cuts: boolean;
-  /** The changed records; `before` is what a revert restores. */
-  readonly changes: readonly RecordChange[];
-}
+export type { Provisional };
 
 /** Whether the change could break the connection. Connections within the machine do not depend on the network. */
 export function cutsOff(

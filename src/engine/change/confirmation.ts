@@ -3,11 +3,12 @@ import type { ConfigurationStore } from '../configuration/configuration-store.ts
 import type { LayeredDraft } from '../configuration/draft.ts';
 import type { RecordChange, Tables } from '../configuration/tables.ts';
 import { Fault, refused } from '../declare/errors.ts';
+import type { EventBus } from '../declare/events.ts';
+import type { Log } from '../declare/log.ts';
 import type { Step } from '../declare/resource.ts';
-import type { Log, RequestContext } from '../engine.ts';
-import type { EventBus } from '../upkeep/events.ts';
-import type { Facts } from '../upkeep/facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import { type Access, type ClientConnection, confirmWithin, cutsOff, type Provisional } from './confirm.ts';
+import type { RequestContext } from './request.ts';
 
 interface ConfirmationParts {
   /** The parts of the machine that connections of clients depend on. */

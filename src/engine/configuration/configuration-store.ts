@@ -1,8 +1,6 @@
-import type { Provisional } from '../change/confirm.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Configuration, RecordOf } from '../declare/resource.ts';
-import type { PlanStore } from '../plan/journal.ts';
-import type { JobStore } from '../upkeep/jobs.ts';
 import type { Kept, RecordChange } from './tables.ts';
 
 /** One stored change. */
@@ -42,6 +40,35 @@ export interface FileSystem {
   /** Bytes. */
   readonly free: number;
   readonly total: number;
+}
+
+/** A stored change that is reverted automatically unless it is confirmed. */
+export interface Provisional {
+  readonly title: string;
+  readonly request: string;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+  /** Whether it may disconnect its own client. Otherwise any request confirms it. */
+  readonly cuts: boolean;
+  /** The changed records; `before` is what a revert restores. */
+  readonly changes: readonly RecordChange[];
+}
+
+/** The part of the store that contains jobs. */
+export interface JobStore {
+  addJob(subject: string, body: string): number;
+  /** Updates a job, or inserts it with this number if it does not exist. */
+  putJob(id: number, subject: string, body: string): void;
+  /** Jobs, the newest first; with `subject` only those of that subject. */
+  jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[];
+}
+
+/** Where unfinished plans are kept, sealed: records can hold secrets. */
+export interface PlanStore {
+  addPlan(body: JsonObject): number;
+  putPlan(id: number, body: JsonObject): void;
+  endPlan(id: number): void;
+  plans(): readonly { readonly id: number; readonly body: unknown }[];
 }
 
 /** Persistent storage of the configuration. */

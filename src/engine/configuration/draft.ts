@@ -13,7 +13,7 @@ import type {
   Step,
   Task,
 } from '../declare/resource.ts';
-import type { Facts } from '../upkeep/facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import {
   fieldValue,
   groupNumber,

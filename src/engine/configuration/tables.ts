@@ -1,18 +1,10 @@
 import { sortedJson } from '../../lib/json.ts';
 import type { Fields } from '../declare/fields.ts';
+import type { Kept, RecordChange } from '../declare/kept.ts';
 import { answered, isRecordOf } from '../declare/record.ts';
 import type { Collection, RecordOf, Singleton, View } from '../declare/resource.ts';
 
-/** The resources whose records the store keeps. */
-export type Kept<F extends Fields = Fields> = Collection<F> | Singleton<F>;
-
-/** A change of one record. `before` is undefined for a creation, `after` for a removal. */
-export interface RecordChange {
-  readonly resource: Kept;
-  readonly id: number;
-  readonly before: RecordOf<Fields> | undefined;
-  readonly after: RecordOf<Fields> | undefined;
-}
+export type { Kept, RecordChange };
 
 /** Small enough that a group is rendered quickly, large enough that thousands of records form only dozens of groups. */
 export const idsPerGroup = 64;

@@ -1,4 +1,4 @@
-import type { HostError } from '../../host/ports/index.ts';
+import { HostError } from '../../host/ports/index.ts';
 
 /**
  * The kinds of errors that a request can end with. `http/errors.ts` maps each kind to a status and a body (gaps 1.9).
@@ -36,6 +36,11 @@ export const refused = (message: string): Fault => new Fault('refused', message)
 export const missing = (message: string): Fault => new Fault('missing', message);
 export const unavailable = (message: string, cause?: Error): Fault => new Fault('unavailable', message, { cause });
 export const failed = (message: string, cause?: HostError | Error): Fault => new Fault('failed', message, { cause });
+
+/** Errors of the host become faults with their message; unexpected errors are passed on unchanged. */
+export function asFault(error: unknown): unknown {
+  return error instanceof HostError ? failed(error.message, error) : error;
+}
 
 /** Collects the problems of one request. */
 export class IssueList<Name extends string = string> {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../lib/json.ts';
 import { quote, sentenceList, strayCharacter } from '../../lib/text.ts';
-import type { Facts } from '../upkeep/facts.ts';
+import type { Facts } from '../facts/facts.ts';
 
 /**
  * How a field is used:

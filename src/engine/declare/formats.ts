@@ -4,7 +4,7 @@ import { parseIp } from '../../lib/ip.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote, words } from '../../lib/text.ts';
-import type { Facts } from '../upkeep/facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import { type Field, field, good, integer, onMachine, refine, text, wrong } from './fields.ts';
 
 /** Formats of values that several resources share. */

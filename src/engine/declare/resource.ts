@@ -1,12 +1,12 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import type { Facts, Topic, Touched } from '../facts/facts.ts';
 import type { PasswordHashes } from '../passwords.ts';
-import type { Facts, Topic, Touched } from '../upkeep/facts.ts';
-import type { Job } from '../upkeep/jobs.ts';
-import type { StartProgress } from '../upkeep/startup.ts';
 import type { IssueList, Issues } from './errors.ts';
 import type { Field, Fields } from './fields.ts';
+import type { Job } from './job.ts';
 import type { Timetable } from './schedule.ts';
+import type { StartProgress } from './start-progress.ts';
 
 // Records ------------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-import type { Kept, RecordChange } from '../configuration/tables.ts';
+import type { Kept, RecordChange } from './kept.ts';
 import type { Draft } from './resource.ts';
 
 /** A constraint between resources that do not import one another. */

@@ -4,8 +4,8 @@ import type { Encoding } from '../../host/ports/files.ts';
 import type { LinkGoal, Medium } from '../../host/ports/network.ts';
 import type { TargetModel } from '../../host/ports/targets.ts';
 import type { Endpoint } from '../../host/ports/web.ts';
-import type { Kept } from '../configuration/tables.ts';
-import type { Facts, Topic } from '../upkeep/facts.ts';
+import type { Facts, Topic } from '../facts/facts.ts';
+import type { Kept } from './kept.ts';
 import type { View } from './resource.ts';
 
 /**

@@ -14,7 +14,7 @@ import type {
   DesiredLink,
   DesiredService,
 } from '../declare/subsystem.ts';
-import type { Topic } from '../upkeep/facts.ts';
+import type { Topic } from '../facts/facts.ts';
 import type { Originals } from './originals.ts';
 
 /** What converging did, or in a dry run would do, as sentences. */

@@ -1,7 +1,7 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { Configuration, Draft, Operations, Step, Task, Work, World } from '../declare/resource.ts';
-import type { Engine } from '../engine.ts';
 import type { PasswordHashes } from '../passwords.ts';
+import type { Planner as Engine } from './planner.ts';
 
 /**
  * Operations that write down what a request would do to the machine, and do nothing. Questions are asked, records are

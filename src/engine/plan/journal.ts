@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts';
+import type { PlanStore } from '../configuration/configuration-store.ts';
 import type { Kept, RecordChange } from '../configuration/tables.ts';
 import { Fault } from '../declare/errors.ts';
 import type { Fields } from '../declare/fields.ts';
@@ -6,13 +7,7 @@ import { isRecordOf } from '../declare/record.ts';
 import type { RecordOf, Step } from '../declare/resource.ts';
 import type { DeclaredStep, Texts } from './steps.ts';
 
-/** Where unfinished plans are kept, sealed: records can hold secrets. */
-export interface PlanStore {
-  addPlan(body: JsonObject): number;
-  putPlan(id: number, body: JsonObject): void;
-  endPlan(id: number): void;
-  plans(): readonly { readonly id: number; readonly body: unknown }[];
-}
+export type { PlanStore };
 
 /** Who asked for a plan. */
 export interface PlanHead {

@@ -1,7 +1,7 @@
 import type { Host } from '../../host/ports/index.ts';
 import { messageOf } from '../../lib/text.ts';
-import type { Log } from '../engine.ts';
-import type { EventBus } from '../upkeep/events.ts';
+import type { EventBus } from '../declare/events.ts';
+import type { Log } from '../declare/log.ts';
 import type { UnfinishedPlan } from './journal.ts';
 import type { ActKind, EnsureKind, StepKind } from './steps.ts';
 

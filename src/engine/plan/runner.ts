@@ -1,8 +1,8 @@
 import type { Host } from '../../host/ports/index.ts';
 import { messageOf } from '../../lib/text.ts';
+import type { EventBus } from '../declare/events.ts';
+import type { Log } from '../declare/log.ts';
 import type { Step } from '../declare/resource.ts';
-import type { Log } from '../engine.ts';
-import type { EventBus } from '../upkeep/events.ts';
 import { isDeclared, type OpenPlan } from './journal.ts';
 
 interface StepRunnerParts {

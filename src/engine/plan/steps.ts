@@ -1,6 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { Step } from '../declare/resource.ts';
-import type { Touched } from '../upkeep/facts.ts';
+import type { Touched } from '../facts/facts.ts';
 
 /** What a step is done to, as the journal keeps it: names, never settings or keys. */
 export type Texts<Name extends string = string> = Readonly<Record<Name, string>>;

@@ -1,26 +1,15 @@
 import type { Host } from '../../host/ports/index.ts';
 import { isObject, type JsonObject } from '../../lib/json.ts';
 import { messageOf } from '../../lib/text.ts';
+import type { JobStore } from '../configuration/configuration-store.ts';
+import type { EventBus } from '../declare/events.ts';
+import type { Job, JobState } from '../declare/job.ts';
 import type { Task } from '../declare/resource.ts';
-import type { EventBus } from './events.ts';
 
 /** Maximum output of a program that a job keeps, in bytes for each stream. */
 export const keptOutput = 64 * 1024;
 
-export type JobState = 'running' | 'finished' | 'failed' | 'aborted' | 'interrupted';
-
-export interface Job {
-  readonly id: number;
-  readonly title: string;
-  readonly subject: string;
-  readonly state: JobState;
-  readonly started: string;
-  readonly ended: string | null;
-  /** The last progress message of the job. */
-  readonly progress: string;
-  readonly result: JsonObject | null;
-  readonly error: string | null;
-}
+export type { Job, JobState, JobStore };
 
 /** How a job ended, without its output. */
 export type EndedJob = Pick<Job, 'id' | 'title' | 'subject' | 'state' | 'error'>;
@@ -40,15 +29,6 @@ export class JobFailure extends Error {
     super(message);
     this.result = result;
   }
-}
-
-/** The part of the store that contains jobs. */
-export interface JobStore {
-  addJob(subject: string, body: string): number;
-  /** Updates a job, or inserts it with this number if it does not exist. */
-  putJob(id: number, subject: string, body: string): void;
-  /** Jobs, the newest first; with `subject` only those of that subject. */
-  jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[];
 }
 
 /**

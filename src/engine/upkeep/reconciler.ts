@@ -2,11 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../../host/ports/index.ts';
 import type { ServiceState } from '../../host/ports/services.ts';
 import { messageOf } from '../../lib/text.ts';
+import type { Affected, SubsystemState, SubsystemStates } from '../change/subsystem-states.ts';
 import type { LayeredDraft } from '../configuration/draft.ts';
 import { Fault } from '../declare/errors.ts';
+import type { EventBus } from '../declare/events.ts';
+import type { Log } from '../declare/log.ts';
 import type { View, World } from '../declare/resource.ts';
 import { type Desired, inOrder, type Subsystem } from '../declare/subsystem.ts';
-import type { Log } from '../engine.ts';
+import type { Topic } from '../facts/facts.ts';
 import {
   type Actions,
   type ConvergeOptions,
@@ -16,27 +19,7 @@ import {
   ServiceLook,
 } from '../plan/converge.ts';
 import type { Originals } from '../plan/originals.ts';
-import type { EventBus } from './events.ts';
-import type { Topic } from './facts.ts';
 import type { Startup } from './startup.ts';
-
-/** A subsystem and its known state on the machine. */
-export interface SubsystemState {
-  readonly subsystem: Subsystem;
-  /** The state that was last applied; undefined if it is unknown. */
-  applied: Desired | undefined;
-  degraded: string | undefined;
-  attempts: number;
-  /** The warnings that were reported and still apply. */
-  warned: ReadonlySet<string>;
-  retry: NodeJS.Timeout | undefined;
-}
-
-/** A subsystem and its desired state after a change. */
-export interface Affected {
-  readonly state: SubsystemState;
-  readonly desired: Desired;
-}
 
 export interface SubsystemReport {
   readonly subsystem: string;
@@ -72,7 +55,7 @@ interface RepairOptions extends ConvergeOptions {
 const retryAfter = (attempt: number) => Math.min(1000 * 2 ** attempt, 300_000);
 
 /** Applies the stored configuration to the machine, subsystem by subsystem, also after changes outside of Holdfast. */
-export class Reconciler {
+export class Reconciler implements SubsystemStates {
   readonly #host: Host;
   readonly #log: Log;
   readonly #events: EventBus;

@@ -1,4 +1,5 @@
-import type { Topic } from './facts.ts';
+import type { StartProgress } from '../declare/start-progress.ts';
+import type { Topic } from '../facts/facts.ts';
 
 /**
  * The phases of the start.
@@ -8,20 +9,6 @@ import type { Topic } from './facts.ts';
  * - `done`: the start is complete
  */
 export type StartPhase = 'loading' | 'configuring' | 'finishing' | 'done';
-
-/** Reports the progress of a resource's part of the start. */
-export interface StartProgress {
-  /**
-   * Runs `perform` for all items in parallel, reported as `importing tank, 3 of 5`. Throws the first error after all
-   * have ended.
-   */
-  each<T>(
-    doing: string,
-    items: readonly T[],
-    nameOf: (item: T) => string,
-    perform: (item: T) => Promise<void>,
-  ): Promise<void>;
-}
 
 interface UnderWay {
   readonly what: string;

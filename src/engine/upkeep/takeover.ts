@@ -10,13 +10,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Host } from '../../host/ports/index.ts';
+import type { Changes } from '../change/changes.ts';
+import type { RequestContext } from '../change/request.ts';
 import type { RecordChange } from '../configuration/tables.ts';
-import { invalid } from '../declare/errors.ts';
+import { invalid, missing } from '../declare/errors.ts';
 import { list, required, text } from '../declare/fields.ts';
 import { collection, type Draft, type RecordOf, type Resource, type View, type World } from '../declare/resource.ts';
 import type { LocalConfiguration, Subsystem } from '../declare/subsystem.ts';
+import type { Facts } from '../facts/facts.ts';
 import { isOwnPath } from '../plan/originals.ts';
-import type { Facts } from './facts.ts';
 
 /** One record for each unmanaged subsystem; a subsystem without one is managed. The collection has no routes. */
 export const unmanagedSubsystem = collection('holdfast/unmanaged', {
@@ -106,6 +108,16 @@ export function refuseUnmanaged(
     if (isDeepStrictEqual(subsystem.render(before, draft.facts), subsystem.render(draft, draft.facts))) continue;
     draft.issues.add('__all__', refusal(subsystem.name));
   }
+}
+
+/** Takes over a subsystem that was configured by hand. The files that this replaces are saved. */
+export async function takeOver(changes: Changes, subsystem: string, context: RequestContext): Promise<void> {
+  await changes.change(`take over ${subsystem}`, context, (draft) => {
+    const record = draft.find(unmanagedSubsystem, 'subsystem', subsystem);
+    if (record === undefined)
+      throw missing(`Expected an unmanaged subsystem, got ${subsystem}; GET /api/holdfast/v1/found lists them.`);
+    draft.remove(unmanagedSubsystem, record.id);
+  });
 }
 
 /** Throws if a subsystem is unmanaged. For operations that change the machine before the records. */

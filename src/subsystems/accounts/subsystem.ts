@@ -4,7 +4,7 @@ import { user } from '../../areas/account/users.ts';
 import { noShell } from '../../engine/declare/formats.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import type { UserSpec } from '../../host/ports/accounts.ts';
 import { lines } from '../../lib/text.ts';
 import { smbPasswordFile } from '../samba/paths.ts';

@@ -2,7 +2,7 @@ import { afpSettings } from '../../areas/services/afp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { type AfpShare, afpShare } from '../../areas/sharing/afp.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { quote } from '../../lib/text.ts';
 import { cachedRendering } from '../groups.ts';
 import { absence, volumesOf } from '../volumes.ts';

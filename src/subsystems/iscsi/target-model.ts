@@ -10,8 +10,8 @@ import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.t
 import { groupNumber } from '../../engine/configuration/tables.ts';
 import { volumesFolder } from '../../engine/declare/formats.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
-import type { Storage } from '../../engine/upkeep/storage-facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
+import type { Storage } from '../../engine/facts/storage-facts.ts';
 import type { Auth, Discovery, Extent, Portal, Target, TargetGroup, TargetModel } from '../../host/ports/targets.ts';
 import { differing, type Groups, groupsThatDiffer } from '../../lib/groups.ts';
 import { quote } from '../../lib/text.ts';

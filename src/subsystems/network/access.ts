@@ -5,7 +5,7 @@ import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
 import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
 import type { Access } from '../../engine/change/confirm.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import {
   contains,
   type Ip,

@@ -1,7 +1,7 @@
 import type { nfsSettings } from '../../areas/services/nfs.ts';
 import type { NfsShare } from '../../areas/sharing/nfs.ts';
 import type { RecordOf } from '../../engine/declare/resource.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { words } from '../../lib/text.ts';
 
 type Settings = RecordOf<typeof nfsSettings.fields>;

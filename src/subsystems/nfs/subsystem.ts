@@ -4,7 +4,7 @@ import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { ganeshaProblem, type NfsShare, nfsShare } from '../../areas/sharing/nfs.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { Desired, DesiredFile, DesiredService, Subsystem } from '../../engine/declare/subsystem.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
 import { cachedRendering } from '../groups.ts';
 import { hasOnlyComments } from '../local.ts';

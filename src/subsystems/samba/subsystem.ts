@@ -11,7 +11,7 @@ import { certificateAuthority } from '../../areas/system/certificateauthority.ts
 import { volumesFolder } from '../../engine/declare/formats.ts';
 import type { RecordOf } from '../../engine/declare/resource.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
-import type { Storage } from '../../engine/upkeep/storage-facts.ts';
+import type { Storage } from '../../engine/facts/storage-facts.ts';
 import { lines, quote } from '../../lib/text.ts';
 import { hasNoAccounts } from '../local.ts';
 import {

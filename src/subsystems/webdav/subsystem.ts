@@ -4,7 +4,7 @@ import { type WebdavShare, webdavShare } from '../../areas/sharing/webdav.ts';
 import { certificate } from '../../areas/system/certificate.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
-import type { Facts } from '../../engine/upkeep/facts.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { quote } from '../../lib/text.ts';
 import { absence } from '../volumes.ts';
 import {

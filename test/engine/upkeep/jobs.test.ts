@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventBus } from '../../../src/engine/upkeep/events.ts';
+import { EventBus } from '../../../src/engine/declare/events.ts';
 import { type JobStore, Jobs } from '../../../src/engine/upkeep/jobs.ts';
 import { virtualHost } from '../../support/hosts.ts';
 

@@ -7,7 +7,7 @@ import { iscsiTarget } from '../../../src/areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../../../src/areas/services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from '../../../src/areas/services/iscsi/targettoextent.ts';
 import type { LayeredDraft } from '../../../src/engine/configuration/draft.ts';
-import type { Facts } from '../../../src/engine/upkeep/facts.ts';
+import type { Facts } from '../../../src/engine/facts/facts.ts';
 import { iscsiSubsystem } from '../../../src/subsystems/iscsi/subsystem.ts';
 import { freshConfiguration, machine, switchOn } from '../support/configuration.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nfsSettings } from '../../../src/areas/services/nfs.ts';
 import { nfsShare } from '../../../src/areas/sharing/nfs.ts';
-import type { Facts } from '../../../src/engine/upkeep/facts.ts';
+import type { Facts } from '../../../src/engine/facts/facts.ts';
 import { numbered } from '../../../src/subsystems/nfs/ganesha-conf.ts';
 import { nfsSubsystem } from '../../../src/subsystems/nfs/subsystem.ts';
 import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';

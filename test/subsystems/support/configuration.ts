@@ -45,8 +45,8 @@ import { LayeredDraft } from '../../../src/engine/configuration/draft.ts';
 import { Tables } from '../../../src/engine/configuration/tables.ts';
 import type { Collection, Singleton } from '../../../src/engine/declare/resource.ts';
 import type { Desired } from '../../../src/engine/declare/subsystem.ts';
-import type { Facts } from '../../../src/engine/upkeep/facts.ts';
-import { SnapshotIndex } from '../../../src/engine/upkeep/snapshot-index.ts';
+import type { Facts } from '../../../src/engine/facts/facts.ts';
+import { SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
 import type { Dataset, Pool } from '../../../src/host/ports/zfs.ts';
 
 const pool = (name: string): Pool => ({

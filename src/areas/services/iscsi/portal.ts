@@ -12,7 +12,7 @@ import {
   wrong,
 } from '../../../engine/declare/fields.ts';
 import { collection, type View } from '../../../engine/declare/resource.ts';
-import type { Facts } from '../../../engine/upkeep/facts.ts';
+import type { Facts } from '../../../engine/facts/facts.ts';
 import { quote } from '../../../lib/text.ts';
 import { authMethods, authProblem } from './authcredential.ts';
 

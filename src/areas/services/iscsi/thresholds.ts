@@ -1,6 +1,6 @@
 import { volumesFolder } from '../../../engine/declare/formats.ts';
 import type { View } from '../../../engine/declare/resource.ts';
-import type { Storage } from '../../../engine/upkeep/storage-facts.ts';
+import type { Storage } from '../../../engine/facts/storage-facts.ts';
 import { isWithin } from '../../../lib/path.ts';
 import { quote } from '../../../lib/text.ts';
 import { type ExtentRecord, iscsiExtent, zvolOf } from './extent.ts';

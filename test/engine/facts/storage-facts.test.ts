@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { StorageLooks } from '../../../src/engine/upkeep/storage-facts.ts';
+import { StorageLooks } from '../../../src/engine/facts/storage-facts.ts';
 import type { DatasetScope, Zfs, ZfsEvent } from '../../../src/host/ports/zfs.ts';
 import { virtualHost } from '../../support/hosts.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SnapshotIndex } from '../../../src/engine/upkeep/snapshot-index.ts';
+import { SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
 import type { Dataset, Snapshot } from '../../../src/host/ports/zfs.ts';
 
 const dataset = (name: string, snapshotStamp: string): Dataset => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { SharedLook } from '../../../src/engine/upkeep/shared-look.ts';
+import { SharedLook } from '../../../src/engine/facts/shared-look.ts';
 
 /** Looks that end when the test releases them, with the scope of each. */
 function slowLook() {

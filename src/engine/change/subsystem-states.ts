@@ -1,0 +1,33 @@
+import type { LayeredDraft } from '../configuration/draft.ts';
+import type { Desired, Subsystem } from '../declare/subsystem.ts';
+
+/** A subsystem and its known state on the machine. */
+export interface SubsystemState {
+  readonly subsystem: Subsystem;
+  /** The state that was last applied; undefined if it is unknown. */
+  applied: Desired | undefined;
+  degraded: string | undefined;
+  attempts: number;
+  /** The warnings that were reported and still apply. */
+  warned: ReadonlySet<string>;
+  retry: NodeJS.Timeout | undefined;
+}
+
+/** A subsystem and its desired state after a change. */
+export interface Affected {
+  readonly state: SubsystemState;
+  readonly desired: Desired;
+}
+
+/** What a change needs of the subsystems. The reconciler implements it. */
+export interface SubsystemStates {
+  /** The managed subsystems that read the changed records, and those that the change takes over. */
+  concerned(draft: LayeredDraft): readonly SubsystemState[];
+  /** Those among these subsystems for which the draft renders a different state. */
+  affected(draft: LayeredDraft, concerned?: readonly SubsystemState[]): readonly Affected[];
+  /** Applies the stored configuration again after a failed change, the last subsystem first. */
+  takeBack(begun: readonly SubsystemState[]): Promise<void>;
+  recovered(state: SubsystemState): void;
+  /** Reports new warnings of a subsystem. */
+  heed(state: SubsystemState): void;
+}

@@ -1,0 +1,7 @@
+/** The log of the daemon. `fields` never contains a secret. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}

@@ -1,0 +1,119 @@
+import type { Host } from '../host/ports/index.ts';
+import { messageOf } from '../lib/text.ts';
+import { Changes } from './change/changes.ts';
+import type { Access } from './change/confirm.ts';
+import { Confirmation } from './change/confirmation.ts';
+import { atStart } from './change/request.ts';
+import type { ConfigurationStore } from './configuration/configuration-store.ts';
+import { StoredConfiguration } from './configuration/stored-configuration.ts';
+import { EventBus } from './declare/events.ts';
+import type { Log } from './declare/log.ts';
+import type { Resource, World } from './declare/resource.ts';
+import type { Rule } from './declare/rule.ts';
+import { machineZone } from './declare/schedule.ts';
+import type { Subsystem } from './declare/subsystem.ts';
+import { FactKeeper, type Topic } from './facts/facts.ts';
+import type { Passwords } from './passwords.ts';
+import { Originals } from './plan/originals.ts';
+import { StepRunner } from './plan/runner.ts';
+import type { StepKind } from './plan/steps.ts';
+import { Beginning } from './upkeep/beginning.ts';
+import { Condition } from './upkeep/condition.ts';
+import { Following } from './upkeep/following.ts';
+import { Jobs } from './upkeep/jobs.ts';
+import { Reconciler } from './upkeep/reconciler.ts';
+import { renewal } from './upkeep/renewal.ts';
+import { Schedules } from './upkeep/schedules.ts';
+import { Startup } from './upkeep/startup.ts';
+import { managedBy, refuseUnmanaged } from './upkeep/takeover.ts';
+import { Workshop } from './upkeep/work.ts';
+
+export interface EngineParts {
+  readonly resources: readonly Resource[];
+  readonly subsystems: readonly Subsystem[];
+  readonly rules?: readonly Rule[];
+  /** The kinds of steps that a start can find in the journal. */
+  readonly stepKinds?: readonly StepKind[];
+  /** The parts of the machine that connections of clients depend on. */
+  readonly accesses?: readonly Access[];
+  readonly host: Host;
+  readonly store: ConfigurationStore;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly passwords: Passwords;
+  /** Version of Holdfast. */
+  readonly version?: string;
+  /** The time zone of the machine, in which schedules are interpreted. */
+  readonly zone?: () => string;
+  /** Called at each step of the start, with a description of the current step. */
+  readonly progressed?: (what: string) => void;
+  /**
+   * Milliseconds that the start waits for resources such as pools before it continues without them; 10 s by default.
+   */
+  readonly patience?: number;
+}
+
+/** Builds the parts of the engine. Parts that need one another in both directions get functions that are called later. */
+export function wire({ accesses = [], rules = [], stepKinds = [], zone = machineZone, ...parts }: EngineParts) {
+  const { host, log, now, passwords, patience = 10_000, resources, store, subsystems } = parts;
+  const serviceNames = [...new Set(subsystems.flatMap(({ services = [] }) => services))];
+  const isManaged = managedBy(resources);
+  const startup = new Startup(parts.progressed);
+  const events = new EventBus(now);
+  const jobs = new Jobs(store, events, now, (error) =>
+    log.error({ error: messageOf(error) }, 'job: could not be stored, will be stored when the disk is writable'),
+  );
+  const configuration = new StoredConfiguration(resources, store);
+  const { tables } = configuration;
+  const saw = (topic: Topic) => {
+    startup.saw(topic);
+    following.changed(topic);
+  };
+  const keeper = new FactKeeper(host, { serviceNames, now, changed: saw });
+  const facts = () => keeper.facts;
+  const world = (): World => ({ view: tables, facts: keeper.facts });
+  const renew = renewal(keeper, log);
+  const originals = new Originals({ host, log, now });
+  const steps = new StepRunner({ host, events, log });
+  const common = { host, store, log, events, now, configuration, tables, facts, world, renew, originals, steps, jobs };
+
+  const reconciler = new Reconciler({
+    ...common,
+    subsystems,
+    isManaged,
+    inQueue: (title, operation) => changes.maintain(title, operation),
+  });
+  const confirmation = new Confirmation({
+    ...common,
+    accesses,
+    draft: () => configuration.draft(keeper.facts),
+    takeBack: (title, context, it) => changes.takeBack(title, context, it),
+  });
+  const changes: Changes = new Changes({
+    ...common,
+    confirmation,
+    rules,
+    subsystems: reconciler,
+    check: (draft, changed) => refuseUnmanaged(subsystems, isManaged, tables, draft, changed),
+    obstacle: () => condition.obstacle,
+    start: (task) => void jobs.start(task, host),
+  });
+  const condition = new Condition({ ...common, reconciler });
+  const work = new Workshop({
+    ...common,
+    changes,
+    passwords,
+    ended: (topic) => void following.followAll(topic),
+  });
+  const following: Following = new Following({ ...common, changes, reconciler, isBusy: () => work.isBusy });
+  const schedules = new Schedules({ ...common, zone, runs: jobs, start: (task) => work.background(task) });
+  const beginning = new Beginning({
+    ...common,
+    ...{ keeper, subsystems, stepKinds, reconciler, changes, confirmation, following, schedules, startup, patience },
+    operations: () => work.operations(atStart),
+  });
+  return {
+    ...{ beginning, changes, condition, configuration, confirmation, events, following, jobs, keeper, reconciler },
+    ...{ schedules, startup, work, world },
+  };
+}
