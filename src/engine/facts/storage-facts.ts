@@ -43,6 +43,8 @@ export class StorageLooks {
   /** The looks that names come from, if they began after the last look at everything; also for removed names. */
   readonly #marks = new Map<string, Mark>();
   readonly #poolMarks = new Map<string, Mark>();
+  /** The same for datasets that were looked at with everything below them. */
+  readonly #treeMarks = new Map<string, Mark>();
   readonly #zfs: Zfs;
   readonly #now: () => number;
   readonly #changed: () => void;
@@ -114,6 +116,7 @@ export class StorageLooks {
     const old = this.#storage;
     const wholePools = new Map(pools.map((pool) => [pool.name, pool]));
     const wholeDatasets = new Map(datasets.map((one) => [one.name, one]));
+    this.#dropRemoved(mark, wholeDatasets);
     keepNewer(this.#poolMarks, mark, wholePools, old.pools);
     keepNewer(this.#marks, mark, wholeDatasets, old.datasets);
     this.#whole = mark;
@@ -137,15 +140,16 @@ export class StorageLooks {
       alone.length + trees.length === 0 ? [] : this.#zfs.datasets({ names: alone, trees }),
     ]);
     const listed = await this.#listed(found, { isAll: false });
-    const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, (name) =>
-      poolNames.includes(name),
-    );
+    const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, poolNames);
     // The children of a removed dataset were removed with it.
     const there = new Set(found.map(({ name }) => name));
     const gone = alone.filter((name) => !there.has(name));
-    const isLookedAt = (name: string) =>
-      alone.includes(name) || [...trees, ...gone].some((root) => isAtOrBelow(name, root));
-    const datasets = this.#merged(this.#marks, mark, this.#storage.datasets, found, isLookedAt);
+    const roots = [...trees, ...gone];
+    const below = [...this.#storage.datasets.keys(), ...there].filter((name) =>
+      roots.some((root) => isAtOrBelow(name, root)),
+    );
+    const datasets = this.#merged(this.#marks, mark, this.#storage.datasets, found, [...alone, ...below]);
+    for (const root of roots) this.#treeMarks.set(root, mark);
     this.#isPartial = true;
     this.#keep(
       newPools,
@@ -163,25 +167,39 @@ export class StorageLooks {
     return { of: new Set(stale), snapshots };
   }
 
-  /** The old values, replaced by the results of this look for the names that it covers. */
+  /**
+   * The old values, replaced by the results of this look for these names. A name that is neither old nor found is marked
+   * too, because a look at everything that began earlier may have seen it.
+   */
   #merged<T extends { readonly name: string }>(
     marks: Map<string, Mark>,
     mark: Mark,
     old: ReadonlyMap<string, T>,
     found: readonly T[],
-    isLookedAt: (name: string) => boolean,
+    names: readonly string[],
   ): ReadonlyMap<string, T> {
-    const isOlder = (name: string) => this.#markOf(marks, name).look > mark.look;
     const merged = new Map(old);
     const there = new Map(found.map((one) => [one.name, one]));
-    for (const name of new Set([...old.keys(), ...there.keys()])) {
-      if (!isLookedAt(name) || isOlder(name)) continue;
+    for (const name of new Set(names)) {
+      if (this.#markOf(marks, name).look > mark.look) continue;
       const one = there.get(name);
       if (one === undefined) merged.delete(name);
       else merged.set(name, one);
       marks.set(name, mark);
     }
     return merged.size === old.size && [...there.keys()].every((name) => old.has(name)) ? merged : inOrder(merged);
+  }
+
+  /** Drops from a look at everything what later looks at trees did not find any more. */
+  #dropRemoved(mark: Mark, found: Map<string, Dataset>): void {
+    for (const [root, { look }] of this.#treeMarks) {
+      if (look < mark.look) {
+        this.#treeMarks.delete(root);
+        continue;
+      }
+      for (const name of [...found.keys()])
+        if (isAtOrBelow(name, root) && !this.#storage.datasets.has(name)) found.delete(name);
+    }
   }
 
   #keep(pools: Storage['pools'], datasets: Storage['datasets'], looked: readonly Dataset[], listed: Listing): void {
