@@ -56,7 +56,8 @@ export class LinuxDomain implements Domain {
   join(joining: Joining, onLine: (line: string) => void): Promise<void> {
     return this.#with(joining, async (tools) => {
       await mustGetTicket(tools, joining);
-      const { report } = joining.server === undefined ? {} : await lookUp(tools, joining);
+      // Samba 4.22.11 does not find a controller by the short name of the domain, and fails with "invalid parameter".
+      const { report } = await lookUp(tools, joining);
       const by = report === undefined ? [] : ['-S', report.controller];
       // Addresses are registered after the join, with the machine's own account.
       const outcome = await net(tools, joining, ['join', '--no-dns-updates', ...by]);
