@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { HostError } from '../ports/index.ts';
+import { copyTree } from './sparse.ts';
 import { hostError } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
 
@@ -40,7 +41,7 @@ export class Mounts {
     const from = this.#locationOf(table, dataset);
     if (from === undefined) return;
     try {
-      copyInto(from, join(this.#snapshots, snapshot), this.#others(table, dataset));
+      copyTree(from, join(this.#snapshots, snapshot), this.#others(table, dataset));
     } catch (error) {
       this.forgetSnapshot(snapshot);
       throw hostError('cannot store the files of a snapshot', error);
@@ -60,7 +61,7 @@ export class Mounts {
     }
     const others = this.#others(table, dataset);
     const former = `${kept}.former`;
-    copyInto(location, former, others);
+    copyTree(location, former, others);
     try {
       replaceContents(kept, location, others);
       keep();
@@ -75,7 +76,7 @@ export class Mounts {
   /** Fills a dataset that is not mounted yet with the files of a snapshot. */
   seed(dataset: string, snapshot: string): void {
     const kept = join(this.#snapshots, snapshot);
-    if (lookAt(kept) !== undefined) copyInto(kept, join(this.#away, dataset), new Set());
+    if (lookAt(kept) !== undefined) copyTree(kept, join(this.#away, dataset));
   }
 
   forgetSnapshot(guid: string): void {
@@ -160,13 +161,9 @@ export class Mounts {
   }
 }
 
-function copyInto(from: string, to: string, without: ReadonlySet<string>): void {
-  cpSync(from, to, { recursive: true, verbatimSymlinks: true, filter: (location) => !without.has(location) });
-}
-
 function replaceContents(from: string, to: string, without: ReadonlySet<string>): void {
   clear(to, without);
-  copyInto(from, to, new Set());
+  copyTree(from, to);
 }
 
 /** Removes all in a folder, but what is mounted there and the folders on the way to it. */
