@@ -134,7 +134,9 @@ test('the service has its switch, and its port is its own', async () => {
   );
   await box.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
   assert.deepEqual(await problems({ webdav_tcpport: 21 }, 'services/webdav/', 'put'), {
-    webdav_tcpport: ['TCP port 21 of the service webdav is already used by the service ftp.'],
+    webdav_tcpport: [
+      'TCP port 21 of the service webdav is already used by the service ftp. Set ftp_port of services/ftp to another port.',
+    ],
   });
   assert.equal(
     (await box.api.expect(200, 'PUT', 'services/services/webdav/', { srv_enable: false }))['srv_state'],

@@ -139,14 +139,31 @@ export function portRule(own: { readonly address: string; readonly port: number 
         if (holder === undefined) continue;
         draft.issues.add(
           isSet ? (listener.field ?? '__all__') : 'srv_enable',
-          `${listener.protocol} port ${listener.port} of the service ${service} is already used by ${holder}.`,
+          [
+            `${listener.protocol} port ${listener.port} of the service ${service} is already used by ${holder}.`,
+            ...remedy(isSet ? undefined : { listener, settings }, other),
+          ].join(' '),
         );
       }
     },
   };
 }
 
-function listenersOfAll(draft: Draft) {
+/** The fields that can resolve the conflict, other than the one that the message is about. */
+function remedy(...sides: readonly (Pick<Listening, 'listener' | 'settings'> | undefined)[]): readonly string[] {
+  const fields = sides.flatMap((side) =>
+    side?.listener.field === undefined ? [] : `${side.listener.field} of ${side.settings?.path}`,
+  );
+  return fields.length === 0 ? [] : [`Set ${fields.join(' or ')} to another port.`];
+}
+
+interface Listening {
+  readonly service: SwitchName;
+  readonly listener: Listener;
+  readonly settings: Singleton | undefined;
+}
+
+function listenersOfAll(draft: Draft): readonly Listening[] {
   return switchNames
     .filter((service) => isOn(draft, service))
     .flatMap((service) => {
