@@ -190,6 +190,11 @@ test('a SMART test names disks of the machine, one schedule of a type for each',
     (await one.api.post('tasks/smarttest/', { smarttest_disks: ['{serial}NONE'], smarttest_type: 'L' })).status,
     409,
   );
+  // The device name that storage/disk shows is accepted, and is the same disk.
+  const named = await one.api.expect(201, 'POST', 'tasks/smarttest/', { smarttest_disks: 'ada0', smarttest_type: 'S' });
+  assert.deepEqual(named['smarttest_disks'], ['{serial}VIRT0001']);
+  const again = await one.api.post('tasks/smarttest/', { smarttest_disks: ['ada0'], smarttest_type: 'L' });
+  assert.match(again.text, /VIRT0001.* already has a schedule of long tests/);
   assert.equal((await one.api.post('tasks/smarttest/', { smarttest_disks: [], smarttest_type: 'L' })).status, 409);
   assert.equal(
     (await one.api.expect(200, 'PUT', 'services/services/smartd/', { srv_enable: true }))['srv_state'],

@@ -101,6 +101,11 @@ export function identifierOf({ name, serial, lunid }: Disk): string {
   return serial === '' ? `{devicename}${name}` : `{serial}${serial}`;
 }
 
+/** The attached disk with this identifier or device name. */
+export function diskNamed(name: string, disks: readonly Disk[]): Disk | undefined {
+  return disks.find((disk) => identifierOf(disk) === name) ?? disks.find((disk) => disk.name === name);
+}
+
 /** The ability that each setting requires, and the text for a disk that lacks it. */
 export const needs: readonly (readonly [name: keyof DiskSettings, ability: Ability, lacks: string])[] = [
   ['disk_hddstandby', 'standby', 'has no standby timer'],

@@ -3,13 +3,13 @@ import { hourlySchedule } from '../../engine/declare/formats.ts';
 import { collection } from '../../engine/declare/resource.ts';
 import { type Schedule, scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
 import { quote } from '../../lib/text.ts';
-import { identifierOf } from '../storage/disks.ts';
+import { diskNamed, identifierOf } from '../storage/disks.ts';
 import { expressionFor, longestExpression } from './smart-expression.ts';
 
 const types = { L: 'long', S: 'short', C: 'conveyance', O: 'offline' } as const;
 
-const disk = onMachine(text({ description: 'The disk_identifier of a disk.', max: 255 }), (identifier, { disks }) =>
-  disks.some((known) => identifierOf(known) === identifier) ? undefined : `Disk ${quote(identifier)} does not exist.`,
+const disk = onMachine(text({ description: 'The disk_identifier of a disk.', max: 255 }), (name, { disks }) =>
+  diskNamed(name, disks) === undefined ? `Disk ${quote(name)} does not exist.` : undefined,
 );
 
 export const smartTest = collection('tasks/smarttest', {
@@ -19,7 +19,10 @@ export const smartTest = collection('tasks/smarttest', {
   fields: {
     smarttest_disks: required(
       refine(
-        list(disk, { description: 'The disks, by their identifiers. A disk can be in one schedule of each type.' }),
+        list(disk, {
+          description:
+            'The disks, by disk_identifier; a disk_name is accepted too. A disk can be in one schedule of each type.',
+        }),
         (disks) => (disks.length === 0 ? 'Expected at least one disk.' : undefined),
       ),
     ),
@@ -30,6 +33,14 @@ export const smartTest = collection('tasks/smarttest', {
     ),
     smarttest_desc: text({ description: 'Description.', max: 120 }),
     ...hourlySchedule('smarttest'),
+  },
+  // A device name may belong to another disk after the next boot, so the identifier is stored.
+  complete({ record, facts }) {
+    const identifiers = record.smarttest_disks.map((name) => {
+      const known = diskNamed(name, facts.disks);
+      return known === undefined ? name : identifierOf(known);
+    });
+    return { smarttest_disks: [...new Set(identifiers)] };
   },
   check({ record, view, issues }) {
     const problem = scheduleProblem(hourly(record));
