@@ -54,6 +54,8 @@ describe('zvols', () => {
     });
     assert.equal(grown['volsize'], 50 * MiB);
     assert.equal(grown['compression'], 'gzip-9');
+    const stronger = await box.api.expect(201, 'PUT', `${zvols}/v`, { compression: 'zstd-3' });
+    assert.equal(stronger['compression'], 'zstd-3');
     assert.equal(
       (await box.host.zfs.datasets()).find((one) => one.name === 'tank/v')?.properties.volblocksize,
       '16384',
