@@ -26,6 +26,16 @@ const person = (name: string) => ({
   bsdusr_shell: '/bin/bash',
 });
 
+test('a shell of FreeBSD that the machine lacks is answered as the shell that the account has', async (t) => {
+  const { api, host } = await withVolume(t);
+  const made = await api.expect(201, 'POST', 'account/users/', {
+    ...person('joe'),
+    bsdusr_shell: '/usr/local/bin/zsh',
+  });
+  const account = (await host.accounts.known()).users.find(({ name }) => name === 'joe');
+  assert.deepEqual([made['bsdusr_shell'], account?.shell], ['/bin/bash', '/bin/bash']);
+});
+
 test('SSH keys lie in the home folder, are replaced, and go when the text is empty', async (t) => {
   const { api, host } = await withVolume(t);
   const made = await api.expect(201, 'POST', 'account/users/', {

@@ -15,7 +15,7 @@ import {
   secret,
   text,
 } from '../../engine/declare/fields.ts';
-import { loginShell, octal, volumeOf, volumesFolder } from '../../engine/declare/formats.ts';
+import { foreignShells, loginShell, octal, shellOn, volumeOf, volumesFolder } from '../../engine/declare/formats.ts';
 import { answered } from '../../engine/declare/record.ts';
 import {
   action,
@@ -85,7 +85,10 @@ const fields = {
     homeProblem,
   ),
   bsdusr_mode: inputOnly(octal({ description: 'Permissions of the home folder.', max: 0o777, initial: '755' })),
-  bsdusr_shell: loginShell({ description: 'Login shell.', initial: '/bin/csh' }),
+  bsdusr_shell: loginShell({
+    description: 'Login shell. A shell of FreeBSD that this machine lacks becomes /bin/bash.',
+    initial: '/bin/csh',
+  }),
   bsdusr_email: refine(text({ description: 'Email address.', max: 254 }), (value) =>
     value === '' || /^[^\s@]+@[^\s@]+$/.test(value) ? undefined : `Expected an email address, got ${quote(value)}.`,
   ),
@@ -159,7 +162,7 @@ export const user = collection(
         ? {}
         : hashedBy(operations, sent.bsdusr_password);
     },
-    complete({ record, before, sent, draft }) {
+    complete({ record, before, sent, draft, facts }) {
       const kept = before?.bsdusr_builtin === true ? systemValues(before) : {};
       const uid = record.bsdusr_uid ?? nextFreeNumber(customUids(draft));
       const named = { ...record, bsdusr_uid: uid, ...kept };
@@ -170,6 +173,10 @@ export const user = collection(
           before === undefined && sent.bsdusr_creategroup === true && record.bsdusr_group === null
             ? ownGroup(draft, record.bsdusr_username)
             : named.bsdusr_group,
+        // A shell that is refused is reported by its field.
+        bsdusr_shell: foreignShells.includes(record.bsdusr_shell)
+          ? shellOn(record.bsdusr_shell, facts)
+          : record.bsdusr_shell,
         bsdusr_home: before === undefined ? homeOf(record.bsdusr_home, record.bsdusr_username) : named.bsdusr_home,
         bsdusr_sshpubkey: keyLines(record.bsdusr_sshpubkey),
         bsdusr_groups: sent.bsdusr_to_group ?? record.bsdusr_groups ?? [],

@@ -96,6 +96,14 @@ export const foreignShells: readonly string[] = [
 
 export const noShell = '/usr/sbin/nologin';
 
+/** The shell if the machine has it, else the first of a few common ones. */
+export function shellOn(shell: string, { accounts }: Facts): string {
+  if (shell === noShell || accounts.shells.includes(shell)) return shell;
+  return (
+    ['/bin/bash', '/usr/bin/bash', '/bin/sh'].find((candidate) => accounts.shells.includes(candidate)) ?? '/bin/sh'
+  );
+}
+
 /** A login shell of the machine, or one of `foreignShells`. */
 export function loginShell({ description, initial }: Described & { readonly initial: string }): Field<string, 'plain'> {
   return onMachine(

@@ -1,7 +1,7 @@
 import { group } from '../../areas/account/groups.ts';
 import { smbFileLine } from '../../areas/account/hashes.ts';
 import { user } from '../../areas/account/users.ts';
-import { noShell } from '../../engine/declare/formats.ts';
+import { shellOn } from '../../engine/declare/formats.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
@@ -55,14 +55,6 @@ function userSpec(record: User, view: View, facts: Facts): UserSpec {
       )
       .toSorted(),
   };
-}
-
-/** The shell of the record if the machine has it, else the first of a few common ones. */
-function shellOn(shell: string, { accounts }: Facts): string {
-  if (shell === noShell || accounts.shells.includes(shell)) return shell;
-  return (
-    ['/bin/bash', '/usr/bin/bash', '/bin/sh'].find((candidate) => accounts.shells.includes(candidate)) ?? '/bin/sh'
-  );
 }
 
 /**
