@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -96,6 +96,31 @@ test('every place that names the oldest supported Node names the same one', asyn
   }
   const supported = [`${major}.${minor - 1}.9`, minimum, '24.0.0'].map(isSupportedNode);
   assert.deepEqual(supported, [false, true, true], 'src/cli/node-version.ts');
+});
+
+test('each npm script that runs TypeScript chooses a Node that can', async () => {
+  const manifest: unknown = JSON.parse(await read('package.json'));
+  const scripts = isObject(manifest) && isObject(manifest['scripts']) ? Object.values(manifest['scripts']) : [];
+  const typed = scripts.map(String).filter((script) => /\.ts\b/.test(script));
+  assert.notDeepEqual(typed, []);
+  for (const script of typed) assert.match(script, /^bin\/script /);
+});
+
+test('where no Node is new enough and none can be installed, a script says which it needs', async () => {
+  await using folder = await emptyFolder();
+  await cp(join(root, 'bin'), join(folder.path, 'bin'), { recursive: true });
+  // Only the tools of the shell script; neither node nor npm.
+  const tools = join(folder.path, 'tools');
+  await mkdir(tools);
+  for (const tool of ['bash', 'dirname']) await symlink(`/bin/${tool}`, join(tools, tool));
+  const failure = await promisify(execFile)(join(folder.path, 'bin/script'), ['scripts/package.ts'], {
+    env: { PATH: tools },
+    timeout,
+  }).then(
+    () => assert.fail('the script ran'),
+    (error: unknown) => String(error),
+  );
+  assert.match(failure, /Node 22\.18 or later is required; install it, or npm and run this again/);
 });
 
 test('with the oldest supported Node, the test command lists its files', async () => {
