@@ -4,16 +4,13 @@ import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { domainRule, sambaDomainRule } from './areas/directoryservice/domain-rule.ts';
-import { catalogue, stepKinds } from './areas/index.ts';
+import { catalogue, management, stepKinds } from './areas/index.ts';
 import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
-import { enablePlugin, installPlugin } from './areas/plugins/install.ts';
 import { portRule } from './areas/services/ports.ts';
 import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
-import { listFound, takeFound } from './areas/system/found.ts';
 import { machineNames } from './areas/system/machine-names.ts';
 import { NotificationIntake } from './areas/system/notification-intake.ts';
-import { sendTestMail } from './areas/system/test-mail.ts';
 import type { Profile, Resource } from './engine/declare/resource.ts';
 import type { Subsystem } from './engine/declare/subsystem.ts';
 import { type Engine, type Log, openEngine } from './engine/engine.ts';
@@ -24,9 +21,8 @@ import { Authenticator } from './http/authenticator.ts';
 import { Connections } from './http/connections.ts';
 import { type Limits, limits } from './http/limits.ts';
 import { LoginBudget } from './http/login-budget.ts';
-import type { ManagementOperation } from './http/management-api.ts';
 import { buildServer } from './http/server.ts';
-import { backUp, listBackups, restore } from './store/backups.ts';
+import { backupFilesOf } from './store/backup-files.ts';
 import { PoolBackups } from './store/pool-backups.ts';
 import type { Store } from './store/store.ts';
 import { accesses, subsystems } from './subsystems/index.ts';
@@ -141,19 +137,6 @@ export async function openApp(parts: AppParts): Promise<App> {
   const notices = new NotificationIntake(engine, log, now);
   let watch: AlertWatch | undefined;
   let poolBackups: PoolBackups | undefined;
-  const management = new Map<string, ManagementOperation>([
-    ['POST plugins', (body, context) => installPlugin(engine.operations(context), body)],
-    ['POST plugins/enable', (body, context) => enablePlugin(engine.operations(context), body)],
-    ['POST email/test', (body) => sendTestMail(engine, body)],
-    ['POST config/backup', (body) => backUp(engine, body)],
-    ['GET config/backups', () => listBackups(engine)],
-    ['GET found', () => listFound(engine, parts.subsystems ?? subsystems)],
-    ...(parts.subsystems ?? subsystems).map(({ name }): [string, ManagementOperation] => [
-      `POST found/${name}/take`,
-      (_body, context) => takeFound(engine, name, context),
-    ]),
-    ['POST config/restore', (body, context) => restore(engine, body, context)],
-  ]);
   const names = { own: () => machineNames(engine.world), further: parts.names ?? [] };
   const server = buildServer({
     engine,
@@ -162,6 +145,12 @@ export async function openApp(parts: AppParts): Promise<App> {
     profile,
     version,
     management,
+    services: {
+      engine,
+      subsystems: parts.subsystems ?? subsystems,
+      backupFiles: backupFilesOf(engine),
+      issueToken: () => authenticator.issueToken(),
+    },
     shown,
     connections,
     limits: bounds,

@@ -1,4 +1,5 @@
-/** The catalogue of all resources, in the order of the document. */
+/** The catalogue: all resources in the order of the document, then the sections of our own interface. */
+import type { Section } from '../engine/declare/operation.ts';
 import type { Resource } from '../engine/declare/resource.ts';
 import type { StepKind } from '../engine/plan/steps.ts';
 import { unmanagedSubsystem } from '../engine/upkeep/takeover.ts';
@@ -29,6 +30,18 @@ import { jailSettings } from './jails/configuration.ts';
 import { jail } from './jails/jails.ts';
 import { jailMountPoint } from './jails/mountpoints.ts';
 import { jailTemplate } from './jails/templates.ts';
+import { config as configFiles } from './management/config.ts';
+import { confirmation } from './management/confirmation.ts';
+import { drift } from './management/drift.ts';
+import { email } from './management/email.ts';
+import { events } from './management/events.ts';
+import { found } from './management/found.ts';
+import { jobs } from './management/jobs.ts';
+import { plan } from './management/plan.ts';
+import { plugins } from './management/plugins.ts';
+import { revisions } from './management/revisions.ts';
+import { schedules } from './management/schedules.ts';
+import { tokens } from './management/tokens.ts';
 import { networkSettings } from './network/globalconfiguration.ts';
 import { networkInterface } from './network/interface.ts';
 import { lagg } from './network/lagg.ts';
@@ -201,6 +214,22 @@ export const catalogue: readonly Resource[] = [
   replicationKey,
   alertNote,
   notice,
+];
+
+/** Our own interface, `/api/holdfast/v1/`. */
+export const management: readonly Section[] = [
+  plan,
+  jobs,
+  schedules,
+  events,
+  drift,
+  revisions,
+  confirmation,
+  configFiles,
+  found,
+  plugins,
+  email,
+  tokens,
 ];
 
 /** The kinds of steps that a start can find in the journal. */

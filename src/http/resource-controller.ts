@@ -67,17 +67,16 @@ export class ResourceController {
   }
 
   /** Describes in sentences what a change would do to the machine, and changes nothing. */
-  async plan(call: Call): Promise<Answer> {
+  plan(call: Call): Promise<readonly string[]> {
     const { resource } = call.match.route;
     const { operation } = call;
     const dryRun = new DryRun(this.#engine, this.#engine.operations(call.context));
-    const actions = await dryRun.actionsOf(async (operations) => {
+    return dryRun.actionsOf(async (operations) => {
       const dry = { ...call, operations };
       if ('action' in operation || resource.kind === 'hosted') return await this.perform(dry);
       const { title, make, around } = await this.#changeOf(dry, resource, operation.verb);
       return await (around?.() ?? operations.change(title, make));
     });
-    return json(200, actions);
   }
 
   // Records of the configuration ------------------------------------------------------------------------------------

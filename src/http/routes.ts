@@ -1,3 +1,4 @@
+import type { Operation as ManagementOperation, Section } from '../engine/declare/operation.ts';
 import type { Action, Resource, Verb } from '../engine/declare/resource.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -12,8 +13,14 @@ export interface Route {
 
 export type Operation = { readonly verb: Verb } | { readonly action: Action };
 
-export interface Match {
-  readonly route: Route;
+/** One URL pattern of the management interface, below its root, with its operations. */
+export interface ManagementRoute {
+  readonly pattern: string;
+  readonly operations: ReadonlyMap<Method, ManagementOperation>;
+}
+
+export interface Match<R = Route> {
+  readonly route: R;
   /** The value of each placeholder of the pattern; `key` is the record's id or name. */
   readonly params: Readonly<Record<string, string>>;
 }
@@ -61,16 +68,25 @@ export function routesOf(resources: readonly Resource[]): readonly Route[] {
   });
 }
 
+/** All routes of the management interface, below `root`. */
+export function managementRoutesOf(sections: readonly Section[], root: string): readonly ManagementRoute[] {
+  const operations = sections.flatMap((section) => section.operations);
+  return [...Map.groupBy(operations, ({ path }) => path)].map(([path, ofPath]) => ({
+    pattern: `${root}/${path}`,
+    operations: new Map(ofPath.map((operation) => [operation.method, operation])),
+  }));
+}
+
 /** Finds routes by path. The first two segments select a few candidates, of which the most specific is tried first. */
-export class Router {
+export class Router<R extends { readonly pattern: string }> {
   /** Routes without placeholders, which are always the most specific. */
-  readonly #plain = new Map<string, Match>();
+  readonly #plain = new Map<string, Match<R>>();
   readonly #routes = new Map<
     string,
-    { readonly route: Route; readonly shape: RegExp; readonly names: readonly string[] }[]
+    { readonly route: R; readonly shape: RegExp; readonly names: readonly string[] }[]
   >();
 
-  constructor(routes: readonly Route[]) {
+  constructor(routes: readonly R[]) {
     for (const route of routes.toSorted((a, b) => specificity(b) - specificity(a))) {
       if (!route.pattern.includes('{')) {
         this.#plain.set(route.pattern, { route, params: {} });
@@ -87,7 +103,7 @@ export class Router {
     }
   }
 
-  match(path: string): Match | undefined {
+  match(path: string): Match<R> | undefined {
     const plain = this.#plain.get(path);
     if (plain !== undefined) return plain;
     for (const { route, shape, names } of this.#routes.get(rootOf(path)) ?? []) {
@@ -105,7 +121,7 @@ function rootOf(path: string): string {
 }
 
 /** Literal segments weigh more than placeholders, and placeholders without slashes more than those with. */
-function specificity({ pattern }: Route): number {
+function specificity({ pattern }: { readonly pattern: string }): number {
   return pattern
     .split('/')
     .reduce((sum, segment) => sum + (segment.endsWith('*}') ? 1 : segment.startsWith('{') ? 10 : 100), 0);

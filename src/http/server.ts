@@ -6,9 +6,10 @@ import { TLSSocket } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { longestConfirm } from '../engine/change/confirm.ts';
 import { Fault, refused } from '../engine/declare/errors.ts';
+import type { Section } from '../engine/declare/operation.ts';
 import type { Profile } from '../engine/declare/resource.ts';
-import type { Engine, Log } from '../engine/engine.ts';
-import { isObject } from '../lib/json.ts';
+import type { Engine, Log, RequestContext } from '../engine/engine.ts';
+import type { PlannedRequest, Services } from '../engine/services.ts';
 import { messageOf, quote } from '../lib/text.ts';
 import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
 import type { Authenticator, Principal, Refusal } from './authenticator.ts';
@@ -20,11 +21,21 @@ import { debugArchive } from './debug.ts';
 import { contentPolicy, documentationPage } from './documentation.ts';
 import { bodyLimit, type Limits } from './limits.ts';
 import { QueryError } from './lists.ts';
-import { ManagementApi, type ManagementOperation } from './management-api.ts';
-import { openApi } from './openapi.ts';
+import { ManagementController } from './management-controller.ts';
+import { openApi } from './openapi/document.ts';
 import { crossSiteProblem, Hosts, type Names } from './origin.ts';
 import { type Call, ResourceController } from './resource-controller.ts';
-import { type Match, type Method, type Operation, plainPath, Router, routesOf } from './routes.ts';
+import {
+  type ManagementRoute,
+  type Match,
+  type Method,
+  managementRoutesOf,
+  type Operation,
+  plainPath,
+  type Route,
+  Router,
+  routesOf,
+} from './routes.ts';
 import { heldChange, heldRead, readiness } from './starting.ts';
 
 export interface ServerParts {
@@ -33,8 +44,9 @@ export interface ServerParts {
   readonly log: Log;
   readonly profile: Profile;
   readonly version: string;
-  /** Operations of single areas that the document does not define, by method and path: `POST email/test`. */
-  readonly management?: ReadonlyMap<string, ManagementOperation>;
+  /** The management interface, and what its operations work with. */
+  readonly management: readonly Section[];
+  readonly services: Omit<Services, 'plan'>;
   /** When each connection was opened or last answered. A later request on it proves that traffic passes both ways. */
   readonly shown: WeakMap<Socket, number>;
   readonly connections: Connections;
@@ -63,7 +75,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const routes = routesOf(engine.resources);
   const router = new Router(routes);
   const controller = new ResourceController(engine, { profile, root });
-  const management = new ManagementApi(engine, authenticator, managementRoot, parts.management ?? new Map());
+  const managementRoutes = managementRoutesOf(parts.management, managementRoot.slice(1));
+  const managementRouter = new Router(managementRoutes);
+  const management = new ManagementController({
+    ...parts.services,
+    plan: (request, context) => controller.plan(plannedCall(request, context, router)),
+  });
   // Generated on the first request for it: it costs a third of the processor time of the daemon's start.
   let description: string | undefined;
   const prefix = randomBytes(4).toString('hex');
@@ -139,7 +156,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   app.get('/healthz', (_request, reply) => write(reply, json(200, { status: 'alive' })));
   app.get('/readyz', (_request, reply) => write(reply, readiness(engine)));
   app.get('/openapi.json', (_request, reply) => {
-    description ??= JSON.stringify(openApi(routes, { version, root, profile }));
+    description ??= JSON.stringify(
+      openApi(routes, parts.management, { version, roots: { document: root, management: managementRoot }, profile }),
+    );
     return write(reply, jsonText(200, description));
   });
   // The page shows the OpenAPI document and requires the same credential. Its links are absolute, so that it works at
@@ -154,10 +173,6 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   };
   app.get('/docs', (_request, reply) => documentation('', reply));
   app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'], reply));
-  app.all(`${managementRoot}/*`, (request, reply) =>
-    answering(request, reply, () => heldManagement(request) ?? management.answer(request, reply, request.principal)),
-  );
-
   // Clients download debug archives from this address, outside of the API's root (gaps 16).
   app.get('/system/debug/download/', async (request, reply) => {
     const held = heldChange(engine);
@@ -171,10 +186,20 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       .send(archive);
   });
 
-  // A dry run: the body describes the request to plan.
-  const planned = (request: FastifyRequest, reply: FastifyReply) =>
-    answering(request, reply, () => heldChange(engine) ?? controller.plan(plannedCall(request, router)));
-  for (const path of [`${managementRoot}/plan`, `${managementRoot}/plan/`]) app.post(path, planned);
+  app.all(`${managementRoot}/*`, (request, reply) => {
+    const { path, query } = split(request.url);
+    const match = managementRouter.match(plainPath(path) ?? '');
+    if (match === undefined) return write(reply, sentence(404, 'Not found'));
+    const method = methodOf(request);
+    const operation = method && match.route.operations.get(method);
+    if (operation === undefined)
+      return write(reply, request.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
+    const { params } = match;
+    const perform = () =>
+      (operation.awaitsStart ? heldChange(engine) : undefined) ??
+      management.perform({ ...partsOf(request, query), operation, params, request, reply });
+    return answering(request, reply, perform);
+  });
 
   const documented = (request: FastifyRequest, reply: FastifyReply) => {
     const { path, query } = split(request.url);
@@ -213,13 +238,6 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   function held({ route }: Match, operation: Operation): Answer | undefined {
     return 'verb' in operation && (operation.verb === 'list' || operation.verb === 'read')
       ? heldRead(engine, route.resource)
-      : heldChange(engine);
-  }
-
-  /** The same for the management API. Drift is known only after the machine has converged on the configuration. */
-  function heldManagement(request: FastifyRequest): Answer | undefined {
-    return request.method === 'GET' && !split(request.url).path.startsWith(`${managementRoot}/drift`)
-      ? undefined
       : heldChange(engine);
   }
 
@@ -301,12 +319,14 @@ interface Target {
   readonly operation: Operation;
 }
 
-function callOf(request: FastifyRequest, match: Match, operation: Operation, query: string) {
+function callOf(request: FastifyRequest, match: Match, operation: Operation, query: string): Call {
+  return { ...partsOf(request, query), match, operation, range: request.headers.range };
+}
+
+/** What calls of both interfaces have. */
+function partsOf(request: FastifyRequest, query: string) {
   return {
-    match,
-    operation,
     query,
-    range: request.headers.range,
     body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
     context: {
       actor: request.principal.name,
@@ -328,21 +348,21 @@ function confirmIn(query: string): { readonly confirmWithin?: number } {
   return { confirmWithin: Number(value) };
 }
 
-/** The call that a dry run's body describes: `{"method": "POST", "path": "sharing/cifs/", "body": {…}}`. */
-function plannedCall(request: FastifyRequest, router: Router): Call {
-  const planned = bodyOf(request, true);
-  const { method, path, body } = isObject(planned) ? planned : {};
-  const match = typeof path === 'string' ? router.match(plainPath(path) ?? '') : undefined;
+/** The call for the dry run of a request. */
+function plannedCall({ method, path, body }: PlannedRequest, context: RequestContext, router: Router<Route>): Call {
+  const match = router.match(plainPath(path) ?? '');
   const operation = [...(match?.route.operations ?? [])].find(([name]) => name === method)?.[1];
-  if (match === undefined || operation === undefined || method === 'GET')
+  if (match === undefined || operation === undefined)
     throw refused('Expected the method, path and body of a request that changes records, such as POST sharing/cifs/.');
+  const { actor, request } = context;
   return {
     match,
     operation,
     query: '',
     range: undefined,
     body: () => body ?? {},
-    context: { actor: request.principal.name, request: request.id },
+    // Without the connection: a dry run cannot interrupt a client.
+    context: { actor, request },
   };
 }
 
@@ -414,15 +434,17 @@ function methodOf(request: FastifyRequest): Method | undefined {
   return method === 'POST' || method === 'PUT' || method === 'DELETE' || method === 'GET' ? method : undefined;
 }
 
-function allow({ route }: Match): string {
+type AnyMatch = Match<Route | ManagementRoute>;
+
+function allow({ route }: AnyMatch): string {
   return [...route.operations.keys()].map((method) => method.toLowerCase()).join(',');
 }
 
-function wrongMethod(match: Match): Answer {
+function wrongMethod(match: AnyMatch): Answer {
   return { ...sentence(405, allow(match)), headers: { allow: allow(match).toUpperCase() } };
 }
 
-function allowed(match: Match): Answer {
+function allowed(match: AnyMatch): Answer {
   return { ...sentence(200, allow(match)), headers: { allow: allow(match).toUpperCase() } };
 }
 

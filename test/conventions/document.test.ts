@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import Schema from 'typebox/schema';
 import { Router, routesOf } from '../../src/http/routes.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { addressed, pathOf, readable, trials } from '../support/catalogue.ts';
+import { at, checker, members, walk } from '../support/description.ts';
 import { furnished } from '../support/furnished.ts';
 
 interface Documented {
@@ -71,42 +71,6 @@ test('every operation of the document is answered with its status', async (t) =>
 
 // OpenAPI ------------------------------------------------------------------------------------------------------------
 
-type Tree = Readonly<Record<string, unknown>>;
-
-function at(tree: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), tree);
-}
-
-function members(value: unknown): readonly (readonly [string, unknown])[] {
-  return isObject(value) ? Object.entries(value) : [];
-}
-
-/** Every value in the tree, with its place. */
-function* walk(value: unknown, place: string): Generator<readonly [string, unknown]> {
-  yield [place, value];
-  if (typeof value === 'object' && value !== null)
-    for (const [name, member] of Object.entries(value)) yield* walk(member, `${place}/${name}`);
-}
-
-/** References resolved, so that each schema stands for itself. */
-function resolved(description: Tree, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((one) => resolved(description, one));
-  if (!isObject(value)) return value;
-  const to = value['$ref'];
-  if (typeof to === 'string') return resolved(description, at(description, ...to.replace(/^#\//, '').split('/')));
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, resolved(description, member)]));
-}
-
-function checker(description: Tree, schema: unknown): (value: unknown) => string | undefined {
-  const whole = resolved(description, schema);
-  if (!isObject(whole)) throw new Error('no schema');
-  const validator = Schema.Compile(whole);
-  return (value) => {
-    const [good, errors] = validator.Errors(value);
-    return good ? undefined : JSON.stringify(errors.slice(0, 2));
-  };
-}
-
 test('the description of the interface is sound in itself', async () => {
   await using world = await furnished();
   const description = (await world.api.get('/openapi.json')).json;
@@ -119,7 +83,7 @@ test('the description of the interface is sound in itself', async () => {
   }
   const ids: unknown[] = [];
   for (const [path, item] of members(description['paths'])) {
-    assert.match(path, /^\/.*\/$/);
+    assert.match(path, /^\/api\/v1\.0\/.*\/$|^\/api\/holdfast\/v1\/.*[^/]$/);
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     const parameters = at(item, 'parameters');
     assert.ok(Array.isArray(parameters));
@@ -154,7 +118,7 @@ test('every record that is answered conforms to its published schema', async () 
   assert.ok(isObject(description));
   const checkers = new Map<string, (value: unknown) => string | undefined>();
   const check = (pattern: string, method: string, status: number, value: unknown, told: string) => {
-    const place = `/${pattern.replaceAll('*}', '}')}/`;
+    const place = `/api/v1.0/${pattern.replaceAll('*}', '}')}/`;
     const schema = at(
       description,
       'paths',

@@ -9,6 +9,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 test('the code blocks of docs/adding-a-resource.md equal the files that they name', () => {
   const page = readFileSync(join(root, 'docs/adding-a-resource.md'), 'utf8');
   const blocks = [...page.matchAll(/```ts file=(\S+)\n(.*?)```/gs)].map(([, file = '', code = '']) => ({ file, code }));
-  assert.equal(blocks.length, 4);
+  assert.equal(blocks.length, 5);
   for (const { file, code } of blocks) assert.equal(code, readFileSync(join(root, file), 'utf8'), file);
 });

@@ -36,6 +36,11 @@ export class Api {
     return { status: answer.status, headers: answer.headers, text, json: parsed(text) };
   }
 
+  /** Opens a stream, and returns when it has begun. */
+  open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return fetch(`${this.url}${path}`, { headers: { authorization: this.#authorization, ...headers } });
+  }
+
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<ApiAnswer> {
     return this.send('GET', path, undefined, headers);
   }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { failed, invalid } from '../../engine/declare/errors.ts';
-import { flag, integer, isRequired, refine, required, text } from '../../engine/declare/fields.ts';
-import { answered, readSent } from '../../engine/declare/record.ts';
+import { answered } from '../../engine/declare/record.ts';
 import type { Operations, Step, View, Work } from '../../engine/declare/resource.ts';
 import { mostBundle } from '../../host/ports/plugins.ts';
 import { isWithin, normalPath, parentOf } from '../../lib/path.ts';
@@ -13,23 +12,15 @@ import { createFilledDataset } from '../storage/steps.ts';
 import { longestManifest, type Manifest, manifestFile, readManifest } from './manifest.ts';
 import { addPackagesStep, clearStep, type Plugin, plugin, statusOf } from './plugins.ts';
 
-/** The request body that installs a plugin. */
-const fields = {
-  bundle: required(
-    refine(
-      text({
-        description: 'Path of a bundle on the machine, or http, https or ftp URL of an archive.',
-        max: 1000,
-      }),
-      (value) =>
-        /^\/[^/]/.test(value) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(value)
-          ? undefined
-          : `Expected an absolute path or an http, https or ftp URL, got ${quote(value)}.`,
-    ),
-  ),
-  jail: text({ description: 'Name of the jail; a new jail is created when not sent.', max: 64 }),
-  enabled: flag(false, { description: 'Whether the plugin starts with its jail.' }),
-};
+/** What to install. */
+export interface Installing {
+  /** Path of a bundle on the machine, or URL of an archive. */
+  readonly bundle: string;
+  /** Name of the jail; empty for a new one. */
+  readonly jail: string;
+  /** Whether the plugin starts with its jail. */
+  readonly enabled: boolean;
+}
 
 /** The parent folder of the plugins in a jail. */
 const pluginsFolder = '/opt';
@@ -40,11 +31,10 @@ const bundlePrefix = '.bundle-';
 type Place = NonNullable<ReturnType<typeof jailsPlace>>;
 
 /** Installs a plugin from a bundle, as a job. If a part of it fails, everything is undone. */
-export async function installPlugin(operations: Operations, body: unknown): Promise<unknown> {
-  const { sent, issues } = readSent(fields, body, 'create');
-  const { bundle, jail: jailName = '', enabled = false } = sent;
-  if (bundle === undefined || Object.keys(issues).length > 0)
-    throw invalid({ ...(bundle === undefined ? { bundle: [isRequired] } : {}), ...issues });
+export async function installPlugin(
+  operations: Operations,
+  { bundle, jail: jailName, enabled }: Installing,
+): Promise<unknown> {
   const { view } = operations.world;
   if (jailsPlace(view) === undefined)
     throw failed('Jails are not configured. Send jc_path to /jails/configuration/ first.');
@@ -57,21 +47,11 @@ export async function installPlugin(operations: Operations, body: unknown): Prom
   return answerOf(id, operations);
 }
 
-const enabling = {
-  id: required(integer({ description: 'Id of the plugin.', min: 1 })),
-  enabled: required(flag(false, { description: 'Whether the plugin starts with its jail.' })),
-};
-
 /** Sets whether a plugin starts with its jail. Does not start or stop the plugin now. */
-export async function enablePlugin(operations: Operations, body: unknown): Promise<unknown> {
-  const { sent, issues } = readSent(enabling, body, 'create');
-  const { id, enabled } = sent;
-  if (id === undefined || enabled === undefined)
-    throw invalid({
-      ...(id === undefined ? { id: [isRequired] } : {}),
-      ...(enabled === undefined ? { enabled: [isRequired] } : {}),
-      ...issues,
-    });
+export async function enablePlugin(
+  operations: Operations,
+  { id, enabled }: { readonly id: number; readonly enabled: boolean },
+): Promise<unknown> {
   await operations.change(`${enabled ? 'enable' : 'disable'} the plugin ${id}`, (draft) =>
     draft.update(plugin, id, {}, { plugin_enabled: enabled }),
   );

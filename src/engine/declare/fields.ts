@@ -33,7 +33,7 @@ export interface Field<out T = unknown, out U extends Use = Use> {
   readonly schema: JsonObject;
   /** JSON Schema of the value in requests, which may accept more than responses contain. */
   readonly accepts: JsonObject;
-  /** Omitted from responses if it has no value, for example in one of the profiles. */
+  /** May have no value: a response omits it, for example in one of the profiles, or a request need not have it. */
   readonly sometimes?: true;
   /** The collection that this id belongs to, if the value is an id. */
   readonly refers: Reference | undefined;
@@ -118,6 +118,11 @@ export function inputOnly<T>(of: Field<T>): Field<T, 'inputOnly'> {
 
 export function sometimes<T>(of: Field<T, 'live'>): Field<T | undefined, 'live'> {
   return Object.freeze({ ...of, sometimes: true as const });
+}
+
+/** Has no value unless it is sent, for example a filter. */
+export function optional<T, U extends Use>(of: Field<T, U>): Field<T | undefined, U> {
+  return Object.freeze({ ...of, initial: undefined, blank: undefined, sometimes: true as const });
 }
 
 export function createOnly<T, U extends Use>(of: Field<T, U>): Field<T, U> {
@@ -345,6 +350,11 @@ export function freeObject(options: {
         : good(Object.freeze({ ...sent }));
     },
   });
+}
+
+/** Any JSON value, which the operation itself interprets. */
+export function anyJson(options: { readonly description: string }): Field<unknown, 'plain'> {
+  return field<unknown>({ description: options.description, schema: {}, read: good });
 }
 
 interface ReferenceOptions {

@@ -1,5 +1,5 @@
-import type { Field } from '../engine/declare/fields.ts';
-import { isObject, type Json, type JsonObject } from '../lib/json.ts';
+import type { Field } from '../../engine/declare/fields.ts';
+import { isObject, type Json, type JsonObject } from '../../lib/json.ts';
 
 /** Common values, from general to specific. A field's sample is the first of them that the field accepts. */
 const usual: readonly Json[] = [
@@ -71,7 +71,8 @@ export function answeredSample(field: Field): Json {
 
 /** A value that matches a schema, for fields that clients never send. */
 export function sampleOf(schema: JsonObject): Json {
-  const { type, items, properties } = schema;
+  const { type, items, properties, examples } = schema;
+  if (Array.isArray(examples)) return examples[0];
   const [member] = membersOf(schema);
   if (member !== undefined) return member;
   const kind = Array.isArray(type) ? type[0] : type;

@@ -1,16 +1,26 @@
-import { confirmWithin, longestConfirm } from '../engine/change/confirm.ts';
-import type { Field, Fields } from '../engine/declare/fields.ts';
-import { isAnswered, maySend } from '../engine/declare/record.ts';
-import type { Action, Profile, Resource } from '../engine/declare/resource.ts';
-import { isObject, type Json, type JsonObject } from '../lib/json.ts';
-import type { Method, Operation, Route } from './routes.ts';
-import { answeredSample, sampleOf, sentSample } from './samples.ts';
+import { confirmWithin, longestConfirm } from '../../engine/change/confirm.ts';
+import type { Section } from '../../engine/declare/operation.ts';
+import { isAnswered } from '../../engine/declare/record.ts';
+import type { Action, Profile, Resource } from '../../engine/declare/resource.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { Method, Operation, Route } from '../routes.ts';
+import { managementOf } from './management.ts';
+import { answeredSample, sentSample } from './samples.ts';
+import { described, faultsOf, jsonAnswer, jsonBody, requestSchema, responses, withSamples } from './schemas.ts';
 
 /** Generates the OpenAPI 3.1 document of the API from the catalogue alone. */
 export function openApi(
   routes: readonly Route[],
-  options: { readonly version: string; readonly root: string; readonly profile: Profile },
+  sections: readonly Section[],
+  options: {
+    readonly version: string;
+    /** Root of the API that the document defines, and that of our own. */
+    readonly roots: { readonly document: string; readonly management: string };
+    readonly profile: Profile;
+  },
 ): JsonObject {
+  const { roots } = options;
+  const own = managementOf(sections, roots.management);
   const resources = [...new Set(routes.map(({ resource }) => resource))];
   return {
     openapi: '3.1.0',
@@ -19,53 +29,22 @@ export function openApi(
       version: options.version,
       description: `Management of a storage appliance. Profile of this server: ${options.profile}.`,
     },
-    servers: [{ url: options.root }],
+    servers: [{ url: '/' }],
     security: [{ basic: [] }],
-    tags: resources.map((resource) => ({ name: resource.path, description: resource.description })),
-    paths: Object.fromEntries(routes.map((route) => [`/${route.pattern.replaceAll('*}', '}')}/`, pathItem(route)])),
+    tags: [...resources.map((resource) => ({ name: resource.path, description: resource.description })), ...own.tags],
+    paths: {
+      ...Object.fromEntries(
+        routes.map((route) => [`${roots.document}/${route.pattern.replaceAll('*}', '}')}/`, pathItem(route)]),
+      ),
+      ...own.paths,
+    },
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
-      schemas: Object.fromEntries(resources.map((resource) => [schemaName(resource), recordSchema(resource)])),
-      responses: {
-        Invalid: {
-          description: 'The problems, by field. `__all__` has those that belong to no single field.',
-          content: {
-            'application/json': {
-              schema: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
-            },
-          },
-        },
-        Failed: {
-          description: 'The machine refused or failed the operation. Nothing was changed.',
-          content: {
-            'application/json': {
-              schema: {
-                type: 'object',
-                properties: {
-                  error_message: {
-                    type: 'string',
-                    description: 'The error, as the machine reported it.',
-                    examples: ['the disk ada1 is in use'],
-                  },
-                },
-              },
-            },
-          },
-        },
-        Unauthorized: { description: 'The credential is missing or wrong.' },
-        Busy: {
-          description:
-            'Too many login attempts: the password was not checked. Clients with a credential that was accepted before never get this answer.',
-          headers: {
-            'Retry-After': {
-              description: 'Seconds to wait before sending the request again.',
-              schema: { type: 'integer' },
-            },
-          },
-        },
-        Foreign: { description: 'A browser sent the request for a page of another server. Nothing was changed.' },
-        NotFound: { description: 'The record does not exist.' },
+      schemas: {
+        ...Object.fromEntries(resources.map((resource) => [schemaName(resource), recordSchema(resource)])),
+        ...own.schemas,
       },
+      responses,
     },
   };
 }
@@ -89,33 +68,6 @@ function recordSchema(resource: Resource): JsonObject {
   ];
   const always = [...id, ...answered.filter(([, field]) => field.sometimes !== true)].map(([name]) => name);
   return { type: 'object', title: resource.title, properties: Object.fromEntries(properties), required: always };
-}
-
-function described(field: Field, plainSchema: JsonObject, sample: Json): JsonObject {
-  const schema = withSamples(plainSchema);
-  const initial = field.initial;
-  const plain =
-    initial === null || typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean';
-  return {
-    ...schema,
-    description: field.description,
-    examples: [sample],
-    ...(plain && !field.secret ? { default: initial } : {}),
-    ...(field.use === 'readOnly' || field.use === 'live' ? { readOnly: true } : {}),
-    ...(field.use === 'inputOnly' ? { writeOnly: true } : {}),
-  };
-}
-
-function requestSchema(fields: Fields, mode: 'create' | 'update'): JsonObject {
-  const sent = Object.entries(fields).filter(([, field]) => maySend(field) && (mode === 'create' || !field.createOnly));
-  const required = mode === 'create' ? sent.filter(([, field]) => field.required).map(([name]) => name) : [];
-  return {
-    type: 'object',
-    properties: Object.fromEntries(
-      sent.map(([name, field]) => [name, described(field, field.accepts, sentSample(field))]),
-    ),
-    ...(required.length > 0 ? { required } : {}),
-  };
 }
 
 function pathItem(route: Route): JsonObject {
@@ -150,12 +102,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
     tags: [resource.path],
   };
   const changes = method !== 'GET' || 'action' in operation;
-  const faults = {
-    '401': { $ref: '#/components/responses/Unauthorized' },
-    ...(changes && { '403': { $ref: '#/components/responses/Foreign' } }),
-    '404': { $ref: '#/components/responses/NotFound' },
-    '429': { $ref: '#/components/responses/Busy' },
-  };
+  const faults = faultsOf(changes);
   if ('action' in operation)
     return {
       ...common,
@@ -189,7 +136,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...common,
         ...confirming,
         summary: `Creates a ${resource.title}.`,
-        requestBody: jsonBody(requestSchema(resource.fields, 'create')),
+        requestBody: jsonBody(requestSchema(resource.fields, 'create'), true),
         responses: { [String(resource.quirks.created ?? 201)]: jsonAnswer('The new record.', record), ...writing },
       };
     case 'update':
@@ -197,7 +144,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...common,
         ...confirming,
         summary: `Changes the ${resource.title}. Fields that are not sent keep their values.`,
-        requestBody: jsonBody(requestSchema(resource.fields, 'update')),
+        requestBody: jsonBody(requestSchema(resource.fields, 'update'), true),
         responses: { [String(resource.quirks.updated ?? 200)]: jsonAnswer('The record.', record), ...writing },
       };
     case 'remove': {
@@ -206,7 +153,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...common,
         ...confirming,
         summary: `Removes the ${resource.title}.`,
-        ...(removal ? { requestBody: { ...jsonBody(requestSchema(removal, 'create')), required: false } } : {}),
+        ...(removal ? { requestBody: jsonBody(requestSchema(removal, 'create'), false) } : {}),
         responses: { '204': { description: 'The record was removed.' }, ...writing },
       };
     }
@@ -257,7 +204,7 @@ function actionObject(action: Action): JsonObject {
     : action.fields
       ? requestSchema(action.fields, 'create')
       : undefined;
-  return { summary: action.title, ...(body === undefined ? {} : { requestBody: jsonBody(body) }) };
+  return { summary: action.title, ...(body === undefined ? {} : { requestBody: jsonBody(body, true) }) };
 }
 
 function actionAnswer({ status, answers }: Action): JsonObject {
@@ -270,26 +217,4 @@ function actionAnswer({ status, answers }: Action): JsonObject {
       },
     };
   return { [String(status)]: jsonAnswer('The result.', withSamples(answers)) };
-}
-
-/** The schema with an example for each of its fields. */
-function withSamples(schema: JsonObject): JsonObject {
-  const { items, properties, anyOf } = schema;
-  if (Array.isArray(anyOf))
-    return { ...schema, anyOf: anyOf.map((branch: Json) => (isObject(branch) ? withSamples(branch) : branch)) };
-  if (isObject(items)) return { ...schema, items: withSamples(items) };
-  if (!isObject(properties)) return schema;
-  const sampled = Object.entries(properties).map(
-    ([name, property]) =>
-      [name, isObject(property) ? { examples: [sampleOf(property)], ...withSamples(property) } : property] as const,
-  );
-  return { ...schema, properties: Object.fromEntries(sampled) };
-}
-
-function jsonBody(schema: JsonObject): JsonObject {
-  return { required: true, content: { 'application/json': { schema } } };
-}
-
-function jsonAnswer(description: string, schema: JsonObject): JsonObject {
-  return { description, content: { 'application/json': { schema } } };
 }

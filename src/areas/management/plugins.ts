@@ -1,0 +1,47 @@
+import { flag, integer, refine, required, text } from '../../engine/declare/fields.ts';
+import { operation, section } from '../../engine/declare/operation.ts';
+import { quote } from '../../lib/text.ts';
+import { enablePlugin, installPlugin } from '../plugins/install.ts';
+
+const answer = { $ref: '#/components/schemas/PluginsPlugins' };
+
+export const plugins = section('plugins', 'Plugins, which the document can list and remove but not install.', [
+  operation({
+    method: 'POST',
+    path: 'plugins',
+    name: 'installPlugin',
+    title: 'Installs a plugin from a bundle into a jail. If a part of it fails, everything is undone.',
+    body: {
+      bundle: required(
+        refine(
+          text({
+            description: 'Path of a bundle on the machine, or http, https or ftp URL of an archive.',
+            max: 1000,
+          }),
+          (value) =>
+            /^\/[^/]/.test(value) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(value)
+              ? undefined
+              : `Expected an absolute path or an http, https or ftp URL, got ${quote(value)}.`,
+        ),
+      ),
+      jail: text({ description: 'Name of the jail; a new jail is created when not sent.', max: 64 }),
+      enabled: flag(false, { description: 'Whether the plugin starts with its jail.' }),
+    },
+    answer,
+    example: { body: { bundle: '/usr/share/holdfast/plugins/webpage', jail: 'web', enabled: true } },
+    run: ({ engine, body, context }) => installPlugin(engine.operations(context), body),
+  }),
+  operation({
+    method: 'POST',
+    path: 'plugins/enable',
+    name: 'enablePlugin',
+    title: 'Sets whether a plugin starts with its jail. Does not start or stop it now.',
+    body: {
+      id: required(integer({ description: 'Id of the plugin.', min: 1 })),
+      enabled: required(flag(false, { description: 'Whether the plugin starts with its jail.' })),
+    },
+    answer,
+    example: { body: { id: 1, enabled: false } },
+    run: ({ engine, body, context }) => enablePlugin(engine.operations(context), body),
+  }),
+]);

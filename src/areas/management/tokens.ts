@@ -1,0 +1,17 @@
+import { operation, section } from '../../engine/declare/operation.ts';
+import { objectOf, stringOf, timeOf } from '../../engine/declare/schema.ts';
+
+export const tokens = section('tokens', 'Tokens with which another Holdfast can pair with this one for replication.', [
+  operation({
+    method: 'POST',
+    path: 'tokens',
+    name: 'createToken',
+    title: 'Issues a token for repl_remote_token of another machine. It is accepted once.',
+    status: 201,
+    answer: objectOf('PairingToken', {
+      token: stringOf('The token.'),
+      until: timeOf('When it expires.'),
+    }),
+    run: ({ issueToken }) => issueToken(),
+  }),
+]);

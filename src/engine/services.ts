@@ -1,0 +1,37 @@
+import type { RequestContext } from './change/request.ts';
+import type { Configuration } from './declare/resource.ts';
+import type { Subsystem } from './declare/subsystem.ts';
+import type { Engine } from './engine.ts';
+
+/**
+ * What the operations of the management interface work with: the engine, and what parts of the program provide that an
+ * area must not import. The composition root passes them in.
+ */
+export interface Services {
+  readonly engine: Engine;
+  readonly subsystems: readonly Subsystem[];
+  readonly backupFiles: BackupFiles;
+  /** Issues a token with which another machine can pair with this one, once. */
+  issueToken(): { readonly token: string; readonly until: string };
+  /** A dry run: what a request would do to the machine. Throws what would refuse the request. */
+  plan(request: PlannedRequest, context: RequestContext): Promise<unknown>;
+}
+
+/** A request of the document's API. */
+export interface PlannedRequest {
+  readonly method: string;
+  /** Below the API's root: `sharing/cifs/`. */
+  readonly path: string;
+  readonly body: unknown;
+}
+
+/** The configuration as a file that leaves the machine. */
+export interface BackupFiles {
+  /** Without a passphrase, the file has no secrets. */
+  write(passphrase: string | undefined): Promise<Readonly<Record<string, unknown>>>;
+  /** Reads and checks a file; what it returns completes the content with what the file lacks. */
+  read(
+    file: unknown,
+    passphrase: string | undefined,
+  ): Promise<(current: Configuration, fresh: Configuration) => Configuration>;
+}
