@@ -136,6 +136,9 @@ test('the doors follow the settings, and a door that cannot be opened is refused
     cert_certificate: exampleCertificate,
     cert_privatekey: exampleKey,
   });
+  await api.expect(200, 'PUT', 'system/settings/', { stg_guicertificate: 1 });
+  await api.expect(200, 'PUT', 'system/settings/', (await api.get('system/settings/')).json);
+  assert.deepEqual(await host.web.served(), [], 'neither a certificate alone nor what was read opens an endpoint');
   await api.expect(200, 'PUT', 'system/settings/', {
     stg_guiprotocol: 'https',
     stg_guicertificate: 1,

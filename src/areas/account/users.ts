@@ -1,8 +1,11 @@
 import { failed } from '../../engine/declare/errors.ts';
 import {
   createOnly,
+  type Field,
+  field,
   flag,
   freeObject,
+  good,
   hidden,
   inputOnly,
   integer,
@@ -76,14 +79,9 @@ const fields = {
       }),
     ),
   ),
-  bsdusr_home: refine(
-    text({
-      description: `Home folder: ${noHome}, or a folder on a volume. It is created if it does not exist.`,
-      max: 255,
-      initial: noHome,
-    }),
-    homeProblem,
-  ),
+  bsdusr_home: homeFolder({
+    description: `Home folder: ${noHome}, or a folder on a volume. It is created if it does not exist.`,
+  }),
   bsdusr_mode: inputOnly(octal({ description: 'Permissions of the home folder.', max: 0o777, initial: '755' })),
   bsdusr_shell: loginShell({
     description: 'Login shell. A shell of FreeBSD that this machine lacks becomes /bin/bash.',
@@ -207,14 +205,11 @@ export const user = collection(
         issues.add('bsdusr_group', 'Choose an existing primary group or let one be created.');
       for (const id of record.bsdusr_groups)
         if (view.get(group, id) === undefined) issues.add('bsdusr_to_group', `No group has the id ${id}.`);
-      if (
-        record.bsdusr_home !== before?.bsdusr_home &&
-        record.bsdusr_home !== noHome &&
-        !record.bsdusr_builtin &&
-        volumeOf(record.bsdusr_home, facts) === undefined
-      ) {
-        issues.add('bsdusr_home', `The home folder ${quote(record.bsdusr_home)} is not on an imported volume.`);
-      }
+      // A home that was read is taken back: those of builtin users are on the system disk.
+      const home = sent.bsdusr_home ?? noHome;
+      const homeless = home === noHome || home === before?.bsdusr_home || record.bsdusr_builtin;
+      const unusable = homeless ? undefined : homeProblem(home, facts);
+      if (unusable !== undefined) issues.add('bsdusr_home', unusable);
       if (record.bsdusr_sshpubkey !== '' && keysBorder(record, facts) === undefined) {
         issues.add(
           'bsdusr_sshpubkey',
@@ -324,14 +319,30 @@ function homeOf(home: string, name: string): string {
   return home === noHome || home.endsWith(`/${name}`) ? home : `${home}/${name}`;
 }
 
-function homeProblem(home: string): string | undefined {
-  if (home === noHome) return undefined;
-  if (home.includes(':')) return 'The path of the home folder must not contain a colon.';
-  if (normalPath(home) !== home)
-    return 'The path must not contain a trailing slash, double slashes, or . and .. as elements.';
-  return isWithin(home, volumesFolder) && home.split('/').length > 3
-    ? undefined
-    : `Expected ${noHome} or a folder below a volume, ${volumesFolder}/NAME/…, got ${quote(home)}.`;
+/** An absolute path, stored without `..`, repeated and trailing slashes. */
+function homeFolder({ description }: { readonly description: string }): Field<string, 'plain'> {
+  const plain = text({
+    description,
+    max: 255,
+    initial: noHome,
+    pattern: /^\/[^:]*$/,
+    rule: 'Expected an absolute path without colons.',
+  });
+  return field({
+    ...plain,
+    read(sent) {
+      const reading = plain.read(sent);
+      return reading.ok ? good(reading.value === '' ? noHome : normalPath(reading.value)) : reading;
+    },
+  });
+}
+
+function homeProblem(home: string, facts: Facts): string | undefined {
+  if (!isWithin(home, volumesFolder) || home.split('/').length < 4)
+    return `Expected ${noHome} or a folder below a volume, ${volumesFolder}/NAME/…, got ${quote(home)}.`;
+  return volumeOf(home, facts) === undefined
+    ? `The home folder ${quote(home)} is not on an imported volume.`
+    : undefined;
 }
 
 /** The hashes as stored in the record; a new NT hash becomes a line with the name and the UID of the user. */

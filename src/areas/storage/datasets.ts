@@ -24,8 +24,9 @@ import {
 } from '../../engine/declare/resource.ts';
 import type { Dataset, DatasetProperty } from '../../host/ports/zfs.ts';
 import { parseSize } from '../../lib/size.ts';
-import { quote } from '../../lib/text.ts';
+import { quote, sentenceList } from '../../lib/text.ts';
 import {
+  changedSettings,
   changeStep,
   compressions,
   dedups,
@@ -34,7 +35,6 @@ import {
   onOff,
   openChoice,
   reportUnderField,
-  settingsOf,
   syncs,
 } from './properties.ts';
 import { createDataset, destroyDataset } from './steps.ts';
@@ -57,15 +57,20 @@ const recordSizes = [
   '1M',
 ] as const;
 
+/** The largest record size of OpenZFS, which an imported pool may have: 16 MiB. */
+const largestRecord = 2 ** 24;
+
 const limit = (description: string) =>
   size({ description: `${description}, in bytes or with a unit, such as 10G; 0 means none.` });
 
-/** Requests send one of `recordSizes`; answers give the size in bytes. */
+/** Requests send one of `recordSizes`, or bytes as in answers. */
 const recordSize = field<number | 'inherit'>({
-  description: 'Maximum block size of files. Requests send one of the listed values, answers give bytes.',
+  description: `Maximum block size of files in bytes: a power of two from 512. Requests may send ${sentenceList(recordSizes, 'or')} as well.`,
   schema: { type: 'integer' },
   accepts: { enum: [...recordSizes, '8k', '1024K'] },
   read(sent) {
+    const bytes = typeof sent === 'number' || typeof sent === 'string' ? Number(sent) : Number.NaN;
+    if (bytes >= 512 && bytes <= largestRecord && Number.isInteger(Math.log2(bytes))) return good(bytes);
     const reading = choice(recordSizes, { description: '', also: { '8k': '8K', '1024K': '1M' } }).read(sent);
     if (!reading.ok) return reading;
     return reading.value === 'inherit' ? good('inherit') : good(parseSize(reading.value) ?? 0);
@@ -232,7 +237,7 @@ async function create(parent: string, sent: Sent, operations: Operations): Promi
 
 async function update(before: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
   const change = operations.change(`change the dataset ${before.name}`, (draft) =>
-    draft.plan.first(changeStep(before, settingsOf(sent), 'dataset')),
+    draft.plan.first(changeStep(before, changedSettings(before, sent), 'dataset')),
   );
   await reportUnderField(sent, change);
   return filesystem(operations.world, before.name) ?? gone('dataset', before.name);

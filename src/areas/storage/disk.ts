@@ -69,6 +69,8 @@ async function update(target: Disk, sent: SentOf<typeof fields>, operations: Ope
   const identifier = identifierOf(target);
   await operations.change(`change the disk ${target.name}`, (draft) => {
     const known = draft.find(diskRecord, 'disk_identifier', identifier);
+    const now: Readonly<Record<string, unknown>> = settingsFor(target, draft);
+    if (Object.entries(sent).every(([name, value]) => value === now[name])) return;
     if (known === undefined) draft.create(diskRecord, sent, { disk_identifier: identifier });
     else draft.update(diskRecord, known.id, sent);
   });

@@ -83,6 +83,18 @@ export function settingsOf(sent: Sent): DatasetSettings {
   return { properties, ...(comments === undefined ? {} : { comment: typeof comments === 'string' ? comments : '' }) };
 }
 
+/**
+ * The settings that differ from those of an existing dataset or zvol. A value that it inherits and that is sent as it
+ * was read stays inherited.
+ */
+export function changedSettings({ properties: now, inherited }: Dataset, sent: Sent): DatasetSettings {
+  const { properties = {}, ...settings } = settingsOf(sent);
+  const differs = ([name, value]: readonly [string, string]) =>
+    !inherited.some((property) => property === name) ||
+    Object.entries(now).every(([property, current]) => property !== name || current !== value);
+  return { ...settings, properties: Object.fromEntries(Object.entries(properties).filter(differs)) };
+}
+
 /** The settings of a new dataset or zvol: a property is inherited by not being set. */
 export function newSettings(sent: Sent): DatasetSettings {
   const { properties, ...settings } = settingsOf(sent);

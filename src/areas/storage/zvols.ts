@@ -16,6 +16,7 @@ import { type AnswerOf, hosted, type Operations, type SentOf, type World } from 
 import type { Dataset } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 import {
+  changedSettings,
   changeStep,
   compressions,
   dedups,
@@ -23,7 +24,6 @@ import {
   newSettings,
   openChoice,
   reportUnderField,
-  settingsOf,
   syncs,
 } from './properties.ts';
 import { createVolume, destroyDataset } from './steps.ts';
@@ -177,7 +177,7 @@ async function update({ name }: Dataset, sent: Sent, operations: Operations): Pr
     const more = (volsize ?? 0) - Number(before.properties.volsize ?? 0);
     if (sent.force !== true && parent !== undefined && more > shareWithoutForce * parent.available)
       throw invalid({ volsize: [tooMuch(parent)] });
-    draft.plan.first(changeStep(before, settingsOf({ ...sent, volsize }), 'zvol'));
+    draft.plan.first(changeStep(before, changedSettings(before, { ...sent, volsize }), 'zvol'));
   });
   await reportUnderField(sent, change);
   return zvolCalled(operations.world, name) ?? gone('zvol', name);

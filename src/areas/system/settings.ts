@@ -44,10 +44,9 @@ const levelNames = [
   'f_is_debug',
 ] as const;
 
-/** The fields that determine the endpoints of the web interface. */
+/** The fields that determine which endpoints the web interface has. A certificate alone opens none. */
 const endpointFields = [
   'stg_guiprotocol',
-  'stg_guicertificate',
   'stg_guiaddress',
   'stg_guiv6address',
   'stg_guiport',
@@ -149,8 +148,12 @@ export const systemSettings = singleton(
     },
     // The machine keeps its time zone until a request sets one.
     seed: ({ host }) => (host === 'virtual' ? {} : { stg_timezone: machineZone() }),
-    complete: ({ record, sent }) => ({
-      doors_open: record.doors_open || endpointFields.some((name) => sent[name] !== undefined),
+    // Settings that are sent whole, as they were read, ask for no endpoint.
+    complete: ({ record, before, sent }) => ({
+      doors_open:
+        record.doors_open ||
+        (endpointFields.some((name) => sent[name] !== undefined) &&
+          !endpointFields.every((name) => sent[name] === before?.[name])),
     }),
     check({ record, view, issues }) {
       if (record.stg_guiprotocol === 'httphttps' && record.stg_guiport === record.stg_guihttpsport)
