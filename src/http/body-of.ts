@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from './answer.ts';
 import { readBody, typeProblem } from './body.ts';
-import type { Method } from './routes.ts';
+import { bodyLimit } from './limits.ts';
+import { type Method, pathOf } from './routes.ts';
 
 /** Carries an answer out of nested calls, such as the refusal of a body. */
 export class AnswerError extends Error {
@@ -17,7 +18,7 @@ export class AnswerError extends Error {
 export function bodyOf(request: FastifyRequest, needed: boolean): unknown {
   const raw = Buffer.isBuffer(request.body) ? request.body : undefined;
   if (!needed && (raw === undefined || raw.length === 0)) return {};
-  const body = readBody(raw, request.headers['content-type']);
+  const body = readBody(raw, request.headers['content-type'], bodyLimit(pathOf(request.url)).values);
   if (!body.ok) throw new AnswerError(body.answer);
   return body.value;
 }

@@ -1,3 +1,4 @@
+import { measureJson } from '../lib/json.ts';
 import { type Answer, json } from './answer.ts';
 
 /** Deeper than any schema of the API; without a bound, traversing a hostile body would exhaust the stack. */
@@ -5,18 +6,27 @@ const deepest = 32;
 
 export type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly answer: Answer };
 
-/** Parses a JSON body. A body without a content type counts as JSON (clients-need H11). */
-export function readBody(raw: Buffer | undefined, type: string | undefined): Body {
+/**
+ * Parses a JSON body of at most `mostValues` values. Parsing and reading take a time that grows with the number of
+ * values, during which no other request is served; so they are counted before. A body without a content type counts as
+ * JSON (clients-need H11).
+ */
+export function readBody(raw: Buffer | undefined, type: string | undefined, mostValues: number): Body {
   const problem = typeProblem(raw, type);
   if (problem !== undefined) return { ok: false, answer: problem };
+  const { values, depth } = measureJson(raw ?? empty, { values: mostValues, depth: deepest });
+  if (depth > deepest) return refusal(`The body is nested more than ${deepest} levels deep.`);
+  if (values > mostValues) return refusal(`The body has too many values: the limit here is ${mostValues}.`);
   try {
     const value: unknown = JSON.parse(decoder.decode(raw));
-    if (depthOf(value) > deepest)
-      return { ok: false, answer: json(400, { error: `The body is nested more than ${deepest} levels deep.` }) };
     return { ok: true, value };
   } catch {
-    return { ok: false, answer: json(400, { error: 'The body is not valid JSON.' }) };
+    return refusal('The body is not valid JSON.');
   }
+}
+
+function refusal(error: string): Body {
+  return { ok: false, answer: json(400, { error }) };
 }
 
 /** The answer to a body whose content type is not JSON; undefined for JSON and for an empty body. */
@@ -32,13 +42,4 @@ export function typeProblem(raw: Buffer | undefined, type: string | undefined): 
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
-
-/** Counts levels without recursion, because the body may be deeper than the stack. Stops counting above the bound. */
-function depthOf(value: unknown): number {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; depth <= deepest; depth += 1) {
-    level = level.flatMap((member) => (typeof member === 'object' && member !== null ? Object.values(member) : []));
-    if (level.length === 0) return depth;
-  }
-  return deepest + 1;
-}
+const empty = new Uint8Array();

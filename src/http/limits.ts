@@ -19,28 +19,38 @@ export const limits: Limits = Object.freeze({
   restTime: 2000,
 });
 
-/** Bytes of an ordinary body: more than the fields' limits, so that the answer can name the field that is too long. */
-const ordinary = MiB;
+/** Limits on one request body. */
+export interface BodyLimit {
+  readonly bytes: number;
+  /** Values in its JSON: each member of an object or list, and each object or list itself. */
+  readonly values: number;
+}
 
-/** Bytes for a whole configuration, in base64 and JSON. */
-const configuration = 32 * MiB;
+/** More bytes than the fields' limits, so that the answer can name the field that is too long. */
+const ordinary: BodyLimit = { bytes: MiB, values: 10_000 };
 
-/** Bytes for certificate chains with keys, and for keytabs: fields take up to 400 kB, which JSON escapes may double. */
-const files = 4 * MiB;
+/** A whole configuration, with about 30 values for each of 15,000 records. */
+const configuration: BodyLimit = { bytes: 32 * MiB, values: 500_000 };
 
-const larger: ReadonlyMap<string, number> = new Map([
+/** Certificate chains with keys, and keytabs: fields take up to 400 kB, which JSON escapes may double. */
+const files: BodyLimit = { bytes: 4 * MiB, values: 1000 };
+
+/** Any body of another request, and its method and path. */
+const planned: BodyLimit = { bytes: files.bytes, values: ordinary.values };
+
+const others: ReadonlyMap<string, BodyLimit> = new Map([
   ['api/holdfast/v1/config/restore', configuration],
-  ['api/holdfast/v1/plan', files],
+  ['api/holdfast/v1/plan', planned],
   ...['system/certificate', 'system/certificateauthority', 'directoryservice/kerberoskeytab'].map(
     (path) => [`api/v1.0/${path}`, files] as const,
   ),
 ]);
 
-/** The maximum number of bytes of a request's body. The path has no slashes around it. */
-export function bodyLimit(path: string): number {
-  const exact = larger.get(path);
+/** The limit for a request's body. The path has no slashes around it. */
+export function bodyLimit(path: string): BodyLimit {
+  const exact = others.get(path);
   if (exact !== undefined) return exact;
   // An action or a record below one of these paths: `system/certificate/import`, `directoryservice/kerberoskeytab/1`.
-  for (const [parent, bytes] of larger) if (path.startsWith(`${parent}/`)) return bytes;
+  for (const [parent, limit] of others) if (path.startsWith(`${parent}/`)) return limit;
   return ordinary;
 }

@@ -139,3 +139,9 @@ export function plainPath(raw: string): string | undefined {
     return undefined;
   }
 }
+
+/** The plain path of a URL; empty when it cannot be decoded. */
+export function pathOf(url: string): string {
+  const mark = url.indexOf('?');
+  return plainPath(mark === -1 ? url : url.slice(0, mark)) ?? '';
+}

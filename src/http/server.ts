@@ -31,6 +31,7 @@ import {
   type Method,
   managementRoutesOf,
   type Operation,
+  pathOf,
   plainPath,
   type Route,
   Router,
@@ -150,7 +151,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, _payload, done) => {
-    bodies.read(request.raw, answers.get(request.raw), bodyLimit(plainPath(split(request.url).path) ?? ''), done);
+    bodies.read(request.raw, answers.get(request.raw), bodyLimit(pathOf(request.url)).bytes, done);
   });
 
   app.get('/healthz', (_request, reply) => write(reply, json(200, { status: 'alive' })));

@@ -18,3 +18,48 @@ export function sortedJson(value: unknown): string {
   }
   return `{${members.join(',')}}`;
 }
+
+/**
+ * Counts the values and the levels of a JSON text in UTF-8 without parsing it, and stops above either limit. An empty
+ * object or list counts as two values. In a text that is not valid JSON it counts what a parser builds before it finds
+ * the error, or more.
+ */
+export function measureJson(
+  bytes: Uint8Array,
+  most: { readonly values: number; readonly depth: number },
+): { readonly values: number; readonly depth: number } {
+  let values = 1;
+  let level = 0;
+  let depth = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index] ?? 0;
+    if (byte === quotation) {
+      index = endOfString(bytes, index);
+      continue;
+    }
+    // Brackets and braces differ in the bit 0x20 only.
+    const kind = byte | 0x20;
+    if (kind === openObject) {
+      level += 1;
+      if (level > depth) depth = level;
+    } else if (kind === closeObject) level -= 1;
+    if (kind === openObject || byte === comma) {
+      values += 1;
+      if (values > most.values || depth > most.depth) break;
+    }
+  }
+  return { values, depth };
+}
+
+const quotation = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+const openObject = 0x7b;
+const closeObject = 0x7d;
+
+/** The index of the quotation mark that ends the string which begins at `start`; behind the text if none does. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let index = start + 1;
+  while (index < bytes.length && bytes[index] !== quotation) index += bytes[index] === backslash ? 2 : 1;
+  return index;
+}

@@ -126,6 +126,32 @@ test('bodies have one bound together, and 503 says when to come again', async ()
   }
 });
 
+test('a body with more values than its path takes is refused before it is parsed', async () => {
+  const objects = (bytes: number) =>
+    `[${Array(Math.floor(bytes / 3))
+      .fill('{}')
+      .join(',')}]`;
+  for (const [to, bytes, limit] of [
+    [path, MiB - 10, 10_000],
+    ['/api/v1.0/system/certificate/import/', 4 * MiB - 10, 1000],
+    ['/api/holdfast/v1/plan', 4 * MiB - 10, 10_000],
+    ['/api/holdfast/v1/config/restore', 12 * MiB, 500_000],
+  ] as const) {
+    const body = objects(bytes);
+    const start = performance.now();
+    const answer = await box.api.send('POST', to, body);
+    const took = performance.now() - start;
+    assert.deepEqual(
+      [answer.status, answer.text],
+      [400, `{"error":"The body has too many values: the limit here is ${limit}."}`],
+      to,
+    );
+    assert.ok(took < 1000, `${to}: ${took} ms`);
+  }
+  const deep = await box.api.send('POST', path, `${'['.repeat(1000)}${']'.repeat(1000)}`);
+  assert.equal(deep.text, '{"error":"The body is nested more than 32 levels deep."}');
+});
+
 test('a request that takes too long to come is answered 408', async () => {
   await using quick = await appliance({ limits: { requestTime: 200 } });
   const answer = await answerTo(
