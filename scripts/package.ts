@@ -139,6 +139,7 @@ for (const program of [
   'domain-monitor',
   'end-jail',
   'in-jail',
+  'run-script',
   'samba-directory',
   'snmp-pools',
   'ups-event',

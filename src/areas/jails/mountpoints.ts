@@ -1,10 +1,11 @@
-import { invalid } from '../../engine/declare/errors.ts';
+import { failed, invalid } from '../../engine/declare/errors.ts';
 import { createOnly, flag, hidden, inputOnly, reference, refine, required, text } from '../../engine/declare/fields.ts';
 import { volumePath } from '../../engine/declare/formats.ts';
 import { collection, type Operations, type RecordOf, type SentOf, type Step } from '../../engine/declare/resource.ts';
 import type { JailMount, RunningJail } from '../../host/ports/jails.ts';
 import { normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
+import { exposureProblem } from '../storage/exposure.ts';
 import { folderStep } from '../storage/folders.ts';
 import { jailsPlace } from './configuration.ts';
 import { jail } from './jails.ts';
@@ -24,7 +25,14 @@ const destinationText = text({
 
 const fields = {
   jail: required(text({ description: 'Name of the jail.', max: 64 })),
-  source: required(volumePath({ description: 'Folder on a volume.' })),
+  source: required(
+    // The unit of the jail has each folder of the path at the end of a line.
+    refine(volumePath({ description: 'Folder on a volume.' }), (path) =>
+      /[\s\\](\/|$)/.test(path)
+        ? `Expected a path without names that end in a space or backslash, got ${quote(path)}.`
+        : undefined,
+    ),
+  ),
   destination: required({
     ...refine(destinationText, (value) => {
       const top = normalPath(value).split('/')[1] ?? '';
@@ -113,21 +121,31 @@ async function checkFolders(
     if (kind !== false && kind !== 'folder')
       wrong['destination'] = [`The folder ${quote(mountPoint)} does not exist in the jail, and create is false.`];
   });
+  const exposed = wrong['source'] === undefined ? await exposureProblem(operations, source) : undefined;
+  if (exposed !== undefined) wrong['source'] = [exposed];
   if (Object.keys(wrong).length > 0) throw invalid(wrong);
 }
 
 /** Creates the mount point from the host, without following symbolic links that lead out of the jail. */
 export function placeIn(root: string, destination: string): Step {
-  return folderStep(`make the folder ${root}${destination}`, `${root}${destination}`, { within: root, mode: 0o755 });
+  return folderStep(`make the folder ${root}${destination}`, `${root}${destination}`, {
+    within: root,
+    links: 'followed',
+    mode: 0o755,
+  });
 }
 
 /** Mounts in a running jail. A stopped jail gets the mount from its systemd unit when it starts. */
 export function attachStep(name: string, mount: JailMount): Step {
   return {
     title: `mount ${mount.source} in the jail ${name} at ${mount.destination}`,
-    async perform({ jails }) {
+    async perform({ jails, files }) {
       const running = await jails.look();
-      if (running.has(name) && !isMounted(running, name, mount)) await jails.attach(name, mount);
+      if (!running.has(name) || isMounted(running, name, mount)) return;
+      const within = mount.source.split('/').slice(0, 3).join('/');
+      const exposed = await files.exposure(mount.source, { within });
+      if (exposed?.kind === 'link') throw failed(`${quote(exposed.at)} is a link, and a jail is shown no links.`);
+      await jails.attach(name, mount);
     },
     left: async ({ jails }) => isMounted(await jails.look(), name, mount),
     undo: async ({ jails }) => {

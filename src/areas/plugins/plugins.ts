@@ -282,11 +282,11 @@ function emptyFolderStep(root: string, path: string): Step {
     title: `remove the folder ${root}${path}`,
     async perform({ files }) {
       was = (await files.kind(`${root}${path}`)) === 'folder';
-      await files.removeEmptyFolder(`${root}${path}`, { within: root });
+      await files.removeEmptyFolder(`${root}${path}`, { within: root, links: 'followed' });
     },
     left: async ({ files }) => was && (await files.kind(`${root}${path}`)) === undefined,
     async undo({ files }) {
-      if (was) await files.makeFolder(`${root}${path}`, { within: root, mode: 0o755 });
+      if (was) await files.makeFolder(`${root}${path}`, { within: root, links: 'followed', mode: 0o755 });
     },
   };
 }

@@ -1,7 +1,9 @@
+import { invalid } from '../../engine/declare/errors.ts';
 import { choice, integer, refine, required, text } from '../../engine/declare/fields.ts';
 import { groupName, hostList, userName, volumePath } from '../../engine/declare/formats.ts';
 import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
+import { exposureProblem } from '../storage/exposure.ts';
 import { rsyncLines } from './rsync-parameters.ts';
 
 export const rsyncModule = collection('services/rsyncmod', {
@@ -44,6 +46,12 @@ export const rsyncModule = collection('services/rsyncmod', {
       description: 'Additional lines for the section of the module in rsyncd.conf.',
       within: 'module',
     }),
+  },
+  async beforehand({ rsyncmod_path: path }, operations, before) {
+    if (path === undefined || path === before?.rsyncmod_path) return {};
+    const exposed = await exposureProblem(operations, path);
+    if (exposed !== undefined) throw invalid({ rsyncmod_path: [exposed] });
+    return {};
   },
 });
 

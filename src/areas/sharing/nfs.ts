@@ -1,3 +1,4 @@
+import { invalid } from '../../engine/declare/errors.ts';
 import { choice, flag, list, refine, required, text } from '../../engine/declare/fields.ts';
 import { groupName, userName, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { type Checking, collection, type RecordOf, type World } from '../../engine/declare/resource.ts';
@@ -7,6 +8,7 @@ import { parentOf } from '../../lib/path.ts';
 import { quote, words } from '../../lib/text.ts';
 import { nfsServerOf } from '../services/daemons.ts';
 import { nfsSettings } from '../services/nfs.ts';
+import { exposureProblem } from '../storage/exposure.ts';
 import { makeShareFolder } from './folder.ts';
 
 export const nfsShare = collection('sharing/nfs', {
@@ -79,6 +81,13 @@ export const nfsShare = collection('sharing/nfs', {
       for (const problem of record.nfs_paths.flatMap((path) => ganeshaProblem(path) ?? []))
         issues.add('nfs_paths', problem);
     checkOverlap(checking);
+  },
+  async beforehand({ nfs_paths: paths = [] }, operations, before) {
+    for (const path of paths.filter((added) => before?.nfs_paths.includes(added) !== true)) {
+      const exposed = await exposureProblem(operations, path);
+      if (exposed !== undefined) throw invalid({ nfs_paths: [exposed] });
+    }
+    return {};
   },
   onSave({ draft, record, before, facts }) {
     for (const path of record.nfs_paths.filter((added) => before?.nfs_paths.includes(added) !== true)) {

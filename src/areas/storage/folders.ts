@@ -1,13 +1,9 @@
 import type { Step } from '../../engine/declare/resource.ts';
-import type { Files } from '../../host/ports/files.ts';
+import type { Files, Within } from '../../host/ports/files.ts';
 import { isWithin } from '../../lib/path.ts';
 
 /** Creates a folder and its missing parents below `within`. The undo removes those of them that are empty. */
-export function folderStep(
-  title: string,
-  path: string,
-  options: { readonly within: string; readonly mode: number },
-): Step {
+export function folderStep(title: string, path: string, options: Within & { readonly mode: number }): Step {
   let missing: readonly string[] = [];
   return {
     title,

@@ -20,42 +20,33 @@ export async function letIn(
   return { hostkey: `${type} ${hostkey}`, port };
 }
 
+/**
+ * The user may change the folder of the keys meanwhile, so no link on the way to it is followed. The key can run
+ * commands, but neither open a terminal nor forward connections.
+ */
 function addKey(
   key: string,
   { home, uid, gid }: { readonly home: string; readonly uid: number; readonly gid: number },
 ): Step {
-  const folder = `${home === '/' ? '' : home}/.ssh`;
-  const file = `${folder}/authorized_keys`;
-  let before: string | undefined;
-  let hadFolder: boolean | undefined;
+  const file = `${home === '/' ? '' : home}/.ssh/authorized_keys`;
+  const options = { within: '/', uid, gid };
+  const line = `restrict ${key}`;
+  let before: { readonly text: string | undefined } | undefined;
   return {
     title: `add a key to ${file}`,
     async perform({ files }) {
-      before = await files.read(file);
-      if (before?.split('\n').includes(key)) return;
-      hadFolder = (await files.kind(folder)) !== undefined;
-      if (!hadFolder) await files.makeFolder(folder, { within: '/', mode: 0o700 });
-      await files.write(
+      const text = await files.readPrivate(file, options);
+      if (text?.split('\n').some((known) => known === key || known === line)) return;
+      before = { text };
+      await files.writePrivate(
         file,
-        `${before === undefined || before.endsWith('\n') ? (before ?? '') : `${before}\n`}${key}\n`,
-        { mode: 0o600 },
+        `${text === undefined || text === '' || text.endsWith('\n') ? (text ?? '') : `${text}\n`}${line}\n`,
+        options,
       );
-      // sshd reads the file as the user.
-      if (uid !== 0)
-        await files.setPermissions(folder, {
-          within: home,
-          uid,
-          gid,
-          folderMode: 0o700,
-          fileMode: 0o600,
-          recursive: true,
-        });
     },
-    left: async () => hadFolder !== undefined,
+    left: async () => before !== undefined,
     async undo({ files }) {
-      if (before === undefined) await files.remove(file);
-      else await files.write(file, before, { mode: 0o600 });
-      if (hadFolder === false) await files.removeEmptyFolder(folder);
+      if (before !== undefined) await files.writePrivate(file, before.text, options);
     },
   };
 }

@@ -3,6 +3,7 @@ import { choice, flag, nullable, required, text } from '../../engine/declare/fie
 import { volumePath } from '../../engine/declare/formats.ts';
 import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
+import { exposureProblem } from '../storage/exposure.ts';
 
 export const startScript = collection('tasks/initshutdown', {
   title: 'init or shutdown script',
@@ -33,6 +34,8 @@ export const startScript = collection('tasks/initshutdown', {
     if (found.kind !== 'file') throw invalid({ ini_script: [`${quote(path)} is not a file.`] });
     if (((found.mode ?? 0) & 0o100) === 0)
       throw invalid({ ini_script: [`${quote(path)} is not executable by its owner.`] });
+    const exposed = await exposureProblem(operations, path, { itself: true });
+    if (exposed !== undefined) throw invalid({ ini_script: [exposed] });
     return {};
   },
   complete({ record }) {

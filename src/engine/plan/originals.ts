@@ -202,7 +202,7 @@ export class Originals {
 
   /** For root alone: originals may hold secrets that only their own permissions kept. */
   async #makeFolder(): Promise<void> {
-    await this.#host.files.makeFolder(backupsFolder, { within: '/', mode: 0o700 });
+    await this.#host.files.makeFolder(backupsFolder, { within: '/', links: 'followed', mode: 0o700 });
   }
 
   async #note(manifest: Manifest): Promise<void> {

@@ -83,7 +83,7 @@ async function inFolderOf<T>(
   const [folderName, name] = parts.slice(-2);
   if (folderName === undefined || name === undefined)
     throw new HostError('expected a path of a folder and a file in it');
-  const { end, close } = await walk(border, parts.slice(0, -2), { links: 'refused' });
+  const { end, close } = await walk(border, parts.slice(0, -2));
   try {
     return await work(end, { folderName, name });
   } finally {

@@ -17,7 +17,16 @@ import {
 } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
-import type { Encoding, FileOptions, Files, Permissions } from '../ports/files.ts';
+import {
+  type Encoding,
+  type Exposure,
+  type ExposureOptions,
+  type FileOptions,
+  type Files,
+  isExposed,
+  type Permissions,
+  type Within,
+} from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import { copyFileOrLink } from './copy.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
@@ -27,6 +36,8 @@ import { expectSuccess, helperEntry, type Runner } from './runner.ts';
 import { type Border, byHandle, walk } from './walk.ts';
 
 const mostLinks = 40;
+
+const machineRoot = { uid: 0, gid: 0 };
 
 /** Where checkers find files that are not yet installed. Only root may read it: some files hold secrets. */
 const stagedFolder = '/run/holdfast/staged';
@@ -132,10 +143,13 @@ export class Tree implements Files {
     }
   }
 
-  async makeFolder(path: string, options: { within: string; mode: number }): Promise<readonly string[]> {
+  async makeFolder(path: string, options: Within & { readonly mode: number }): Promise<readonly string[]> {
     const parts = partsBelow(path, options.within, `cannot make ${path}`);
     try {
-      const { made, close } = await walk(await this.#border(options.within), parts, { make: options.mode });
+      const { made, close } = await walk(await this.#border(options.within), parts, {
+        make: options.mode,
+        links: options.links,
+      });
       await close();
       return parts
         .slice(parts.length - made)
@@ -206,9 +220,9 @@ export class Tree implements Files {
     }
   }
 
-  async removeEmptyFolder(path: string, options?: { readonly within: string }): Promise<void> {
+  async removeEmptyFolder(path: string, options?: Within): Promise<void> {
     try {
-      if (options !== undefined) await this.#removeBelow(path, options.within);
+      if (options !== undefined) await this.#removeBelow(path, options);
       else await rmdir(await this.locate(path, { follow: false }));
     } catch (error) {
       const code = codeOf(error);
@@ -217,10 +231,10 @@ export class Tree implements Files {
     }
   }
 
-  async #removeBelow(path: string, within: string): Promise<void> {
+  async #removeBelow(path: string, { within, links }: Within): Promise<void> {
     const parts = partsBelow(path, within, `cannot remove ${path}`);
     if ((await this.kind(parentOf(path))) === undefined) return;
-    const { end, close } = await walk(await this.#border(within), parts.slice(0, -1));
+    const { end, close } = await walk(await this.#border(within), parts.slice(0, -1), { links });
     try {
       await rmdir(byHandle(end.fd, parts.at(-1)));
     } finally {
@@ -298,6 +312,24 @@ export class Tree implements Files {
   async mode(path: string): Promise<number | undefined> {
     try {
       return (await stat(await this.locate(path))).mode & 0o7777;
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw hostError(`cannot look at ${path}`, error);
+    }
+  }
+
+  async exposure(path: string, { within, itself = false }: ExposureOptions): Promise<Exposure | undefined> {
+    const parts = partsBelow(path, within, `cannot look at ${path}`);
+    try {
+      let location = (await this.#border(within)).path;
+      let at = normalPath(within);
+      for (const part of parts) {
+        if (isExposed(await lstat(location), machineRoot)) return { at, kind: 'writable' };
+        location = join(location, part);
+        at = join(at, part);
+        if ((await lstat(location)).isSymbolicLink()) return { at, kind: 'link' };
+      }
+      return itself && isExposed(await lstat(location), machineRoot) ? { at, kind: 'writable' } : undefined;
     } catch (error) {
       if (isAbsence(error)) return undefined;
       throw hostError(`cannot look at ${path}`, error);

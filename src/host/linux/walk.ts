@@ -33,15 +33,14 @@ export interface Walk {
 }
 
 /**
- * Goes from the border along `parts`. Links that stay within the border are followed unless they are refused. With
- * `make`,
- * missing folders are made with those permission bits. The walk holds each folder on the way open and never resolves a
+ * Goes from the border along `parts`. Links are refused, or with `followed` those that leave the border. With
+ * `make`, missing folders are made with those permission bits. The walk holds each folder on the way open and never resolves a
  * path twice. So an account that can write there cannot lead it outside by replacing a folder with a link meanwhile.
  */
 export async function walk(
   border: Border,
   parts: readonly string[],
-  options: { make?: number; links?: 'followed' | 'refused' } = {},
+  options: { make?: number; links?: 'followed' | undefined } = {},
 ): Promise<Walk> {
   const opened: FileHandle[] = [];
   const made: { folder: FileHandle; name: string }[] = [];
@@ -83,7 +82,7 @@ export async function walk(
         await folder.chmod(options.make);
         stack.push(folder);
       } else if (found.isSymbolicLink()) {
-        if (options.links === 'refused') throw new HostError(`${name} is a link`);
+        if (options.links !== 'followed') throw new HostError(`${name} is a link`);
         links += 1;
         if (links > mostLinks) throw new HostError('too many links on the way');
         const target = await readlink(here);

@@ -30,22 +30,19 @@ export interface Files {
   discard(staged: string): Promise<void>;
 
   /**
-   * Creates a folder and its missing parents below `within`, which must exist. Refuses when a link on the path leads
-   * out of `within`: a user with write access there must not choose where the daemon creates folders. The new folders
-   * get exactly the permission bits `mode`. Returns their paths, outermost first; an empty list when the folder
-   * existed. A failure leaves nothing behind.
+   * Creates a folder and its missing parents below `within`, which must exist. Refuses links on the path below
+   * `within`: a user with write access there must not choose where the daemon creates folders. The new folders get
+   * exactly the permission bits `mode`. Returns their paths, outermost first; an empty list when the folder existed. A
+   * failure leaves nothing behind.
    */
-  makeFolder(path: string, options: { within: string; mode: number }): Promise<readonly string[]>;
+  makeFolder(path: string, options: Within & { readonly mode: number }): Promise<readonly string[]>;
+
+  /** Removes a folder if it exists and is empty. With `within`, as `makeFolder`. */
+  removeEmptyFolder(path: string, options?: Within): Promise<void>;
 
   /**
-   * Removes a folder if it exists and is empty. With `within`, a folder that is not below it after following links is
-   * not removed.
-   */
-  removeEmptyFolder(path: string, options?: { readonly within: string }): Promise<void>;
-
-  /**
-   * Creates a sparse file of `size` bytes in an existing folder. Refuses when anything is at `path`, and when a link on
-   * the path leads out of `within`.
+   * Creates a sparse file of `size` bytes in an existing folder. Refuses when anything is at `path`, and links on the
+   * path below `within`.
    */
   makeFile(path: string, options: { within: string; size: number; mode: number }): Promise<void>;
 
@@ -59,8 +56,8 @@ export interface Files {
   size(path: string): Promise<number | undefined>;
 
   /**
-   * Sets owner and permissions of a file or folder; with `recursive`, also of its content on the same file system.
-   * Skips links.
+   * Sets owner and permissions of a file or folder; with `recursive`, also of its content on the same file system,
+   * without links. Refuses links on the path below `within`.
    */
   setPermissions(path: string, permissions: Permissions): Promise<void>;
 
@@ -85,6 +82,39 @@ export interface Files {
 
   /** The permission bits of what is at `path`. Links are followed. */
   mode(path: string): Promise<number | undefined>;
+
+  /**
+   * What lets another account than root replace what is at `path`: a link on the path below `within`, or a folder above
+   * it, from `within` on, that other accounts own or may write to. With `itself`, also what is at `path` must be root's.
+   * Undefined if nothing does, or nothing is there.
+   */
+  exposure(path: string, options: ExposureOptions): Promise<Exposure | undefined>;
+}
+
+/** The folder that a path must be in. */
+export interface Within {
+  readonly within: string;
+  /** Whether links that stay within the folder are followed, as where all of the folder belongs to one jail. */
+  readonly links?: 'followed';
+}
+
+export interface ExposureOptions {
+  readonly within: string;
+  readonly itself?: boolean;
+}
+
+export interface Exposure {
+  /** The path of the link, folder or file. */
+  readonly at: string;
+  readonly kind: 'link' | 'writable';
+}
+
+/** Whether another account than `root` can change a file or folder with this owner and these permissions. */
+export function isExposed(
+  { uid, gid, mode }: { readonly uid: number; readonly gid: number; readonly mode: number },
+  root: { readonly uid: number; readonly gid: number },
+): boolean {
+  return uid !== root.uid || (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== root.gid);
 }
 
 export interface FileOptions {
@@ -97,7 +127,7 @@ export interface FileOptions {
 export type Encoding = 'utf8' | 'base64';
 
 export interface Permissions {
-  /** The folder that `path` must be in after following links. */
+  /** The folder that `path` must be in. */
   readonly within: string;
   /** Ids of the owner; undefined keeps the current one. */
   readonly uid?: number;

@@ -16,7 +16,16 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
-import type { Encoding, FileOptions, Files, Permissions } from '../ports/files.ts';
+import {
+  type Encoding,
+  type Exposure,
+  type ExposureOptions,
+  type FileOptions,
+  type Files,
+  isExposed,
+  type Permissions,
+  type Within,
+} from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
 import { codeOf, hostError, replaceFile } from './state.ts';
 import { lookAt, type Tree, withParents } from './tree.ts';
@@ -130,7 +139,7 @@ export class VirtualFiles implements Files {
     }
   }
 
-  async makeFolder(path: string, options: { within: string; mode: number }): Promise<readonly string[]> {
+  async makeFolder(path: string, options: Within & { readonly mode: number }): Promise<readonly string[]> {
     const target = normalPath(path);
     const within = normalPath(options.within);
     if (!isWithin(target, within)) throw new HostError(`cannot make ${path}: it is not below ${options.within}`);
@@ -147,6 +156,7 @@ export class VirtualFiles implements Files {
         location = join(location, part);
         let found = lookAt(location);
         if (found?.isSymbolicLink()) {
+          if (options.links !== 'followed') throw new HostError(`${name} is a link`);
           location = this.#tree.locate(name);
           found = lookAt(location);
           if (!isWithin(location, border)) throw new HostError(`${name} is a link that leads out of ${options.within}`);
@@ -167,7 +177,7 @@ export class VirtualFiles implements Files {
 
   async makeFile(path: string, { within, size, mode }: { within: string; size: number; mode: number }): Promise<void> {
     try {
-      const location = this.#locationWithin(path, within, { follow: false });
+      const location = this.#locationWithin(path, { within }, { follow: false });
       writeFileSync(location, '', { flag: 'wx', mode });
       try {
         truncateSync(location, size);
@@ -183,7 +193,7 @@ export class VirtualFiles implements Files {
 
   async resizeFile(path: string, { within, from, to }: { within: string; from: number; to: number }): Promise<void> {
     try {
-      const location = this.#locationWithin(path, within, { follow: true });
+      const location = this.#locationWithin(path, { within }, { follow: true });
       const bytes = lookAt(location)?.size;
       if (bytes !== from) throw new HostError(`it has ${bytes ?? 'no'} bytes, not ${from}`);
       truncateSync(location, to);
@@ -201,12 +211,12 @@ export class VirtualFiles implements Files {
     }
   }
 
-  async removeEmptyFolder(path: string, options?: { readonly within: string }): Promise<void> {
+  async removeEmptyFolder(path: string, options?: Within): Promise<void> {
     try {
       const location =
         options === undefined
           ? this.#tree.locate(path, { follow: false })
-          : this.#locationWithin(path, options.within, { follow: false });
+          : this.#locationWithin(path, options, { follow: false });
       if (lookAt(location) === undefined) return;
       if (this.#isMounted(this.#tree.nameOf(location))) throw new HostError('resource busy or locked');
       rmdirSync(location);
@@ -218,9 +228,7 @@ export class VirtualFiles implements Files {
   /** Sets permission bits only: changing owners requires root privileges, which this process does not need. */
   async setPermissions(path: string, { within, folderMode, fileMode, recursive, told }: Permissions): Promise<void> {
     try {
-      const border = this.#tree.locate(within);
-      const location = this.#tree.locate(path);
-      if (!isWithin(location, border)) throw new HostError(`it is not in ${within}`);
+      const location = this.#locationWithin(path, { within }, { follow: true });
       const found = lookAt(location);
       if (found === undefined) throw new HostError('no such file or directory');
       const folders = found.isDirectory() ? [location] : [];
@@ -325,10 +333,30 @@ export class VirtualFiles implements Files {
     }
   }
 
-  /** The real path of a file. Refuses a path that leads out of `within` after following links. */
-  #locationWithin(path: string, within: string, options: { follow: boolean }): string {
+  async exposure(path: string, { within, itself = false }: ExposureOptions): Promise<Exposure | undefined> {
+    // This process has the place of root.
+    const root = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    let location = this.#tree.locate(within);
+    let at = normalPath(within);
+    for (const part of normalPath(path).slice(at.length).split('/')) {
+      if (part === '') continue;
+      const folder = lookAt(location);
+      if (folder !== undefined && isExposed(folder, root)) return { at, kind: 'writable' };
+      location = join(location, part);
+      at = `${at}/${part}`;
+      if (lookAt(location)?.isSymbolicLink()) return { at, kind: 'link' };
+    }
+    const found = lookAt(location);
+    return itself && found !== undefined && isExposed(found, root) ? { at, kind: 'writable' } : undefined;
+  }
+
+  /** The real path of a file. Refuses links on the path below `within`, or with `followed` those that lead out of it. */
+  #locationWithin(path: string, { within, links }: Within, options: { follow: boolean }): string {
+    const border = this.#tree.locate(within);
     const location = this.#tree.locate(normalPath(path), options);
-    if (!isWithin(location, this.#tree.locate(within))) throw new HostError(`it is not in ${within}`);
+    if (!isWithin(location, border)) throw new HostError(`it is not in ${within}`);
+    if (links !== 'followed' && location !== join(border, normalPath(path).slice(normalPath(within).length)))
+      throw new HostError(`${path} contains a link`);
     return location;
   }
 

@@ -81,6 +81,11 @@ export function jailUnit(jail: Jail, { root, mounts, arch, wants }: Surroundings
     'After=network.target zfs-mount.service holdfast.service',
     jail.jail_vnet ? ['Requires=holdfast-jails.service', 'After=holdfast-jails.service'] : [],
     wants.length === 0 ? [] : `Wants=${wants.join(' ')}`,
+    // systemd-nspawn follows links in a source. Another jail or a user of a share may have planted one since the last
+    // start, to be shown more of the machine.
+    [...new Set(mounts.flatMap(({ source }) => partsOf(source)))].map(
+      (path) => `AssertPathIsSymbolicLink=!${path.replaceAll('%', '%%')}`,
+    ),
     '',
     '[Service]',
     'Type=notify',
@@ -103,6 +108,12 @@ export function jailUnit(jail: Jail, { root, mounts, arch, wants }: Surroundings
     limits.cpu === undefined ? [] : `CPUQuota=${limits.cpu}%`,
     limits.tasks === undefined ? [] : `TasksMax=${limits.tasks}`,
   );
+}
+
+/** The paths of the folders below the volume that a path leads through, and the path itself. */
+function partsOf(path: string): readonly string[] {
+  const names = path.split('/');
+  return names.slice(3).map((_, index) => names.slice(0, index + 4).join('/'));
 }
 
 /** Escapes a path for an argument with colons as separators. */

@@ -82,12 +82,16 @@ export const startDropIn: string = lines(
   `Wants=${unitName('preinit')}.service ${unitName('postinit')}.service`,
 );
 
+/** Refuses a script that another account than root can replace. That may have changed since the script was saved. */
+const guard = '/usr/lib/holdfast/run-script';
+
 /**
  * With the dash, systemd ignores a failure, so that the next script runs and the machine boots. The output is in the
  * journal under an identifier of the script: `journalctl -t holdfast-preinit-3`.
  */
 function commandOf({ id, ini_when: moment, ini_type, ini_command, ini_script }: Script): string {
-  const program = ini_type === 'command' ? ['/bin/sh', '-c', unitWord(ini_command)] : [unitWord(ini_script ?? '')];
+  const program =
+    ini_type === 'command' ? ['/bin/sh', '-c', unitWord(ini_command)] : [guard, unitWord(ini_script ?? '')];
   return [
     '-/usr/bin/systemd-cat',
     `--identifier=${unitName(moment)}-${id}`,

@@ -127,13 +127,21 @@ describe('the tree', () => {
     assert.deepEqual(readdirSync(`${root}/etc`), []);
     symlinkSync('sub', `${root}/mnt/tank/inside`);
     symlinkSync('/mnt/tank/sub', `${root}/mnt/tank/absolute-inside`);
-    assert.deepEqual(await tree.makeFolder('/mnt/tank/inside/x', { within: '/mnt/tank', mode: 0o755 }), [
-      '/mnt/tank/inside/x',
-    ]);
-    assert.deepEqual(await tree.makeFolder('/mnt/tank/absolute-inside/y', { within: '/mnt/tank', mode: 0o755 }), [
-      '/mnt/tank/absolute-inside/y',
-    ]);
+    for (const [link, name] of [
+      ['inside', 'x'],
+      ['absolute-inside', 'y'],
+    ] as const) {
+      const path = `/mnt/tank/${link}/${name}`;
+      await refused(tree.makeFolder(path, { within: '/mnt/tank', mode: 0o755 }), /is a link/);
+      await refused(
+        tree.setPermissions(`/mnt/tank/${link}`, { within: '/mnt/tank', folderMode: 0o777, recursive: false }),
+        /is a link/,
+      );
+      const made = await tree.makeFolder(path, { within: '/mnt/tank', links: 'followed', mode: 0o755 });
+      assert.deepEqual(made, [path]);
+    }
     assert.deepEqual(readdirSync(`${root}/mnt/tank/sub`), ['x', 'y']);
+    assert.equal(modeOf(`${root}/mnt/tank/sub`), 0o755);
   });
 
   test('folders that could not be completed are removed again', async (t) => {
@@ -184,7 +192,7 @@ describe('the tree', () => {
     symlinkSync(root, `${root}/mnt/tank/out`);
     await refused(
       tree.setPermissions('/mnt/tank/out/mnt', { within: '/mnt/tank', folderMode: 0o777, recursive: true }),
-      /leads out/,
+      /out is a link/,
     );
     await refused(
       tree.setPermissions('/mnt/tank/none', { within: '/mnt/tank', folderMode: 0o777, recursive: true }),

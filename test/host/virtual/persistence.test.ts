@@ -249,14 +249,12 @@ describe('files on the virtual host', () => {
     symlinkSync('/srv', join(folder, 'root/mnt/tank/out'));
     symlinkSync('/mnt/tank', join(folder, 'root/mnt/tank/round'));
     symlinkSync('/nowhere', join(folder, 'root/mnt/tank/broken'));
-    await assert.rejects(
-      files.makeFolder('/mnt/tank/a/../out/b', { within: '/mnt/tank', mode: 0o755 }),
-      /leads out of \/mnt\/tank/,
-    );
-    await assert.rejects(files.makeFolder('/mnt/tank/broken', { within: '/mnt/tank', mode: 0o755 }), HostError);
-    assert.deepEqual(await files.makeFolder('/mnt/tank/round/b', { within: '/mnt/tank', mode: 0o755 }), [
-      '/mnt/tank/round/b',
-    ]);
+    for (const path of ['/mnt/tank/out/b', '/mnt/tank/round/b'])
+      await assert.rejects(files.makeFolder(path, { within: '/mnt/tank', mode: 0o755 }), /is a link/);
+    const followed = { within: '/mnt/tank', links: 'followed', mode: 0o755 } as const;
+    await assert.rejects(files.makeFolder('/mnt/tank/a/../out/b', followed), /leads out of \/mnt\/tank/);
+    await assert.rejects(files.makeFolder('/mnt/tank/broken', followed), HostError);
+    assert.deepEqual(await files.makeFolder('/mnt/tank/round/b', followed), ['/mnt/tank/round/b']);
     assert.equal(await files.kind('/mnt/tank/b'), 'folder');
     assert.equal(await files.kind('/srv/b'), undefined);
     assert.equal(await files.kind('/nowhere'), undefined);

@@ -56,6 +56,7 @@ test('a jail can have an address in the network of an interface', () => {
       'After=network.target zfs-mount.service holdfast.service',
       'Requires=holdfast-jails.service',
       'After=holdfast-jails.service',
+      'AssertPathIsSymbolicLink=!/mnt/tank/me$dia: 100%%',
       '',
       '[Service]',
       'Type=notify',

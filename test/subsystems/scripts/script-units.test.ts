@@ -29,7 +29,7 @@ test('each moment has a systemd unit, with its enabled scripts in the order of t
       'RemainAfterExit=yes',
       'TimeoutStartSec=infinity',
       String.raw`ExecStart=-/usr/bin/systemd-cat --identifier=holdfast-postinit-1 /usr/bin/timeout --kill-after=10 600 /bin/sh -c "echo \"50%%\" >/tmp/$$HOSTNAME"`,
-      'ExecStart=-/usr/bin/systemd-cat --identifier=holdfast-postinit-2 /usr/bin/timeout --kill-after=10 600 "/mnt/tank/bin/warm up.sh"',
+      'ExecStart=-/usr/bin/systemd-cat --identifier=holdfast-postinit-2 /usr/bin/timeout --kill-after=10 600 /usr/lib/holdfast/run-script "/mnt/tank/bin/warm up.sh"',
     ),
   );
   assert.equal(
