@@ -50,6 +50,10 @@ export function isLinkLocal({ family, value }: Ip): boolean {
 }
 
 /** The canonical text of an address: IPv6 in lower case with the longest run of zeros omitted (RFC 5952). */
+export function isLoopback({ family, value }: Ip): boolean {
+  return family === 4 ? value >> 24n === 127n : value === 1n;
+}
+
 export function showIp({ family, value }: Ip): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
   const groups = Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16));

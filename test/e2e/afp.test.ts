@@ -83,12 +83,12 @@ test('what cannot be served is told by its field', async () => {
 
 test('the settings have their rules, and the service its switch', async () => {
   const settings = await box.api.expect(200, 'PUT', 'services/afp/', {
-    afp_srv_bindip: '192.0.2.5',
+    afp_srv_bindip: '192.0.2.7',
     afp_srv_guest: true,
   });
   assert.deepEqual(
     [settings['afp_srv_bindip'], settings['afp_srv_guest'], settings['afp_srv_connections_limit']],
-    [['192.0.2.5'], true, 50],
+    [['192.0.2.7'], true, 50],
   );
   assert.deepEqual(await problems({ afp_srv_guest_user: 'root' }, 'services/afp/', 'put'), {
     afp_srv_guest_user: ['Expected an account other than root.'],

@@ -53,14 +53,16 @@ test('a share is made, changed and deleted, and its folder is made', async () =>
   assert.equal(await box.host.files.read('/etc/exports.d/holdfast-0.exports'), undefined);
 });
 
-test('V6: nfs_security is a list or a text, and counts with version 4 only', async () => {
+test('V6: nfs_security is a list or a text, counts with every version, and is kept by a PUT of another field', async () => {
   const without = await box.api.expect(201, 'POST', `${shares}/`, {
     nfs_paths: ['/mnt/tank/v6'],
     nfs_hosts: 'v6.example.com',
-    nfs_security: 'sys',
+    nfs_security: 'krb5p',
   });
-  assert.deepEqual(without['nfs_security'], []);
-  await box.api.expect(200, 'PUT', 'services/nfs/', { nfs_srv_v4: true });
+  assert.deepEqual(without['nfs_security'], ['krb5p']);
+  const kept = await box.api.expect(200, 'PUT', `${shares}/${without['id']}/`, { nfs_comment: 'secret' });
+  assert.deepEqual(kept['nfs_security'], ['krb5p']);
+  assert.match((await box.host.files.read('/etc/exports.d/holdfast-0.exports')) ?? '', /sec=krb5p,/);
   for (const [sent, kept] of [
     ['sys', ['sys']],
     [
@@ -75,7 +77,6 @@ test('V6: nfs_security is a list or a text, and counts with version 4 only', asy
       kept,
     );
   }
-  await box.api.expect(200, 'PUT', 'services/nfs/', { nfs_srv_v4: false });
   await box.api.delete(`${shares}/`);
 });
 
@@ -129,12 +130,12 @@ test('what does not go together is told by its field', async () => {
 test('the settings have their rules', async () => {
   const settings = await box.api.expect(200, 'PUT', 'services/nfs/', {
     nfs_srv_servers: '50',
-    nfs_srv_bindip: '192.0.2.5',
+    nfs_srv_bindip: '192.0.2.7',
     nfs_srv_mountd_port: 618,
   });
   assert.deepEqual(
     [settings['nfs_srv_servers'], settings['nfs_srv_bindip'], settings['nfs_srv_mountd_port']],
-    [50, ['192.0.2.5'], 618],
+    [50, ['192.0.2.7'], 618],
   );
   const refused = async (body: object) => Object.keys(JSON.parse((await box.api.put('services/nfs/', body)).text));
   assert.deepEqual(await refused({ nfs_srv_v4_v3owner: true }), ['nfs_srv_v4_v3owner']);

@@ -72,13 +72,17 @@ test('a port that another service has is refused before anything is touched, and
   const switching = await switchOf(nas, 'rsync', true);
   assert.equal(switching.status, 409);
   assert.deepEqual(switching.json, {
-    srv_enable: ['TCP port 873 of the service rsync is already used by the service ftp.'],
+    srv_enable: [
+      'TCP port 873 of the service rsync is already used by the service ftp. Set rsyncd_port of services/rsyncd or ftp_port of services/ftp to another port.',
+    ],
   });
   await nas.api.expect(200, 'PUT', 'services/rsyncd/', { rsyncd_port: 8730 });
   await nas.api.expect(200, 'PUT', 'services/services/rsync/', { srv_enable: true });
   const setting = await nas.api.put('services/rsyncd/', { rsyncd_port: 873 });
   assert.deepEqual(setting.json, {
-    rsyncd_port: ['TCP port 873 of the service rsync is already used by the service ftp.'],
+    rsyncd_port: [
+      'TCP port 873 of the service rsync is already used by the service ftp. Set ftp_port of services/ftp to another port.',
+    ],
   });
   await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: false });
   await nas.api.expect(200, 'PUT', 'services/rsyncd/', { rsyncd_port: 873 });
@@ -97,7 +101,9 @@ test("the interface's own port is nobody else's, TCP and UDP are apart, and so a
   await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_port: 8080 });
   const answer = await switchOf(nas, 'ftp', true);
   assert.deepEqual(answer.json, {
-    srv_enable: ['TCP port 8080 of the service ftp is already used by Holdfast itself.'],
+    srv_enable: [
+      'TCP port 8080 of the service ftp is already used by Holdfast itself. Set ftp_port of services/ftp to another port.',
+    ],
   });
   await nas.api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
@@ -105,9 +111,11 @@ test("the interface's own port is nobody else's, TCP and UDP are apart, and so a
   });
   await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_directory: '/mnt/tank', tftp_port: 8080 });
   await nas.api.expect(200, 'PUT', 'services/services/tftp/', { srv_enable: true });
-  await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_port: 161, tftp_host: '192.0.2.1' });
+  await nas.api.expect(200, 'PUT', 'services/tftp/', { tftp_port: 161, tftp_host: '192.0.2.7' });
   const everywhere = await switchOf(nas, 'snmp', true);
   assert.deepEqual(everywhere.json, {
-    srv_enable: ['UDP port 161 of the service snmp is already used by the service tftp.'],
+    srv_enable: [
+      'UDP port 161 of the service snmp is already used by the service tftp. Set tftp_port of services/tftp to another port.',
+    ],
   });
 });

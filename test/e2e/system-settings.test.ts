@@ -150,7 +150,14 @@ test('the doors follow the settings, and a door that cannot be opened is refused
   const refused = await api.put('system/settings/', { stg_guiaddress: '198.51.100.1' });
   assert.deepEqual(
     [refused.status, refused.json],
-    [400, { error_message: 'cannot listen on 198.51.100.1:80: this machine does not have the address.' }],
+    [
+      409,
+      {
+        stg_guiaddress: [
+          'Expected an address of this machine (192.0.2.7, 2001:db8::7, 0.0.0.0, ::), got 198.51.100.1.',
+        ],
+      },
+    ],
   );
   assert.equal(doors(), open);
   assert.deepEqual(

@@ -1,4 +1,5 @@
 import {
+  alsoNamed,
   choice,
   type Field,
   flag,
@@ -138,9 +139,12 @@ export const domainFields = {
   }),
   ad_verbose_logging: flag(false, { description: 'Whether verbose logging is enabled.' }),
   // The field name of the public API (gaps 3.1).
-  ad_disable_freenas_cache: flag(false, {
-    description: 'Whether domain accounts are left out of account lists, so that they need not be fetched.',
-  }),
+  ad_disable_freenas_cache: alsoNamed(
+    flag(false, {
+      description: 'Whether domain accounts are left out of account lists, so that they need not be fetched.',
+    }),
+    'ad_disable_appliance_cache',
+  ),
   ad_workgroup: hidden(text({ description: 'NetBIOS name of the domain, as reported by the domain.' })),
   ad_siteservers: hidden(text({ description: 'Controllers of the site, as reported by DNS.', max: 4096 })),
 };

@@ -1,10 +1,10 @@
 import { fieldValue } from '../../engine/configuration/tables.ts';
 import {
+  alsoNamed,
   choice,
   type Field,
   type Fields,
   flag,
-  inputOnly,
   integer,
   nullable,
   refine,
@@ -182,15 +182,9 @@ export const idmapNss = collection('directoryservice/idmap/nss', {
   description: 'Ids of the accounts with the same name on this machine.',
   fields: {
     ...common,
-    idmap_ad_range_low: low(10_000),
-    idmap_ad_range_high: high(90_000_000),
-    idmap_nss_range_low: inputOnly(low(10_000)),
-    idmap_nss_range_high: inputOnly(high(90_000_000)),
+    idmap_ad_range_low: alsoNamed(low(10_000), 'idmap_nss_range_low'),
+    idmap_ad_range_high: alsoNamed(high(90_000_000), 'idmap_nss_range_high'),
   },
-  complete: ({ sent }) => ({
-    ...(sent.idmap_nss_range_low === undefined ? {} : { idmap_ad_range_low: sent.idmap_nss_range_low }),
-    ...(sent.idmap_nss_range_high === undefined ? {} : { idmap_ad_range_high: sent.idmap_nss_range_high }),
-  }),
   check: (checking) => checkRange('idmap_ad', checking),
 });
 

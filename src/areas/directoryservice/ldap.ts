@@ -1,5 +1,15 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { choice, flag, integer, nullable, reference, refine, secret, text } from '../../engine/declare/fields.ts';
+import {
+  alsoNamed,
+  choice,
+  flag,
+  integer,
+  nullable,
+  reference,
+  refine,
+  secret,
+  text,
+} from '../../engine/declare/fields.ts';
 import { configLines } from '../../engine/declare/formats.ts';
 import { type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
@@ -68,10 +78,13 @@ const fields = {
     max: 600,
     initial: 10,
   }),
-  ldap_has_samba_schema: flag(false, {
-    description:
-      'Whether the directory holds Samba passwords. If so, SMB shares accept the accounts of the directory instead of the local ones, because Samba uses only one password store.',
-  }),
+  ldap_has_samba_schema: alsoNamed(
+    flag(false, {
+      description:
+        'Whether the directory holds Samba passwords. If so, SMB shares accept the accounts of the directory instead of the local ones, because Samba uses only one password store.',
+    }),
+    'ldap_has_smb_schema',
+  ),
   ldap_idmap_backend: choice(
     ['ad', 'adex', 'autorid', 'fruit', 'hash', 'ldap', 'nss', 'rfc2307', 'rid', 'script', 'tdb', 'tdb2'],
     {

@@ -50,7 +50,7 @@ export const networkInterface = collection('network/interface', {
       return 'wrong' in reading ? reading.wrong : undefined;
     }),
     int_aliases: list(text({ description: 'An address with its prefix length, as 192.0.2.7/32.', max: 49 }), {
-      description: 'Additional IPv4 and IPv6 addresses. An update without this field removes all of them.',
+      description: 'Additional IPv4 and IPv6 addresses.',
       max: 256,
     }),
     int_media_status: live(
@@ -67,7 +67,7 @@ export const networkInterface = collection('network/interface', {
   },
   unique: [{ fields: ['int_interface'], description: 'A record for this interface already exists.' }],
   complete({ record, before, sent }) {
-    const aliases = aliasesAfter(before?.int_aliases ?? [], sent.int_aliases ?? []);
+    const aliases = aliasesAfter(before?.int_aliases ?? [], sent.int_aliases ?? record.int_aliases);
     return { int_aliases: aliases, ...(record.int_dhcp ? { int_ipv4address: '', int_v4netmaskbit: '' } : {}) };
   },
   check(saving) {

@@ -72,12 +72,7 @@ export const vlan = collection('network/vlan', {
     if (row === undefined) return { vlan_row: rowFor(record.vlan_vint, '', draft) };
     if (before !== undefined && before.vlan_vint !== record.vlan_vint) {
       const int_name = row.int_name === before.vlan_vint ? record.vlan_vint : row.int_name;
-      draft.update(
-        networkInterface,
-        row.id,
-        { int_name, int_aliases: row.int_aliases },
-        { int_interface: record.vlan_vint },
-      );
+      draft.update(networkInterface, row.id, { int_name }, { int_interface: record.vlan_vint });
     }
     return {};
   },

@@ -1,5 +1,5 @@
 import { choice, flag, integer, list, nullable, refine, required } from '../../engine/declare/fields.ts';
-import { configLines, ipAddress, userName, volumePath } from '../../engine/declare/formats.ts';
+import { configLines, ownAddress, userName, volumePath } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { globalParameters } from './afp-parameters.ts';
@@ -12,7 +12,7 @@ export const afpSettings = singleton('services/afp', {
     afp_srv_guest_user: refine(userName({ description: 'Account that guests work as.', initial: 'nobody' }), (name) =>
       name === 'root' ? 'Expected an account other than root.' : undefined,
     ),
-    afp_srv_bindip: list(required(ipAddress({ description: 'An address of the machine.' })), {
+    afp_srv_bindip: list(required(ownAddress({ description: 'An address of the machine.' })), {
       description: 'Addresses the server listens on and announces; all when empty.',
       max: 16,
     }),

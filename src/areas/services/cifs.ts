@@ -9,7 +9,7 @@ import {
   required,
   text,
 } from '../../engine/declare/fields.ts';
-import { configLines, groupName, ipAddress, octal, userName } from '../../engine/declare/formats.ts';
+import { configLines, groupName, octal, ownAddress, userName } from '../../engine/declare/formats.ts';
 import { type RecordOf, singleton } from '../../engine/declare/resource.ts';
 
 /** Order of the protocols by age; the name of a family has the first and the last of its versions. */
@@ -127,7 +127,7 @@ export const cifsSettings = singleton('services/cifs', {
       description: 'Whether the PAM rules of the machine for accounts and sessions also apply.',
     }),
     // From here on, fields are not listed in the document (gaps 8.3).
-    cifs_srv_bindip: list(ipAddress({ description: 'An address of this machine.' }), {
+    cifs_srv_bindip: list(ownAddress({ description: 'An address of this machine.' }), {
       description: 'Addresses the server listens on; all when empty.',
       max: 64,
     }),

@@ -2,7 +2,8 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { choice, flag, integer, nullable, reference, refine, secret, text } from '../../engine/declare/fields.ts';
 import { configLines, port, umask, volumePath } from '../../engine/declare/formats.ts';
 import { type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
-import { pairOf } from '../system/certificate.ts';
+import { quote } from '../../lib/text.ts';
+import { certificate, pairOf } from '../system/certificate.ts';
 import { tlsProblem } from '../system/x509.ts';
 
 export const tlsPolicies = [
@@ -87,15 +88,20 @@ export const ftpSettings = singleton('services/ftp', {
       initial: 'on',
     }),
     ftp_ssltls_certfile: secret(
-      text({ description: 'A certificate and its private key, both in PEM.', multiline: true, max: 65_536 }),
+      text({
+        description:
+          'Name of a certificate, which sets ftp_ssltls_certificate; or a certificate and its private key, both in PEM.',
+        multiline: true,
+        max: 65_536,
+      }),
     ),
     // The public sources name the certificate by this field (gaps 8.6).
     ftp_ssltls_certificate: nullable(
       reference('system/certificate', {
-        description: 'Id of a certificate with a private key. It takes precedence over ftp_ssltls_certfile.',
+        description: 'Id of a certificate with a private key.',
         onRemove: { becomes: null },
         holds: ({ ftp_tls, ftp_ssltls_certfile }) =>
-          ftp_tls === true && ftp_ssltls_certfile === ''
+          ftp_tls === true && !isPem(String(ftp_ssltls_certfile))
             ? 'The FTP server uses this certificate for TLS. Before you delete it, set ftp_ssltls_certificate to another certificate or ftp_tls to false.'
             : undefined,
       }),
@@ -140,7 +146,14 @@ export const ftpSettings = singleton('services/ftp', {
     }),
     ftp_options: configLines({ description: 'Additional lines for the server in proftpd.conf.' }),
   },
-  check({ record, view, issues }) {
+  complete: ({ record, before, view }) => chosenCertificate(view, record, before),
+  check({ record, before, view, issues }) {
+    const { ftp_ssltls_certfile: sent } = record;
+    if (sent !== before?.ftp_ssltls_certfile && sent !== '' && !isPem(sent) && named(view, sent) === undefined)
+      issues.add(
+        'ftp_ssltls_certfile',
+        `Expected the name of a certificate, or a certificate and its private key in PEM, got ${quote(sent)}.`,
+      );
     if (record.ftp_onlyanonymous && record.ftp_anonpath === null)
       issues.add('ftp_anonpath', 'ftp_anonpath is required when ftp_onlyanonymous is true.');
     if (record.ftp_anonpath?.includes('%{'))
@@ -167,6 +180,34 @@ export const ftpSettings = singleton('services/ftp', {
 
 type Settings = RecordOf<typeof ftpSettings.fields>;
 
+interface Chosen {
+  readonly ftp_ssltls_certfile: string;
+  readonly ftp_ssltls_certificate: number | null;
+}
+
+/**
+ * Of the two fields of the certificate, the one that was changed sets the other. A certificate in PEM stays stored while
+ * another one is selected by its id.
+ */
+function chosenCertificate(
+  view: View,
+  { ftp_ssltls_certfile: text, ftp_ssltls_certificate: id }: Chosen,
+  before: Chosen | undefined,
+): Partial<Chosen> {
+  const [textBefore, idBefore] = [before?.ftp_ssltls_certfile ?? '', before?.ftp_ssltls_certificate ?? null];
+  const isChosenByText = text !== textBefore && (id === idBefore || id === null);
+  if (!isChosenByText) return isPem(text) || named(view, text)?.id === id ? {} : { ftp_ssltls_certfile: '' };
+  return text === '' && isPem(textBefore) ? {} : { ftp_ssltls_certificate: named(view, text)?.id ?? null };
+}
+
+function named(view: View, name: string) {
+  return name === '' || isPem(name) ? undefined : view.find(certificate, 'cert_name', name);
+}
+
+function isPem(text: string): boolean {
+  return text.includes('-----BEGIN ');
+}
+
 interface ReadPair {
   readonly key: KeyObject;
   /** The certificate and the key. */
@@ -180,7 +221,7 @@ export function servedPair(
   view: View,
   { ftp_ssltls_certificate: id, ftp_ssltls_certfile: text }: Settings,
 ): ReadPair | string {
-  if (id === null) return readPair(text);
+  if (id === null) return readPair(isPem(text) ? text : '');
   const pair = pairOf(view, id);
   return typeof pair === 'string' ? pair : readPair(`${pair.chain}${pair.key}`.trim());
 }

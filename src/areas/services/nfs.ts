@@ -1,5 +1,5 @@
 import { flag, integer, list, nullable, required } from '../../engine/declare/fields.ts';
-import { ipAddress, port } from '../../engine/declare/formats.ts';
+import { ownAddress, port } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { nfsServerOf } from './daemons.ts';
 
@@ -17,7 +17,7 @@ export const nfsSettings = singleton('services/nfs', {
       description: 'Whether NFSv4 identifies owners by number, as NFSv3 does, instead of by name.',
     }),
     nfs_srv_v4_krb: flag(false, { description: 'Whether shares without nfs_security require Kerberos.' }),
-    nfs_srv_bindip: list(required(ipAddress({ description: 'An address of the machine.' })), {
+    nfs_srv_bindip: list(required(ownAddress({ description: 'An address of the machine.' })), {
       description: 'Addresses the server listens on; all when empty.',
       max: 32,
     }),

@@ -1,5 +1,5 @@
 import { flag, refine, text } from '../../engine/declare/fields.ts';
-import { ipAddress, port, umask, userName, volumePath } from '../../engine/declare/formats.ts';
+import { ownAddress, port, umask, userName, volumePath } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote, sentenceList, words } from '../../lib/text.ts';
 
@@ -48,7 +48,7 @@ export const tftpSettings = singleton('services/tftp', {
       },
     ),
     // Not listed in the document (gaps 8.13).
-    tftp_host: ipAddress({
+    tftp_host: ownAddress({
       description: 'Address the server listens on; 0.0.0.0 is every IPv4 address, :: every address.',
       initial: '0.0.0.0',
     }),

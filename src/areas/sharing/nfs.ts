@@ -7,7 +7,6 @@ import { overlap, parseNetwork } from '../../lib/ip.ts';
 import { parentOf } from '../../lib/path.ts';
 import { quote, words } from '../../lib/text.ts';
 import { nfsServerOf } from '../services/daemons.ts';
-import { nfsSettings } from '../services/nfs.ts';
 import { exposureProblem } from '../storage/exposure.ts';
 import { makeShareFolder } from './folder.ts';
 
@@ -56,11 +55,10 @@ export const nfsShare = collection('sharing/nfs', {
       description: 'Group that all users of clients are mapped to; the primary group of the user when empty.',
     }),
     nfs_security: list(choice(['sys', 'krb5', 'krb5i', 'krb5p'], { description: 'A security flavor.' }), {
-      description: 'Security flavors, the preferred one first. Without NFSv4 the list stays empty.',
+      description: 'Security flavors, the preferred one first, with every version of NFS.',
       max: 4,
     }),
   },
-  complete: ({ record, view }) => ({ nfs_security: view.only(nfsSettings).nfs_srv_v4 ? record.nfs_security : [] }),
   check(checking) {
     const { record, issues, facts } = checking;
     if (record.nfs_alldirs && record.nfs_paths.length > 1)

@@ -1,5 +1,6 @@
 import { invalid, refused } from '../../engine/declare/errors.ts';
 import {
+  alsoNamed,
   choice,
   createOnly,
   field,
@@ -89,7 +90,10 @@ const fields = {
       schema: { type: 'string' },
     }),
   ),
-  comments: nullable(text({ description: 'Comment, stored in the pool as a user property.', max: 1024 })),
+  comments: alsoNamed(
+    nullable(text({ description: 'Comment, stored in the pool as a user property.', max: 1024 })),
+    'comment',
+  ),
   sync: openChoice(choice(syncs, { description: 'How ZFS treats synchronous writes.' })),
   compression: openChoice(choice(compressions, { description: 'Compression algorithm for new blocks.' })),
   atime: openChoice(choice(onOff, { description: 'Whether reading a file updates its access time.' })),
@@ -99,8 +103,9 @@ const fields = {
   recordsize: recordSize,
   case_sensitivity: createOnly(
     inputOnly(
-      choice(['sensitive', 'insensitive', 'mixed'], {
+      choice(['sensitive', 'insensitive', 'mixed', 'inherit'], {
         description: 'Whether file names are case-sensitive.',
+        also: { on: 'sensitive', off: 'insensitive' },
       }),
     ),
   ),

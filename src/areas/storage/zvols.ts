@@ -1,5 +1,6 @@
 import { invalid, missing, refused } from '../../engine/declare/errors.ts';
 import {
+  alsoNamed,
   choice,
   createOnly,
   flag,
@@ -57,7 +58,10 @@ const fields = {
       schema: { type: 'string' },
     }),
   ),
-  comments: nullable(text({ description: 'Comment, stored in the pool as a user property.', max: 120 })),
+  comments: alsoNamed(
+    nullable(text({ description: 'Comment, stored in the pool as a user property.', max: 120 })),
+    'comment',
+  ),
   volsize: required(
     refine(
       size({

@@ -6,12 +6,13 @@ import {
   good,
   hidden,
   nullable,
+  onMachine,
   reference,
   refine,
   text,
   wrong,
 } from '../../engine/declare/fields.ts';
-import { port } from '../../engine/declare/formats.ts';
+import { ownAddressProblem, port } from '../../engine/declare/formats.ts';
 import { action, type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { machineZone } from '../../engine/declare/schedule.ts';
 import type { Endpoint } from '../../host/ports/web.ts';
@@ -75,22 +76,28 @@ export const systemSettings = singleton(
               : 'Holdfast uses this certificate for HTTPS. Before you delete it, set stg_guicertificate in system/settings to another certificate or stg_guiprotocol to http.',
         }),
       ),
-      stg_guiaddress: refine(
-        text({
-          description: 'IPv4 address that Holdfast listens on; 0.0.0.0 is every IPv4 address.',
-          max: 15,
-          initial: '0.0.0.0',
-        }),
-        (value) => (isIPv4(value) ? undefined : `Expected an IPv4 address, got ${quote(value)}.`),
+      stg_guiaddress: onMachine(
+        refine(
+          text({
+            description: 'IPv4 address that Holdfast listens on; 0.0.0.0 is every IPv4 address.',
+            max: 15,
+            initial: '0.0.0.0',
+          }),
+          (value) => (isIPv4(value) ? undefined : `Expected an IPv4 address, got ${quote(value)}.`),
+        ),
+        ownAddressProblem,
       ),
-      stg_guiv6address: refine(
-        text({
-          description: 'IPv6 address that Holdfast listens on; :: is every IPv6 address.',
-          max: 45,
-          initial: '::',
-        }),
-        (value) =>
-          isIPv6(value) && !value.includes('%') ? undefined : `Expected an IPv6 address, got ${quote(value)}.`,
+      stg_guiv6address: onMachine(
+        refine(
+          text({
+            description: 'IPv6 address that Holdfast listens on; :: is every IPv6 address.',
+            max: 45,
+            initial: '::',
+          }),
+          (value) =>
+            isIPv6(value) && !value.includes('%') ? undefined : `Expected an IPv6 address, got ${quote(value)}.`,
+        ),
+        ownAddressProblem,
       ),
       stg_guiport: port({ description: 'TCP port for HTTP.', initial: 80 }),
       stg_guihttpsport: port({ description: 'TCP port for HTTPS.', initial: 443 }),

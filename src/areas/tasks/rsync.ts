@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { invalid } from '../../engine/declare/errors.ts';
-import { choice, flag, inputOnly, refine, required, text } from '../../engine/declare/fields.ts';
+import { alsoNamed, choice, flag, inputOnly, refine, required, text } from '../../engine/declare/fields.ts';
 import { port, schedule, userName, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { action, collection, type Operations, type SentOf, type Task } from '../../engine/declare/resource.ts';
 import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
@@ -59,10 +59,13 @@ const fields = {
   rsync_delayupdates: flag(true, {
     description: 'Whether updated files are moved into place only at the end of the transfer.',
   }),
-  rsync_extra: refine(text({ description: 'Additional arguments of rsync.', max: 2048 }), (value) => {
-    const extra = readExtra(value);
-    return extra.ok ? undefined : extra.wrong;
-  }),
+  rsync_extra: alsoNamed(
+    refine(text({ description: 'Additional arguments of rsync.', max: 2048 }), (value) => {
+      const extra = readExtra(value);
+      return extra.ok ? undefined : extra.wrong;
+    }),
+    'extra',
+  ),
   rsync_enabled: flag(true, { description: 'Whether the task runs on its schedule.' }),
 };
 

@@ -333,7 +333,8 @@ export class LayeredDraft implements Draft {
   ): void {
     for (const [name, field] of Object.entries(of.fields)) {
       const value = record[name];
-      if (value === undefined || value === null || value === before?.[name] || this.issues.has(name)) continue;
+      if (value === undefined || value === null || isDeepStrictEqual(value, before?.[name]) || this.issues.has(name))
+        continue;
       const sentence = field.checkOnHost?.(value, this.facts);
       if (sentence !== undefined) this.issues.add(name, sentence);
       if (field.refers !== undefined && typeof value === 'number' && !this.#exists(field.refers.to, value)) {

@@ -19,6 +19,8 @@ export interface Field<out T = unknown, out U extends Use = Use> {
   /** Description for the OpenAPI document. */
   readonly description: string;
   readonly use: U;
+  /** Further names that requests may use for the field. Answers have the public name only. */
+  readonly otherNames: readonly string[];
   /** Must be sent on create; an update may omit it. */
   readonly required: boolean;
   /** Read on create only; an update ignores it (gaps 1.7). */
@@ -76,6 +78,7 @@ export function field<T>(making: Making<T>): Field<T, 'plain'> {
   return Object.freeze({
     description: making.description,
     use: 'plain' as const,
+    otherNames: [],
     required: false,
     createOnly: false,
     secret: false,
@@ -127,6 +130,11 @@ export function optional<T, U extends Use>(of: Field<T, U>): Field<T | undefined
 
 export function createOnly<T, U extends Use>(of: Field<T, U>): Field<T, U> {
   return Object.freeze({ ...of, createOnly: true });
+}
+
+/** Requests may also use these names, which the document has where the public interface has another. */
+export function alsoNamed<T, U extends Use>(of: Field<T, U>, ...names: readonly string[]): Field<T, U> {
+  return Object.freeze({ ...of, otherNames: names });
 }
 
 export function secret<T, U extends Use>(of: Field<T, U>): Field<T, U> {

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { cronTableField } from '../../lib/cron.ts';
-import { parseIp } from '../../lib/ip.ts';
+import { isLinkLocal, isLoopback, isSameIp, parseIp } from '../../lib/ip.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote, words } from '../../lib/text.ts';
@@ -156,6 +156,21 @@ export function ipAddress({ description, initial }: Described & { readonly initi
   return refine(text({ description, max: 45, ...(initial === undefined ? {} : { initial }) }), (value) =>
     value === '' || isIPv4(value) || isIPv6(value) ? undefined : `Expected an IP address, got ${quote(value)}.`,
   );
+}
+
+/** An address that the machine has, or one that stands for all of them. */
+export function ownAddress(options: Described & { readonly initial?: string }): Field<string, 'plain'> {
+  return onMachine(ipAddress(options), ownAddressProblem);
+}
+
+/** The message for an address that the machine does not have. Link-local addresses depend on the interface. */
+export function ownAddressProblem(address: string, { network }: Facts): string | undefined {
+  const ip = parseIp(address.replace(/%.*$/, ''));
+  if (ip === undefined || ip.value === 0n || isLoopback(ip) || isLinkLocal(ip)) return undefined;
+  const own = network.links.flatMap((link) => link.addresses.map((one) => one.split('/')[0] ?? ''));
+  return own.some((one) => isSameIp(parseIp(one), ip))
+    ? undefined
+    : `Expected an address of this machine (${[...own, '0.0.0.0', '::'].join(', ')}), got ${address}.`;
 }
 
 /**

@@ -16,8 +16,9 @@ export function readSent<F extends Fields>(fields: F, body: unknown, mode: 'crea
   const issues = new IssueList();
   const sent: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
-    if (!maySend(field) || !Object.hasOwn(body, name) || (mode === 'update' && field.createOnly)) continue;
-    const value = body[name];
+    const key = [name, ...field.otherNames].find((one) => Object.hasOwn(body, one));
+    if (!maySend(field) || key === undefined || (mode === 'update' && field.createOnly)) continue;
+    const value = body[key];
     if (value === null || value === undefined) {
       if (field.required) issues.add(name, isRequired);
       else if (field.blank !== undefined) sent[name] = field.blank;

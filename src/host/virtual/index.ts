@@ -78,6 +78,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const bootEnvironments = new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now);
   const jails = new VirtualJails(join(folder, 'jails.json'), tree);
   const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
+  const network = new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4);
   return Object.freeze({
     kind: 'virtual',
     accounts,
@@ -95,7 +96,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     jails,
     machine: new VirtualMachine(join(folder, 'machine.json'), () => bootEnvironments.boot()),
-    network: new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4),
+    network,
     packages: new VirtualPackages(join(folder, 'packages.json'), tree),
     plugins: new VirtualPlugins(tree, jails),
     replication: new VirtualReplication(join(folder, 'peers.json'), {
@@ -104,7 +105,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     }),
     services: new VirtualServices(join(folder, 'services.json'), tree),
     targets,
-    web: new VirtualWeb(join(folder, 'web.json')),
+    web: new VirtualWeb(join(folder, 'web.json'), network),
     zfs,
     close: async () => {},
   });

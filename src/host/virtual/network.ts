@@ -8,6 +8,17 @@ import type { Tree } from './tree.ts';
 
 const folder = '/etc/systemd/network';
 
+/** The interface that the machine was installed with. Holdfast leaves it alone until it has a record. */
+const ownLink: Link = Object.freeze({
+  name: 'mgmt0',
+  kind: '',
+  up: true,
+  carrier: true,
+  mtu: 1500,
+  master: undefined,
+  addresses: Object.freeze(['192.0.2.7/24', '2001:db8::7/64']),
+});
+
 interface Kept {
   readonly hostname: string;
   /** The interfaces with a fixed speed. */
@@ -122,6 +133,7 @@ export class VirtualNetwork implements Network {
     );
     const stacked = new Set([...settings.values()].flatMap((file) => valuesOf(file, 'Network', 'VLAN')));
     const physical = Array.from({ length: this.#nics }, (_, index) => this.#link(`em${index}`, '', settings));
+    const own = settings.has(ownLink.name) ? this.#link(ownLink.name, '', settings) : ownLink;
     const made = files
       .filter(([name]) => name.endsWith('.netdev'))
       .map(([, file]) => ({
@@ -131,7 +143,7 @@ export class VirtualNetwork implements Network {
       // networkd makes a VLAN on the link whose file asks for it, and an aggregate by itself.
       .filter(({ name, kind }) => kind !== 'vlan' || stacked.has(name))
       .map(({ name, kind }) => this.#link(name, kind, settings));
-    return Object.freeze([...physical, ...made]);
+    return Object.freeze([...physical, own, ...made]);
   }
 
   #link(name: string, kind: string, settings: ReadonlyMap<string, File>): Link {

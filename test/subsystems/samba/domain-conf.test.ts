@@ -175,7 +175,7 @@ test('an idmap kind for all domains is used alone, and others get a second one',
     'idmap config CORP : script = /usr/local/bin/map',
   ]);
   const nss = joined({ ad_idmap_backend: 'nss' });
-  nss.create(idmapNss, { idmap_nss_range_low: 1000, idmap_nss_range_high: 60_000 });
+  nss.create(idmapNss, { idmap_ad_range_low: 1000, idmap_ad_range_high: 60_000 });
   assert.ok(idmapLines(nss).includes('idmap config CORP : range = 1000-60000'));
 });
 

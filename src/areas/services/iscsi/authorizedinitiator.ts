@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { integer, nullable, refine, text } from '../../../engine/declare/fields.ts';
+import { alsoNamed, integer, nullable, refine, text } from '../../../engine/declare/fields.ts';
 import { collection, type View } from '../../../engine/declare/resource.ts';
 import { quote } from '../../../lib/text.ts';
 import { blankSeparated } from './names.ts';
@@ -40,7 +40,10 @@ export const iscsiInitiators = collection('services/iscsi/authorizedinitiator', 
           : `Expected an address or a network, as 192.0.2.7 or 192.0.2.0/24, got ${quote(invalid)}.`;
       },
     ),
-    iscsi_target_initiator_comment: text({ description: 'Comment.', max: 120 }),
+    iscsi_target_initiator_comment: alsoNamed(
+      text({ description: 'Comment.', max: 120 }),
+      'scsi_target_initiator_comment',
+    ),
     iscsi_target_initiator_tag: nullable(
       integer({
         description: 'Number of the group. When a group is removed, all higher numbers decrease by one.',

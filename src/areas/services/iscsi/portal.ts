@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import {
   choice,
   field,
@@ -11,8 +11,8 @@ import {
   text,
   wrong,
 } from '../../../engine/declare/fields.ts';
+import { ownAddressProblem } from '../../../engine/declare/formats.ts';
 import { collection, type View } from '../../../engine/declare/resource.ts';
-import type { Facts } from '../../../engine/facts/facts.ts';
 import { quote } from '../../../lib/text.ts';
 import { authMethods, authProblem } from './authcredential.ts';
 
@@ -70,8 +70,10 @@ export const iscsiPortal = collection('services/iscsi/portal', {
     // An address that the portal already had is not checked again: its link may be down for a while, and that must not
     // refuse other changes.
     for (const ip of ips)
-      if (before?.iscsi_target_portal_ips.includes(ip) !== true && !isOwn(ip, facts))
-        issues.add('iscsi_target_portal_ips', unknownAddress(ip, facts));
+      if (before?.iscsi_target_portal_ips.includes(ip) !== true) {
+        const problem = ownAddressProblem(portalFrom(ip)?.address ?? '', facts);
+        if (problem !== undefined) issues.add('iscsi_target_portal_ips', problem);
+      }
     const problem = authProblem(method === 'Auto' ? 'None' : method, group, view);
     if (problem !== undefined) issues.add('iscsi_target_portal_discoveryauthgroup', problem);
   },
@@ -102,28 +104,6 @@ export function portalFrom(text: string): { readonly address: string; readonly p
   if (port < 1 || port > 65535 || family === 0 || (bracketed !== undefined && family !== 6) || address.includes('%'))
     return undefined;
   return { address, port };
-}
-
-/** Whether the text names an address of this machine, or all of them. */
-function isOwn(text: string, { network }: Facts): boolean {
-  const address = portalFrom(text)?.address;
-  if (address === undefined || ['0.0.0.0', '::', '::1'].includes(address) || address.startsWith('127.')) return true;
-  const own = new BlockList();
-  for (const one of ownAddresses(network)) own.addAddress(one, familyOf(one));
-  return own.check(address, familyOf(address));
-}
-
-function unknownAddress(text: string, { network }: Facts): string {
-  const own = ownAddresses(network);
-  return `Expected an address of this machine (${[...own, '0.0.0.0', '::'].join(', ')}), got ${text}.`;
-}
-
-function ownAddresses({ links }: Facts['network']): readonly string[] {
-  return links.flatMap(({ addresses }) => addresses.map((address) => address.split('/')[0] ?? ''));
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
 function plain(text: string): string {
