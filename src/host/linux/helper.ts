@@ -59,7 +59,9 @@ function refuseOrder(): never {
 }
 
 function send(report: Report): void {
-  process.send?.(report);
+  // A daemon that stops no longer reads reports. Without a callback, the failed write would end this process with a
+  // stack trace in the log, before it has ended the programs that still run.
+  process.send?.(report, () => {});
 }
 
 function start({ id, argv, input, folder, environment, timeout, most, tail, lines, umask }: StartOrder): void {
