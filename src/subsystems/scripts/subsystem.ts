@@ -14,18 +14,21 @@ export const scriptsSubsystem: Subsystem = {
   render(view) {
     const enabled = view.all(startScript).filter((script) => script.ini_enabled);
     const at = (moment: Moment) => enabled.filter((script) => script.ini_when === moment);
-    const file = (path: string, content: string) => ({
+    const file = (path: string, content: string, mode = 0o644) => ({
       path: `/etc/systemd/system/${path}`,
       content,
-      mode: 0o600,
+      mode,
       forServiceManager: true,
     });
+    // Only root may read a file with commands, because one may contain a password. systemd warns of such a file each
+    // time it reads it, so the files without commands are like those of any other unit.
+    const unit = (moment: Moment, content: string) =>
+      file(`${unitName(moment)}.service`, content, at(moment).length === 0 ? 0o644 : 0o600);
     return {
-      // Only root may read these, because a command may contain a password.
       files: [
-        file(`${unitName('preinit')}.service`, preinitUnit(at('preinit'), services)),
-        file(`${unitName('postinit')}.service`, postinitUnit(at('postinit'))),
-        file(`${unitName('shutdown')}.service`, shutdownUnit(at('shutdown'), services)),
+        unit('preinit', preinitUnit(at('preinit'), services)),
+        unit('postinit', postinitUnit(at('postinit'))),
+        unit('shutdown', shutdownUnit(at('shutdown'), services)),
         file('multi-user.target.d/holdfast.conf', startDropIn),
       ],
       // The unit runs even without scripts, and a change does not restart it: stopping it would run the scripts.
