@@ -32,8 +32,11 @@ export interface MachineOptions {
   readonly pc?: readonly PcDisk[];
   /** A folder that the machine sees, read-only, at /opt/payload. */
   readonly payload?: string;
-  /** Whether Holdfast's package is unpacked in it, but not configured, from the layer of `lab/layer`. */
-  readonly hasPackage?: boolean;
+  /**
+   * What Holdfast's package has done in it: `unpacked`, from the layer of `lab/layer`, or also configured and `started`
+   * for the first time, from the layer of `scripts/first-start.ts`.
+   */
+  readonly package?: 'unpacked' | 'started';
 }
 
 export interface ScriptOutcome {
@@ -47,6 +50,9 @@ export class ScriptError extends Error {
 }
 
 const starter = fileURLToPath(new URL('../../../lab/kernel', import.meta.url));
+
+/** The devices of the layers over the image, the lowest first. */
+const layerDevices = ['ubdo', 'ubdn'];
 
 const agentPort = 2323;
 /** Host numbers begin at 15; the test itself is host 2 of every network. */
@@ -113,14 +119,15 @@ export class Machine implements AsyncDisposable {
         '-quiet',
         '-no-progress',
       );
-    const layer = join(built, 'layer.squashfs');
-    if (options.hasPackage === true && !existsSync(layer))
-      throw new Error(`There is no ${layer}; make it with lab/layer.`);
+    const layers = layersOf(options.package).map((layer) => join(built, layer));
+    const missing = layers.find((layer) => !existsSync(layer));
+    if (missing !== undefined)
+      throw new Error(`There is no ${missing}; bin/test makes it, by lab/layer and scripts/first-start.ts.`);
     const place: Place = {
       name,
       folder,
       payload: options.payload === undefined ? undefined : payload,
-      layer: options.hasPackage === true ? layer : undefined,
+      layers,
       taps,
       number,
     };
@@ -271,8 +278,14 @@ export class Machine implements AsyncDisposable {
   }
 }
 
+/** The files of the layers over the image, the lowest first. */
+function layersOf(state: MachineOptions['package']): readonly string[] {
+  if (state === undefined) return [];
+  return state === 'unpacked' ? ['layer.squashfs'] : ['layer.squashfs', 'started.squashfs'];
+}
+
 async function umlWords(
-  { name, folder, payload, layer, taps, number }: Place,
+  { name, folder, payload, layers, taps, number }: Place,
   options: MachineOptions,
   kernelWords: readonly string[],
 ): Promise<readonly [string, ...string[]]> {
@@ -303,7 +316,8 @@ async function umlWords(
     ...taps.map((tap, index) => `vec${index}:transport=tap,ifname=${tap},depth=128,gro=1,mac=${macOf(number, index)}`),
     `ubdar=${join(built, 'root.squashfs')}`,
     ...(payload === undefined ? [] : [`ubdbr=${payload}`, 'lab.payload=ubdb']),
-    ...(layer === undefined ? [] : [`ubdor=${layer}`, 'lab.layer=ubdo']),
+    ...layers.map((layer, index) => `${layerDevices[index]}r=${layer}`),
+    ...(layers.length === 0 ? [] : [`lab.layers=${layerDevices.slice(0, layers.length).join(',')}`]),
     ...disks.map(({ file, device }) => `${device}=${file}`),
     // The last device names of the kernel, so that the names of the data disks do not change.
     ...(isLasting ? [`ubdp=${system}`, `lab.${options.lasting === 'zfs' ? 'pool' : 'state'}=ubdp`] : []),

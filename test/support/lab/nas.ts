@@ -16,26 +16,51 @@ interface NasOptions extends MachineOptions {
   readonly before?: string | ((machine: Machine) => Promise<void>);
   /** Further lines of Holdfast's configuration file. */
   readonly settings?: readonly string[];
-  /** `whole`: the package is installed from its file, as an administrator does. Otherwise it is already unpacked. */
-  readonly installation?: 'whole';
+  /**
+   * `whole`: the package is installed from its file, as an administrator does. `configured`: it is unpacked, and only
+   * has to be configured. `started`: the machine has also started it for the first time, which is the default where
+   * nothing else that is asked for could be different at the first start.
+   */
+  readonly installation?: Installation;
 }
+
+type Installation = 'whole' | 'configured' | 'started';
 
 /** The path of the folder with the package in the machine. */
 const packageFile = '/opt/payload/holdfast.deb';
 
-export async function startNas({ before, settings = [], installation, ...options }: NasOptions = {}): Promise<Nas> {
-  const whole = { payload: fileURLToPath(new URL('../../../dist/debian', import.meta.url)) };
-  const machine = await Machine.start({ ...options, ...(installation === 'whole' ? whole : { hasPackage: true }) });
+/** Whether another machine has been started: each has a name and an address of its own. */
+let isFirst = true;
+
+/** The layer of a first start was made in a machine with the name and the address of the first of a test. */
+function installationFor({ before, settings, installation, name, networks, bare, lasting, pc }: NasOptions) {
+  if (installation !== undefined) return installation;
+  const isPlain = [before, settings, name, networks, bare, pc].every((option) => option === undefined);
+  return isPlain && isFirst && lasting !== 'zfs' ? 'started' : 'configured';
+}
+
+export async function startNas(options: NasOptions = {}): Promise<Nas> {
+  const installation = installationFor(options);
+  isFirst = false;
+  const { before, settings = [], ...machineOptions } = options;
+  const machine = await Machine.start({ ...machineOptions, ...packageFor(installation) });
+  const api = apiOf(machine);
   try {
     if (typeof before === 'string') await machine.run(before);
     else await before?.(machine);
-    if (installation === 'whole') await installPackage(machine, settings);
+    if (installation === 'started') await untilReady(api);
+    else if (installation === 'whole') await installPackage(machine, settings);
     else await install(machine, '--configure holdfast', settings);
   } catch (error) {
     await machine[Symbol.asyncDispose]();
     throw error;
   }
-  return { machine, api: apiOf(machine), [Symbol.asyncDispose]: () => machine[Symbol.asyncDispose]() };
+  return { machine, api, [Symbol.asyncDispose]: () => machine[Symbol.asyncDispose]() };
+}
+
+function packageFor(installation: Installation): Pick<MachineOptions, 'payload' | 'package'> {
+  if (installation === 'whole') return { payload: fileURLToPath(new URL('../../../dist/debian', import.meta.url)) };
+  return { package: installation === 'started' ? 'started' : 'unpacked' };
 }
 
 export function apiOf(machine: Machine): Api {

@@ -22,17 +22,17 @@ const devices: Readonly<Record<PcDisk['bus'], (index: number, model: string) => 
 
 /** The emulator with the image, Debian's own kernel, and disks on real controllers. */
 export async function pcWords(
-  { folder, payload, layer, taps, number }: Place,
+  { folder, payload, layers, taps, number }: Place,
   disks: readonly PcDisk[],
   memory: number,
   kernelWords: readonly string[],
 ): Promise<readonly [string, ...string[]]> {
   if (!existsSync(join(built, 'pc/initrd')))
     throw new Error(`There is no kernel for an emulated machine in ${built}; make it with lab/build pc.`);
-  const readOnly = [join(built, 'root.squashfs'), join(built, 'pc/modules'), payload, layer].filter(
+  const readOnly = [join(built, 'root.squashfs'), join(built, 'pc/modules'), payload, ...layers].filter(
     (file) => file !== undefined,
   );
-  const deviceOf = (file: string) => `vd${'abcd'.charAt(readOnly.indexOf(file))}`;
+  const deviceOf = (file: string) => `vd${'abcde'.charAt(readOnly.indexOf(file))}`;
   const words = [
     '-M',
     'pc',
@@ -91,7 +91,7 @@ export async function pcWords(
     'lab.image=vda',
     'lab.modules=vdb',
     ...(payload === undefined ? [] : [`lab.payload=${deviceOf(payload)}`]),
-    ...(layer === undefined ? [] : [`lab.layer=${deviceOf(layer)}`]),
+    ...(layers.length === 0 ? [] : [`lab.layers=${layers.map(deviceOf).join(',')}`]),
   ];
   words.push('-append', [...kernel, 'lab.load=virtio_net,ahci,sd_mod,sg,virtio_scsi', ...kernelWords].join(' '));
   return ['qemu-system-x86_64', ...words];

@@ -13,8 +13,8 @@ export interface Place {
   readonly folder: string;
   /** The payload as one file. */
   readonly payload: string | undefined;
-  /** The layer over the image. */
-  readonly layer: string | undefined;
+  /** The layers over the image: the package, and what its first start wrote. */
+  readonly layers: readonly string[];
   readonly taps: readonly string[];
   /** The number of the machine, from 0. */
   readonly number: number;
