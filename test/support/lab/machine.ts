@@ -156,7 +156,8 @@ export class Machine implements AsyncDisposable {
       folder,
       words,
       token,
-      patience: options.pc === undefined ? 90 : 400,
+      // Ten times what they need on quiet cores.
+      patience: options.pc === undefined ? 180 : 600,
     });
     await machine.boot();
     return machine;
