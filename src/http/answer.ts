@@ -85,9 +85,9 @@ export function faultAnswer(error: unknown, context: FaultContext): Answer | und
     case 'unavailable':
       return json(503, { [context.fault ?? 'error_message']: error.message }, { 'retry-after': '60' });
     case 'missing': {
-      if (context.fault !== undefined && context.method === 'DELETE')
-        return json(400, { [context.fault]: error.message });
       const onRecord = context.operation !== undefined && 'verb' in context.operation;
+      if (context.fault !== undefined && context.method === 'DELETE' && onRecord)
+        return json(400, { [context.fault]: error.message });
       if (context.method === 'PUT' && onRecord && !context.byPath) return json(404, 'Object not found');
       if (onRecord ? context.method === 'DELETE' || context.byPath : context.byPath)
         return json(404, { error_message: error.message });

@@ -97,6 +97,7 @@ export class ResourceController {
   }
 
   async #changeKept(call: Call, of: Kept, verb: string): Promise<Answer> {
+    if (verb === 'remove' && this.#isRemovedTwice(call, of)) return nothing(204);
     const { title, make, around } = await this.#changeOf(call, of, verb);
     const id = await (around?.() ?? this.#engine.change(title, call.context, make));
     const waits = this.#engine.provisional;
@@ -108,6 +109,17 @@ export class ResourceController {
     const text = this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id)));
     if (verb === 'update') return jsonText(of.quirks.updated ?? 200, text, headers);
     return jsonText(of.quirks.created ?? 201, text, { ...headers, location: `${this.#root}/${of.path}/${id}/` });
+  }
+
+  #isRemovedTwice(call: Call, of: Kept): boolean {
+    const id = Number(keyOf(call));
+    const table = this.#engine.table(of);
+    return (
+      this.#profile === 'clients' &&
+      of.quirks.removedTwice === true &&
+      id <= table.lastId &&
+      table.get(id) === undefined
+    );
   }
 
   /** The change that a request describes, for the queue or for a dry run. */

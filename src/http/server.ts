@@ -7,6 +7,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { longestConfirm } from '../engine/change/confirm.ts';
 import { Fault, refused } from '../engine/declare/errors.ts';
 import type { Section } from '../engine/declare/operation.ts';
+import { publicName, publicRelease } from '../engine/declare/public-release.ts';
 import type { Profile } from '../engine/declare/resource.ts';
 import type { Engine, Log, RequestContext } from '../engine/engine.ts';
 import type { PlannedRequest, Services } from '../engine/services.ts';
@@ -64,6 +65,8 @@ declare module 'fastify' {
 
 /** Root of the API that the document defines. */
 export const root = '/api/v1.0';
+/** The one path of the newer API that profile `clients` answers. */
+const newerVersion = 'api/v2.0/system/version';
 /** Root of the API that only Holdfast has. */
 const managementRoot = '/api/holdfast/v1';
 
@@ -100,7 +103,6 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     clientErrorHandler: answerMalformed,
     // A client that sends headers and then nothing must not delay a stop.
     forceCloseConnections: 'idle',
-    exposeHeadRoutes: false,
     genReqId: () => {
       count += 1;
       return `${prefix}-${count.toString(36)}`;
@@ -175,7 +177,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   app.get('/docs', (_request, reply) => documentation('', reply));
   app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'], reply));
   // Clients download debug archives from this address, outside of the API's root (gaps 16).
-  app.get('/system/debug/download/', async (request, reply) => {
+  const download = async (request: FastifyRequest, reply: FastifyReply) => {
     const held = heldChange(engine);
     if (held !== undefined) return write(reply, held);
     const now = Date.now();
@@ -185,7 +187,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       .header('content-type', 'application/gzip')
       .header('content-disposition', `attachment; filename="${name}"`)
       .send(archive);
-  });
+  };
+  for (const prefix of ['', '/legacy'])
+    app.get(`${prefix}/system/debug/download/`, { exposeHeadRoute: false }, download);
 
   app.all(`${managementRoot}/*`, (request, reply) => {
     const { path, query } = split(request.url);
@@ -206,6 +210,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const { path, query } = split(request.url);
     const plain = plainPath(path);
     if (plain === root.slice(1)) return write(reply, json(200, index(engine)));
+    // The driver of most container clusters speaks this API only to a server with this version (clients-need H14).
+    if (profile === 'clients' && plain === newerVersion && methodOf(request) === 'GET')
+      return write(reply, json(200, `${publicName}-${publicRelease}`));
     const match = matchOf(plain);
     if (match === undefined) return write(reply, sentence(404, 'Not found'));
     const method = methodOf(request);

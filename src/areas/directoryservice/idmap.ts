@@ -4,6 +4,7 @@ import {
   choice,
   type Field,
   type Fields,
+  field,
   flag,
   integer,
   nullable,
@@ -56,13 +57,16 @@ function scriptPath(description: string) {
   });
 }
 
+/** The URL of a server. The name of a server alone becomes a URL. */
 function ldapAddress(description: string) {
-  return text({
+  const url = text({
     description,
     max: 255,
     pattern: /^ldaps?:\/\/[\w.:[\]-]+\/?$/,
-    rule: 'Expected ldap://SERVER or ldaps://SERVER, optionally followed by :PORT.',
+    rule: 'Expected SERVER, ldap://SERVER or ldaps://SERVER, optionally followed by :PORT.',
   });
+  const isBare = (sent: unknown): sent is string => typeof sent === 'string' && /^\s*[\w.:[\]-]+\s*$/.test(sent);
+  return field({ ...url, read: (sent) => url.read(isBare(sent) ? `ldap://${sent.trim()}` : sent) });
 }
 
 const connection = (description: string) => choice(['off', 'on', 'start_tls'], { description, initial: 'off' });

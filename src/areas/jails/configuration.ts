@@ -82,8 +82,6 @@ export const jailSettings = singleton('jails/configuration', {
     for (const family of [4, 6] as const) {
       const { network, start, end } = rangeOf(record, family);
       const at = <E extends '' | '_start' | '_end'>(which: E) => `jc_ipv${family}_network${which}` as const;
-      if (network === null && (start ?? end) !== null)
-        issues.add(at(''), `jc_ipv${family}_network is required when the first or last address of the range is set.`);
       const whole = parseNetwork(network ?? '');
       if (network !== null && whole === undefined)
         issues.add(at(''), 'Expected a network with its prefix length, such as 192.0.2.0/24 or 2001:db8::/64.');

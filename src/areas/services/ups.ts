@@ -97,8 +97,12 @@ export const upsSettings = singleton('services/ups', {
       text({ description: 'Additional accounts: sections of upsd.users.', multiline: true, max: 16_384 }),
     ),
     ups_rmonitor: flag(false, { description: 'Whether other machines may connect to the NUT server.' }),
-    ups_emailnotify: flag(false, { description: 'Whether events of the UPS are mailed to ups_toemail.' }),
-    ups_toemail: mailAddresses({ description: 'Recipients of mail about the UPS.', between: ';', max: 120 }),
+    ups_emailnotify: flag(false, { description: 'Whether events of the UPS are mailed.' }),
+    ups_toemail: mailAddresses({
+      description: 'Recipients of mail about the UPS; the address of root when empty.',
+      between: ';',
+      max: 120,
+    }),
     ups_subject: text({
       description: 'Subject of mail about the UPS; %h is the name of the machine, %d the date.',
       max: 120,
@@ -113,8 +117,6 @@ export const upsSettings = singleton('services/ups', {
     // Without a driver no UPS is configured yet: clients set these fields one by one (gaps 8.14).
     if (record.ups_mode === 'master' && record.ups_driver !== '' && record.ups_port === '')
       issues.add('ups_port', 'ups_port is required when ups_driver is set.');
-    if (record.ups_emailnotify && record.ups_toemail === '')
-      issues.add('ups_toemail', 'ups_toemail is required when ups_emailnotify is true.');
   },
 });
 

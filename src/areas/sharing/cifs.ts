@@ -55,7 +55,9 @@ export const cifsShare = collection('sharing/cifs', {
       description: 'Whether files whose names begin with a dot are shown.',
     }),
     cifs_guestok: flag(false, { description: 'Whether guests may connect.' }),
-    cifs_guestonly: flag(false, { description: 'Whether all clients work as the guest account.' }),
+    cifs_guestonly: flag(false, {
+      description: 'Whether all clients work as the guest account; guests may then connect without cifs_guestok too.',
+    }),
     cifs_hostsallow: hostList({ description: 'Hosts, addresses and networks that may connect; all when empty.' }),
     cifs_hostsdeny: hostList({
       description: 'Hosts, addresses and networks that may not connect, except those that are also in cifs_hostsallow.',
@@ -91,8 +93,6 @@ export const cifsShare = collection('sharing/cifs', {
     if (problem !== undefined) issues.add('cifs_name', problem);
     if (record.cifs_name.toLowerCase() === 'homes' && !record.cifs_home)
       issues.add('cifs_name', 'The name homes is reserved for the home share (cifs_home).');
-    if (record.cifs_guestonly && !record.cifs_guestok)
-      issues.add('cifs_guestonly', 'cifs_guestonly requires cifs_guestok: without it, no client can connect.');
     const task = record.cifs_storage_task === null ? undefined : view.get(snapshotTask, record.cifs_storage_task);
     // The share is in the dataset with the deepest mountpoint above its path.
     const dataset = [...facts.storage.datasets.values()].findLast(

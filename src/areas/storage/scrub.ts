@@ -25,7 +25,7 @@ const fields = {
     initial: 35,
   }),
   scrub_description: text({ description: 'Description of the task.', max: 200 }),
-  ...schedule('scrub'),
+  ...schedule('scrub', { fullIsStar: true }),
   scrub_hour: cronField('hour', { description: "Hours in cron's notation.", initial: '00' }),
   scrub_dayweek: cronField('dayweek', {
     description: "Days of the week in cron's notation; 0 and 7 are Sunday.",

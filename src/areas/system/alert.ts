@@ -62,8 +62,7 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
   const raise = (level: Alert['level'], kind: string, subject: string, message: string) =>
     void alerts.push({ id: alertId(kind, subject), level, message });
   for (const { name, health: state, size, allocated, groups } of facts.storage.pools.values()) {
-    if (state !== 'ONLINE')
-      raise(state === 'DEGRADED' ? 'WARN' : 'CRIT', 'pool', name, `The volume ${name} is ${state}.`);
+    if (state !== 'ONLINE') raise('CRIT', 'pool', name, `The volume ${name} is ${state}.`);
     for (const { disk, guid, errors } of groups.flatMap(({ devices }) => devices)) {
       const { read, write, checksum } = errors;
       if (read + write + checksum > 0)

@@ -1,7 +1,7 @@
 import { action, collection } from '../../engine/declare/resource.ts';
 
-/** Path of the archive; it is not below the API (gaps 16). */
-export const debugDownload = '/system/debug/download/';
+/** Path of the archive; it is not below the API (gaps 16). Programs that exist expect that of the newer interface. */
+const downloads = { document: '/system/debug/download/', clients: '/legacy/system/debug/download/' } as const;
 
 /** Stores no records: the archive is created by each download. */
 export const debug = collection(
@@ -23,7 +23,7 @@ export const debug = collection(
         properties: { url: { type: 'string', description: 'Path of the archive on this server.' } },
         required: ['url'],
       },
-      perform: () => ({ url: debugDownload }),
+      perform: ({ scope }) => ({ url: downloads[scope.profile] }),
     }),
   ],
 );

@@ -117,7 +117,7 @@ export function messageTo(
       : { to: smart_email, subject: `[Holdfast] ${host}: problem with the disk ${subject}`, text: `${message}\n` };
   }
   const { ups_emailnotify, ups_toemail, ups_subject } = view.only(upsSettings);
-  if (!ups_emailnotify) return undefined;
+  if (!ups_emailnotify || ups_toemail === '') return undefined;
   const day = at.toISOString().slice(0, 16).replace('T', ' ');
   const title = ups_subject.replaceAll('%h', () => host).replaceAll('%d', `${day} UTC`);
   return { to: ups_toemail.replaceAll(';', ','), subject: title, text: `${day} UTC\n${message}\n` };

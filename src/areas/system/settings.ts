@@ -85,7 +85,7 @@ export const systemSettings = singleton(
           }),
           (value) => (isIPv4(value) ? undefined : `Expected an IPv4 address, got ${quote(value)}.`),
         ),
-        ownAddressProblem,
+        (address, facts) => ownAddressProblem(address, facts),
       ),
       stg_guiv6address: onMachine(
         refine(
@@ -97,7 +97,7 @@ export const systemSettings = singleton(
           (value) =>
             isIPv6(value) && !value.includes('%') ? undefined : `Expected an IPv6 address, got ${quote(value)}.`,
         ),
-        ownAddressProblem,
+        (address, facts) => ownAddressProblem(address, facts),
       ),
       stg_guiport: port({ description: 'TCP port for HTTP.', initial: 80 }),
       stg_guihttpsport: port({ description: 'TCP port for HTTPS.', initial: 443 }),

@@ -1,9 +1,6 @@
 import { arch } from 'node:process';
+import { publicName, publicRelease } from '../../engine/declare/public-release.ts';
 import { action, collection } from '../../engine/declare/resource.ts';
-
-/** Clients check the system and the release whose API this is before they use it (clients-need V15). */
-const name = 'FreeNAS';
-const line = '11.2-U8';
 
 /** Stores no records. */
 export const version = collection(
@@ -26,9 +23,9 @@ export const version = collection(
         required: ['name', 'version', 'fullversion'],
       },
       perform: ({ scope }) => ({
-        name,
-        version: line,
-        fullversion: `${name}-${line} (Holdfast ${scope.version}, ${arch})`,
+        name: publicName,
+        version: publicRelease,
+        fullversion: `${publicName}-${publicRelease} (Holdfast ${scope.version}, ${arch})`,
       }),
     }),
   ],

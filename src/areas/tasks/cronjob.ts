@@ -15,7 +15,7 @@ export const cronJob = collection(
       cron_user: required(userName({ description: 'Account the command runs as.', max: 60 })),
       cron_command: required(text({ description: 'Command line. The shell receives it unchanged.', max: 900 })),
       cron_description: text({ description: 'Description.', max: 200 }),
-      ...schedule('cron'),
+      ...schedule('cron', { fullIsStar: true }),
       cron_stdout: flag(true, { description: 'Whether standard output is discarded.' }),
       cron_stderr: flag(false, {
         description: 'Whether standard error is discarded; otherwise it is redirected to standard output.',

@@ -115,23 +115,26 @@ export function loginShell({ description, initial }: Described & { readonly init
   );
 }
 
-/** Octal digits as text, as in permissions and masks. Empty means unset. */
+/** Octal digits as text, as in permissions and masks; a leading zero too many is dropped. Empty means unset. */
 export function octal({
   description,
   max,
   initial = '',
 }: Described & { readonly max: number; readonly initial?: string }): Field<string, 'plain'> {
   const top = max.toString(8);
-  return refine(
-    text({
-      description,
-      initial,
-      max: top.length,
-      pattern: /^[0-7]+$/,
-      rule: `Expected octal digits up to ${top}.`,
-    }),
-    (value) =>
-      value !== '' && Number.parseInt(value, 8) > max ? `Expected octal digits up to ${top}, got ${value}.` : undefined,
+  const digits = text({
+    description,
+    initial,
+    max: top.length,
+    pattern: /^[0-7]+$/,
+    rule: `Expected octal digits up to ${top}.`,
+  });
+  const trimmed = (sent: unknown) =>
+    typeof sent === 'string'
+      ? sent.trim().replace(/^0+/, (zeros) => zeros.slice(sent.trim().length - top.length))
+      : sent;
+  return refine(field({ ...digits, read: (sent) => digits.read(trimmed(sent)) }), (value) =>
+    value !== '' && Number.parseInt(value, 8) > max ? `Expected octal digits up to ${top}, got ${value}.` : undefined,
   );
 }
 
@@ -160,17 +163,17 @@ export function ipAddress({ description, initial }: Described & { readonly initi
 
 /** An address that the machine has, or one that stands for all of them. */
 export function ownAddress(options: Described & { readonly initial?: string }): Field<string, 'plain'> {
-  return onMachine(ipAddress(options), ownAddressProblem);
+  return onMachine(ipAddress(options), (address, facts) => ownAddressProblem(address, facts));
 }
 
 /** The message for an address that the machine does not have. Link-local addresses depend on the interface. */
-export function ownAddressProblem(address: string, { network }: Facts): string | undefined {
+export function ownAddressProblem(address: string, { network }: Facts, sent = address): string | undefined {
   const ip = parseIp(address.replace(/%.*$/, ''));
   if (ip === undefined || ip.value === 0n || isLoopback(ip) || isLinkLocal(ip)) return undefined;
   const own = network.links.flatMap((link) => link.addresses.map((one) => one.split('/')[0] ?? ''));
   return own.some((one) => isSameIp(parseIp(one), ip))
     ? undefined
-    : `Expected an address of this machine (${[...own, '0.0.0.0', '::'].join(', ')}), got ${address}.`;
+    : `Expected an address of this machine (${[...own, '0.0.0.0', '::'].join(', ')}), got ${sent}.`;
 }
 
 /**
@@ -299,12 +302,16 @@ const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /**
- * One field of a cron schedule: a star, steps, lists and ranges, stored as sent. A list of all months or all days of
- * the week is stored as a star (gaps 1.11).
+ * One field of a cron schedule: a star, steps, lists and ranges, stored as sent. With `fullIsStar`, a list of all months
+ * or all days of the week is stored as a star, which only cron jobs and scrubs do (gaps 1.11).
  */
 export function cronField(
   part: CronPart,
-  { description, initial = '*' }: Described & { readonly initial?: string },
+  {
+    description,
+    initial = '*',
+    fullIsStar = false,
+  }: Described & { readonly initial?: string; readonly fullIsStar?: boolean },
 ): Field<string, 'plain'> {
   const plain = text({ description, max: 100, initial });
   return field({
@@ -320,7 +327,7 @@ export function cronField(
       const value = reading.value === '' ? initial : reading.value;
       const problem = cronProblem(part, value);
       if (problem !== undefined) return wrong(problem);
-      return good(namesAll(part, value) ? '*' : value);
+      return good(fullIsStar && namesAll(part, value) ? '*' : value);
     },
   });
 }
@@ -376,26 +383,28 @@ function namesAll(part: CronPart, value: string): boolean {
   );
 }
 
-const at = (part: CronPart, initial: string, what: string) =>
-  cronField(part, { description: `${what}, in cron notation.`, initial });
+interface FullLists {
+  readonly fullIsStar?: boolean;
+}
 
-const minuteField = { minute: at('minute', '00', 'Minutes') };
+const at = (part: CronPart, initial: string, what: string, options: FullLists = {}) =>
+  cronField(part, { description: `${what}, in cron notation.`, initial, ...options });
 
-const hourFields = {
+const hourFields = (options: FullLists) => ({
   hour: at('hour', '*', 'Hours'),
   daymonth: at('daymonth', '*', 'Days of the month'),
-  month: at('month', '*', 'Months'),
-  dayweek: at('dayweek', '*', 'Days of the week; 0 and 7 are Sunday'),
-};
+  month: at('month', '*', 'Months', options),
+  dayweek: at('dayweek', '*', 'Days of the week; 0 and 7 are Sunday', options),
+});
 
 /** The five fields of a schedule under a resource's own prefix. */
-export function schedule<const P extends string>(prefix: P) {
-  return prefixed(prefix, { ...minuteField, ...hourFields });
+export function schedule<const P extends string>(prefix: P, options: FullLists = {}) {
+  return prefixed(prefix, { minute: at('minute', '00', 'Minutes'), ...hourFields(options) });
 }
 
 /** The fields of a schedule without a minute. */
 export function hourlySchedule<const P extends string>(prefix: P) {
-  return prefixed(prefix, hourFields);
+  return prefixed(prefix, hourFields({}));
 }
 
 type Prefixed<P extends string, F> = { readonly [K in keyof F & string as `${P}_${K}`]: F[K] };

@@ -197,6 +197,8 @@ export interface Quirks {
   readonly missing?: 'told';
   /** Names under which problems are reported where they differ from the names of the fields (gaps 1.9). */
   readonly issueNames?: Readonly<Record<string, string>>;
+  /** In the profile `clients`, removing a record that is already removed succeeds (clients-need B5). */
+  readonly removedTwice?: true;
 }
 
 interface Common<F extends Fields, Target> {

@@ -13,7 +13,7 @@ const usual: readonly Json[] = [
   '0.0.0.0:3260',
   '/mnt/tank/example',
   '/example',
-  '0755',
+  '755',
   '128K',
   '10G',
   'nas.example.com',

@@ -2,7 +2,7 @@ import { type CredentialRecord, iscsiCredential } from '../../areas/services/isc
 import { iscsiInitiators, namedIn } from '../../areas/services/iscsi/authorizedinitiator.ts';
 import { type ExtentRecord, iscsiExtent, sizeOf, zvolOf } from '../../areas/services/iscsi/extent.ts';
 import { iscsiSettings } from '../../areas/services/iscsi/globalconfiguration.ts';
-import { blankSeparated, nameOnWire } from '../../areas/services/iscsi/names.ts';
+import { entriesOf, nameOnWire } from '../../areas/services/iscsi/names.ts';
 import { iscsiPortal, portalFrom } from '../../areas/services/iscsi/portal.ts';
 import { iscsiTarget } from '../../areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../../areas/services/iscsi/targetgroup.ts';
@@ -37,7 +37,7 @@ export function targetModel(view: View, facts: Pick<Facts, 'storage' | 'disks'>,
   const discovery = view
     .all(iscsiPortal)
     .flatMap((portal) => discoveryAt(portal, credentialsOf(view, portal.iscsi_target_portal_discoveryauthgroup)));
-  const nameServers = blankSeparated(view.only(iscsiSettings).iscsi_isns_servers);
+  const nameServers = entriesOf(view.only(iscsiSettings).iscsi_isns_servers);
   return {
     model: Object.freeze({
       serving,

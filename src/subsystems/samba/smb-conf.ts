@@ -160,7 +160,8 @@ export function shareSection(share: Share, versions?: string): string {
     share.cifs_home ? homeLines(share.cifs_path) : set('path', pathValue(share.cifs_path)),
     set('read only', share.cifs_ro),
     set('browseable', share.cifs_browsable && !share.cifs_home),
-    set('guest ok', share.cifs_guestok),
+    // Samba ignores `guest only` without `guest ok`.
+    set('guest ok', share.cifs_guestok || share.cifs_guestonly),
     set('guest only', share.cifs_guestonly),
     set('hosts allow', words(share.cifs_hostsallow).join(' ')),
     set('hosts deny', words(share.cifs_hostsdeny).join(' ')),

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { alsoNamed, integer, nullable, refine, text } from '../../../engine/declare/fields.ts';
 import { collection, type View } from '../../../engine/declare/resource.ts';
 import { quote } from '../../../lib/text.ts';
-import { blankSeparated } from './names.ts';
+import { entriesOf } from './names.ts';
 
 export const iscsiInitiators = collection('services/iscsi/authorizedinitiator', {
   title: 'group of iSCSI initiators',
@@ -12,15 +12,13 @@ export const iscsiInitiators = collection('services/iscsi/authorizedinitiator', 
   fields: {
     iscsi_target_initiator_initiators: refine(
       text({
-        description: 'Names of initiators, separated by spaces, or ALL.',
+        description: 'Names of initiators, separated by spaces, line breaks or commas, or ALL.',
         max: 8192,
         initial: 'ALL',
         multiline: true,
       }),
       (value) => {
-        const invalid = blankSeparated(value).find(
-          (entry) => entry !== 'ALL' && !/^[-A-Za-z0-9._:]{1,223}$/.test(entry),
-        );
+        const invalid = entriesOf(value).find((entry) => entry !== 'ALL' && !/^[-A-Za-z0-9._:]{1,223}$/.test(entry));
         return invalid === undefined
           ? undefined
           : `Expected initiator names of letters, digits and - . _ : only, got ${quote(invalid)}.`;
@@ -28,13 +26,13 @@ export const iscsiInitiators = collection('services/iscsi/authorizedinitiator', 
     ),
     iscsi_target_initiator_auth_network: refine(
       text({
-        description: 'Addresses and networks of initiators, separated by spaces, or ALL.',
+        description: 'Addresses and networks of initiators, separated by spaces, line breaks or commas, or ALL.',
         max: 8192,
         initial: 'ALL',
         multiline: true,
       }),
       (value) => {
-        const invalid = blankSeparated(value).find((entry) => entry !== 'ALL' && !isNetwork(entry));
+        const invalid = entriesOf(value).find((entry) => entry !== 'ALL' && !isNetwork(entry));
         return invalid === undefined
           ? undefined
           : `Expected an address or a network, as 192.0.2.7 or 192.0.2.0/24, got ${quote(invalid)}.`;
@@ -73,7 +71,7 @@ function nextTag(view: View): number {
 
 /** The entries of a list, or undefined when it includes every initiator. */
 export function namedIn(list: string): readonly string[] | undefined {
-  const named = blankSeparated(list);
+  const named = entriesOf(list);
   return named.length === 0 || named.includes('ALL') ? undefined : named;
 }
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { integer, nullable, refine, required, text } from '../../../engine/declare/fields.ts';
 import { singleton } from '../../../engine/declare/resource.ts';
 import { quote } from '../../../lib/text.ts';
-import { blankSeparated } from './names.ts';
+import { entriesOf } from './names.ts';
 
 export const iscsiSettings = singleton('services/iscsi/globalconfiguration', {
   title: 'iSCSI settings',
@@ -24,7 +24,7 @@ export const iscsiSettings = singleton('services/iscsi/globalconfiguration', {
         multiline: true,
       }),
       (value) => {
-        const invalid = blankSeparated(value).find((server) => !isServer(server));
+        const invalid = entriesOf(value).find((server) => !isServer(server));
         return invalid === undefined
           ? undefined
           : `Expected an address, as 192.0.2.1, 192.0.2.1:3205 or [2001:db8::1]:3205, got ${quote(invalid)}.`;

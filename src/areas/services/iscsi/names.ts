@@ -16,7 +16,7 @@ export function isTooLong(name: string): boolean {
   return !full.test(name) && name.length > longestName - longestBasename - 1;
 }
 
-/** The entries of a list that is separated by spaces or line breaks. */
-export function blankSeparated(text: string): readonly string[] {
-  return text.split(/\s+/).filter((entry) => entry !== '');
+/** The entries of a list that is separated by spaces, line breaks or commas. */
+export function entriesOf(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((entry) => entry !== '');
 }

@@ -71,7 +71,7 @@ export const iscsiPortal = collection('services/iscsi/portal', {
     // refuse other changes.
     for (const ip of ips)
       if (before?.iscsi_target_portal_ips.includes(ip) !== true) {
-        const problem = ownAddressProblem(portalFrom(ip)?.address ?? '', facts);
+        const problem = ownAddressProblem(portalFrom(ip)?.address ?? '', facts, ip);
         if (problem !== undefined) issues.add('iscsi_target_portal_ips', problem);
       }
     const problem = authProblem(method === 'Auto' ? 'None' : method, group, view);

@@ -1,8 +1,13 @@
-import { nullable, refine, required, text } from '../../../engine/declare/fields.ts';
+import { type Field, field, nullable, refine, required, text } from '../../../engine/declare/fields.ts';
 import { collection } from '../../../engine/declare/resource.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
 import { isTooLong, nameOnWire } from './names.ts';
 import { mustBeUnused } from './sessions.ts';
+
+function lowerCase(options: Parameters<typeof text>[0]): Field<string, 'plain'> {
+  const plain = text(options);
+  return field({ ...plain, read: (sent) => plain.read(typeof sent === 'string' ? sent.toLowerCase() : sent) });
+}
 
 export const iscsiTarget = collection('services/iscsi/target', {
   title: 'iSCSI target',
@@ -16,9 +21,9 @@ export const iscsiTarget = collection('services/iscsi/target', {
   fields: {
     iscsi_target_name: required(
       refine(
-        text({
+        lowerCase({
           description:
-            'Name of the target, kept as sent. A name that does not begin with iqn., eui. or naa. is prefixed with the base name for initiators.',
+            'Name of the target. Upper case becomes lower case, which iSCSI requires. A name that does not begin with iqn., eui. or naa. is prefixed with the base name for initiators.',
           max: 120,
           pattern: /^[-a-z0-9.:]+$/,
           rule: 'Expected lower case letters, digits and - . : only.',

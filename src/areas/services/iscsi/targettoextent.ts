@@ -12,7 +12,8 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
   title: 'iSCSI association',
   description: 'Makes an extent available at a target under a LUN.',
   order: ['iscsi_target', 'iscsi_lunid'],
-  quirks: { readsRemoval: true },
+  // Releases of a hypervisor plugin remove an extent and then its associations, which went with it.
+  quirks: { readsRemoval: true, removedTwice: true },
   unique: [
     { fields: ['iscsi_target', 'iscsi_extent'], description: 'Extent is already in this target.' },
     { fields: ['iscsi_lunid', 'iscsi_target'], description: 'LUN ID is already being used for this target.' },
