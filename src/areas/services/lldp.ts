@@ -17,6 +17,7 @@ export const lldpSettings = singleton('services/lldp', {
     }),
     lldp_location: refine(text({ description: 'Location of the machine.', max: 200 }), (value) => {
       if (Buffer.byteLength(value) > 250) return 'Expected at most 250 bytes in UTF-8.';
+      if (value.includes('\\')) return 'Expected a text without a backslash: lldpd drops it.';
       // The commands of lldpd accept both kinds of quotes but have no escape for a quote within quotes.
       return value.includes('"') && value.includes("'")
         ? 'Expected double quotes or single quotes, not both.'

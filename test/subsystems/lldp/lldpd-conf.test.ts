@@ -37,3 +37,10 @@ test('a text with both kinds of quotes is refused, because lldpd cannot read it'
     wrong: 'Expected double quotes or single quotes, not both.',
   });
 });
+
+test('a location with a backslash, which lldpd would drop, is refused', () => {
+  assert.deepEqual(lldpSettings.fields.lldp_location.read('Hall 2\\Rack 3'), {
+    ok: false,
+    wrong: 'Expected a text without a backslash: lldpd drops it.',
+  });
+});
