@@ -4,13 +4,10 @@ import { singleton } from '../../engine/declare/resource.ts';
 import { quote, sentenceList, words } from '../../lib/text.ts';
 
 /** The arguments of tftpd-hpa that may be added; all others follow from settings. */
-const knownOptions = [
-  '-4',
-  '-6',
-  '-v',
-  '--ipv4',
-  '--ipv6',
-  '--verbose',
+const switches = ['-4', '-6', '-v', '--ipv4', '--ipv6', '--verbose'];
+
+/** Those with a value, after `=` or in the next word. */
+const withValue = [
   '--verbosity',
   '--timeout',
   '--retransmit',
@@ -20,6 +17,7 @@ const knownOptions = [
   '--blocksize',
   '--port-range',
 ];
+const knownOptions = [...switches, ...withValue];
 
 export const tftpSettings = singleton('services/tftp', {
   title: 'TFTP settings',
@@ -37,15 +35,7 @@ export const tftpSettings = singleton('services/tftp', {
         pattern: /^[\w ./:=-]+$/,
         rule: 'Expected letters, digits, spaces and _ . / : = - only.',
       }),
-      (value) => {
-        // The server itself ignores unknown arguments.
-        const invalid = words(value).find(
-          (option) => option.startsWith('-') && !knownOptions.includes(option.split('=')[0] ?? ''),
-        );
-        return invalid === undefined
-          ? undefined
-          : `Expected only the options ${sentenceList(knownOptions)}, got ${quote(invalid)}.`;
-      },
+      optionProblem,
     ),
     // Not listed in the document (gaps 8.13).
     tftp_host: ownAddress({
@@ -58,3 +48,20 @@ export const tftpSettings = singleton('services/tftp', {
       issues.add('tftp_newfiles', 'tftp_directory is required when tftp_newfiles is true.');
   },
 });
+
+/** The server ignores unknown options, and serves a folder that is named by a word of its own. */
+function optionProblem(value: string): string | undefined {
+  const sent = words(value);
+  for (let index = 0; index < sent.length; index += 1) {
+    const word = sent[index] ?? '';
+    const [name = '', ownValue] = word.split('=', 2);
+    if (switches.includes(name) && ownValue === undefined) continue;
+    if (!withValue.includes(name))
+      return `Expected only the options ${sentenceList(knownOptions)}, got ${quote(word)}.`;
+    if (ownValue !== undefined && ownValue !== '') continue;
+    index += 1;
+    const next = sent[index];
+    if (ownValue === '' || next === undefined || next.startsWith('-')) return `Expected a value for ${name}.`;
+  }
+  return undefined;
+}
