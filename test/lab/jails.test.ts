@@ -36,7 +36,7 @@ const template = `
   cd /tmp/evil; tar -rf /tmp/web.tar out; tar -rf /tmp/web.tar --transform='s/^leads/out/' leads/holdfast-evil
   gzip -c /tmp/web.tar >/srv/templates/evil.tar.gz
   cp /srv/templates/web.tar.gz /srv/templates/wrong.tar.gz
-  cd /srv/templates; sha256sum web.tar.gz >web.tar.gz.sha256; echo ${'0'.repeat(64)} >wrong.tar.gz.sha256
+  cd /srv/templates; for i in web evil; do sha256sum $i.tar.gz >$i.tar.gz.sha256; done; cp web.tar.gz bare.tar.gz; echo ${'0'.repeat(64)} >wrong.tar.gz.sha256
   busybox httpd -p 127.0.0.1:8081 -h /srv/templates`;
 
 before(async () => {
@@ -71,6 +71,7 @@ async function theJail(): Promise<Readonly<Record<string, unknown>>> {
 test('an archive with a wrong checksum is refused, and so is one that leads outside; neither leaves anything', async () => {
   for (const [name, words] of [
     ['wrong', /does not match its checksum/],
+    ['bare', /has no checksum/],
     ['evil', /holdfast-evil: Cannot open/],
   ] as const) {
     await nas.api.expect(201, 'POST', 'jails/templates/', {

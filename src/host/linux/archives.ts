@@ -21,7 +21,10 @@ export interface Wanted {
   readonly most: number;
 }
 
-/** Fetches an archive into a file, and compares it with the `.sha256` file beside it where its server has one. */
+/**
+ * Fetches an archive into a file, and compares it with the `.sha256` file beside it. An archive that comes without TLS
+ * over the network must have one; for others it is optional.
+ */
 export async function fetchArchive(runner: Runner, wanted: Wanted, watch: Watch): Promise<void> {
   await fetch(runner, wanted, watch);
   await verify(runner, wanted, watch);
@@ -50,7 +53,12 @@ async function verify(runner: Runner, { url, file: archive }: Wanted, watch: Wat
   watch.progress(`looking for a checksum of ${url}`);
   const file = `${archive}.sha256`;
   const outcome = await runner.run(curlWords(`${url}.sha256`, file, 4096), { timeout: longWork });
-  if (nothingThere.has(outcome.status)) return;
+  if (nothingThere.has(outcome.status)) {
+    if (!isOpen(url)) return;
+    throw new HostError(
+      `${url} has no checksum: expected one in ${url}.sha256, which is required for an archive that is fetched without TLS`,
+    );
+  }
   if (outcome.status !== 0) throw new HostError(`cannot fetch ${url}.sha256: ${messageOfProgram(outcome)}`);
   const wanted = /\b[0-9a-f]{64}\b/i.exec(await readFile(file, 'utf8'))?.[0]?.toLowerCase();
   await rm(file, { force: true });
@@ -61,7 +69,12 @@ async function verify(runner: Runner, { url, file: archive }: Wanted, watch: Wat
     );
 }
 
-/** Allows only the protocols that an archive may be fetched by, also for redirects. */
+/** Whether the archive comes over the network without TLS. */
+function isOpen(url: string): boolean {
+  return /^(http|ftp):/i.test(url);
+}
+
+/** Allows only the protocols that an archive may be fetched by. A redirect must not lead out of TLS. */
 function curlWords(url: string, file: string, most: number): readonly string[] {
   return [
     'curl',
@@ -72,7 +85,7 @@ function curlWords(url: string, file: string, most: number): readonly string[] {
     '--proto',
     '=http,https,ftp,file',
     '--proto-redir',
-    '=http,https,ftp',
+    isOpen(url) ? '=http,https,ftp' : '=https',
     '--connect-timeout',
     '30',
     '--max-filesize',
