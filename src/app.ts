@@ -11,10 +11,11 @@ import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { machineNames } from './areas/system/machine-names.ts';
 import { NotificationIntake } from './areas/system/notification-intake.ts';
+import { refused } from './engine/declare/errors.ts';
 import type { Profile, Resource } from './engine/declare/resource.ts';
 import type { Subsystem } from './engine/declare/subsystem.ts';
 import { type Engine, type Log, openEngine } from './engine/engine.ts';
-import { Passwords } from './engine/passwords.ts';
+import { Passwords, shortestPassword } from './engine/passwords.ts';
 import type { Host } from './host/ports/index.ts';
 import type { Handler } from './host/ports/web.ts';
 import { Authenticator } from './http/authenticator.ts';
@@ -115,6 +116,10 @@ export async function openApp(parts: AppParts): Promise<App> {
   // meantime, the future password of root permits reading.
   const isFirst = (root()?.bsdusr_unixhash ?? '*') === '*';
   const password = parts.rootPassword ?? randomBytes(12).toString('base64url');
+  if (isFirst && password.length < shortestPassword)
+    throw refused(
+      `Expected HOLDFAST_ROOT_PASSWORD to have at least ${shortestPassword} characters, got ${password.length}.`,
+    );
   let first = isFirst ? await passwords.hash(password) : undefined;
   let newPassword: string | undefined;
 

@@ -29,6 +29,9 @@ const idle = 10_000;
  */
 export const longestPassword = 1024;
 
+/** Characters of the shortest password for an account that opens the interface. */
+export const shortestPassword = 8;
+
 /** The maximum number of pending checks. Each takes about 10 ms, so a full queue takes about five seconds. */
 const mostWaiting = 512;
 

@@ -108,3 +108,24 @@ test('builtin accounts keep what they are, and stay', async (t) => {
   assert.notEqual((await api.delete('account/users/20/')).status, 204);
   assert.notEqual((await api.delete('account/groups/1/')).status, 204);
 });
+
+test('the password that opens the interface has at least eight characters, those of users need not', async (t) => {
+  const one = await withVolume(t);
+  const short = { bsdusr_password: '7 chars' };
+  for (const answer of [
+    await one.api.post('account/users/1/password/', short),
+    await one.api.put('account/users/1/', short),
+  ])
+    assert.match(answer.text, /"bsdusr_password":\["Expected at least 8 characters for root, .*; got 7\."\]/);
+  await one.api.expect(200, 'GET', 'account/users/1/');
+  const { id } = await one.api.expect(201, 'POST', 'account/users/', person('ann'));
+  await one.api.expect(200, 'POST', `account/users/${id}/password/`, short);
+});
+
+test('a builtin account gets no password for shares', async (t) => {
+  const { api, host } = await withVolume(t);
+  const { id } = await api.expect(201, 'POST', 'account/users/', person('ann'));
+  for (const user of [19, 20, id])
+    await api.expect(200, 'POST', `account/users/${user}/password/`, { bsdusr_password: 'for the shares' });
+  assert.match(String(await host.files.read('/etc/samba/smbpasswd')), /^ann:\d+:[^\n]+\n$/);
+});

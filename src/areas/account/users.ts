@@ -1,4 +1,4 @@
-import { failed } from '../../engine/declare/errors.ts';
+import { failed, invalid } from '../../engine/declare/errors.ts';
 import {
   createOnly,
   type Field,
@@ -29,6 +29,7 @@ import {
   type View,
 } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
+import { shortestPassword } from '../../engine/passwords.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { cifsSettings } from '../services/cifs.ts';
@@ -197,6 +198,8 @@ export const user = collection(
       const hasPassword = sent.bsdusr_password !== undefined && sent.bsdusr_password !== '';
       if (hasPassword && record.bsdusr_password_disabled)
         issues.add('bsdusr_password_disabled', 'bsdusr_password_disabled must be false when bsdusr_password is sent.');
+      const weak = passwordProblem(record, sent.bsdusr_password ?? '');
+      if (hasPassword && weak !== undefined) issues.add('bsdusr_password', weak);
       if (before === undefined && !hasPassword && !record.bsdusr_password_disabled)
         issues.add('bsdusr_password', 'This field is required unless bsdusr_password_disabled is true.');
       if (before === undefined && sent.bsdusr_creategroup === true && (sent.bsdusr_group ?? null) !== null)
@@ -276,7 +279,10 @@ async function hashedBy(operations: Operations, password: string): Promise<Parti
   return { bsdusr_unixhash: hashes.unix, bsdusr_smbhash: newSmbHash(hashes, operations.now()) };
 }
 
-async function setPassword({ id, bsdusr_username }: User, password: string, operations: Operations): Promise<unknown> {
+async function setPassword(target: User, password: string, operations: Operations): Promise<unknown> {
+  const { id, bsdusr_username } = target;
+  const weak = passwordProblem(target, password);
+  if (weak !== undefined) throw invalid({ bsdusr_password: [weak] });
   const hashes = await hashedBy(operations, password);
   const record = await operations.change(`set the password of the user ${bsdusr_username}`, (draft) =>
     draft.update(user, id, { bsdusr_password_disabled: false }, hashes),
@@ -345,10 +351,19 @@ function homeProblem(home: string, facts: Facts): string | undefined {
     : undefined;
 }
 
+/** The account with UID 0 opens the interface, and so controls the machine. */
+function passwordProblem({ bsdusr_uid, bsdusr_username }: User, password: string): string | undefined {
+  return bsdusr_uid === 0 && password.length < shortestPassword
+    ? `Expected at least ${shortestPassword} characters for ${bsdusr_username}, whose password opens this interface; got ${password.length}.`
+    : undefined;
+}
+
 /** The hashes as stored in the record; a new NT hash becomes a line with the name and the UID of the user. */
 function hashFields(record: User): Partial<User> {
   if (record.bsdusr_password_disabled) return { bsdusr_unixhash: '*', bsdusr_smbhash: '*' };
-  if (record.bsdusr_smbhash === '*' || record.bsdusr_smbhash === null)
+  // Programs of the machine run as the builtin accounts, so these open no shares. Samba's file leaves root out.
+  const opensShares = !record.bsdusr_builtin || record.bsdusr_uid === 0;
+  if (!opensShares || record.bsdusr_smbhash === '*' || record.bsdusr_smbhash === null)
     return { bsdusr_unixhash: record.bsdusr_unixhash ?? '*', bsdusr_smbhash: '*' };
   return { bsdusr_smbhash: smbLine(record.bsdusr_username, record.bsdusr_uid ?? 0, record.bsdusr_smbhash) };
 }

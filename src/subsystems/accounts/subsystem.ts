@@ -58,13 +58,13 @@ function userSpec(record: User, view: View, facts: Facts): UserSpec {
 }
 
 /**
- * Samba's password file, with a line for each account that has a password. Root is left out: its password opens the
- * HTTP interface only.
+ * Samba's password file, with a line for each account that has a password. Builtin accounts are left out: the
+ * password of root opens the HTTP interface only.
  */
 export function smbPasswords(users: readonly User[]): string {
   return lines(
     users
-      .filter((user) => user.bsdusr_smbhash !== '*' && user.bsdusr_uid !== 0)
+      .filter((user) => user.bsdusr_smbhash !== '*' && !user.bsdusr_builtin && user.bsdusr_uid !== 0)
       .map((user) => smbFileLine(user.bsdusr_smbhash, user.bsdusr_locked)),
   );
 }
