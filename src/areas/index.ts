@@ -4,8 +4,9 @@ import type { Resource } from '../engine/declare/resource.ts';
 import type { StepKind } from '../engine/plan/steps.ts';
 import { unmanagedSubsystem } from '../engine/upkeep/takeover.ts';
 import { group } from './account/groups.ts';
+import { accountStepKinds } from './account/steps.ts';
 import { user } from './account/users.ts';
-import { domainSettings } from './directoryservice/activedirectory.ts';
+import { directoryStepKinds, domainSettings } from './directoryservice/activedirectory.ts';
 import {
   idmapAd,
   idmapAdex,
@@ -29,6 +30,7 @@ import { nisSettings } from './directoryservice/nis.ts';
 import { jailSettings } from './jails/configuration.ts';
 import { jail } from './jails/jails.ts';
 import { jailMountPoint } from './jails/mountpoints.ts';
+import { jailStepKinds } from './jails/steps.ts';
 import { jailTemplate } from './jails/templates.ts';
 import { config as configFiles } from './management/config.ts';
 import { confirmation } from './management/confirmation.ts';
@@ -47,8 +49,10 @@ import { networkInterface } from './network/interface.ts';
 import { lagg } from './network/lagg.ts';
 import { laggMember } from './network/lagginterfacemembers.ts';
 import { staticRoute } from './network/staticroute.ts';
+import { networkStepKinds } from './network/steps.ts';
 import { vlan } from './network/vlan.ts';
 import { plugin } from './plugins/plugins.ts';
+import { pluginStepKinds } from './plugins/steps.ts';
 import { afpSettings } from './services/afp.ts';
 import { cifsSettings } from './services/cifs.ts';
 import { domainControllerSettings } from './services/domaincontroller.ts';
@@ -57,6 +61,7 @@ import { ftpSettings } from './services/ftp.ts';
 import { iscsiCredential } from './services/iscsi/authcredential.ts';
 import { iscsiInitiators } from './services/iscsi/authorizedinitiator.ts';
 import { iscsiExtent } from './services/iscsi/extent.ts';
+import { extentStepKinds } from './services/iscsi/extent-file.ts';
 import { iscsiSettings } from './services/iscsi/globalconfiguration.ts';
 import { iscsiPortal } from './services/iscsi/portal.ts';
 import { iscsiTarget } from './services/iscsi/target.ts';
@@ -78,12 +83,16 @@ import { cifsShare } from './sharing/cifs.ts';
 import { nfsShare } from './sharing/nfs.ts';
 import { webdavShare } from './sharing/webdav.ts';
 import { dataset, volumeDatasets } from './storage/datasets.ts';
+import { deviceStepKinds } from './storage/device-steps.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
+import { folderStepKinds } from './storage/folders.ts';
+import { keyStepKinds } from './storage/key-steps.ts';
 import { machineKey } from './storage/keys.ts';
 import { permission } from './storage/permission.ts';
 import { replicationTask } from './storage/replication.ts';
 import { replicationKey } from './storage/replication-keys.ts';
+import { replicationStepKinds } from './storage/replication-steps.ts';
 import { scrubTask } from './storage/scrub.ts';
 import { snapshot } from './storage/snapshots.ts';
 import { storageStepKinds } from './storage/steps.ts';
@@ -104,6 +113,7 @@ import { notice } from './system/notice.ts';
 import { ntpServer } from './system/ntpserver.ts';
 import { reboot, shutdown } from './system/power.ts';
 import { systemSettings } from './system/settings.ts';
+import { systemStepKinds } from './system/steps.ts';
 import { tunable } from './system/tunable.ts';
 import { update } from './system/update.ts';
 import { version } from './system/version.ts';
@@ -233,4 +243,17 @@ export const management: readonly Section[] = [
 ];
 
 /** The kinds of steps that a start can find in the journal. */
-export const stepKinds: readonly StepKind[] = [...storageStepKinds];
+export const stepKinds: readonly StepKind[] = [
+  ...accountStepKinds,
+  ...deviceStepKinds,
+  ...directoryStepKinds,
+  ...extentStepKinds,
+  ...folderStepKinds,
+  ...jailStepKinds,
+  ...keyStepKinds,
+  ...networkStepKinds,
+  ...pluginStepKinds,
+  ...replicationStepKinds,
+  ...storageStepKinds,
+  ...systemStepKinds,
+];

@@ -108,5 +108,5 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
 
 function recorder(log: LogLine[]): Log {
   const at = (level: string) => (fields: object, message: string) => void log.push({ level, fields, message });
-  return { debug: () => {}, info: at('info'), warn: at('warn'), error: at('error') };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }

@@ -11,6 +11,8 @@ export interface FaultyHost {
   failAt(n: number, when?: 'instead' | 'afterwards'): void;
   /** Lets every call pass again, and restarts the count. */
   heal(): void;
+  /** Is called right before and right after each call takes effect; without an argument, no more. */
+  heed(listener?: (call: string, when: 'before' | 'after') => void): void;
   /** Calls since the last `failAt` or `heal`. */
   readonly calls: number;
   /** Those calls as `port.method`, in order. */
@@ -24,6 +26,7 @@ export function withFaults(host: Host): FaultyHost {
   let titles: string[] = [];
   let failing = 0;
   let mode: 'instead' | 'afterwards' = 'instead';
+  let listener: ((call: string, when: 'before' | 'after') => void) | undefined;
 
   const wrap = <Port extends object>(name: string, port: Port): Port =>
     new Proxy(port, {
@@ -32,11 +35,14 @@ export function withFaults(host: Host): FaultyHost {
         if (typeof value !== 'function') return value;
         if (uncounted.has(key)) return (...args: unknown[]): unknown => Reflect.apply(value, target, args);
         return async (...args: unknown[]): Promise<unknown> => {
-          titles.push(`${name}.${String(key)}`);
+          const call = `${name}.${String(key)}`;
+          titles.push(call);
           const fails = titles.length === failing;
           const error = new HostError(`made to fail at call ${failing}`);
           if (fails && mode === 'instead') throw error;
+          listener?.(call, 'before');
           const answer: unknown = await Reflect.apply(value, target, args);
+          listener?.(call, 'after');
           if (fails) throw error;
           return answer;
         };
@@ -52,6 +58,9 @@ export function withFaults(host: Host): FaultyHost {
     host: withPorts(host, wrap),
     failAt: (n, when = 'instead') => reset(n, when),
     heal: () => reset(0, 'instead'),
+    heed: (now) => {
+      listener = now;
+    },
     get calls() {
       return titles.length;
     },

@@ -159,8 +159,8 @@ async function answersOf(api: Api): Promise<ReadonlyMap<string, string>> {
 
 const services = [...new Set(subsystems.flatMap((subsystem) => subsystem.services ?? []))];
 
-/** Staged files are left out: no program reads them later. */
-async function stateOf(machine: Host, folder: string): Promise<unknown> {
+/** The whole state of a machine. Staged files are left out: no program reads them later. */
+export async function stateOf(machine: Host, folder: string): Promise<unknown> {
   const { users, groups } = await machine.accounts.owned();
   const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
   return {

@@ -33,12 +33,13 @@ import { shortestPassword } from '../../engine/passwords.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { cifsSettings } from '../services/cifs.ts';
-import { folderStep } from '../storage/folders.ts';
+import { makeFolder, setPermissions } from '../storage/folders.ts';
 import { builtinUsers, madeWhenMissing } from './builtin.ts';
 import { group } from './groups.ts';
 import { newSmbHash, smbLine } from './hashes.ts';
 import { accountNameProblem, nextFreeNumber } from './names.ts';
 import { keyLines, publicKeysProblem } from './public-keys.ts';
+import { writeKeys } from './steps.ts';
 
 /** The home of accounts without a home folder, which only use shares. */
 export const noHome = '/nonexistent';
@@ -381,14 +382,16 @@ function makeHome(draft: Draft, record: User, view: View, mode: string): void {
   const folderMode = Number.parseInt(mode, 8);
   // Folders above the home must be accessible to every user.
   draft.plan.first(
-    folderStep(`create the home folder ${record.bsdusr_home}`, record.bsdusr_home, { within, mode: 0o755 }),
+    makeFolder({
+      title: `create the home folder ${record.bsdusr_home}`,
+      path: record.bsdusr_home,
+      within,
+      mode: 0o755,
+    }),
   );
   // The previous owner and permissions of an existing folder cannot be restored, so this step is last.
-  draft.plan.last({
-    title: `set the owner of the home folder ${record.bsdusr_home} to ${record.bsdusr_username}`,
-    perform: (host) =>
-      host.files.setPermissions(record.bsdusr_home, { within, uid, gid, folderMode, recursive: false }),
-  });
+  const title = `set the owner of the home folder ${record.bsdusr_home} to ${record.bsdusr_username}`;
+  draft.plan.last(setPermissions(title, record.bsdusr_home, { within, uid, gid, folderMode, recursive: false }));
 }
 
 /**
@@ -401,7 +404,6 @@ function keysBorder({ bsdusr_uid, bsdusr_builtin, bsdusr_home }: User, facts: Fa
   return volume === undefined ? undefined : `${volumesFolder}/${volume}`;
 }
 
-/** The user may have edited the file, so the step reads it before replacing it and restores that content on undo. */
 function keepKeys(draft: Draft, record: User, view: View): void {
   const within = keysBorder(record, draft.facts);
   const gid =
@@ -413,16 +415,14 @@ function keepKeys(draft: Draft, record: User, view: View): void {
   if (within === undefined || record.bsdusr_uid === null || typeof gid !== 'number') return;
   const options = { within, uid: record.bsdusr_uid, gid };
   const path = `${record.bsdusr_home}/.ssh/authorized_keys`;
-  let before: { readonly text: string | undefined } | undefined;
-  draft.plan.first({
-    title: `${record.bsdusr_sshpubkey === '' ? 'remove' : 'write'} the SSH keys of ${record.bsdusr_username}`,
-    async perform({ files }) {
-      before = { text: await files.readPrivate(path, options) };
-      await files.writePrivate(path, record.bsdusr_sshpubkey === '' ? undefined : record.bsdusr_sshpubkey, options);
-    },
-    left: async () => before !== undefined,
-    async undo({ files }) {
-      if (before !== undefined) await files.writePrivate(path, before.text, options);
-    },
-  });
+  draft.plan.first(
+    writeKeys({
+      title: `${record.bsdusr_sshpubkey === '' ? 'remove' : 'write'} the SSH keys of ${record.bsdusr_username}`,
+      path,
+      within,
+      uid: String(options.uid),
+      gid: String(options.gid),
+      keys: record.bsdusr_sshpubkey === '' ? undefined : record.bsdusr_sshpubkey,
+    }),
+  );
 }

@@ -1,13 +1,15 @@
 import { singleton, type Updating, type View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
+import { check, type StepKind } from '../../engine/plan/steps.ts';
 import { mustBeManaged } from '../../engine/upkeep/takeover.ts';
 import { cifsSettings } from '../services/cifs.ts';
 import { serviceSwitch } from '../services/services.ts';
-import { isMember } from './domain-access.ts';
+import { isMember, joiningOf } from './domain-access.ts';
 import { type DomainSent, type DomainSettings, domainFields } from './domain-fields.ts';
 import { farewell, join, leave, logOf } from './domain-membership.ts';
 import { domainProblems } from './domain-problems.ts';
 import { mustAnswer, probesOf } from './domain-servers.ts';
+import { joinDomain, leaving } from './steps.ts';
 
 export const domainSettings = singleton('directoryservice/activedirectory', {
   title: 'Active Directory settings',
@@ -70,17 +72,26 @@ async function around({ title, sent, before, operations, make }: Updating<typeof
     const log = logOf(work);
     for (const probe of probes) await mustAnswer(work, probe, next.ad_timeout);
     const fill = contactsDomain ? await join(work, { settings: next, view, isMember: was !== undefined, log }) : {};
-    const hasLeft = leaves && (await leave(work, { was, view, log }));
+    const hasLeft = leaves && (await leave(work, { was, view, log, leaveDomain }));
     await work.change((draft) => make(draft, fill));
     if (hasLeft)
-      await work.step({
-        title: 'check that the machine is no longer a member',
-        perform: async () => {},
-        touches: ['membership'],
-      });
+      await work.step(
+        check({
+          title: 'check that the machine is no longer a member',
+          holds: async () => {},
+          touches: ['membership'],
+        }),
+      );
     else if (leaves) operations.background(farewell(was, view));
   });
 }
+
+const leaveDomain = leaving(async ({ host, operations }) => {
+  const { view } = operations.world;
+  await host.domain.join(joiningOf(view.only(domainSettings), view), () => {});
+});
+
+export const directoryStepKinds: readonly StepKind[] = [joinDomain, leaveDomain].map(({ stepKind }) => stepKind);
 
 /** The settings of the current membership; undefined while the machine is not a member. */
 function membershipOf(settings: DomainSettings | undefined, facts: Facts): DomainSettings | undefined {

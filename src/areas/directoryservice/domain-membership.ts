@@ -4,6 +4,7 @@ import type { DomainAccess, Inquiry } from '../../host/ports/domain.ts';
 import { messageOf } from '../../lib/text.ts';
 import { accessOf, joiningOf } from './domain-access.ts';
 import type { DomainSettings } from './domain-fields.ts';
+import { joinDomain, type leaving } from './steps.ts';
 
 interface Membership {
   readonly view: View;
@@ -26,24 +27,22 @@ export async function join(
   const fill = { ad_workgroup: workgroup, ad_siteservers: inquiry.siteServers.join(' ') };
   if (isMember) return fill;
   const joining = joiningOf({ ...settings, ...fill }, view);
-  await work.step({
-    title: `join the domain ${access.domain}`,
-    perform: (host) => host.domain.join(joining, log),
-    left: async (host) => (await host.domain.membership())?.domain === access.domain.toLowerCase(),
-    undo: (host) => host.domain.leave(joining, log),
-    touches: ['membership'],
-  });
+  await work.step(joinDomain({ domain: access.domain, joining, log }));
   return fill;
 }
 
 /**
  * Leaves the domain and returns whether that succeeded. When the domain does not answer or refuses the account,
- * `farewell` leaves it after the settings are stored. The step does not refresh the facts, so a change that fails is
- * rolled back with those of a member.
+ * `farewell` leaves it after the settings are stored.
  */
 export async function leave(
   work: Work,
-  { was, view, log }: Membership & { readonly was: DomainSettings },
+  {
+    was,
+    view,
+    log,
+    leaveDomain,
+  }: Membership & { readonly was: DomainSettings; readonly leaveDomain: ReturnType<typeof leaving> },
 ): Promise<boolean> {
   const joining = joiningOf(was, view);
   const inquiry = await inquire(work, joining);
@@ -51,12 +50,7 @@ export async function leave(
     log(objectionOf(inquiry, joining));
     return false;
   }
-  await work.step({
-    title: `leave the domain ${joining.domain}`,
-    perform: (host) => host.domain.leave(joining, log),
-    left: async (host) => (await host.domain.membership()) === undefined,
-    undo: (host) => host.domain.join(joining, log),
-  });
+  await work.step(leaveDomain({ domain: joining.domain, joining, log }));
   return true;
 }
 

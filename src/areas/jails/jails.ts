@@ -21,7 +21,6 @@ import {
   type Checking,
   collection,
   type RecordOf,
-  type Step,
   type View,
   type World,
 } from '../../engine/declare/resource.ts';
@@ -43,6 +42,7 @@ import {
 } from './addresses.ts';
 import { jailSettings, jailsPlace, noBroadcasts } from './configuration.ts';
 import { flagWords, readFlags } from './flags.ts';
+import { startJail, stopJail } from './steps.ts';
 import { jailTemplate, keepTemplate, templateDataset, templateSnapshot } from './templates.ts';
 
 const address = (family: 4 | 6, description: string) => nullable(addressOf(family, { description }));
@@ -179,13 +179,13 @@ export const jail = collection(
       const name = `${place.dataset}/${record.jail_host}`;
       if (from !== undefined)
         draft.plan.first(cloneSnapshot({ snapshot: templateSnapshot(from), name, with: 'children' }));
-      draft.plan.last(startStep(record.jail_host));
+      draft.plan.last(startJail({ name: record.jail_host }));
     },
     onRemove({ draft, record, view, facts }) {
       const template = view.find(jailTemplate, 'jt_name', record.jail_type);
       if (template !== undefined)
         draft.update(jailTemplate, template.id, {}, { jt_instances: Math.max(0, template.jt_instances - 1) });
-      draft.plan.first(stopStep(record.jail_host));
+      draft.plan.first(stopJail({ name: record.jail_host }));
       const place = jailsPlace(view);
       const dataset = `${place?.dataset}/${record.jail_host}`;
       for (const task of [...view.all(snapshotTask)])
@@ -280,7 +280,7 @@ function bitsOf(network: string | null): string | undefined {
 }
 
 /** A locally administered MAC address, as the second lowest bit of the first byte marks it. */
-function newMac(): string {
+export function newMac(): string {
   return `02:${[...randomBytes(5)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
 }
 
@@ -367,35 +367,6 @@ function checkNetwork({ record, view, facts, issues }: JailCheck): void {
 
 // What is done -------------------------------------------------------------------------------------------------------
 
-function startStep(name: string): Step {
-  let ran = false;
-  return {
-    title: `start the jail ${name}`,
-    async perform({ jails }) {
-      ran = (await jails.look()).has(name);
-      if (!ran) await jails.start(name);
-    },
-    left: async ({ jails }) => !ran && (await jails.look()).has(name),
-    undo: ({ jails }) => (ran ? Promise.resolve() : jails.stop(name)),
-    // Plugins start and stop with their jail.
-    touches: ['jails', 'plugins'],
-  };
-}
-
-function stopStep(name: string): Step {
-  let ran = false;
-  return {
-    title: `stop the jail ${name}`,
-    async perform({ jails }) {
-      ran = (await jails.look()).has(name);
-      if (ran) await jails.stop(name);
-    },
-    left: async ({ jails }) => ran && !(await jails.look()).has(name),
-    undo: ({ jails }) => (ran ? jails.start(name) : Promise.resolve()),
-    touches: ['jails', 'plugins'],
-  };
-}
-
 /** Runs as its own job, so that neither the change queue nor other jails wait for it. */
 function switching(segment: 'start' | 'stop' | 'restart', title: string, answer: string) {
   return action<Fields, unknown, Jail>({
@@ -406,8 +377,10 @@ function switching(segment: 'start' | 'stop' | 'restart', title: string, answer:
     async perform({ target: { id, jail_host: name }, operations }) {
       await operations.work(`${segment} the jail ${name}`, [`jail:${id}`], async (work) => {
         if (operations.world.view.get(jail, id) === undefined) throw missing(`No jail has the id ${id}.`);
-        if (segment !== 'start') await work.step(stopStep(name));
-        if (segment !== 'stop') await work.step(startStep(name));
+        await work.steps([
+          ...(segment === 'start' ? [] : [stopJail({ name })]),
+          ...(segment === 'stop' ? [] : [startJail({ name })]),
+        ]);
       });
       return answer;
     },

@@ -1,14 +1,14 @@
-import { failed, invalid } from '../../engine/declare/errors.ts';
+import { invalid } from '../../engine/declare/errors.ts';
 import { createOnly, flag, hidden, inputOnly, reference, refine, required, text } from '../../engine/declare/fields.ts';
 import { volumePath } from '../../engine/declare/formats.ts';
-import { collection, type Operations, type RecordOf, type SentOf, type Step } from '../../engine/declare/resource.ts';
-import type { JailMount, RunningJail } from '../../host/ports/jails.ts';
+import { collection, type Operations, type RecordOf, type SentOf } from '../../engine/declare/resource.ts';
 import { normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { exposureProblem } from '../storage/exposure.ts';
-import { folderStep } from '../storage/folders.ts';
+import { makeFolder } from '../storage/folders.ts';
 import { jailsPlace } from './configuration.ts';
 import { jail } from './jails.ts';
+import { attachMount, detachMount, mountOf } from './steps.ts';
 
 /** The maximum length of the path of a mount in the original system. */
 const maxPathLength = 88;
@@ -90,13 +90,13 @@ export const jailMountPoint = collection('jails/mountpoints', {
       record.destination === before.destination &&
       record.readonly === before.readonly;
     if (same && record.mounted === before.mounted) return;
-    if (before?.mounted) draft.plan.last(detachStep(before.jail, before));
-    if (record.mounted) draft.plan.last(attachStep(record.jail, record));
+    if (before?.mounted) draft.plan.last(detachMount(mountOf(before.jail, before)));
+    if (record.mounted) draft.plan.last(attachMount(mountOf(record.jail, record)));
   },
   onRemove({ draft, record, view }) {
     // When the jail is removed too, the mount disappears as the jail stops.
     if (record.mounted && view.get(jail, record.jail_id) !== undefined)
-      draft.plan.last(detachStep(record.jail, record));
+      draft.plan.last(detachMount(mountOf(record.jail, record)));
   },
   present: (record, { facts }) => ({
     mounted: record.mounted && facts.jails.get(record.jail)?.mounted.includes(record.destination) !== false,
@@ -127,50 +127,7 @@ async function checkFolders(
 }
 
 /** Creates the mount point from the host, without following symbolic links that lead out of the jail. */
-export function placeIn(root: string, destination: string): Step {
-  return folderStep(`make the folder ${root}${destination}`, `${root}${destination}`, {
-    within: root,
-    links: 'followed',
-    mode: 0o755,
-  });
-}
-
-/** Mounts in a running jail. A stopped jail gets the mount from its systemd unit when it starts. */
-export function attachStep(name: string, mount: JailMount): Step {
-  return {
-    title: `mount ${mount.source} in the jail ${name} at ${mount.destination}`,
-    async perform({ jails, files }) {
-      const running = await jails.look();
-      if (!running.has(name) || isMounted(running, name, mount)) return;
-      const within = mount.source.split('/').slice(0, 3).join('/');
-      const exposed = await files.exposure(mount.source, { within });
-      if (exposed?.kind === 'link') throw failed(`${quote(exposed.at)} is a link, and a jail is shown no links.`);
-      await jails.attach(name, mount);
-    },
-    left: async ({ jails }) => isMounted(await jails.look(), name, mount),
-    undo: async ({ jails }) => {
-      if (isMounted(await jails.look(), name, mount)) await jails.detach(name, mount.destination);
-    },
-    touches: ['jails'],
-  };
-}
-
-export function detachStep(name: string, mount: JailMount): Step {
-  let was = false;
-  return {
-    title: `unmount ${mount.destination} in the jail ${name}`,
-    async perform({ jails }) {
-      was = isMounted(await jails.look(), name, mount);
-      if (was) await jails.detach(name, mount.destination);
-    },
-    left: async ({ jails }) => was && !isMounted(await jails.look(), name, mount),
-    undo: async ({ jails }) => {
-      if (was) await jails.attach(name, mount);
-    },
-    touches: ['jails'],
-  };
-}
-
-function isMounted(running: ReadonlyMap<string, RunningJail>, name: string, { destination }: JailMount): boolean {
-  return running.get(name)?.mounted.includes(destination) === true;
+export function placeIn(root: string, destination: string) {
+  const path = `${root}${destination}`;
+  return makeFolder({ title: `make the folder ${path}`, path, within: root, links: 'followed', mode: 0o755 });
 }

@@ -3,8 +3,9 @@ import { choice, flag, integer, readOnly, refine, required, text } from '../../e
 import { collection, type Draft, type Operations, type RecordOf, type View } from '../../engine/declare/resource.ts';
 import { mostUnpacked } from '../../host/ports/jails.ts';
 import { quote } from '../../lib/text.ts';
-import { createFilledDataset, createSnapshot, destroyDataset } from '../storage/steps.ts';
+import { clearDataset, createFilledDataset, createSnapshot, destroyDataset } from '../storage/steps.ts';
 import { jailsPlace } from './configuration.ts';
+import { fillTemplate } from './steps.ts';
 
 /** Pseudo-URL of a template that debootstrap builds on this machine, in the field for archive URLs. */
 const debootstrapUrl = /^debootstrap:[a-z]+$/;
@@ -121,20 +122,18 @@ export async function keepTemplate(record: JailTemplate, operations: Operations)
   if (isKept()) return;
   await operations.work(`fetch the jail template ${record.jt_name}`, [`jail-template:${record.id}`], async (work) => {
     if (isKept()) return;
-    // Left behind by a daemon that stopped while it fetched the template.
-    if (operations.world.facts.storage.datasets.has(dataset))
-      await work.step(destroyDataset({ name: dataset, with: 'children' }));
-    await work.step(createFilledDataset({ name: dataset, most: mostUnpacked }));
-    await work.step({
-      title: `fill ${dataset} from ${record.jt_url}`,
-      perform: ({ jails }) =>
-        jails.furnish(
-          `${place.folder}/.template-${record.id}`,
-          { url: record.jt_url, arch: record.jt_arch },
-          { progress: (sentence) => work.progress(sentence) },
-        ),
-    });
     const [, name = ''] = templateSnapshot(dataset).split('@');
-    await work.step(createSnapshot({ dataset, name, scope: 'one' }));
+    await work.steps([
+      // Left behind by a daemon that stopped while it fetched the template.
+      ...(operations.world.facts.storage.datasets.has(dataset) ? [clearDataset({ name: dataset })] : []),
+      createFilledDataset({ name: dataset, most: mostUnpacked }),
+      fillTemplate({
+        dataset,
+        folder: `${place.folder}/.template-${record.id}`,
+        source: { url: record.jt_url, arch: record.jt_arch },
+        progress: (sentence) => work.progress(sentence),
+      }),
+      createSnapshot({ dataset, name, scope: 'one' }),
+    ]);
   });
 }

@@ -4,6 +4,7 @@ import type { Facts } from '../../engine/facts/facts.ts';
 import type { Medium } from '../../host/ports/network.ts';
 import { plugged } from './nics.ts';
 import { optionsOf } from './options.ts';
+import { setMedium } from './steps.ts';
 
 /**
  * Adds a step that changes the medium of a network interface when its options change. It is a step of the plan because
@@ -24,11 +25,5 @@ export function planMedium(
     !plugged(facts).some(({ name }) => name === nic)
   )
     return;
-  plan.first({
-    title: to === 'auto' ? `set ${nic} to autonegotiation` : `set ${nic} to ${to.speed} Mbit/s and ${to.duplex} duplex`,
-    perform: (host) => host.network.setMedium(nic, to),
-    undo: (host) => host.network.setMedium(nic, from),
-    left: async (host) => isDeepStrictEqual((await host.network.medium(nic)) ?? 'auto', to),
-    touches: ['network'],
-  });
+  plan.first(setMedium(nic, from, to));
 }

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { failed, invalid } from '../../engine/declare/errors.ts';
 import { answered } from '../../engine/declare/record.ts';
-import type { Operations, Step, View, Work } from '../../engine/declare/resource.ts';
+import type { Operations, View, Work } from '../../engine/declare/resource.ts';
 import { mostBundle } from '../../host/ports/plugins.ts';
 import { isWithin, normalPath, parentOf } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { jailsPlace } from '../jails/configuration.ts';
-import { type Jail, jail } from '../jails/jails.ts';
+import { type Jail, jail, newMac } from '../jails/jails.ts';
 import { jailTemplate, keepTemplate } from '../jails/templates.ts';
-import { createFilledDataset } from '../storage/steps.ts';
+import { clearDataset, createFilledDataset } from '../storage/steps.ts';
 import { longestManifest, type Manifest, manifestFile, readManifest } from './manifest.ts';
-import { addPackagesStep, clearStep, type Plugin, plugin, statusOf } from './plugins.ts';
+import { type Plugin, plugin, statusOf } from './plugins.ts';
+import { addPackages as addPackagesStep, createPluginJail, packagesText, unpackBundle } from './steps.ts';
 
 /** What to install. */
 export interface Installing {
@@ -83,7 +84,7 @@ async function install(
   const dataset = `${place.dataset}/${name}`;
   const folder = `${place.folder}/${name}`;
   await work.step(createFilledDataset({ name: dataset, most: mostBundle }));
-  await work.step({ title: `unpack ${source}`, perform: ({ plugins }) => plugins.unpack(source, folder, work) });
+  await work.step(unpackBundle({ source, folder, watch: work }));
   const { manifest, content } = await manifestIn(folder, operations);
   const { record: home, made } =
     jailName === ''
@@ -133,7 +134,7 @@ async function clearLeftovers({ world }: Operations, work: Work, place: Place): 
   const left = [...world.facts.storage.datasets.keys()].filter(
     (name) => name.startsWith(`${place.dataset}/${bundlePrefix}`) && !known.has(name),
   );
-  for (const dataset of left) await work.step(clearStep(dataset));
+  for (const name of left) await work.step(clearDataset({ name }));
 }
 
 /** Reads the manifest of an unpacked bundle, and checks that the bundle contains the programs of its commands. */
@@ -176,24 +177,9 @@ async function newJail(
   if (known === undefined)
     throw failed(`The plugin requires the jail template ${quote(template)}, which does not exist.`);
   if (known.jt_os === 'Linux') await keepTemplate(known, operations);
-  let id: number | undefined;
-  await work.step({
-    title: `create a jail for the plugin ${name}`,
-    async perform() {
-      id = await operations.change(`create a jail for the plugin ${name}`, (draft) => {
-        const names = new Set(draft.all(jail).map(({ jail_host }) => jail_host.toLowerCase()));
-        let free = name;
-        for (let n = 2; names.has(free); n += 1) free = `${name}-${n}`;
-        return draft.create(jail, { jail_host: free, jail_type: template }).id;
-      });
-    },
-    async undo() {
-      const made = id;
-      if (made !== undefined && operations.world.view.get(jail, made) !== undefined)
-        await operations.change(`remove the jail of the plugin ${name}`, (draft) => draft.remove(jail, made));
-    },
-  } satisfies Step);
-  const record = id === undefined ? undefined : operations.world.view.get(jail, id);
+  const mac = newMac();
+  await work.step(createPluginJail({ mac, plugin: name, template, operations }));
+  const record = operations.world.view.find(jail, 'jail_mac', mac);
   if (record === undefined) throw failed(`The jail of the plugin ${quote(name)} was removed during the installation.`);
   return { record, made: true };
 }
@@ -214,7 +200,8 @@ async function addPackages(
       );
     return await plugins.lacking(name, packages);
   });
-  if (lacking.length > 0) await work.step(addPackagesStep(name, lacking, work));
+  if (lacking.length > 0)
+    await work.step(addPackagesStep({ jail: name, packages: packagesText(lacking), watch: work }));
   return lacking;
 }
 

@@ -11,24 +11,19 @@ import {
   reference,
   text,
 } from '../../engine/declare/fields.ts';
-import {
-  action,
-  collection,
-  type Operations,
-  type RecordOf,
-  type Step,
-  type View,
-} from '../../engine/declare/resource.ts';
+import { action, collection, type Operations, type RecordOf, type View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
-import type { JailMount, Watch } from '../../host/ports/jails.ts';
+import type { JailMount } from '../../host/ports/jails.ts';
 import { type PluginStatus, pluginStatuses } from '../../host/ports/plugins.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { jailsPlace } from '../jails/configuration.ts';
 import { jail } from '../jails/jails.ts';
-import { attachStep, detachStep, placeIn } from '../jails/mountpoints.ts';
-import { destroyDataset } from '../storage/steps.ts';
+import { placeIn } from '../jails/mountpoints.ts';
+import { attachMount, detachMount, mountOf } from '../jails/steps.ts';
+import { clearDataset, destroyDataset } from '../storage/steps.ts';
 import { longestManifest, readManifest } from './manifest.ts';
+import { packagesText, removeEmptyFolder, removePackages, startPlugin, stopPlugin } from './steps.ts';
 
 const fields = {
   plugin_name: readOnly(text({ description: 'Name of the plugin.' })),
@@ -93,10 +88,8 @@ export const plugin = collection(
       const place = jailsPlace(view);
       if (before !== undefined || place === undefined) return;
       draft.plan.first(placeIn(`${place.folder}/${record.plugin_jail}`, record.plugin_path));
-      draft.plan.last({
-        ...attachStep(record.plugin_jail, bundleMount(record, place.folder)),
-        touches: ['jails', 'plugins'],
-      });
+      const mount = bundleMount(record, place.folder);
+      draft.plan.last(attachMount(mountOf(record.plugin_jail, mount, { ofPlugin: true })));
     },
     onRemove({ draft, record, view, sent }) {
       // gaps 2: without a request of its own, the plugin is being removed along with its jail, which is refused.
@@ -107,12 +100,10 @@ export const plugin = collection(
       const place = jailsPlace(view);
       if (place === undefined || goesWithJail(record, view)) return;
       const root = `${place.folder}/${record.plugin_jail}`;
-      draft.plan.last({
-        ...detachStep(record.plugin_jail, bundleMount(record, place.folder)),
-        touches: ['jails', 'plugins'],
-      });
-      draft.plan.last(emptyFolderStep(root, record.plugin_path));
-      draft.plan.last(destroyStep(record.plugin_dataset));
+      const mount = bundleMount(record, place.folder);
+      draft.plan.last(detachMount(mountOf(record.plugin_jail, mount, { ofPlugin: true })));
+      draft.plan.last(removeEmptyFolder({ root, path: record.plugin_path }));
+      draft.plan.last(destroyDataset({ name: record.plugin_dataset, with: 'children' }));
     },
     present: (record, { facts }) => ({ plugin_status: statusOf(record, facts) }),
   },
@@ -152,7 +143,8 @@ function switching(segment: 'start' | 'stop', title: string, answer: string) {
     async perform({ target, operations }) {
       await operations.work(`${segment} the plugin ${target.plugin_name}`, locksOf(target), async (work) => {
         const { id, plugin_name: name } = mustBeThere(target, operations);
-        await work.step(segment === 'start' ? startStep(id, name) : stopStep(id, name));
+        const of = { id: String(id), name };
+        await work.step(segment === 'start' ? startPlugin(of) : stopPlugin(of));
       });
       return answer;
     },
@@ -173,9 +165,9 @@ async function remove(target: Plugin, operations: Operations): Promise<void> {
     const record = mustBeThere(target, operations);
     const { view } = operations.world;
     const { mine, heirs } = inheritance(record, view);
-    await work.step(stopStep(record.id, record.plugin_name));
+    await work.step(stopPlugin({ id: String(record.id), name: record.plugin_name }));
     if (mine.length > 0 && !goesWithJail(record, view))
-      await work.step(removePackagesStep(record.plugin_jail, mine, work));
+      await work.step(removePackages({ jail: record.plugin_jail, packages: packagesText(mine), watch: work }));
     await work.change((draft) => {
       const wholeJail = goesWithJail(record, draft);
       draft.remove(plugin, record.id, {});
@@ -189,7 +181,7 @@ async function remove(target: Plugin, operations: Operations): Promise<void> {
         title: `destroy the bundle of the plugin ${record.plugin_name}`,
         subject: `plugins/plugins/${record.id}`,
         async run() {
-          await operations.perform(clearStep(record.plugin_dataset));
+          await operations.perform(clearDataset({ name: record.plugin_dataset }));
           return {};
         },
       });
@@ -216,97 +208,4 @@ function goesWithJail(record: Plugin, view: View): boolean {
     record.plugin_owns_jail &&
     view.having(plugin, 'plugin_jail_id', record.plugin_jail_id).every(({ id }) => id === record.id)
   );
-}
-
-// What is done -------------------------------------------------------------------------------------------------------
-
-function startStep(id: number, name: string): Step {
-  let ran = false;
-  return {
-    title: `start the plugin ${name}`,
-    async perform({ plugins }) {
-      ran = (await plugins.look()).get(id) === 'RUNNING';
-      if (!ran) await plugins.start(id);
-    },
-    left: async ({ plugins }) => !ran && (await plugins.look()).get(id) !== 'STOPPED',
-    undo: ({ plugins }) => (ran ? Promise.resolve() : plugins.stop(id)),
-    touches: ['plugins'],
-  };
-}
-
-function stopStep(id: number, name: string): Step {
-  let ran = false;
-  return {
-    title: `stop the plugin ${name}`,
-    async perform({ plugins }) {
-      const status = (await plugins.look()).get(id);
-      ran = status === 'RUNNING';
-      if (status !== 'STOPPED') await plugins.stop(id);
-    },
-    left: async ({ plugins }) => ran && (await plugins.look()).get(id) !== 'RUNNING',
-    undo: ({ plugins }) => (ran ? plugins.start(id) : Promise.resolve()),
-    touches: ['plugins'],
-  };
-}
-
-export function addPackagesStep(name: string, packages: readonly string[], watch: Watch): Step {
-  return {
-    title: `install ${packages.join(', ')} in the jail ${name}`,
-    perform: ({ plugins }) => plugins.addPackages(name, packages, watch),
-    // The installation may have failed after some of the packages.
-    left: async ({ plugins }) => (await plugins.lacking(name, packages)).length < packages.length,
-    undo: ({ plugins }) => plugins.removePackages(name, packages),
-  };
-}
-
-function removePackagesStep(name: string, packages: readonly string[], watch: Watch): Step {
-  return {
-    title: `remove ${packages.join(', ')} from the jail ${name}`,
-    async perform({ jails, plugins }) {
-      if (!(await jails.look()).has(name))
-        throw failed(
-          `The jail ${quote(name)} is not running, so ${packages.join(', ')} cannot be removed. Start the jail first.`,
-        );
-      await plugins.removePackages(name, packages);
-    },
-    left: async ({ jails, plugins }) =>
-      (await jails.look()).has(name) && (await plugins.lacking(name, packages)).length > 0,
-    undo: ({ plugins }) => plugins.addPackages(name, packages, watch),
-  };
-}
-
-/** Removes the folder where the bundle was mounted. */
-function emptyFolderStep(root: string, path: string): Step {
-  let was = false;
-  return {
-    title: `remove the folder ${root}${path}`,
-    async perform({ files }) {
-      was = (await files.kind(`${root}${path}`)) === 'folder';
-      await files.removeEmptyFolder(`${root}${path}`, { within: root, links: 'followed' });
-    },
-    left: async ({ files }) => was && (await files.kind(`${root}${path}`)) === undefined,
-    async undo({ files }) {
-      if (was) await files.makeFolder(`${root}${path}`, { within: root, links: 'followed', mode: 0o755 });
-    },
-  };
-}
-
-function destroyStep(dataset: string): Step {
-  return destroyDataset({ name: dataset, with: 'children' });
-}
-
-/** Destroys a bundle that belongs to no plugin. Two jobs may do so at once, so a missing dataset is not an error. */
-export function clearStep(dataset: string): Step {
-  const { title, perform, touches = [] } = destroyStep(dataset);
-  return {
-    title,
-    async perform(host) {
-      try {
-        await perform(host);
-      } catch (error) {
-        if ((await host.zfs.datasets({ names: [dataset] })).length > 0) throw error;
-      }
-    },
-    touches,
-  };
 }

@@ -1,5 +1,5 @@
 import type { Plan } from '../../engine/declare/resource.ts';
-import { folderStep } from '../storage/folders.ts';
+import { makeFolder, setPermissions } from '../storage/folders.ts';
 
 /** Full access for owner and group, read access for others. */
 const defaultModes = { folderMode: 0o775, fileMode: 0o664 };
@@ -13,11 +13,9 @@ export function makeShareFolder(
   path: string,
   { within, recursive }: { readonly within: string; readonly recursive: boolean },
 ): void {
-  plan.first(folderStep(`create the folder ${path}`, path, { within, mode: defaultModes.folderMode }));
+  plan.first(makeFolder({ title: `create the folder ${path}`, path, within, mode: defaultModes.folderMode }));
   if (recursive) {
-    plan.last({
-      title: `set the default permissions in ${path}`,
-      perform: (host) => host.files.setPermissions(path, { within, ...defaultModes, recursive: true }),
-    });
+    const permissions = { within, ...defaultModes, recursive: true };
+    plan.last(setPermissions(`set the default permissions in ${path}`, path, permissions));
   }
 }

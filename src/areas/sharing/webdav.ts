@@ -2,6 +2,7 @@ import { flag, refine, required, text } from '../../engine/declare/fields.ts';
 import { volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { collection, type RecordOf } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
+import { setPermissions } from '../storage/folders.ts';
 import { makeShareFolder } from './folder.ts';
 
 /** The account and the group that the server runs as. */
@@ -50,10 +51,8 @@ export const webdavShare = collection('sharing/webdav', {
     const within = `${volumesFolder}/${volume}`;
     makeShareFolder(draft.plan, record.webdav_path, { within, recursive: false });
     if (account === undefined) return;
-    draft.plan.last({
-      title: `change the owner of ${record.webdav_path} to ${webdavAccount}`,
-      perform: ({ files }) => files.setPermissions(record.webdav_path, { within, ...account, recursive: true }),
-    });
+    const title = `change the owner of ${record.webdav_path} to ${webdavAccount}`;
+    draft.plan.last(setPermissions(title, record.webdav_path, { within, ...account, recursive: true }));
   },
 });
 

@@ -3,6 +3,7 @@ import { collection, type Plan, type RecordOf, type View } from '../../engine/de
 import type { Facts } from '../../engine/facts/facts.ts';
 import type { Ability, Disk, Tuning } from '../../host/ports/disks.ts';
 import { words } from '../../lib/text.ts';
+import { tuneDisk } from './device-steps.ts';
 
 const standbys = ['Always On', '5', '10', '20', '30', '60', '120', '180', '240', '300', '330'] as const;
 const powerLevels = ['Disabled', '1', '64', '127', '128', '192', '254'] as const;
@@ -71,13 +72,7 @@ function planTuning(plan: Plan, disk: Disk | undefined, before: DiskSettings, af
   const differs = (name: keyof DiskSettings) => after[name] !== before[name];
   const tuning = tuningOf(disk, after, differs);
   if (Object.keys(tuning).length === 0) return;
-  plan.first({
-    title: `apply the settings of the disk ${disk.name}`,
-    perform: ({ disks }) => disks.tune(disk.name, tuning),
-    // Applying the same settings twice is harmless, so the disk need not be asked.
-    left: async () => true,
-    undo: ({ disks }) => disks.tune(disk.name, tuningOf(disk, before, differs)),
-  });
+  plan.first(tuneDisk({ disk: disk.name, tuning, former: JSON.stringify(tuningOf(disk, before, differs)) }));
 }
 
 export type DiskSettings = Omit<RecordOf<typeof diskSettings>, 'id'>;

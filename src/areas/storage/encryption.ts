@@ -17,20 +17,8 @@ import {
 import { type Action, action, type Operations, type World } from '../../engine/declare/resource.ts';
 import { user } from '../account/users.ts';
 import { daemonsBehind } from '../services/daemons.ts';
-import {
-  changeKey,
-  type Encrypted,
-  encryptionOf,
-  forgetKey,
-  hasPassphrase,
-  holdKey,
-  keyOf,
-  machineBytes,
-  markLocked,
-  openBy,
-  unloadKey,
-  writeSlots,
-} from './keys.ts';
+import { changeKey, forgetKey, holdKey, markLocked, unloadKey, writeSlots } from './key-steps.ts';
+import { type Encrypted, encryptionOf, hasPassphrase, keyOf, machineBytes, openBy } from './keys.ts';
 import {
   newKey,
   newSlots,
@@ -42,6 +30,7 @@ import {
   wrapped,
   wrappedByPassphrase,
 } from './keyslots.ts';
+import { restartService } from './steps.ts';
 import { findVolume, type Volume } from './volumes.ts';
 
 const recoveryKeySize = 32;
@@ -203,8 +192,7 @@ async function lock(target: Volume, operations: Operations): Promise<string> {
     if (volume.root.key === 'unavailable') throw refused(`The volume ${name} is already locked.`);
     const encrypted = encryptionOf(volume);
     const key = encrypted && (await keyOf(encrypted, work, operations.world.view));
-    await work.step(unloadKey(name, key));
-    await work.step(markLocked(volume.record.vol_guid));
+    await work.steps([unloadKey({ name, key }), markLocked({ guid: volume.record.vol_guid })]);
   });
   return 'Volume has been locked.';
 }
@@ -240,11 +228,7 @@ async function unlock(
     if (!isOpen) throw failed(`The ${text === '' ? 'recovery key' : 'passphrase'} does not unlock the volume ${name}.`);
     for (const daemon of services.flatMap((service) => daemonsBehind(service, operations.world.facts.services))) {
       if (operations.world.facts.services.get(daemon)?.running !== true) continue;
-      await work.step({
-        title: `restart ${daemon}`,
-        perform: (host) => host.services.restart(daemon),
-        touches: ['services'],
-      });
+      await work.step(restartService({ name: daemon }));
     }
   });
   return 'Volume has been unlocked.';
@@ -272,9 +256,11 @@ async function changeSlots(
     const { encrypted, key, machine, slots } = await opened(name, operations, work);
     const changed = { id: slots.id, slots: await make(key, slots.slots, machine) };
     const opensItself = changed.slots.some(({ kind }) => kind === 'machine');
-    if (!opensItself) await work.step(holdKey(encrypted.guid, key, machine));
-    await work.step(writeSlots(name, encrypted.slots, changed));
-    if (opensItself) await work.step(forgetKey(encrypted.guid));
+    await work.steps([
+      ...(opensItself ? [] : [holdKey(encrypted.guid, key, machine)]),
+      writeSlots({ name, before: encrypted.slots, after: changed }),
+      ...(opensItself ? [forgetKey({ guid: encrypted.guid })] : []),
+    ]);
   });
 }
 
@@ -285,10 +271,12 @@ async function rekey({ record }: Volume, operations: Operations): Promise<string
     const { encrypted, key, machine, slots } = await opened(name, operations, work);
     const fresh = newKey();
     const both = withNext(slots, key, fresh, machine);
-    await work.step(writeSlots(name, encrypted.slots, both));
-    await work.step(changeKey(name, key, fresh));
-    await work.step(writeSlots(name, both, settled(both, fresh, machine)));
-    await work.step(forgetKey(encrypted.guid));
+    await work.steps([
+      writeSlots({ name, before: encrypted.slots, after: both }),
+      changeKey({ name, before: key, after: fresh }),
+      writeSlots({ name, before: both, after: settled(both, fresh, machine) }),
+      forgetKey({ guid: encrypted.guid }),
+    ]);
   });
   return 'Volume has been rekeyed.';
 }

@@ -1,28 +1,13 @@
-/** The keys of encrypted volumes: how Holdfast finds them, and the steps that change them. */
+/** The keys of encrypted volumes: how Holdfast finds them. */
 import { randomBytes } from 'node:crypto';
 import { failed } from '../../engine/declare/errors.ts';
 import { hidden, secret, text } from '../../engine/declare/fields.ts';
-import {
-  collection,
-  type Operations,
-  type Step,
-  type View,
-  type Work,
-  type World,
-} from '../../engine/declare/resource.ts';
+import { collection, type Operations, type View, type Work, type World } from '../../engine/declare/resource.ts';
 import type { StartProgress } from '../../engine/declare/start-progress.ts';
-import type { Host } from '../../host/ports/index.ts';
-import {
-  type KeySlots,
-  keysOpenedBy,
-  newSlots,
-  readSlots,
-  type Secret,
-  settled,
-  slotsText,
-  wrapped,
-} from './keyslots.ts';
-import { findVolume, importPool, type Volume, volumeRecord } from './volumes.ts';
+import { forgetKey, heldFile, holdKey, loadKey, lockedByHand, writeSlots } from './key-steps.ts';
+import { type KeySlots, keysOpenedBy, readSlots, type Secret, settled } from './keyslots.ts';
+import { importPool } from './steps.ts';
+import { findVolume, type Volume, volumeRecord } from './volumes.ts';
 
 /** The key that unlocks volumes without a passphrase. It is sealed at rest and never leaves the machine. */
 export const machineKey = collection('holdfast/machinekey', {
@@ -81,7 +66,9 @@ async function importAndOpenVolumes(operations: Operations, progress: StartProgr
       missing,
       ({ name }) => name,
       async ({ name, guid }) => {
-        await operations.work(`import the pool ${name}`, [`pool:${name}`], (work) => work.step(importPool(name, guid)));
+        await operations.work(`import the pool ${name}`, [`pool:${name}`], (work) =>
+          work.step(importPool({ name, guid })),
+        );
         await open(name);
       },
     ),
@@ -117,11 +104,11 @@ export async function openBy(secret: Secret, encrypted: Encrypted, work: Work, {
   const { name, guid, slots, isLocked } = encrypted;
   const key = await findKey(name, await keysOpenedBy(secret, slots), work);
   if (key === undefined) return false;
-  if (isLocked) await work.step(loadKey(name, key));
+  if (isLocked) await work.step(loadKey({ name, key }));
   const now = settled(slots, key, machineBytes(view));
-  if (now !== slots) await work.step(writeSlots(name, slots, now));
+  if (now !== slots) await work.step(writeSlots({ name, before: slots, after: now }));
   const opensItself = now.slots.some(({ kind }) => kind === 'machine');
-  await work.step(opensItself ? forgetKey(guid) : holdKey(guid, key, machineBytes(view)));
+  await work.step(opensItself ? forgetKey({ guid }) : holdKey(guid, key, machineBytes(view)));
   return true;
 }
 
@@ -136,115 +123,14 @@ export async function keyOf(encrypted: Encrypted, work: Work, view: View): Promi
   return findKey(encrypted.name, candidates, work);
 }
 
-async function heldNow({ name, guid }: Encrypted, work: Work): Promise<string | undefined> {
-  let held: string | undefined;
-  await work.step({
-    title: `look for the key of ${name}`,
-    perform: async ({ files }) => {
-      held = await files.read(heldFile(guid));
-    },
-  });
-  return held;
+function heldNow({ name, guid }: Encrypted, work: Work): Promise<string | undefined> {
+  return work.ask(`look for the key of ${name}`, ({ files }) => files.read(heldFile(guid)));
 }
 
 /** The candidate that is the key of the pool. */
-async function findKey(name: string, candidates: readonly string[], work: Work): Promise<string | undefined> {
-  let found: string | undefined;
-  await work.step({
-    title: `try the key of ${name}`,
-    perform: async ({ zfs }) => {
-      for (const key of candidates) if (found === undefined && (await zfs.isKey(name, key))) found = key;
-    },
+function findKey(name: string, candidates: readonly string[], work: Work): Promise<string | undefined> {
+  return work.ask(`try the key of ${name}`, async ({ zfs }) => {
+    for (const key of candidates) if (await zfs.isKey(name, key)) return key;
+    return undefined;
   });
-  return found;
-}
-
-// Steps ---------------------------------------------------------------------------------------------------------------
-
-export function loadKey(name: string, key: string): Step {
-  return {
-    title: `load the key of ${name}`,
-    perform: ({ zfs }) => zfs.loadKey(name, key),
-    left: async (host) => (await keyState(host, name)) === 'available',
-    undo: ({ zfs }) => zfs.unloadKey(name),
-    touches: [{ dataset: name, below: true }],
-  };
-}
-
-/** `key` is loaded again by the undo; a step without it cannot be undone. */
-export function unloadKey(name: string, key: string | undefined): Step {
-  const step: Step = {
-    title: `unload the key of ${name}`,
-    perform: ({ zfs }) => zfs.unloadKey(name),
-    touches: [{ dataset: name, below: true }],
-  };
-  if (key === undefined) return step;
-  return {
-    ...step,
-    left: async (host) => (await keyState(host, name)) === 'unavailable',
-    undo: ({ zfs }) => zfs.loadKey(name, key),
-  };
-}
-
-async function keyState({ zfs }: Host, name: string): Promise<string | undefined> {
-  return (await zfs.datasets({ names: [name] }))[0]?.key;
-}
-
-export function changeKey(name: string, before: string, after: string): Step {
-  return {
-    title: `change the key of ${name}`,
-    perform: ({ zfs }) => zfs.changeKey(name, after),
-    left: ({ zfs }) => zfs.isKey(name, after),
-    undo: ({ zfs }) => zfs.changeKey(name, before),
-  };
-}
-
-export function writeSlots(name: string, before: KeySlots, after: KeySlots): Step {
-  return {
-    title: `write the key slots of ${name}`,
-    perform: ({ zfs }) => zfs.setKeySlots(name, slotsText(after)),
-    // Writing the old slots over themselves is harmless, so there is no need to check the host.
-    left: async () => true,
-    undo: ({ zfs }) => zfs.setKeySlots(name, slotsText(before)),
-    touches: [{ dataset: name, below: true }],
-  };
-}
-
-/** In memory only: lost when the machine restarts, as is the key in the kernel. */
-const heldFolder = '/run/holdfast-keys';
-const heldFile = (guid: string) => `${heldFolder}/${guid}`;
-/** The content of the file, in place of a key, for a volume that a user has locked. */
-const lockedByHand = 'locked';
-
-/** Keeps the key of an unlocked volume that the machine key does not open, so that its slots can still be changed. */
-export function holdKey(guid: string, key: string, machine: Buffer): Step {
-  return heldStep('hold the key of an open volume', guid, slotsText(newSlots(wrapped('machine', key, machine))));
-}
-
-/** Forgets the key, and keeps the volume locked until the machine restarts. */
-export function markLocked(guid: string): Step {
-  return heldStep('remember that a volume was locked', guid, lockedByHand);
-}
-
-export function forgetKey(guid: string): Step {
-  return heldStep('forget the key of a volume', guid, undefined);
-}
-
-function heldStep(title: string, guid: string, content: string | undefined): Step {
-  const path = heldFile(guid);
-  let before: { readonly content: string | undefined } | undefined;
-  const put = async ({ files }: Host, text: string | undefined) => {
-    if (text !== undefined) return files.write(path, text, { mode: 0o600 });
-    await files.remove(path);
-    await files.removeEmptyFolder(heldFolder);
-  };
-  return {
-    title,
-    async perform(host) {
-      before = { content: await host.files.read(path) };
-      if (before.content !== content) await put(host, content);
-    },
-    left: async () => before !== undefined,
-    undo: (host) => put(host, before?.content),
-  };
 }

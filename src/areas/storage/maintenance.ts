@@ -1,12 +1,14 @@
 /** The actions on a volume and on its devices (gaps 11.3). */
 import { Fault, failed, invalid, refused } from '../../engine/declare/errors.ts';
 import { type Fields, flag, inputOnly, required, text } from '../../engine/declare/fields.ts';
-import { type Action, action, type Operations, type Step, type World } from '../../engine/declare/resource.ts';
-import type { Host } from '../../host/ports/index.ts';
+import { type Action, action, type Operations, type World } from '../../engine/declare/resource.ts';
+import type { Step } from '../../engine/plan/steps.ts';
 import type { Pool, PoolDevice, PoolGroup } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
+import { bringOnline, detachDevice, removeDevice, replaceDevice, takeOffline } from './device-steps.ts';
 import { isData } from './layout.ts';
+import { switchScrub, upgradePool } from './steps.ts';
 import { findVolume, type Volume } from './volumes.ts';
 
 const label = required(
@@ -51,12 +53,7 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
     title: 'Takes a device offline.',
     fields: { label },
     perform: async ({ target, sent, operations }) => {
-      await onDevice(target, sent.label ?? '', operations, 'offline', (pool, { guid }) => ({
-        title: `take ${guid} of ${pool} offline`,
-        perform: ({ zfs }) => zfs.offlineDevice(pool, guid),
-        left: async (host) => (await healthOf(host, pool, guid)) === 'OFFLINE',
-        undo: ({ zfs }) => zfs.onlineDevice(pool, guid),
-      }));
+      await onDevice(target, sent.label ?? '', operations, 'offline', takeOffline);
       return "Disk offline'd.";
     },
   }),
@@ -68,12 +65,7 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
       // Gaps 11.3: in the original system, taking a disk of an encrypted volume offline discards the key of the disk.
       if (target.root?.key !== undefined)
         throw failed('A device of an encrypted volume cannot be brought online again. Replace it.');
-      await onDevice(target, sent.label ?? '', operations, 'online', (pool, { guid, health }) => ({
-        title: `bring ${guid} of ${pool} online`,
-        perform: ({ zfs }) => zfs.onlineDevice(pool, guid),
-        left: async () => health === 'OFFLINE',
-        undo: ({ zfs }) => (health === 'OFFLINE' ? zfs.offlineDevice(pool, guid) : Promise.resolve()),
-      }));
+      await onDevice(target, sent.label ?? '', operations, 'online', bringOnline);
       return "Disk online'd.";
     },
   }),
@@ -82,10 +74,7 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
     title: 'Detaches a device from a mirror or a replacement.',
     fields: { label },
     perform: async ({ target, sent, operations }) => {
-      await onDevice(target, sent.label ?? '', operations, 'detach', (pool, { guid }) => ({
-        title: `detach ${guid} from ${pool}`,
-        perform: ({ zfs }) => zfs.detachDevice(pool, guid),
-      }));
+      await onDevice(target, sent.label ?? '', operations, 'detach', detachDevice);
       return 'Disk detached.';
     },
   }),
@@ -102,24 +91,14 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
 
 async function scrub({ record }: Volume, operations: Operations, what: 'start' | 'stop'): Promise<string> {
   const name = record.vol_name;
-  await operations.perform({
-    title: `${what} the scrub of ${name}`,
-    perform: (host) => (what === 'start' ? host.zfs.startScrub(name) : host.zfs.stopScrub(name)),
-    touches: [{ pool: name }],
-  });
+  await operations.perform(switchScrub({ pool: name, what }));
   return what === 'start' ? 'Volume scrub started.' : 'Volume scrub stopped.';
 }
 
 async function upgrade({ record, pool }: Volume, operations: Operations): Promise<string> {
   const name = record.vol_name;
   if (pool === undefined) throw refused(`The pool ${name} is not imported.`);
-  await operations.work(`upgrade the volume ${name}`, [`pool:${name}`], (work) =>
-    work.step({
-      title: `upgrade the pool ${name}`,
-      perform: ({ zfs }) => zfs.upgradePool(name),
-      touches: [{ pool: name }],
-    }),
-  );
+  await operations.work(`upgrade the volume ${name}`, [`pool:${name}`], (work) => work.step(upgradePool({ name })));
   return 'Volume has been upgraded.';
 }
 
@@ -140,13 +119,7 @@ async function replace(
     const found = operations.world.facts.disks.find((candidate) => candidate.name === disk);
     if (found === undefined) throw invalid({ replace_disk: [`The disk ${disk} does not exist.`] });
     if (found.usedBy !== undefined) throw invalid({ replace_disk: [`The disk ${disk} is in use: ${found.usedBy}.`] });
-    await reportInFields(
-      work.step({
-        title: `replace ${device.guid} of ${name} by ${disk}`,
-        perform: ({ zfs }) => zfs.replaceDevice(name, device.guid, disk, { force }),
-        touches: ['storage', 'disks'],
-      }),
-    );
+    await reportInFields(work.step(replaceDevice({ pool: name, guid: device.guid, disk, force })));
   });
   return 'Disk replacement started.';
 }
@@ -174,11 +147,7 @@ async function remove({ record }: Volume, named: string, operations: Operations)
       throw failed(`${named} is a data device of ${name}. Only log, cache and spare devices can be removed.`);
     if (device !== undefined && group.devices.length > 1)
       throw failed(`${named} is part of the mirrored log ${group.name}. Detach the device, or remove ${group.name}.`);
-    await work.step({
-      title: `remove ${named} from ${name}`,
-      perform: ({ zfs }) => zfs.removeDevice(name, device?.guid ?? group.name),
-      touches: ['storage', 'disks'],
-    });
+    await work.step(removeDevice({ pool: name, device: device?.guid ?? group.name, named }));
   });
 }
 
@@ -188,12 +157,12 @@ async function onDevice(
   named: string,
   operations: Operations,
   operation: string,
-  stepOn: (pool: string, device: PoolDevice) => Step,
+  stepOn: (device: { readonly pool: string; readonly guid: string }) => Step,
 ): Promise<void> {
   const name = record.vol_name;
   await operations.work(`${operation} ${named} of the volume ${name}`, [`pool:${name}`], (work) => {
     const { device } = deviceIn(poolOf(name, operations.world), named);
-    return work.step({ ...stepOn(name, device), touches: ['storage', 'disks'] });
+    return work.step(stepOn({ pool: name, guid: device.guid }));
   });
 }
 
@@ -213,8 +182,3 @@ function deviceIn(pool: Pool, named: string): { readonly group: PoolGroup; reado
 
 /** The name that `zpool status` prints: without the folder, and for whole disks without the partition that ZFS made. */
 const shortOf = (label: string) => lastElement(label).replace(/-part1$/, '');
-
-async function healthOf({ zfs }: Host, pool: string, guid: string): Promise<string | undefined> {
-  const devices = (await zfs.pools()).find(({ name }) => name === pool)?.groups.flatMap((group) => group.devices);
-  return devices?.find((device) => device.guid === guid)?.health;
-}

@@ -3,6 +3,7 @@ import { choice, type Field, flag, isRequired, required } from '../../engine/dec
 import { groupName, octal, userName, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { action, collection, type SentOf, type World } from '../../engine/declare/resource.ts';
 import type { Permissions } from '../../host/ports/files.ts';
+import { setPermissions } from './folders.ts';
 
 const fields = {
   mp_path: required(volumePath({ description: 'Path of a folder or file on a volume.' })),
@@ -49,14 +50,12 @@ export const permission = collection(
         const path = sent.mp_path ?? '';
         const permissions = permissionsOf(sent, operations.world);
         await operations.work(`set the permissions of ${path}`, [`files:${permissions.within}`], (work) =>
-          work.step({
-            title: `set the permissions of ${path}`,
-            perform: ({ files }) =>
-              files.setPermissions(path, {
-                ...permissions,
-                told: (changed) => work.progress(`${changed} files and folders`),
-              }),
-          }),
+          work.step(
+            setPermissions(`set the permissions of ${path}`, path, {
+              ...permissions,
+              told: (changed) => work.progress(`${changed} files and folders`),
+            }),
+          ),
         );
         return 'Mount Point permissions successfully updated.';
       },

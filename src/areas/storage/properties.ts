@@ -1,8 +1,8 @@
 import { Fault, failed, invalid } from '../../engine/declare/errors.ts';
 import type { Field, Use } from '../../engine/declare/fields.ts';
-import type { Step } from '../../engine/declare/resource.ts';
 import { HostError } from '../../host/ports/index.ts';
 import type { Dataset, DatasetProperty, DatasetSettings } from '../../host/ports/zfs.ts';
+import { changeDataset } from './steps.ts';
 
 /** What datasets and zvols have in common: the ZFS properties, and how to change and restore them. */
 
@@ -104,19 +104,16 @@ export function newSettings(sent: Sent): DatasetSettings {
   };
 }
 
-export function changeStep(before: Dataset, settings: DatasetSettings, what: string): Step {
+export function changeStep(before: Dataset, settings: DatasetSettings, what: string) {
   const former = Object.fromEntries(
     Object.keys(settings.properties ?? {}).map((property) => [property, formerValue(before, property)]),
   );
-  return {
-    title: `change the ${what} ${before.name}`,
-    perform: (host) => host.zfs.changeDataset(before.name, settings),
-    // Setting the same values again is harmless, so there is no need to check the host.
-    left: async () => true,
-    undo: (host) => host.zfs.changeDataset(before.name, { properties: former, comment: before.comment ?? '' }),
-    // Descendants inherit the properties.
-    touches: [{ dataset: before.name, below: true }],
-  };
+  return changeDataset({
+    name: before.name,
+    what,
+    settings,
+    former: JSON.stringify({ properties: former, comment: before.comment ?? '' }),
+  });
 }
 
 /** ZFS never inherits limits and reservations. */

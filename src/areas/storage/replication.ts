@@ -33,6 +33,7 @@ import { keyFile, knownHostsFile } from './replication-files.ts';
 import { replicationKey } from './replication-keys.ts';
 import { letIn } from './replication-pair.ts';
 import { replicate } from './replication-run.ts';
+import { exchangeKeys } from './replication-steps.ts';
 import { isPeriodic } from './snapshot-times.ts';
 import { covers, datasetName, snapshotTask } from './task.ts';
 
@@ -309,21 +310,20 @@ async function pair(sent: SentOf<typeof fields>, operations: Operations): Promis
   const publicKey = ownKey(operations.world);
   const user = sent.repl_remote_dedicateduser_enabled === true ? (sent.repl_remote_dedicateduser ?? 'root') : 'root';
   const answers: Paired[] = [];
-  await operations.perform({
-    title: `exchange keys with ${hostname}`,
-    async perform({ replication }) {
-      answers.push(
-        await replication.pair({
-          hostname,
-          port: sent.repl_remote_http_port ?? 80,
-          https: sent.repl_remote_https ?? false,
-          token,
-          publicKey,
-          user,
-        }),
-      );
-    },
-  });
+  await operations.perform(
+    exchangeKeys({
+      hostname,
+      pairing: {
+        hostname,
+        port: sent.repl_remote_http_port ?? 80,
+        https: sent.repl_remote_https ?? false,
+        token,
+        publicKey,
+        user,
+      },
+      answered: (answer) => answers.push(answer),
+    }),
+  );
   const [answer] = answers;
   if (answer === undefined) throw new Error(`no answer of ${hostname} to the pairing request`);
   return answer;

@@ -14,7 +14,7 @@ import { type AnswerOf, action, hosted, type Operations, type SentOf } from '../
 import type { KnownSnapshot } from '../../engine/facts/snapshot-index.ts';
 import { quote } from '../../lib/text.ts';
 import { gone } from './properties.ts';
-import { cloneSnapshot, createSnapshot } from './steps.ts';
+import { cloneSnapshot, createSnapshot, destroySnapshot, rollBack } from './steps.ts';
 
 /** The maximum length of a full ZFS name, including the dataset. */
 const maxNameLength = 255;
@@ -72,14 +72,9 @@ export const snapshot = hosted(
     find: ({ facts }, key) => facts.storage.snapshots.find(key),
     present,
     create: (sent, _scope, operations) => create(sent, operations),
-    // A snapshot with clones is destroyed together with its last clone (clients-need B7).
-    remove: async ({ id, dataset }, _sent, _scope, operations) => {
+    remove: async ({ id, dataset, name }, _sent, _scope, operations) => {
       await operations.change(`destroy the snapshot ${id}`, (draft) =>
-        draft.plan.last({
-          title: `destroy the snapshot ${id}`,
-          perform: (host) => host.zfs.destroySnapshot(id, { deferred: true }),
-          touches: [{ dataset }],
-        }),
+        draft.plan.last(destroySnapshot({ dataset, name })),
       );
     },
   },
@@ -171,11 +166,7 @@ async function rollback({ id, dataset }: KnownSnapshot, force: boolean, operatio
       throw refused(
         `cannot rollback to '${id}': more recent snapshots exist; send force to destroy ${newer === 1 ? 'the newer snapshot' : `the ${newer} newer snapshots`}.`,
       );
-    draft.plan.last({
-      title: `roll ${dataset} back to ${id}`,
-      perform: (host) => host.zfs.rollback(id, { force }),
-      touches: [{ dataset, below: true }],
-    });
+    draft.plan.last(rollBack({ dataset, id, force }));
   });
   await asRefusal(change);
   return 'Snapshot rolled back.';

@@ -1,7 +1,8 @@
+import { volumesFolder } from '../../engine/declare/formats.ts';
 import type { Touched } from '../../engine/facts/facts.ts';
-import { act, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
+import { act, actOnce, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
 import { type Host, HostError } from '../../host/ports/index.ts';
-import type { DatasetSettings, PoolSpec } from '../../host/ports/zfs.ts';
+import type { DatasetSettings, DiskGroup, PoolSpec } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 
 /** The steps that create and destroy pools, datasets and snapshots. Each is declared once, here. */
@@ -85,6 +86,43 @@ export const destroyDataset = act<'name' | 'with', DatasetDestruction>({
   touches: ({ name, touches }) => touches ?? [{ dataset: name, below: true }],
 });
 
+/** Destroys a dataset that belongs to nothing. Two jobs may do so at once, so a missing dataset is not an error. */
+export const clearDataset = ensure<'name', Texts<'name'>>({
+  kind: 'clear dataset',
+  keeps: ['name'],
+  isExclusive: true,
+  title: ({ name }) => `destroy the dataset ${name}`,
+  is: async (host, dataset) => !(await isDataset(host, dataset)),
+  async make(host, { name }) {
+    try {
+      await host.zfs.destroyDataset(name, { recursive: true });
+    } catch (error) {
+      if (await isDataset(host, { name })) throw error;
+    }
+  },
+  unmake: async () => {},
+  touches: ({ name }) => [{ dataset: name, below: true }],
+});
+
+interface DatasetChange extends Texts<'name' | 'former'> {
+  readonly what: string;
+  readonly settings: DatasetSettings;
+}
+
+/** `former` are the settings that restore what there was, as JSON. */
+export const changeDataset = ensure<'name' | 'former', DatasetChange>({
+  kind: 'change dataset',
+  keeps: ['name', 'former'],
+  title: ({ name, what }) => `change the ${what} ${name}`,
+  make: ({ zfs }, { name, settings }) => zfs.changeDataset(name, settings),
+  async unmake({ zfs }, { name, former }) {
+    const settings: DatasetSettings = JSON.parse(former);
+    await zfs.changeDataset(name, settings);
+  },
+  // Descendants inherit the properties.
+  touches: ({ name }) => [{ dataset: name, below: true }],
+});
+
 interface NewSnapshot {
   readonly dataset: string;
   readonly name: string;
@@ -105,6 +143,29 @@ export const createSnapshot = ensure<'dataset' | 'name' | 'scope', NewSnapshot>(
   unmake: ({ zfs }, { dataset, name, scope }) =>
     zfs.destroySnapshot(`${dataset}@${name}`, { recursive: scope === 'below' }),
   touches: ({ dataset, scope }) => [{ dataset, below: scope === 'below' }],
+});
+
+/** A snapshot with clones is destroyed together with its last clone (clients-need B7). */
+export const destroySnapshot = act<'dataset' | 'name', Texts<'dataset' | 'name'>>({
+  kind: 'destroy snapshot',
+  keeps: ['dataset', 'name'],
+  title: ({ dataset, name }) => `destroy the snapshot ${dataset}@${name}`,
+  isDone: async ({ zfs }, { dataset, name }) => !(await zfs.snapshots([dataset])).some((one) => one.name === name),
+  perform: ({ zfs }, { dataset, name }) => zfs.destroySnapshot(`${dataset}@${name}`, { deferred: true }),
+  touches: ({ dataset }) => [{ dataset }],
+});
+
+interface Rollback extends Texts<'dataset' | 'id'> {
+  readonly force: boolean;
+}
+
+/** A second rollback would take what was written since the first. */
+export const rollBack = actOnce<'dataset' | 'id', Rollback>({
+  kind: 'roll back',
+  keeps: ['dataset', 'id'],
+  title: ({ dataset, id }) => `roll ${dataset} back to ${id}`,
+  perform: ({ zfs }, { id, force }) => zfs.rollback(id, { force }),
+  touches: ({ dataset }) => [{ dataset, below: true }],
 });
 
 interface NewClone {
@@ -155,6 +216,8 @@ export const exportPool = ensure<'name' | 'guid', KnownPool>({
   is: async (host, { guid }) => !(await isImported(host, guid)),
   make: ({ zfs }, { name }) => zfs.exportPool(name),
   unmake: ({ zfs }, { guid }) => zfs.importPool(guid),
+  afterCrash: 'go on',
+  goOn: ({ zfs }, { name }) => zfs.exportPool(name),
   touches: () => ['storage', 'disks'],
 });
 
@@ -169,15 +232,89 @@ export const destroyPool = act<'name' | 'guid', KnownPool>({
   touches: () => ['storage', 'disks'],
 });
 
+/** Imports a pool and mounts it below the folder of volumes. */
+export const importPool = ensure<'name' | 'guid', KnownPool>({
+  kind: 'import pool',
+  keeps: ['name', 'guid'],
+  isExclusive: true,
+  title: ({ name }) => `import the pool ${name}`,
+  is: (host, { guid }) => isImported(host, guid),
+  make: ({ zfs }, { name, guid }) => zfs.importPool(guid, { mountpoint: `${volumesFolder}/${name}` }),
+  unmake: ({ zfs }, { name }) => zfs.exportPool(name),
+  touches: () => ['storage', 'disks'],
+});
+
+/** A service that was restarted is as it was, so there is nothing to take back. */
+export const restartService = ensure<'name', Texts<'name'>>({
+  kind: 'restart service',
+  keeps: ['name'],
+  title: ({ name }) => `restart ${name}`,
+  make: ({ services }, { name }) => services.restart(name),
+  unmake: async () => {},
+  touches: () => ['services'],
+});
+
+/** What a disk without a pool contained is not kept. */
+export const scrambleDisk = ensure<'disk', Texts<'disk'>>({
+  kind: 'scramble disk',
+  keeps: ['disk'],
+  title: ({ disk }) => `fill ${disk} with random data`,
+  make: ({ disks }, { disk }) => disks.scramble(disk),
+  unmake: async () => {},
+});
+
+interface Extension extends Texts<'name'> {
+  readonly groups: readonly DiskGroup[];
+}
+
+/** Disks cannot be removed from a pool again. */
+export const extendPool = actOnce<'name', Extension>({
+  kind: 'extend pool',
+  keeps: ['name'],
+  title: ({ name }) => `extend the pool ${name}`,
+  perform: ({ zfs }, { name, groups }) => zfs.extendPool(name, groups),
+  touches: () => ['storage', 'disks'],
+});
+
+export const upgradePool = actOnce<'name', Texts<'name'>>({
+  kind: 'upgrade pool',
+  keeps: ['name'],
+  title: ({ name }) => `upgrade the pool ${name}`,
+  perform: ({ zfs }, { name }) => zfs.upgradePool(name),
+  touches: ({ name }) => [{ pool: name }],
+});
+
+interface Scrub extends Texts<'pool'> {
+  readonly what: 'start' | 'stop';
+}
+
+export const switchScrub = actOnce<'pool', Scrub>({
+  kind: 'switch scrub',
+  keeps: ['pool'],
+  title: ({ pool, what }) => `${what} the scrub of ${pool}`,
+  perform: ({ zfs }, { pool, what }) => (what === 'start' ? zfs.startScrub(pool) : zfs.stopScrub(pool)),
+  touches: ({ pool }) => [{ pool }],
+});
+
 /** What a start can find in the journal. */
 export const storageStepKinds: readonly StepKind[] = [
   createDataset,
   createFilledDataset,
   createVolume,
   destroyDataset,
+  clearDataset,
+  changeDataset,
   createSnapshot,
+  destroySnapshot,
+  rollBack,
   cloneSnapshot,
   createPool,
   exportPool,
   destroyPool,
+  importPool,
+  restartService,
+  scrambleDisk,
+  extendPool,
+  upgradePool,
+  switchScrub,
 ].map(({ stepKind }) => stepKind);

@@ -27,12 +27,12 @@ import { cifsShare } from '../sharing/cifs.ts';
 import { nfsShare } from '../sharing/nfs.ts';
 import { webdavShare } from '../sharing/webdav.ts';
 import { encryption, encryptionFields, newEncryption } from './encryption.ts';
-import { forgetKey } from './keys.ts';
+import { forgetKey } from './key-steps.ts';
 import { layoutProblems } from './layout.ts';
 import { maintenance } from './maintenance.ts';
 import { giveScrubTask } from './scrub.ts';
 import { statusTree } from './status.ts';
-import { createPool, destroyPool, exportPool } from './steps.ts';
+import { createPool, destroyPool, exportPool, extendPool, scrambleDisk } from './steps.ts';
 import { childTree } from './tree.ts';
 import { removeTasksOf } from './volume-tasks.ts';
 import { findVolume, type Volume, volumeFrom, volumeRecord } from './volumes.ts';
@@ -186,11 +186,7 @@ export const volume = hosted(
               settings: { properties: { compression: 'lz4', ...(sent.dedup ? { dedup: sent.dedup } : {}) } },
             };
             if (sent.encryption === true && sent.encryption_inirand === true) {
-              for (const disk of groups.flatMap(({ disks }) => disks))
-                await work.step({
-                  title: `fill ${disk} with random data`,
-                  perform: ({ disks }) => disks.scramble(disk),
-                });
+              for (const disk of groups.flatMap(({ disks }) => disks)) await work.step(scrambleDisk({ disk }));
             }
             await work.step(createPool({ name, spec }));
             const guid = operations.world.facts.storage.pools.get(name)?.guid;
@@ -206,11 +202,7 @@ export const volume = hosted(
             return volumeFrom(record, operations.world);
           }
           // Disks cannot be removed from a pool again, so this must be the last operation that can fail.
-          await work.step({
-            title: `extend the pool ${name}`,
-            perform: (host) => host.zfs.extendPool(name, groups),
-            touches: ['storage', 'disks'],
-          });
+          await work.step(extendPool({ name, groups }));
           return findVolume(operations.world, name) ?? lost(name);
         },
       );
@@ -234,7 +226,7 @@ export const volume = hosted(
             if (liesIn(name, extent)) draft.remove(iscsiExtent, extent.id);
         }
         if (pool === undefined) return;
-        if (root?.key !== undefined) draft.plan.first(forgetKey(record.vol_guid));
+        if (root?.key !== undefined) draft.plan.first(forgetKey({ guid: record.vol_guid }));
         const known = { name, guid: pool.guid };
         draft.plan.last(destroy ? destroyPool(known) : exportPool(known));
       });

@@ -13,7 +13,8 @@ import { quote } from '../../lib/text.ts';
 import { encryptionOf, machineBytes, openBy } from './keys.ts';
 import { isData } from './layout.ts';
 import { giveScrubTask } from './scrub.ts';
-import { importPool, volumeFrom, volumeRecord } from './volumes.ts';
+import { importPool } from './steps.ts';
+import { volumeFrom, volumeRecord } from './volumes.ts';
 
 /** A tree of disks, only in answers. */
 const nested = (description: string, type: 'object' | readonly ['object', 'null']) =>
@@ -128,7 +129,7 @@ async function importVolume(id: string, operations: Operations): Promise<void> {
   const { name, guid } = importableBy(id, operations.world);
   await operations.work(`import the volume ${name}`, [`pool:${name}`], async (work) => {
     importableBy(id, operations.world);
-    await work.step(importPool(name, guid));
+    await work.step(importPool({ name, guid }));
     if (operations.world.facts.storage.pools.get(name)?.guid !== guid)
       throw failed(`The pool ${name} was imported, but the host does not list it.`);
     const volume = volumeFrom({ id: 0, vol_name: name, vol_guid: guid }, operations.world);

@@ -1,7 +1,7 @@
 import { missing } from '../../engine/declare/errors.ts';
 import { readOnly, text } from '../../engine/declare/fields.ts';
 import { volumesFolder } from '../../engine/declare/formats.ts';
-import { collection, type Draft, type RecordOf, type Step, type World } from '../../engine/declare/resource.ts';
+import { collection, type Draft, type RecordOf, type World } from '../../engine/declare/resource.ts';
 import type { Dataset, Pool } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
 
@@ -31,17 +31,6 @@ export function volumeFrom(record: Volume['record'], { facts }: World): Volume {
   const pool = facts.storage.pools.get(record.vol_name);
   const present = pool?.guid === record.vol_guid ? pool : undefined;
   return { record, pool: present, root: present && facts.storage.datasets.get(record.vol_name) };
-}
-
-/** Imports a pool and mounts it below the folder of volumes. */
-export function importPool(name: string, guid: string): Step {
-  return {
-    title: `import the pool ${name}`,
-    perform: ({ zfs }) => zfs.importPool(guid, { mountpoint: `${volumesFolder}/${name}` }),
-    left: async ({ zfs }) => (await zfs.pools()).some((pool) => pool.guid === guid),
-    undo: ({ zfs }) => zfs.exportPool(name),
-    touches: ['storage', 'disks'],
-  };
 }
 
 /** A path segment of digits only is an id, anything else a name (gaps 1.2). */

@@ -1,5 +1,6 @@
 import { choice, flag, integer, readOnly, text } from '../../engine/declare/fields.ts';
 import { singleton } from '../../engine/declare/resource.ts';
+import { renewBootLoader } from './steps.ts';
 
 export const advancedSettings = singleton('system/advanced', {
   title: 'advanced settings',
@@ -45,9 +46,6 @@ export const advancedSettings = singleton('system/advanced', {
     const atStart = ['adv_serialconsole', 'adv_serialport', 'adv_serialspeed', 'adv_debugkernel'] as const;
     if (before === undefined || atStart.every((name) => record[name] === before[name])) return;
     const needed = record.adv_serialconsole || record.adv_debugkernel;
-    draft.plan.last({
-      title: 'update the boot loader configuration',
-      perform: ({ machine }) => machine.renewBootLoader({ needed }),
-    });
+    draft.plan.last(renewBootLoader({ needed }));
   },
 });

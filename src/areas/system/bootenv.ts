@@ -6,13 +6,13 @@ import {
   hosted,
   type Operations,
   type SentOf,
-  type Step,
   type World,
 } from '../../engine/declare/resource.ts';
-import type { BootEnvironment, BootEnvironments } from '../../host/ports/boot-environments.ts';
+import type { BootEnvironment } from '../../host/ports/boot-environments.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { statusTree } from '../storage/status.ts';
+import { activateEnvironment, createEnvironment, removeEnvironment, renameEnvironment } from './steps.ts';
 
 /** ZFS permits fewer characters than gaps 14.3. */
 const name = (description: string) =>
@@ -137,13 +137,8 @@ async function create(sent: Sent, world: World, operations: Operations): Promise
       draft.issues.add('name', 'A boot environment with this name already exists.');
     if (source === undefined || !all.some(({ name }) => name === source))
       draft.issues.add('source', `Boot environment ${quote(source ?? '')} does not exist.`);
-    draft.plan.first({
-      title: `create the boot environment ${newName}`,
-      perform: ({ bootEnvironments }) => bootEnvironments.create(newName, source ?? ''),
-      left: ({ bootEnvironments }) => isThere(bootEnvironments, newName),
-      undo: ({ bootEnvironments }) => bootEnvironments.destroy(newName),
-      touches: ['bootEnvironments'],
-    });
+    const title = `create the boot environment ${newName}`;
+    draft.plan.first(createEnvironment({ title, name: newName, source: source ?? '' }));
   });
   return (
     named(operations.world, newName) ??
@@ -156,30 +151,15 @@ async function rename({ name: old }: BootEnvironment, newName: string, operation
   await operations.change(`rename the boot environment ${old} to ${newName}`, (draft) => {
     if (draft.facts.bootEnvironments?.some(({ name }) => name === newName))
       draft.issues.add('name', 'A boot environment with this name already exists.');
-    draft.plan.first({
-      title: `rename the boot environment ${old} to ${newName}`,
-      perform: ({ bootEnvironments }) => bootEnvironments.rename(old, newName),
-      left: ({ bootEnvironments }) => isThere(bootEnvironments, newName),
-      undo: ({ bootEnvironments }) => bootEnvironments.rename(newName, old),
-      touches: ['bootEnvironments'],
-    });
+    draft.plan.first(renameEnvironment({ from: old, to: newName }));
   });
   return 'Boot Environment has been renamed.';
 }
 
 async function activate({ name: environment }: BootEnvironment, operations: Operations): Promise<string> {
   await operations.change(`activate the boot environment ${environment}`, (draft) => {
-    const before = draft.facts.bootEnvironments?.find(({ onReboot }) => onReboot)?.name;
-    const step: Step = {
-      title: `activate the boot environment ${environment}`,
-      perform: ({ bootEnvironments }) => bootEnvironments.activate(environment),
-      left: async () => true,
-      undo: async ({ bootEnvironments }) => {
-        if (before !== undefined) await bootEnvironments.activate(before);
-      },
-      touches: ['bootEnvironments'],
-    };
-    draft.plan.first(step);
+    const former = draft.facts.bootEnvironments?.find(({ onReboot }) => onReboot)?.name ?? '';
+    draft.plan.first(activateEnvironment({ name: environment, former }));
   });
   return 'Boot Environment has been activated.';
 }
@@ -191,14 +171,6 @@ async function remove({ name: old, now, onReboot }: BootEnvironment, operations:
       `The boot environment ${old} cannot be removed: the machine boots into it. Activate another one first.`,
     );
   await operations.change(`remove the boot environment ${old}`, (draft) =>
-    draft.plan.last({
-      title: `remove the boot environment ${old}`,
-      perform: ({ bootEnvironments }) => bootEnvironments.destroy(old),
-      touches: ['bootEnvironments'],
-    }),
+    draft.plan.last(removeEnvironment({ name: old })),
   );
-}
-
-async function isThere(environments: BootEnvironments, environment: string): Promise<boolean> {
-  return (await environments.list())?.some(({ name }) => name === environment) ?? false;
 }

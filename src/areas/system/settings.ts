@@ -18,6 +18,7 @@ import { machineZone } from '../../engine/declare/schedule.ts';
 import type { Endpoint } from '../../host/ports/web.ts';
 import { quote } from '../../lib/text.ts';
 import { certificate, type Pair, pairOf } from './certificate.ts';
+import { serveEndpoints, setZone } from './steps.ts';
 import { tlsProblem } from './x509.ts';
 
 /** The syslog names of the levels `f_info` and so on. */
@@ -173,12 +174,7 @@ export const systemSettings = singleton(
       if (before === undefined) return;
       const [zone, earlier] = [record.stg_timezone, before.stg_timezone];
       if (zone === earlier) return;
-      draft.plan.first({
-        title: `set the time zone to ${zone}`,
-        perform: ({ machine }) => machine.setZone(zone),
-        undo: ({ machine }) => machine.setZone(earlier),
-        left: async ({ machine }) => (await machine.zone()) === zone,
-      });
+      draft.plan.first(setZone({ zone, former: earlier }));
     },
   },
   [
@@ -190,10 +186,7 @@ export const systemSettings = singleton(
         title: 'Opens the HTTP endpoints again.',
         async perform({ operations }) {
           const { view } = operations.world;
-          await operations.perform({
-            title: 'open the HTTP endpoints of the settings',
-            perform: ({ web }) => web.serve(entrancesOf(view, view.only(systemSettings))),
-          });
+          await operations.perform(serveEndpoints({ endpoints: entrancesOf(view, view.only(systemSettings)) }));
           return 'HTTP server restarted.';
         },
       }),

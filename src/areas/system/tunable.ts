@@ -1,7 +1,8 @@
 import { invalid } from '../../engine/declare/errors.ts';
 import { choice, flag, hidden, nullable, refine, required, text } from '../../engine/declare/fields.ts';
-import { collection, type Draft } from '../../engine/declare/resource.ts';
+import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
+import { renewBootLoader, setParameter } from './steps.ts';
 
 export const tunable = collection('system/tunable', {
   title: 'tunable',
@@ -54,16 +55,19 @@ export const tunable = collection('system/tunable', {
   onSave({ draft, record, before }) {
     const was = before === undefined ? undefined : running(before);
     const is = running(record);
-    if (was !== undefined && was.name !== is?.name) setParameter(draft, was.name, was.initial, was.value);
+    if (was !== undefined && was.name !== is?.name)
+      draft.plan.first(setParameter({ name: was.name, value: was.initial, former: was.value }));
     if (is !== undefined && (was?.name !== is.name || was.value !== is.value))
-      setParameter(draft, is.name, is.value, was?.name === is.name ? was.value : is.initial);
+      draft.plan.first(
+        setParameter({ name: is.name, value: is.value, former: was?.name === is.name ? was.value : is.initial }),
+      );
     const needed = isForStart(record);
-    if (needed || (before !== undefined && isForStart(before))) renewBootLoader(draft, needed);
+    if (needed || (before !== undefined && isForStart(before))) draft.plan.last(renewBootLoader({ needed }));
   },
   onRemove({ draft, record }) {
     const was = running(record);
-    if (was !== undefined) setParameter(draft, was.name, was.initial, was.value);
-    if (isForStart(record)) renewBootLoader(draft, false);
+    if (was !== undefined) draft.plan.first(setParameter({ name: was.name, value: was.initial, former: was.value }));
+    if (isForStart(record)) draft.plan.last(renewBootLoader({ needed: false }));
   },
 });
 
@@ -79,24 +83,7 @@ function running(record: {
   return tun_type === 'sysctl' && tun_enabled && tun_before !== null ? { name, value, initial: tun_before } : undefined;
 }
 
-function setParameter(draft: Draft, name: string, value: string, before: string): void {
-  draft.plan.first({
-    title: `set ${name} to ${value}`,
-    perform: ({ machine }) => machine.setParameter(name, value),
-    undo: ({ machine }) => machine.setParameter(name, before),
-    left: async ({ machine }) => (await machine.parameter(name)) !== before,
-  });
-}
-
 /** Whether the tunable is on the kernel command line. */
 function isForStart({ tun_type, tun_enabled }: { readonly tun_type: string; readonly tun_enabled: boolean }): boolean {
   return tun_type === 'loader' && tun_enabled;
-}
-
-/** A last step, so that the file that the boot loader reads is already written. */
-function renewBootLoader(draft: Draft, needed: boolean): void {
-  draft.plan.last({
-    title: 'update the boot loader configuration',
-    perform: ({ machine }) => machine.renewBootLoader({ needed }),
-  });
 }

@@ -1,7 +1,9 @@
 import { refused } from '../../engine/declare/errors.ts';
 import { text } from '../../engine/declare/fields.ts';
 import { action, collection, type Operations } from '../../engine/declare/resource.ts';
+import { check } from '../../engine/plan/steps.ts';
 import type { Update } from '../../host/ports/machine.ts';
+import { createEnvironment, installUpdates, refreshSources } from './steps.ts';
 
 /** Stores no records: the package manager of the machine holds the state. */
 export const update = collection(
@@ -45,10 +47,7 @@ export const update = collection(
       fields: { train: text({ description: 'Release train. It is ignored: there is only one.', max: 120 }) },
       async perform({ operations }) {
         await operations.work('update the machine', ['system/update'], async (work) => {
-          await work.step({
-            title: 'refresh the package sources',
-            perform: ({ machine }) => machine.renewSources(),
-          });
+          await work.step(refreshSources({}));
           if ((await availableUpdates(operations)).length === 0) throw refused('No updates are available.');
           const known = operations.world.facts.bootEnvironments ?? [];
           const running = known.find(({ now }) => now)?.name;
@@ -57,25 +56,12 @@ export const update = collection(
             known.map(({ name }) => name),
           );
           // On ZFS, a boot environment of the system before the update makes a failed update reversible.
-          if (running !== undefined) {
-            await work.step({
-              title: `keep the current system as the boot environment ${before}`,
-              perform: ({ bootEnvironments }) => bootEnvironments.create(before, running),
-              undo: ({ bootEnvironments }) => bootEnvironments.destroy(before),
-              left: async ({ bootEnvironments }) =>
-                (await bootEnvironments.list())?.some(({ name }) => name === before) === true,
-              touches: ['bootEnvironments'],
-            });
-          }
-          await work.step({
-            title: 'install the updates',
-            perform: ({ machine }) =>
-              machine.update({
-                signal: new AbortController().signal,
-                heard: (line) => work.progress(line.slice(0, 200)),
-              }),
-          });
-          await work.step({ title: 'check for remaining updates', perform: async () => {}, touches: ['condition'] });
+          const title = `keep the current system as the boot environment ${before}`;
+          await work.steps([
+            ...(running === undefined ? [] : [createEnvironment({ title, name: before, source: running })]),
+            installUpdates({ heard: (line) => work.progress(line.slice(0, 200)) }),
+            check({ title: 'check for remaining updates', holds: async () => {}, touches: ['condition'] }),
+          ]);
         });
         return 'Successfully updated.';
       },

@@ -9,6 +9,7 @@ import type { Rule } from '../declare/rule.ts';
 import type { Facts } from '../facts/facts.ts';
 import { type Actions, converge, verify } from '../plan/converge.ts';
 import type { OpenPlan } from '../plan/journal.ts';
+import { own } from '../plan/steps.ts';
 import { ChangeQueue, type Waiting } from './change-queue.ts';
 import { byDaemon, type Change, type RequestContext } from './request.ts';
 import { Transaction, type TransactionParts } from './transaction.ts';
@@ -87,7 +88,7 @@ export class Changes {
 
   /** Like `maintain`, but rejects with the error. */
   operate(title: string, operation: () => Promise<void>, context = byDaemon): Promise<void> {
-    return this.submit({ title, context, make: (draft) => draft.plan.last({ title, perform: operation }) });
+    return this.submit({ title, context, make: (draft) => draft.plan.last(own(title, operation)) });
   }
 
   /** A dry run: the operations that a change would perform on the machine. */

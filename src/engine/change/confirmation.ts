@@ -5,7 +5,7 @@ import type { RecordChange, Tables } from '../configuration/tables.ts';
 import { Fault, refused } from '../declare/errors.ts';
 import type { EventBus } from '../declare/events.ts';
 import type { Log } from '../declare/log.ts';
-import type { Step } from '../declare/resource.ts';
+import type { Step } from '../declare/step.ts';
 import type { Facts } from '../facts/facts.ts';
 import { type Access, type ClientConnection, confirmWithin, cutsOff, type Provisional } from './confirm.ts';
 import type { RequestContext } from './request.ts';

@@ -6,12 +6,13 @@ import type { Tables } from '../configuration/tables.ts';
 import { asFault } from '../declare/errors.ts';
 import type { EventBus } from '../declare/events.ts';
 import type { Log } from '../declare/log.ts';
-import type { Step, Task } from '../declare/resource.ts';
+import type { Task } from '../declare/resource.ts';
+import type { Step } from '../declare/step.ts';
 import type { Touched } from '../facts/facts.ts';
 import { converge, verify } from '../plan/converge.ts';
 import { OpenPlan } from '../plan/journal.ts';
 import type { Originals } from '../plan/originals.ts';
-import type { StepRunner } from '../plan/runner.ts';
+import type { Done, StepRunner } from '../plan/runner.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Change } from './request.ts';
 import type { Affected, SubsystemState, SubsystemStates } from './subsystem-states.ts';
@@ -50,7 +51,7 @@ export class Transaction {
   readonly #plan: Plan;
   readonly #journal: OpenPlan;
   readonly #begun: SubsystemState[] = [];
-  readonly #done: Step[] = [];
+  readonly #done: Done[] = [];
   readonly #touched = new Set<Touched>();
 
   constructor(parts: TransactionParts, plan: Plan) {
@@ -62,6 +63,7 @@ export class Transaction {
     this.#journal = new OpenPlan(parts.store, { title, actor, request }, [...draft.firstSteps, ...draft.lastSteps], {
       changes: draft.changes(),
       sequences: draft.sequences(),
+      settles: changes.flatMap(({ settles }) => settles?.ids ?? []),
     });
   }
 
@@ -87,16 +89,17 @@ export class Transaction {
 
   async #take(steps: readonly Step[]): Promise<void> {
     for (const step of steps) {
-      for (const subject of step.touches ?? []) this.#touched.add(subject);
+      for (const subject of step.touches) this.#touched.add(subject);
       await this.#parts.steps.take(step, this.#done, this.#journal);
     }
   }
 
   async #converge(affected: readonly Affected[]): Promise<void> {
-    const { host, originals } = this.#parts;
+    const { host, log, originals } = this.#parts;
     for (const { state, desired } of affected) {
       this.#begun.push(state);
       const outcome = await converge(host, desired, state.applied, { originals });
+      for (const title of outcome.actions) log.debug({}, `step: ${title}`);
       for (const topic of outcome.touched) this.#touched.add(topic);
       state.applied = desired;
     }
@@ -148,6 +151,9 @@ export class Transaction {
     confirmation.waitFor(changes[0]?.provisional);
     for (const { state } of affected) subsystems.recovered(state);
     for (const state of concerned) subsystems.heed(state);
-    for (const task of draft.tasks) start(task);
+    for (const task of draft.tasks) {
+      log.debug({}, `step: ${task.title}`);
+      start(task);
+    }
   }
 }

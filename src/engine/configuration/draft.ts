@@ -2,17 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { IssueList, type Issues, invalid, missing, refused } from '../declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../declare/fields.ts';
 import { isKept, isRecordOf } from '../declare/record.ts';
-import type {
-  Collection,
-  Configuration,
-  Draft,
-  Plan,
-  RecordOf,
-  SentOf,
-  Singleton,
-  Step,
-  Task,
-} from '../declare/resource.ts';
+import type { Collection, Configuration, Draft, Plan, RecordOf, SentOf, Singleton, Task } from '../declare/resource.ts';
+import type { Step } from '../declare/step.ts';
 import type { Facts } from '../facts/facts.ts';
 import {
   fieldValue,

@@ -7,6 +7,7 @@ import type { Field, Fields } from './fields.ts';
 import type { Job } from './job.ts';
 import type { Timetable } from './schedule.ts';
 import type { StartProgress } from './start-progress.ts';
+import type { Step } from './step.ts';
 
 // Records ------------------------------------------------------------------------------------------------------------
 
@@ -76,25 +77,10 @@ export interface Draft extends View {
   remove<F extends Fields>(of: Collection<F>, id: number, sent?: Readonly<Record<string, unknown>>): void;
 }
 
-/** One operation on the machine. The title appears in the log, as progress and in the dry run. */
-export interface Step {
-  readonly title: string;
-  perform(host: Host): Promise<void>;
-  /** Reverts the step. A step without `undo` cannot be reverted and must run last. */
-  undo?(host: Host): Promise<void>;
-  /**
-   * Whether a failed `perform` changed the machine all the same, so that `undo` is required: the operation may have
-   * succeeded although its result was lost. Without this function, a failed step is assumed to have changed nothing.
-   */
-  left?(host: Host): Promise<boolean>;
-  /** The facts that change with it and must be read again. */
-  readonly touches?: readonly Touched[];
-}
-
 export interface Plan {
-  /** Runs before the subsystems converge. A step that changes something must have an `undo`. */
+  /** Runs before the subsystems converge: for checks, and for what can be taken back. */
   first(step: Step): void;
-  /** Runs after the subsystems have converged: for steps that cannot be reverted, or not easily. */
+  /** Runs after the subsystems have converged: for what cannot be taken back, or not easily. An act is the last. */
   last(step: Step): void;
   /**
    * Starts a job after the change is stored, for example a clean-up. A failure of the job does not affect the change.
@@ -156,6 +142,8 @@ export type Configuration = ReadonlyMap<Collection | Singleton, readonly RecordO
 
 export interface Work {
   step(step: Step): Promise<void>;
+  /** Performs several steps that are known beforehand. After a crash the next start finds all of them. */
+  steps(steps: readonly Step[]): Promise<void>;
   /** Asks the host and changes nothing. A dry run asks too. */
   ask<T>(title: string, question: (host: Host) => Promise<T>): Promise<T>;
   /** Sets the progress that is shown for the job. */

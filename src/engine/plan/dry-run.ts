@@ -1,5 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
-import type { Configuration, Draft, Operations, Step, Task, Work, World } from '../declare/resource.ts';
+import type { Configuration, Draft, Operations, Task, Work, World } from '../declare/resource.ts';
+import type { Step } from '../declare/step.ts';
 import type { PasswordHashes } from '../passwords.ts';
 import type { Planner as Engine } from './planner.ts';
 
@@ -65,6 +66,9 @@ export class DryRun implements Operations {
   work<T>(_title: string, _locks: readonly string[], run: (work: Work) => Promise<T>): Promise<T> {
     return run({
       step: async (step) => this.#note(step.title),
+      steps: async (steps) => {
+        for (const { title } of steps) this.#note(title);
+      },
       ask: (title, question) => this.ask(title, question),
       progress: () => {},
       change: (make) => this.change('', make),

@@ -4,8 +4,8 @@ import type { Kept, RecordChange } from '../configuration/tables.ts';
 import { Fault } from '../declare/errors.ts';
 import type { Fields } from '../declare/fields.ts';
 import { isRecordOf } from '../declare/record.ts';
-import type { RecordOf, Step } from '../declare/resource.ts';
-import type { DeclaredStep, Texts } from './steps.ts';
+import type { RecordOf } from '../declare/resource.ts';
+import type { Found, Step, Texts } from '../declare/step.ts';
 
 export type { PlanStore };
 
@@ -20,35 +20,39 @@ export interface PlanHead {
 export interface PlanRecords {
   readonly changes: readonly RecordChange[];
   readonly sequences: ReadonlyMap<string, number>;
+  /** Entries of the work that the change is a part of, which end with it. */
+  readonly settles: readonly number[];
 }
 
-const noRecords: PlanRecords = { changes: [], sequences: new Map() };
+const noRecords: PlanRecords = { changes: [], sequences: new Map(), settles: [] };
 
 interface NotedStep {
   readonly kind: string;
   readonly of: Texts;
   begun: boolean;
   was: boolean | null;
+  before: string;
 }
 
 /**
- * The journal's entry of one plan. It is written before the first declared step touches the machine, again before each
+ * The journal's entry of one plan. It is written before the first step touches the machine, again before each
  * further one, and removed by the transaction that keeps the records. So a plan that the next start finds in the journal
  * was cut short, and its entry names every step that may have been done.
  */
 export class OpenPlan {
-  readonly #store: PlanStore;
+  /** Undefined for what a start does, for the next start does it again. */
+  readonly #store: PlanStore | undefined;
   readonly #head: PlanHead;
   readonly #records: PlanRecords;
-  readonly #steps: { readonly step: DeclaredStep; readonly noted: NotedStep }[] = [];
+  readonly #steps: { readonly step: Step; readonly noted: NotedStep }[] = [];
   #id: number | undefined;
 
   /** `steps` are those that are known beforehand, in their order. */
-  constructor(store: PlanStore, head: PlanHead, steps: readonly Step[] = [], records = noRecords) {
+  constructor(store: PlanStore | undefined, head: PlanHead, steps: readonly Step[] = [], records = noRecords) {
     this.#store = store;
     this.#head = head;
     this.#records = records;
-    for (const step of steps) if (isDeclared(step)) this.#note(step);
+    for (const step of steps) if (isKept(step)) this.#note(step);
   }
 
   /** The number of the entry, once there is one. */
@@ -56,12 +60,18 @@ export class OpenPlan {
     return this.#id === undefined ? [] : [this.#id];
   }
 
-  /** Writes down that a step begins, which has looked at the machine. Steps that are not declared are not written. */
-  begin(step: Step): void {
-    if (!isDeclared(step)) return;
+  /** Notes steps that are known before they begin, so that a start finds all that the request asked for. */
+  expect(steps: readonly Step[]): void {
+    for (const step of steps) if (isKept(step)) this.#note(step);
+  }
+
+  /** Writes down that a step begins, and what the machine was before it. Steps without a kind are not written. */
+  begin(step: Step, found: Found): void {
+    if (this.#store === undefined || !isKept(step)) return;
     const { noted } = this.#steps.find((one) => one.step === step) ?? this.#note(step);
     noted.begun = true;
-    noted.was = step.was() ?? null;
+    noted.was = found.was ?? null;
+    noted.before = step.kept(found);
     const body = bodyOf(
       this.#head,
       this.#records,
@@ -78,7 +88,7 @@ export class OpenPlan {
 
   /** The plan has ended, for good or taken back. */
   end(): void {
-    if (this.#id !== undefined) this.#store.endPlan(this.#id);
+    if (this.#id !== undefined) this.#store?.endPlan(this.#id);
     this.settled();
   }
 
@@ -88,21 +98,21 @@ export class OpenPlan {
     this.#steps.length = 0;
   }
 
-  #note(step: DeclaredStep): { readonly step: DeclaredStep; readonly noted: NotedStep } {
-    const entry = { step, noted: { kind: step.kind, of: step.of, begun: false, was: null } };
+  #note(step: Step): { readonly step: Step; readonly noted: NotedStep } {
+    const entry = { step, noted: { kind: step.kind, of: step.of, begun: false, was: null, before: '' } };
     this.#steps.push(entry);
     return entry;
   }
 }
 
-export function isDeclared(step: Step): step is DeclaredStep {
-  return 'kind' in step && 'of' in step;
+function isKept({ kind }: Step): boolean {
+  return kind !== '';
 }
 
-function bodyOf(head: PlanHead, { changes, sequences }: PlanRecords, steps: readonly NotedStep[]): JsonObject {
+function bodyOf(head: PlanHead, { changes, sequences, settles }: PlanRecords, steps: readonly NotedStep[]): JsonObject {
   return {
     ...head,
-    steps: steps.map(({ kind, of, begun, was }) => ({ kind, of, begun, was })),
+    steps: steps.map(({ kind, of, begun, was, before }) => ({ kind, of, begun, was, before })),
     changes: changes.map(({ resource, id, before, after }) => ({
       resource: resource.path,
       id,
@@ -110,6 +120,7 @@ function bodyOf(head: PlanHead, { changes, sequences }: PlanRecords, steps: read
       after: recordAsJson(after),
     })),
     sequences: Object.fromEntries(sequences),
+    settles,
   };
 }
 
@@ -128,6 +139,7 @@ export interface UnfinishedPlan extends PlanHead, PlanRecords {
     readonly of: Texts;
     readonly begun: boolean;
     readonly was: boolean | undefined;
+    readonly before: string;
   }[];
 }
 
@@ -140,18 +152,19 @@ export function unfinishedPlans(store: PlanStore, resources: readonly Kept[]): r
 }
 
 function readPlan(id: number, body: unknown, resources: readonly Kept[]): UnfinishedPlan {
-  const { title, actor, request, steps, changes, sequences } = isObject(body) ? body : {};
+  const { title, actor, request, steps, changes, sequences, settles } = isObject(body) ? body : {};
   const byPath = new Map(resources.map((resource) => [resource.path, resource]));
   return {
     id,
     title: String(title),
     actor: String(actor),
     request: String(request),
-    steps: (Array.isArray(steps) ? steps : []).filter(isObject).map(({ kind, of, begun, was }) => ({
+    steps: (Array.isArray(steps) ? steps : []).filter(isObject).map(({ kind, of, begun, was, before }) => ({
       kind: String(kind),
       of: Object.fromEntries(Object.entries(isObject(of) ? of : {}).map(([name, text]) => [name, String(text)])),
       begun: begun === true,
       was: typeof was === 'boolean' ? was : undefined,
+      before: typeof before === 'string' ? before : '',
     })),
     changes: (Array.isArray(changes) ? changes : []).filter(isObject).flatMap((change): readonly RecordChange[] => {
       const resource = byPath.get(String(change['resource']));
@@ -162,6 +175,7 @@ function readPlan(id: number, body: unknown, resources: readonly Kept[]): Unfini
     sequences: new Map(
       Object.entries(isObject(sequences) ? sequences : {}).map(([path, last]) => [path, Number(last)]),
     ),
+    settles: (Array.isArray(settles) ? settles : []).map(Number),
   };
 }
 

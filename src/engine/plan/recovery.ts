@@ -2,8 +2,9 @@ import type { Host } from '../../host/ports/index.ts';
 import { messageOf } from '../../lib/text.ts';
 import type { EventBus } from '../declare/events.ts';
 import type { Log } from '../declare/log.ts';
+import type { Texts } from '../declare/step.ts';
 import type { UnfinishedPlan } from './journal.ts';
-import type { ActKind, EnsureKind, StepKind } from './steps.ts';
+import type { EnsureKind, Restoring, StepKind } from './steps.ts';
 
 interface RecoveryParts {
   readonly host: Host;
@@ -16,39 +17,80 @@ interface RecoveryParts {
   readonly drop: (plan: UnfinishedPlan) => void;
 }
 
+/** Takes back the steps that need the configured machine. */
+type Rest = (engine: Restoring) => Promise<void>;
+
+/** A step in the journal, with its kind. */
+interface KnownStep {
+  readonly kind: StepKind;
+  readonly of: Texts;
+  readonly begun: boolean;
+  readonly was: boolean | undefined;
+  readonly before: string;
+}
+
+/** A step that is taken back once the machine is configured. */
+interface LaterStep {
+  readonly kind: EnsureKind;
+  readonly of: Texts;
+  readonly before: string;
+}
+
 /**
  * Finishes or takes back the plans that the daemon was ended in the middle of, so that machine and records are as before
- * the request or as after it. A plan goes on when one of its acts, which cannot be taken back, was begun; any other is
- * taken back. For example, a volume is removed with `destroy`, the power fails after `zpool destroy`, and the record of
- * the volume is still there: the act was begun and is done, so the record is removed. Had the power failed before the
- * pool was destroyed, the act is performed now: the request asked for it, and a part may be gone already.
+ * the request or as after it. A plan goes on when a step was begun that cannot be taken back now; any other is taken
+ * back. For example, a volume is removed with `destroy`, the power fails after `zpool destroy`, and the record of the
+ * volume is still there: the act was begun and is done, so the record is removed. Had the power failed before the pool
+ * was destroyed, the act is performed now: the request asked for it, and a part may be gone already.
+ *
+ * This runs before the machine is configured, so that what was half made is not taken for a part of it. A few steps are
+ * taken back by what the configuration provides, as a jail is started by its unit: the returned function does that.
  *
  * A step that cannot be finished leaves the plan to be taken back, and a step that cannot be taken back is reported, for a
  * person to look at. The entry goes all the same: a later start could not tell what is left from what was created since.
  */
-export async function recover(plans: readonly UnfinishedPlan[], parts: RecoveryParts): Promise<void> {
+export async function recover(plans: readonly UnfinishedPlan[], parts: RecoveryParts): Promise<Rest> {
+  const { log, keep, drop } = parts;
+  const settled = new Set<number>();
+  const rests: Rest[] = [];
   for (const plan of plans) {
-    const { title, request } = plan;
-    if (await finish(plan, parts)) {
-      parts.keep(plan);
-      parts.log.warn({ request }, `finished after the daemon had ended in the middle of it: ${title}`);
+    const { id, title, request } = plan;
+    const steps = plan.steps.flatMap(({ kind: name, ...rest }): readonly KnownStep[] => {
+      const kind = parts.kinds.find((one) => one.kind === name);
+      return kind === undefined ? [] : [{ ...rest, kind }];
+    });
+    if (settled.has(id)) drop(plan);
+    else if (await finish(steps, parts)) {
+      keep(plan);
+      // The work that this plan was a part of ended with it.
+      for (const other of plan.settles) settled.add(other);
+      log.warn({ request }, `finished after the daemon had ended in the middle of it: ${title}`);
     } else {
-      await takeBack(plan, parts);
-      parts.drop(plan);
-      parts.log.warn({ request }, `taken back, the daemon had ended in the middle of it: ${title}`);
+      const later = await takeBack(steps, parts);
+      log.warn({ request }, `taken back, the daemon had ended in the middle of it: ${title}`);
+      if (later.length === 0) drop(plan);
+      else
+        rests.push(async (engine) => {
+          for (const { kind, of, before } of later)
+            await attempt(kind, parts, async () => {
+              if (await kind.isBegun(parts.host, of)) await kind.restore?.(engine, of, before);
+            });
+          drop(plan);
+        });
     }
   }
+  return async (engine) => {
+    for (const rest of rests) await rest(engine);
+  };
 }
 
-async function finish({ steps }: UnfinishedPlan, parts: RecoveryParts): Promise<boolean> {
-  const acts = steps.flatMap(({ kind, of, begun }) => {
-    const found = actNamed(kind, parts.kinds);
-    return found === undefined ? [] : [{ found, of, begun }];
-  });
-  if (!acts.some(({ begun }) => begun)) return false;
+async function finish(steps: readonly KnownStep[], parts: RecoveryParts): Promise<boolean> {
   try {
-    for (const { found, of } of acts) {
-      if (!(await found.isDone(parts.host, of))) await found.perform(parts.host, of);
+    if (!(await goesOn(steps, parts.host))) return false;
+    for (const { kind, of } of steps) {
+      if (kind.nature === 'act') {
+        if (!(await kind.isDone(parts.host, of))) await kind.perform(parts.host, of);
+      } else if (!(await kind.is(parts.host, of))) await kind.goOn(parts.host, of);
     }
     return true;
   } catch (error) {
@@ -57,28 +99,39 @@ async function finish({ steps }: UnfinishedPlan, parts: RecoveryParts): Promise<
   }
 }
 
-async function takeBack({ steps }: UnfinishedPlan, parts: RecoveryParts): Promise<void> {
-  for (const { kind, of, begun, was } of steps.toReversed()) {
-    const found = ensureNamed(kind, parts.kinds);
+async function goesOn(steps: readonly KnownStep[], host: Host): Promise<boolean> {
+  for (const { kind, of, begun, was } of steps) {
+    if (!begun) continue;
+    if (kind.nature === 'act' || kind.afterCrash === 'go on') return true;
+    if (kind.afterCrash === 'keep' && was === false && (await kind.is(host, of))) return true;
+  }
+  return false;
+}
+
+/** Returns the steps that need the configured machine. */
+async function takeBack(steps: readonly KnownStep[], parts: RecoveryParts): Promise<readonly LaterStep[]> {
+  const later: LaterStep[] = [];
+  for (const { kind, of, begun, was, before } of steps.toReversed()) {
     // What was there before the step is not the step's own.
-    if (found === undefined || !begun || was !== false) continue;
-    try {
-      if (await found.is(parts.host, of)) await found.unmake(parts.host, of);
-    } catch (error) {
-      report(parts, `could not be taken back: ${kind}`, error);
-    }
+    if (kind.nature !== 'ensure' || !begun || was === true) continue;
+    if (kind.restore !== undefined) later.push({ kind, of, before });
+    else if (kind.afterCrash === 'take back')
+      await attempt(kind, parts, async () => {
+        if (await kind.isBegun(parts.host, of)) await kind.unmake(parts.host, of, before);
+      });
+  }
+  return later;
+}
+
+async function attempt({ kind }: EnsureKind, parts: RecoveryParts, deed: () => Promise<void>): Promise<void> {
+  try {
+    await deed();
+  } catch (error) {
+    report(parts, `could not be taken back: ${kind}`, error);
   }
 }
 
 function report({ events, log }: RecoveryParts, title: string, error: unknown): void {
   events.emit('undo.failed', { title, reason: messageOf(error) });
   log.error({ error: messageOf(error) }, `a plan of before the start ${title}`);
-}
-
-function actNamed(name: string, kinds: readonly StepKind[]): ActKind | undefined {
-  return kinds.find((kind): kind is ActKind => kind.nature === 'act' && kind.kind === name);
-}
-
-function ensureNamed(name: string, kinds: readonly StepKind[]): EnsureKind | undefined {
-  return kinds.find((kind): kind is EnsureKind => kind.nature === 'ensure' && kind.kind === name);
 }

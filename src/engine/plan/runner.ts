@@ -2,13 +2,19 @@ import type { Host } from '../../host/ports/index.ts';
 import { messageOf } from '../../lib/text.ts';
 import type { EventBus } from '../declare/events.ts';
 import type { Log } from '../declare/log.ts';
-import type { Step } from '../declare/resource.ts';
-import { isDeclared, type OpenPlan } from './journal.ts';
+import type { Found, Step } from '../declare/step.ts';
+import type { OpenPlan } from './journal.ts';
 
 interface StepRunnerParts {
   readonly host: Host;
   readonly events: EventBus;
   readonly log: Log;
+}
+
+/** A step that was performed, and what the machine was before it. */
+export interface Done {
+  readonly step: Step;
+  readonly found: Found;
 }
 
 /** Performs steps, and takes back those that were done. */
@@ -24,37 +30,36 @@ export class StepRunner {
   }
 
   /** Performs a step and adds it to `done`, also when it failed but the machine did it: its answer may have been lost. */
-  async take(step: Step, done: Step[], plan: OpenPlan): Promise<void> {
-    if (isDeclared(step)) await step.look(this.#host);
-    plan.begin(step);
+  async take(step: Step, done: Done[], plan: OpenPlan): Promise<void> {
+    this.#log.debug({ kind: step.kind }, `step: ${step.title}`);
+    const found = await step.look(this.#host);
+    plan.begin(step, found);
     try {
-      await step.perform(this.#host);
+      await step.perform(this.#host, found);
     } catch (error) {
-      if (await this.#wasDone(step)) done.push(step);
+      if (await this.#remains(step, found)) done.push({ step, found });
       throw error;
     }
-    done.push(step);
+    done.push({ step, found });
   }
 
   /** Takes back steps in reverse order. What cannot be taken back is reported, for a person to look at. */
-  async takeBack(done: readonly Step[]): Promise<void> {
-    for (const step of done.toReversed()) await this.#undo(step);
-  }
-
-  async #wasDone(step: Step): Promise<boolean> {
-    try {
-      return (await step.left?.(this.#host)) ?? false;
-    } catch (error) {
-      this.#report(step, error, 'could not tell whether it was done');
-      return false;
+  async takeBack(done: readonly Done[]): Promise<void> {
+    for (const { step, found } of done.toReversed()) {
+      try {
+        await step.undo(this.#host, found);
+      } catch (error) {
+        this.#report(step, error, 'could not take back');
+      }
     }
   }
 
-  async #undo(step: Step): Promise<void> {
+  async #remains(step: Step, found: Found): Promise<boolean> {
     try {
-      await step.undo?.(this.#host);
+      return await step.remains(this.#host, found);
     } catch (error) {
-      this.#report(step, error, 'could not take back');
+      this.#report(step, error, 'could not tell whether it was done');
+      return false;
     }
   }
 

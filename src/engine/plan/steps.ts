@@ -1,13 +1,13 @@
 import type { Host } from '../../host/ports/index.ts';
-import type { Step } from '../declare/resource.ts';
+import type { Operations } from '../declare/resource.ts';
+import type { Found, Step, Texts } from '../declare/step.ts';
 import type { Touched } from '../facts/facts.ts';
 
-/** What a step is done to, as the journal keeps it: names, never settings or keys. */
-export type Texts<Name extends string = string> = Readonly<Record<Name, string>>;
+export type { Step, Texts };
 
 /**
- * A step that the journal can write down: its kind says what is done to the machine, `of` to what. After a crash the next
- * start reads both, asks the kind whether the step was done, and finishes the plan or takes it back (`recovery.ts`).
+ * The three kinds of steps. A step is declared once, as what is done to the machine; the maker that this returns is
+ * called with what it is done to, and returns a frozen value. For example:
  *
  *     const createDataset = ensure({
  *       kind: 'create dataset',
@@ -19,24 +19,25 @@ export type Texts<Name extends string = string> = Readonly<Record<Name, string>>
  *       touches: ({ name }) => [{ dataset: name }],
  *     });
  *     draft.plan.first(createDataset({ name: 'tank/media', settings: {} }));
+ *
+ * `StepRunner` performs steps and takes them back, the journal keeps `kind` and the texts that `keeps` names, and a
+ * start that finds them there finishes the plan or takes it back (`recovery.ts`).
  */
-export interface DeclaredStep extends Step {
-  readonly kind: string;
-  readonly of: Texts;
-  /** Looks at the machine before `perform`, so that the journal has the answer before anything changes. */
-  look(host: Host): Promise<void>;
-  /** Whether the machine was so before the step; undefined before the look, and for an act. */
-  was(): boolean | undefined;
-}
-
 export type StepKind = EnsureKind | ActKind;
 
 /** What can be taken back. */
 export interface EnsureKind {
   readonly nature: 'ensure';
   readonly kind: string;
+  /** What a start does that finds the step begun. */
+  readonly afterCrash: 'take back' | 'keep' | 'go on';
   is(host: Host, of: Texts): Promise<boolean>;
-  unmake(host: Host, of: Texts): Promise<void>;
+  /** Whether the machine has at least a part of the step. */
+  isBegun(host: Host, of: Texts): Promise<boolean>;
+  unmake(host: Host, of: Texts, before: string): Promise<void>;
+  goOn(host: Host, of: Texts): Promise<void>;
+  /** Takes it back in place of `unmake`, once the machine is configured. */
+  readonly restore: ((engine: Restoring, of: Texts, before: string) => Promise<void>) | undefined;
 }
 
 /** What cannot be taken back. */
@@ -47,9 +48,15 @@ export interface ActKind {
   perform(host: Host, of: Texts): Promise<void>;
 }
 
+/** What takes a step back once the machine is configured. */
+export interface Restoring {
+  readonly host: Host;
+  readonly operations: Operations;
+}
+
 /** Makes steps of one kind. It carries the kind for the list in which the next start looks kinds up. */
 export interface StepMaker<Args> {
-  (args: Args): DeclaredStep;
+  (args: Args): Step;
   readonly stepKind: StepKind;
 }
 
@@ -59,46 +66,80 @@ interface Spec<Name extends string, Args> {
   /** Names of the arguments that the journal keeps, all that is needed to find the step's work again. */
   readonly keeps: readonly Name[];
   readonly title: (args: Args) => string;
-  readonly touches: (args: Args) => readonly Touched[];
+  readonly touches?: (args: Args) => readonly Touched[];
+}
+
+/** What is known of a step that is taken back. */
+export interface Past<Args> {
+  /** What `before` found; empty without it. */
+  readonly before: string;
+  /** The step's arguments; undefined after a crash, when only the texts of the journal are left. */
+  readonly args: Args | undefined;
 }
 
 interface EnsureSpec<Name extends string, Args> extends Spec<Name, Args> {
-  readonly is: (host: Host, of: Texts<Name>) => Promise<boolean>;
+  /**
+   * Whether the machine is so. Without it the step is made in any case, and always taken back: then `unmake` sets what
+   * was there before, which is harmless to repeat.
+   */
+  readonly is?: (host: Host, of: Texts<Name>, args?: Args) => Promise<boolean>;
+  /** Whether a part of it is there, for steps that can fail halfway. */
+  readonly isBegun?: (host: Host, of: Texts<Name>) => Promise<boolean>;
+  /** What `unmake` has to know of the machine as it was before. */
+  readonly before?: (host: Host, of: Texts<Name>) => Promise<string>;
   readonly make: (host: Host, args: Args) => Promise<void>;
-  readonly unmake: (host: Host, of: Texts<Name>) => Promise<void>;
+  readonly unmake: (host: Host, of: Texts<Name>, past: Past<Args>) => Promise<void>;
   /** `make` is called also where the machine is so already, for its refusal: what is there is not the step's own. */
   readonly isExclusive?: boolean;
+  /** The part of `before` that the journal keeps; all of it unless this is there, for what may be a key. */
+  readonly journals?: (before: string) => string;
+  /**
+   * What a start does that finds the step begun. Unless this is set, it calls `unmake` with the texts of the journal.
+   *
+   * - `keep`: the step stays, and with it, if it was done, what the plan did.
+   * - `go on`: the plan is finished.
+   */
+  readonly afterCrash?: 'keep' | 'go on';
+  /** Makes it from the texts of the journal, in a plan that is finished. */
+  readonly goOn?: (host: Host, of: Texts<Name>) => Promise<void>;
+  /** Takes it back in place of `unmake`, once the machine is configured: by units, or by a change of records. */
+  readonly restores?: (engine: Restoring, of: Texts<Name>, before: string) => Promise<void>;
 }
 
 /** Declares steps that can be taken back. What was there before the step is never taken back. */
 export function ensure<Name extends string, Args extends Texts<Name>>(spec: EnsureSpec<Name, Args>): StepMaker<Args> {
-  const { kind, keeps, is, make, unmake, isExclusive = false } = spec;
-  const maker = (args: Args): DeclaredStep => {
+  const { kind, keeps, is, before, journals, make, unmake, isExclusive = false, afterCrash, goOn, restores } = spec;
+  const isBegun = spec.isBegun ?? is ?? (async () => true);
+  const maker = (args: Args): Step => {
     const of = textsIn(args, keeps);
-    let was: boolean | undefined;
-    return {
+    return Object.freeze({
+      nature: 'ensure' as const,
       kind,
       of,
       title: spec.title(args),
-      touches: spec.touches(args),
-      was: () => was,
-      async look(host) {
-        was = await is(host, of);
-      },
-      async perform(host) {
+      touches: spec.touches?.(args) ?? [],
+      kept: ({ before: found }: Found) => journals?.(found) ?? found,
+      look: async (host: Host) => ({ was: await is?.(host, of, args), before: (await before?.(host, of)) ?? '' }),
+      async perform(host: Host, { was }: Found) {
         if (was !== true || isExclusive) await make(host, args);
       },
-      left: async (host) => was === false && (await is(host, of)),
-      async undo(host) {
-        if (was === false) await unmake(host, of);
+      remains: async (host: Host, { was }: Found) =>
+        was !== true &&
+        (await (spec.isBegun === undefined && is !== undefined ? is(host, of, args) : isBegun(host, of))),
+      async undo(host: Host, found: Found) {
+        if (found.was !== true) await unmake(host, of, { before: found.before, args });
       },
-    };
+    });
   };
   const stepKind: EnsureKind = {
     nature: 'ensure',
     kind,
-    is: (host, of) => is(host, textsIn(of, keeps)),
-    unmake: (host, of) => unmake(host, textsIn(of, keeps)),
+    afterCrash: afterCrash ?? 'take back',
+    is: async (host, of) => (await is?.(host, textsIn(of, keeps))) ?? false,
+    isBegun: (host, of) => isBegun(host, textsIn(of, keeps)),
+    unmake: (host, of, found) => unmake(host, textsIn(of, keeps), { before: found, args: undefined }),
+    goOn: async (host, of) => goOn?.(host, textsIn(of, keeps)),
+    restore: restores && ((engine, of, found) => restores(engine, textsIn(of, keeps), found)),
   };
   return Object.assign(maker, { stepKind });
 }
@@ -106,32 +147,87 @@ export function ensure<Name extends string, Args extends Texts<Name>>(spec: Ensu
 interface ActSpec<Name extends string, Args> extends Spec<Name, Args> {
   /** Whether it was done. An act that was begun and is not done is performed again by the next start. */
   readonly isDone: (host: Host, of: Texts<Name>) => Promise<boolean>;
-  readonly perform: (host: Host, of: Texts<Name>) => Promise<void>;
+  /** `args` are undefined when a start performs it. */
+  readonly perform: (host: Host, of: Texts<Name>, args?: Args) => Promise<void>;
 }
 
 /** Declares steps that cannot be taken back. They come last in a plan. */
 export function act<Name extends string, Args extends Texts<Name>>(spec: ActSpec<Name, Args>): StepMaker<Args> {
-  const { kind, keeps, isDone, perform } = spec;
-  const maker = (args: Args): DeclaredStep => {
-    const of = textsIn(args, keeps);
-    return {
-      kind,
-      of,
-      title: spec.title(args),
-      touches: spec.touches(args),
-      look: async () => {},
-      was: () => undefined,
-      perform: (host) => perform(host, of),
-    };
-  };
-  const stepKind: ActKind = {
-    nature: 'act',
-    kind,
+  const { keeps, isDone, perform } = spec;
+  return actMaker(spec, perform, {
     isDone: (host, of) => isDone(host, textsIn(of, keeps)),
     perform: (host, of) => perform(host, textsIn(of, keeps)),
+  });
+}
+
+interface OnceSpec<Name extends string, Args> extends Spec<Name, Args> {
+  readonly perform: (host: Host, args: Args) => Promise<void>;
+}
+
+/** Declares acts that no start performs again: the machine does the whole or nothing, and no record depends on which. */
+export function actOnce<Name extends string, Args extends Texts<Name>>(spec: OnceSpec<Name, Args>): StepMaker<Args> {
+  return actMaker(spec, (host, _, args) => spec.perform(host, args), {
+    isDone: async () => true,
+    perform: async () => {},
+  });
+}
+
+function actMaker<Name extends string, Args extends Texts<Name>>(
+  spec: Spec<Name, Args>,
+  perform: (host: Host, of: Texts<Name>, args: Args) => Promise<void>,
+  again: Pick<ActKind, 'isDone' | 'perform'>,
+): StepMaker<Args> {
+  const maker = (args: Args): Step => {
+    const of = textsIn(args, spec.keeps);
+    return Object.freeze({
+      nature: 'act' as const,
+      kind: spec.kind,
+      of,
+      title: spec.title(args),
+      touches: spec.touches?.(args) ?? [],
+      kept: () => '',
+      look: async () => unknown,
+      perform: (host: Host) => perform(host, of, args),
+      remains: async () => false,
+      undo: async () => {},
+    });
   };
+  const stepKind: ActKind = { nature: 'act', kind: spec.kind, ...again };
   return Object.assign(maker, { stepKind });
 }
+
+/** A question to the host that refuses the plan by what it throws. It changes nothing. */
+export function check(question: {
+  readonly title: string;
+  readonly holds: (host: Host) => Promise<void>;
+  /** Facts that are read again. */
+  readonly touches?: readonly Touched[];
+}): Step {
+  return unkept('check', question.title, question.holds, question.touches);
+}
+
+/** What the daemon does by itself. It ends with the daemon, and the next start does it again. */
+export function own(title: string, operation: (host: Host) => Promise<void>): Step {
+  return unkept('own', title, operation);
+}
+
+function unkept(
+  nature: 'check' | 'own',
+  title: string,
+  perform: (host: Host) => Promise<void>,
+  touches: readonly Touched[] = [],
+): Step {
+  return Object.freeze({
+    ...{ nature, kind: '', of: {}, title, touches },
+    kept: () => '',
+    look: async () => unknown,
+    perform: (host: Host) => perform(host),
+    remains: async () => false,
+    undo: async () => {},
+  });
+}
+
+const unknown: Found = Object.freeze({ was: undefined, before: '' });
 
 /** These of the texts. One that is missing was kept by another version of Holdfast. */
 function textsIn<Name extends string>(from: Readonly<Partial<Texts>>, names: readonly Name[]): Texts<Name> {

@@ -83,13 +83,17 @@ export class Beginning {
     const inTime = await endsWithin(patience, resources);
     // Plans that were cut short may concern what lies on a volume that comes later.
     const cutShort = unfinishedPlans(store, configuration.resources);
-    const finish = () => this.#recover(cutShort);
+    let rest: () => Promise<void> = async () => {};
+    const finish = async () => {
+      rest = await this.#recover(cutShort);
+    };
     if (inTime) await startup.during('finishing what was cut short', finish);
-    else void resources.then(() => changes.maintain('finish what was cut short', finish));
+    else void resources.then(() => changes.maintain('finish what was cut short', finish)).then(() => rest());
     startup.enter('configuring');
     for (const topic of topics) await following.followAll(topic);
     await startup.during('saving original files', () => reconciler.secureOriginals(isFresh));
     await this.#apply();
+    if (inTime) await rest();
     store.settle();
     this.#watch();
     if (inTime) startup.enter('done');
@@ -215,12 +219,15 @@ export class Beginning {
     }
   }
 
-  /** Finishes or takes back what the daemon was ended in the middle of. */
-  async #recover(plans: readonly UnfinishedPlan[]): Promise<void> {
-    if (plans.length === 0) return;
-    const { configuration, events, host, log, renew, stepKinds: kinds, store } = this.#parts;
+  /**
+   * Finishes or takes back what the daemon was ended in the middle of. The returned function takes back the steps that
+   * need the configured machine.
+   */
+  async #recover(plans: readonly UnfinishedPlan[]): Promise<() => Promise<void>> {
+    if (plans.length === 0) return async () => {};
+    const { configuration, events, host, log, operations, renew, stepKinds: kinds, store } = this.#parts;
     const { tables } = configuration;
-    await recover(plans, {
+    const rest = await recover(plans, {
       host,
       kinds,
       events,
@@ -235,7 +242,11 @@ export class Beginning {
       },
       drop: ({ id }) => store.endPlan(id),
     });
-    await renew(new Set(['storage', 'disks']));
+    await renew(new Set(topics));
+    return async () => {
+      await rest({ host, operations: operations() });
+      await renew(new Set(topics));
+    };
   }
 
   #time(): string {

@@ -1,15 +1,16 @@
 import type { Host } from '../../host/ports/index.ts';
 import { messageOf } from '../../lib/text.ts';
 import type { Changes } from '../change/changes.ts';
-import type { RequestContext } from '../change/request.ts';
+import { atStart, type RequestContext } from '../change/request.ts';
 import type { ConfigurationStore } from '../configuration/configuration-store.ts';
 import { asFault, refused } from '../declare/errors.ts';
 import type { Log } from '../declare/log.ts';
-import type { Operations, Step, Task, Work, World } from '../declare/resource.ts';
+import type { Operations, Task, Work, World } from '../declare/resource.ts';
+import type { Step } from '../declare/step.ts';
 import { type Topic, type Touched, topicOf } from '../facts/facts.ts';
 import type { Passwords } from '../passwords.ts';
 import { OpenPlan } from '../plan/journal.ts';
-import type { StepRunner } from '../plan/runner.ts';
+import type { Done, StepRunner } from '../plan/runner.ts';
 import type { Jobs } from './jobs.ts';
 import type { Renewal } from './renewal.ts';
 
@@ -63,9 +64,10 @@ export class Workshop {
   }
 
   background(task: Task): void {
-    const { jobs, host } = this.#parts;
+    const { jobs, host, log } = this.#parts;
     const earlier = task.alone === true ? jobs.running(task.subject) : undefined;
     if (earlier !== undefined) throw refused(`Already running as job ${earlier.id}: ${earlier.title}.`);
+    log.debug({}, `step: ${task.title}`);
     void jobs.start({ ...task, run: (context) => this.#runAndLook(task, context) }, host);
   }
 
@@ -102,17 +104,22 @@ export class Workshop {
     progress: (sentence: string) => void,
     run: (work: Work) => Promise<T>,
   ): Promise<T> {
-    const { store, steps, changes, renew, ended } = this.#parts;
-    const done: Step[] = [];
+    const { steps, changes, renew, ended } = this.#parts;
+    const done: Done[] = [];
     const touched = new Set<Touched>();
-    const plan = new OpenPlan(store, { title, actor: context.actor, request: context.request });
+    const plan = this.#planOf(title, context);
+    const take = async (step: Step) => {
+      for (const subject of step.touches) touched.add(subject);
+      await steps.take(step, done, plan);
+      await renew(new Set(step.touches));
+    };
     this.#atWork += 1;
     try {
       const value = await run({
-        step: async (step) => {
-          for (const subject of step.touches ?? []) touched.add(subject);
-          await steps.take(step, done, plan);
-          await renew(new Set(step.touches ?? []));
+        step: take,
+        steps: async (all) => {
+          plan.expect(all);
+          for (const step of all) await take(step);
         },
         ask: (question, answer) => this.#ask(question, answer, context),
         progress,
@@ -141,16 +148,25 @@ export class Workshop {
   }
 
   async #perform(step: Step, context: RequestContext): Promise<void> {
-    const { host, log, renew } = this.#parts;
+    const { log, renew, steps } = this.#parts;
+    const done: Done[] = [];
+    const plan = this.#planOf(step.title, context);
     try {
-      await step.perform(host);
+      await steps.take(step, done, plan);
+      plan.end();
+      log.info(context, step.title);
     } catch (error) {
+      await steps.takeBack(done);
+      plan.end();
       log.warn({ ...context, error: messageOf(error) }, `step failed: ${step.title}`);
-      await renew(new Set(step.touches ?? []));
       throw asFault(error);
+    } finally {
+      await renew(new Set(step.touches));
     }
-    log.info(context, step.title);
-    await renew(new Set(step.touches ?? []));
+  }
+
+  #planOf(title: string, { actor, request }: RequestContext): OpenPlan {
+    return new OpenPlan(request === atStart.request ? undefined : this.#parts.store, { title, actor, request });
   }
 
   /** Reads the changed facts again before the job counts as ended. */

@@ -3,11 +3,10 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { createDataset, createSnapshot, destroyDataset, storageStepKinds } from '../../../src/areas/storage/steps.ts';
 import { EventBus } from '../../../src/engine/declare/events.ts';
-import type { Step } from '../../../src/engine/declare/resource.ts';
 import { OpenPlan, type PlanStore, unfinishedPlans } from '../../../src/engine/plan/journal.ts';
 import { recover } from '../../../src/engine/plan/recovery.ts';
-import { StepRunner } from '../../../src/engine/plan/runner.ts';
-import type { DeclaredStep, StepKind } from '../../../src/engine/plan/steps.ts';
+import { type Done, StepRunner } from '../../../src/engine/plan/runner.ts';
+import type { Step, StepKind } from '../../../src/engine/plan/steps.ts';
 import { type Host, HostError } from '../../../src/host/ports/index.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { virtualHost } from '../../support/hosts.ts';
@@ -67,22 +66,16 @@ async function start(host: Host, store: PlanStore, kinds: readonly StepKind[] = 
 }
 
 /** Performs the steps, but for the end of the process right before or after the work of one of them. */
-async function performUntil(
-  host: Host,
-  store: PlanStore,
-  steps: readonly DeclaredStep[],
-  cut: number,
-  isDone: boolean,
-) {
+async function performUntil(host: Host, store: PlanStore, steps: readonly Step[], cut: number, isDone: boolean) {
   const runner = new StepRunner({ host, events: new EventBus(Date.now), log });
   const plan = new OpenPlan(store, { title: 'a plan', actor: 'root', request: '1' }, steps);
-  const done: Step[] = [];
+  const done: Done[] = [];
   for (const step of steps.slice(0, cut)) await runner.take(step, done, plan);
   const last = steps[cut];
   if (last === undefined) return;
-  await last.look(host);
-  plan.begin(last);
-  if (isDone) await last.perform(host);
+  const found = await last.look(host);
+  plan.begin(last, found);
+  if (isDone) await last.perform(host, found);
 }
 
 const snapshotOf = (dataset: string) => createSnapshot({ dataset, name: 'now', scope: 'one' });
@@ -95,7 +88,7 @@ test('a plan that is cut short anywhere is as before or as after once the next s
     fc.asyncProperty(made, fc.boolean(), fc.nat(5), fc.boolean(), async (names, destroys, cut, isDone) => {
       // Parents before children.
       const ordered = names.includes('tank/a/c') && !names.includes('tank/a') ? ['tank/a', ...names] : names.toSorted();
-      const steps: DeclaredStep[] = ordered.map((name) =>
+      const steps: Step[] = ordered.map((name) =>
         name.endsWith('@') ? snapshotOf(name.slice(0, -1)) : datasetCalled(name),
       );
       if (destroys) steps.push(destruction);

@@ -1,60 +1,59 @@
 import { invalid } from '../../../engine/declare/errors.ts';
-import type { Step } from '../../../engine/declare/resource.ts';
+import { check, ensure, type StepKind, type Texts } from '../../../engine/plan/steps.ts';
 
-interface Within {
-  /** Folder of the volume that the path must not leave. */
-  readonly within: string;
+/** `within` is the folder of the volume that the path must not leave. */
+interface SizedFile extends Texts<'path' | 'within'> {
+  readonly size: number;
 }
 
 /** Creates the file of an extent. An existing file is used as it is, and must have at least the size. */
-export function makeFileStep(path: string, size: number, { within }: Within): Step {
-  let wasFree = false;
-  return {
-    title: `create the file ${path}`,
-    async perform({ files }) {
-      const there = await files.kind(path);
-      wasFree = there === undefined;
-      if (wasFree) {
-        await files.makeFile(path, { within, size, mode: 0o600 });
-        return;
-      }
-      if (there !== 'file') throw invalid({ iscsi_target_extent_path: [`${path} exists and is not a file.`] });
-      const bytes = await files.size(path);
-      if (bytes === undefined || bytes < size)
-        throw invalid({
-          iscsi_target_extent_filesize: [
-            `The file ${path} exists and has ${bytes} bytes, not ${size}. Send 0 to use its current size.`,
-          ],
-        });
-    },
-    left: async ({ files }) => wasFree && (await files.kind(path)) === 'file',
-    // The file was created by this change, so it holds no data yet.
-    undo: ({ files }) => (wasFree ? files.remove(path) : Promise.resolve()),
-  };
-}
+export const makeFile = ensure<'path' | 'within', SizedFile>({
+  kind: 'make extent file',
+  keeps: ['path', 'within'],
+  isExclusive: true,
+  title: ({ path }) => `create the file ${path}`,
+  is: async ({ files }, { path }) => (await files.kind(path)) !== undefined,
+  async make({ files }, { path, within, size }) {
+    const there = await files.kind(path);
+    if (there === undefined) return files.makeFile(path, { within, size, mode: 0o600 });
+    if (there !== 'file') throw invalid({ iscsi_target_extent_path: [`${path} exists and is not a file.`] });
+    const bytes = await files.size(path);
+    if (bytes === undefined || bytes < size)
+      throw invalid({
+        iscsi_target_extent_filesize: [
+          `The file ${path} exists and has ${bytes} bytes, not ${size}. Send 0 to use its current size.`,
+        ],
+      });
+  },
+  // The file was created by this change, so it holds no data yet.
+  unmake: ({ files }, { path }) => files.remove(path),
+});
+
+interface Growth extends Texts<'path' | 'within' | 'size'> {}
 
 /** Grows the file of an extent. A longer file is never truncated: the extent then uses its beginning only. */
-export function growFileStep(path: string, size: number, { within }: Within): Step {
-  let before: number | undefined;
-  return {
-    title: `grow the file ${path} to ${size} bytes`,
-    async perform({ files }) {
-      before = await files.size(path);
-      if (before === undefined) throw invalid({ iscsi_target_extent_path: [`The file ${path} no longer exists.`] });
-      if (size > before) await files.resizeFile(path, { within, from: before, to: size });
-    },
-    left: async ({ files }) => before !== undefined && before < size && (await files.size(path)) === size,
-    async undo({ files }) {
-      if (before !== undefined && before < size) await files.resizeFile(path, { within, from: size, to: before });
-    },
-  };
-}
+export const growFile = ensure<'path' | 'within' | 'size', Growth>({
+  kind: 'grow extent file',
+  keeps: ['path', 'within', 'size'],
+  title: ({ path, size }) => `grow the file ${path} to ${size} bytes`,
+  async is({ files }, { path, size }) {
+    const bytes = await files.size(path);
+    if (bytes === undefined) throw invalid({ iscsi_target_extent_path: [`The file ${path} no longer exists.`] });
+    return bytes >= Number(size);
+  },
+  before: async ({ files }, { path }) => String(await files.size(path)),
+  async make({ files }, { path, within, size }) {
+    await files.resizeFile(path, { within, from: (await files.size(path)) ?? 0, to: Number(size) });
+  },
+  unmake: ({ files }, { path, within, size }, { before }) =>
+    files.resizeFile(path, { within, from: Number(size), to: Number(before) }),
+});
 
 /** Checks that the file exists: an extent without a size uses the whole file. */
-export function mustBeFile(path: string): Step {
-  return {
+export function mustBeFile(path: string) {
+  return check({
     title: `check that ${path} is a file`,
-    async perform({ files }) {
+    async holds({ files }) {
       const there = await files.kind(path);
       if (there === undefined)
         throw invalid({
@@ -62,5 +61,7 @@ export function mustBeFile(path: string): Step {
         });
       if (there !== 'file') throw invalid({ iscsi_target_extent_path: [`${path} is not a file.`] });
     },
-  };
+  });
 }
+
+export const extentStepKinds: readonly StepKind[] = [makeFile, growFile].map(({ stepKind }) => stepKind);

@@ -23,8 +23,8 @@ import {
 import { isWithin, normalPath, parentOf } from '../../../lib/path.ts';
 import { parseSize } from '../../../lib/size.ts';
 import { quote } from '../../../lib/text.ts';
-import { folderStep } from '../../storage/folders.ts';
-import { growFileStep, makeFileStep, mustBeFile } from './extent-file.ts';
+import { makeFolder } from '../../storage/folders.ts';
+import { growFile, makeFile, mustBeFile } from './extent-file.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
 import { nameOnWire } from './names.ts';
 import { mustBeUnused } from './sessions.ts';
@@ -165,13 +165,15 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
     const size = sizeOf(record);
     const options = { within: `${volumesFolder}/${within}` };
     if (path === before?.iscsi_target_extent_path && before.iscsi_target_extent_type === 'File') {
-      if (size !== undefined && size !== sizeOf(before)) draft.plan.first(growFileStep(path, size, options));
+      if (size !== undefined && size !== sizeOf(before))
+        draft.plan.first(growFile({ path, size: String(size), ...options }));
       return;
     }
     if (size === undefined) draft.plan.first(mustBeFile(path));
     else {
-      draft.plan.first(folderStep(`create the folder ${parentOf(path)}`, parentOf(path), { ...options, mode: 0o755 }));
-      draft.plan.first(makeFileStep(path, size, options));
+      const folder = parentOf(path);
+      draft.plan.first(makeFolder({ title: `create the folder ${folder}`, path: folder, ...options, mode: 0o755 }));
+      draft.plan.first(makeFile({ path, size, ...options }));
     }
   },
   onRemove({ draft, record, sent }) {

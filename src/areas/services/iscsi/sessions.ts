@@ -1,5 +1,6 @@
 import { invalid } from '../../../engine/declare/errors.ts';
 import type { Plan } from '../../../engine/declare/resource.ts';
+import { check } from '../../../engine/plan/steps.ts';
 import { sentenceList } from '../../../lib/text.ts';
 
 /**
@@ -9,14 +10,16 @@ import { sentenceList } from '../../../lib/text.ts';
  */
 export function mustBeUnused(plan: Plan, target: string, sent: Readonly<Record<string, unknown>> | undefined): void {
   if (sent === undefined || Object.keys(sent).length > 0) return;
-  plan.first({
-    title: `check that no initiator is connected to ${target}`,
-    async perform({ targets }) {
-      const initiators = (await targets.sessions(target)).map(({ initiator }) => initiator);
-      if (initiators.length === 0) return;
-      throw invalid({
-        __all__: [`${target} is in use by ${sentenceList(initiators)}. Send {"force": true} to remove it anyway.`],
-      });
-    },
-  });
+  plan.first(
+    check({
+      title: `check that no initiator is connected to ${target}`,
+      async holds({ targets }) {
+        const initiators = (await targets.sessions(target)).map(({ initiator }) => initiator);
+        if (initiators.length === 0) return;
+        throw invalid({
+          __all__: [`${target} is in use by ${sentenceList(initiators)}. Send {"force": true} to remove it anyway.`],
+        });
+      },
+    }),
+  );
 }

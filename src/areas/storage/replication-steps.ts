@@ -1,0 +1,52 @@
+import { actOnce, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
+import type { Paired, PairRequest } from '../../host/ports/replication.ts';
+
+/** The steps that pair this machine with another one. */
+
+interface NewKey extends Texts<'file' | 'uid' | 'gid'> {
+  readonly key: string;
+}
+
+const ownedBy = ({ uid, gid }: Texts<'uid' | 'gid'>) => ({ within: '/', uid: Number(uid), gid: Number(gid) });
+
+/**
+ * Adds a key to the file with those that may log in as a user. The user may change the folder of the keys meanwhile, so
+ * no link on the way to it is followed. The key can run commands, but neither open a terminal nor forward connections.
+ */
+export const addKey = ensure<'file' | 'uid' | 'gid', NewKey>({
+  kind: 'add key',
+  keeps: ['file', 'uid', 'gid'],
+  title: ({ file }) => `add a key to ${file}`,
+  is: async ({ files }, of, args) =>
+    args !== undefined && hasKey(await files.readPrivate(of.file, ownedBy(of)), args.key),
+  isBegun: async () => true,
+  before: async ({ files }, of) => JSON.stringify((await files.readPrivate(of.file, ownedBy(of))) ?? null),
+  async make({ files }, { file, key, ...owner }) {
+    const text = (await files.readPrivate(file, ownedBy(owner))) ?? '';
+    const lines = text === '' || text.endsWith('\n') ? text : `${text}\n`;
+    await files.writePrivate(file, `${lines}restrict ${key}\n`, ownedBy(owner));
+  },
+  async unmake({ files }, { file, ...owner }, { before }) {
+    const text: string | null = JSON.parse(before);
+    await files.writePrivate(file, text ?? undefined, ownedBy(owner));
+  },
+});
+
+function hasKey(text: string | undefined, key: string): boolean {
+  return text?.split('\n').some((known) => known === key || known === `restrict ${key}`) === true;
+}
+
+interface Exchange extends Texts<'hostname'> {
+  readonly pairing: PairRequest;
+  readonly answered: (answer: Paired) => void;
+}
+
+/** The other machine authorizes the key of this one, and answers its host key. */
+export const exchangeKeys = actOnce<'hostname', Exchange>({
+  kind: 'exchange keys',
+  keeps: ['hostname'],
+  title: ({ hostname }) => `exchange keys with ${hostname}`,
+  perform: async ({ replication }, { pairing, answered }) => answered(await replication.pair(pairing)),
+});
+
+export const replicationStepKinds: readonly StepKind[] = [addKey, exchangeKeys].map(({ stepKind }) => stepKind);

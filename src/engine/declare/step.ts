@@ -1,0 +1,40 @@
+import type { Host } from '../../host/ports/index.ts';
+import type { Touched } from '../facts/facts.ts';
+
+/** What a step is done to, as the journal keeps it: names, never keys. */
+export type Texts<Name extends string = string> = Readonly<Record<Name, string>>;
+
+/** What the machine was before a step. The journal has it before anything changes. */
+export interface Found {
+  /** Whether the machine was so already; undefined where that is not looked at. */
+  readonly was: boolean | undefined;
+  /** What has to be known to take the step back; empty where its texts are enough. */
+  readonly before: string;
+}
+
+/**
+ * One step of a plan, a frozen value. `plan/steps.ts` makes the three kinds of them:
+ *
+ * - `check` asks the host and changes nothing.
+ * - `ensure` can be taken back.
+ * - `act` cannot be taken back, so it comes last, and alone.
+ *
+ * `own` is what the daemon does by itself between changes, such as a repair. The next start does it again.
+ */
+export interface Step {
+  readonly nature: 'check' | 'ensure' | 'act' | 'own';
+  /** The name in the journal; empty for steps that the journal does not keep. */
+  readonly kind: string;
+  readonly of: Texts;
+  /** Appears in the log, as progress and in the dry run. */
+  readonly title: string;
+  /** The facts that change with it and must be read again. */
+  readonly touches: readonly Touched[];
+  look(host: Host): Promise<Found>;
+  /** What the journal keeps of `before`. */
+  kept(found: Found): string;
+  perform(host: Host, found: Found): Promise<void>;
+  /** Whether a step that failed changed the machine all the same: its answer may have been lost. */
+  remains(host: Host, found: Found): Promise<boolean>;
+  undo(host: Host, found: Found): Promise<void>;
+}
