@@ -1,4 +1,4 @@
-import { flag, required, text } from '../../engine/declare/fields.ts';
+import { flag, raw, required, text } from '../../engine/declare/fields.ts';
 import { schedule, userName } from '../../engine/declare/formats.ts';
 import { action, collection } from '../../engine/declare/resource.ts';
 import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
@@ -13,7 +13,7 @@ export const cronJob = collection(
     order: ['cron_description', 'cron_user'],
     fields: {
       cron_user: required(userName({ description: 'Account the command runs as.', max: 60 })),
-      cron_command: required(text({ description: 'Command line. The shell receives it unchanged.', max: 900 })),
+      cron_command: required(raw(text({ description: 'Command line. The shell receives it unchanged.', max: 900 }))),
       cron_description: text({ description: 'Description.', max: 200 }),
       ...schedule('cron', { fullIsStar: true }),
       cron_stdout: flag(true, { description: 'Whether standard output is discarded.' }),

@@ -1,5 +1,5 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { choice, flag, nullable, required, text } from '../../engine/declare/fields.ts';
+import { choice, flag, nullable, raw, required, text } from '../../engine/declare/fields.ts';
 import { volumePath } from '../../engine/declare/formats.ts';
 import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
@@ -13,7 +13,9 @@ export const startScript = collection('tasks/initshutdown', {
       description: 'Whether a command line or a file is run.',
       initial: 'command',
     }),
-    ini_command: text({ description: 'Command line. The shell receives it unchanged. Empty for a script.', max: 300 }),
+    ini_command: raw(
+      text({ description: 'Command line. The shell receives it unchanged. Empty for a script.', max: 300 }),
+    ),
     ini_script: nullable(
       volumePath({ description: 'Path of the script, which must be executable; null for a command.' }),
     ),

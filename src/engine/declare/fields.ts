@@ -27,6 +27,8 @@ export interface Field<out T = unknown, out U extends Use = Use> {
   readonly createOnly: boolean;
   /** Encrypted at rest and masked in revisions and logs. */
   readonly secret: boolean;
+  /** Text for a shell or another program, in which people write passwords too. Debug archives leave it out. */
+  readonly raw?: true;
   /** The value if none is sent. Undefined only if the field is required or set by Holdfast. */
   readonly initial: T | undefined;
   /** The value if `null` is sent, which means unset (gaps 1.5). Undefined if `null` counts as not sent. */
@@ -101,6 +103,10 @@ export function required<T, U extends Use>(of: Field<T, U>): Field<T, U> {
 }
 
 export const isRequired = 'This field is required.';
+
+export function raw<T, U extends Use>(of: Field<T, U>): Field<T, U> {
+  return Object.freeze({ ...of, raw: true as const });
+}
 
 /** Set by Holdfast. A sent value is ignored, like every key that cannot be written (clients-need V3). */
 export function readOnly<T>(of: Field<T>): Field<T, 'readOnly'> {

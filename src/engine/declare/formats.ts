@@ -5,7 +5,7 @@ import { isWithin, normalPath } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote, words } from '../../lib/text.ts';
 import type { Facts } from '../facts/facts.ts';
-import { type Field, field, good, integer, onMachine, refine, text, wrong } from './fields.ts';
+import { type Field, field, good, integer, onMachine, raw, refine, text, wrong } from './fields.ts';
 
 /** Formats of values that several resources share. */
 
@@ -235,12 +235,13 @@ export function configLines({
   description,
   max = 16_384,
 }: Described & { readonly max?: number }): Field<string, 'plain'> {
-  return refine(text({ description, max, multiline: true }), (value) => {
+  const lines = refine(text({ description, max, multiline: true }), (value) => {
     const header = value.split('\n').find((line) => /^\s*(\[|<\/?(?:global|virtualhost)\b)/i.test(line));
     if (header !== undefined)
       return `Expected no section header, got ${quote(header.trim())}: it would begin another section of the file.`;
     return /\\\s*$/.test(value) ? 'The last line must not end in a backslash.' : undefined;
   });
+  return raw(lines);
 }
 
 /** Bytes, as a number or with a unit: `10G`, `1.5 TiB`, `64m` (clients-need V2). */

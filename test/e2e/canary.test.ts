@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { catalogue } from '../../src/areas/index.ts';
+import { cronJob } from '../../src/areas/tasks/cronjob.ts';
+import type { Kept } from '../../src/engine/configuration/tables.ts';
+import type { RecordOf } from '../../src/engine/declare/resource.ts';
+import { isKeptResource } from '../../src/engine/engine.ts';
+import { rootPassword } from '../support/appliance.ts';
+import { furnished } from '../support/furnished.ts';
+
+/** Values that must appear nowhere outside of the configuration and the files of the machine. */
+const secrets = new Map<string, string>();
+/** Lines that people write passwords into: revisions show them, debug archives do not. */
+const rawLines = new Map<string, string>();
+
+/** The files of a tar archive. */
+function filesOf(tar: Buffer): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  for (let at = 0; at + 512 <= tar.length && tar[at] !== 0; ) {
+    const name = tar.toString('utf8', at, at + 100).replace(/\0.*$/s, '');
+    const size = Number.parseInt(tar.toString('utf8', at + 124, at + 135), 8);
+    files.set(name, tar.toString('utf8', at + 512, at + 512 + size));
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return files;
+}
+
+/** A value and its lines, as long as they cannot appear by chance. */
+function textsOf(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  if (typeof value !== 'string') return [];
+  return [value, ...value.split('\n').filter((line) => !line.startsWith('-----'))].filter((text) => text.length >= 12);
+}
+
+test('no secret is in the debug archive, revisions, events, jobs or the log, and no raw line is in the archive', async () => {
+  await using one = await furnished();
+  const { engine, api } = one;
+  const context = { actor: 'canary', request: 'canary' };
+  const holders: string[] = [];
+  const unplanted: string[] = [];
+  const plant = async (resource: Kept, name: string, isSecret: boolean) => {
+    const place = `${resource.path} ${name}`;
+    const [record] = engine.table(resource).all();
+    holders.push(place);
+    const canary = `canary${holders.length}x${'0123456789'.repeat(2)}`;
+    let isPlanted = false;
+    // Some programs accept comments only.
+    for (const value of [canary, `# ${canary}`]) {
+      const fill: Partial<RecordOf<Kept['fields']>> = { [name]: value };
+      if (record === undefined || isPlanted) break;
+      isPlanted = await engine
+        .change(`plant a canary in ${place}`, context, (draft) => draft.update(resource, record.id, {}, fill))
+        .then(
+          () => true,
+          () => false,
+        );
+    }
+    if (isPlanted) (isSecret ? secrets : rawLines).set(canary, place);
+    // A value that the machine refuses in this form stays as the example has it.
+    const values = isPlanted
+      ? []
+      : engine
+          .table(resource)
+          .all()
+          .flatMap((known) => textsOf(known[name]));
+    for (const text of values) (isSecret ? secrets : rawLines).set(text, place);
+    if (!isPlanted && values.length === 0) unplanted.push(place);
+  };
+  for (const resource of catalogue.filter(isKeptResource))
+    for (const [name, field] of Object.entries(resource.fields))
+      if (field.use !== 'inputOnly' && (field.secret || field.raw === true)) await plant(resource, name, field.secret);
+  assert.ok(holders.length >= 40, `${holders.length} fields hold secrets or raw lines`);
+  // Their programs accept only real keys, and the examples have none.
+  assert.deepEqual(unplanted, ['services/ftp ftp_ssltls_certfile', 'services/ssh ssh_privatekey']);
+  secrets.set(rootPassword, 'the password of root');
+  for (const { id } of engine.table(cronJob).all()) await api.post(`tasks/cronjob/${id}/run/`);
+  // A raw line that is replaced stays in the revisions, which the archive has too.
+  await api.expect(200, 'PUT', 'services/ssh/', { ssh_options: '' });
+
+  const download = await fetch(`${api.url}/system/debug/download/`, {
+    headers: { authorization: `Basic ${btoa(`root:${rootPassword}`)}` },
+  });
+  assert.equal(download.status, 200);
+  const archive = filesOf(gunzipSync(Buffer.from(await download.arrayBuffer())));
+  const inArchive = [...archive].map(([name, text]) => [`archive ${name}`, text] as const);
+  const others = [
+    ['revisions', (await api.get('/api/holdfast/v1/revisions?limit=1000')).text],
+    ['events', JSON.stringify(engine.events.since(0))],
+    ['jobs', (await api.get('/api/holdfast/v1/jobs?limit=1000')).text],
+    ['log', JSON.stringify(one.appliance.log)],
+  ] as const;
+  for (const name of ['configuration', 'revisions', 'jobs', 'events', 'health', 'drift'])
+    assert.ok((archive.get(`${name}.json`) ?? '').length > 2, `${name}.json is missing or empty`);
+  assert.ok([...archive.keys()].some((name) => name.startsWith('machine/')));
+  for (const [name, text] of others) assert.ok(text.length > 2, `${name}: nothing to look at`);
+
+  const found = (texts: readonly (readonly [string, string])[], values: ReadonlyMap<string, string>) =>
+    texts.flatMap(([where, text]) =>
+      [...values]
+        .filter(([value]) => text.includes(value) || text.includes(JSON.stringify(value).slice(1, -1)))
+        .map(([, place]) => `${place} in ${where}`),
+    );
+  assert.deepEqual(found([...inArchive, ...others], secrets), []);
+  assert.deepEqual(found(inArchive, rawLines), []);
+});
