@@ -12,7 +12,7 @@ import type { Profile } from '../engine/declare/resource.ts';
 import type { Engine, Log, RequestContext } from '../engine/engine.ts';
 import type { PlannedRequest, Services } from '../engine/services.ts';
 import { messageOf, quote } from '../lib/text.ts';
-import { type Answer, faultAnswer, json, jsonText, nothing, sentence } from './answer.ts';
+import { type Answer, faultAnswer, json, jsonText, jsonType, nothing, sentence } from './answer.ts';
 import type { Authenticator, Principal, Refusal } from './authenticator.ts';
 import { Bodies } from './bodies.ts';
 import { AnswerError, bodyOf, refuseOtherTypes } from './body-of.ts';
@@ -38,6 +38,7 @@ import {
   Router,
   routesOf,
 } from './routes.ts';
+import { type ServedText, servedText } from './served-text.ts';
 import { heldChange, heldRead, readiness } from './starting.ts';
 
 export interface ServerParts {
@@ -86,7 +87,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     plan: (request, context) => controller.plan(plannedCall(request, context, router)),
   });
   // Generated on the first request for it: it costs a third of the processor time of the daemon's start.
-  let description: string | undefined;
+  let description: ServedText | undefined;
   const prefix = randomBytes(4).toString('hex');
   let count = 0;
 
@@ -158,11 +159,19 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 
   app.get('/healthz', (_request, reply) => write(reply, json(200, { status: 'alive' })));
   app.get('/readyz', (_request, reply) => write(reply, readiness(engine)));
-  app.get('/openapi.json', (_request, reply) => {
-    description ??= JSON.stringify(
-      openApi(routes, parts.management, { version, roots: { document: root, management: managementRoot }, profile }),
+  app.get('/openapi.json', (request, reply) => {
+    description ??= servedText(
+      JSON.stringify(
+        openApi(routes, parts.management, { version, roots: { document: root, management: managementRoot }, profile }),
+      ),
     );
-    return write(reply, jsonText(200, description));
+    const answer = { etag: description.etag, vary: 'Accept-Encoding' };
+    if (request.headers['if-none-match'] === description.etag) return write(reply, nothing(304, answer));
+    if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? '')))
+      return write(reply, jsonText(200, description.text, answer));
+    return reply
+      .headers({ ...answer, 'content-encoding': 'gzip', 'content-type': jsonType })
+      .send(description.compressed);
   });
   // The page shows the OpenAPI document and requires the same credential. Its links are absolute, so that it works at
   // /docs and at /docs/.

@@ -8,11 +8,12 @@ import SwaggerParser from '@apidevtools/swagger-parser';
 import { generateSource } from 'oazapfts';
 import { management } from '../../src/areas/index.ts';
 import { openApi } from '../../src/http/openapi/document.ts';
+import { operationNameOf } from '../../src/http/openapi/names.ts';
 import { routesOf } from '../../src/http/routes.ts';
 import { isObject, type JsonObject } from '../../src/lib/json.ts';
 import { appliance, rootPassword } from '../support/appliance.ts';
 import { addressed } from '../support/catalogue.ts';
-import { checker } from '../support/description.ts';
+import { at, checker } from '../support/description.ts';
 
 const description = openApi(routesOf(addressed), management, {
   version: 'test',
@@ -61,6 +62,70 @@ test('every field has a description, and examples that match its schema', () => 
   }
   assert.deepEqual(wrong, []);
   assert.ok(count > 1000, `only ${count} fields`);
+});
+
+test('a field of a request has one type, or is null, and no value of an enum occurs twice', () => {
+  const wrong: string[] = [];
+  const sent = [...fieldsOf(description, '#')].filter(([place]) => /(Create|Update)\/|requestBody/.test(place));
+  assert.ok(sent.length > 1000, `only ${sent.length} fields`);
+  for (const [place, { type, enum: values, anyOf }] of sent) {
+    if (Array.isArray(type)) wrong.push(`${place}: ${type.join(' or ')}`);
+    if (Array.isArray(values) && new Set(values).size !== values.length) wrong.push(`${place}: a value occurs twice`);
+    if (Array.isArray(anyOf) && anyOf.filter((one) => isSchema(one) && one['type'] !== 'null').length > 1)
+      wrong.push(`${place}: several types`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test('operations and bodies have names that people expect, and removing everything has the long one', () => {
+  const names = new Map(
+    routesOf(addressed).flatMap((route) =>
+      [...route.operations].map(
+        ([method, operation]) => [`${method} ${route.pattern}`, operationNameOf(route, method, operation)] as const,
+      ),
+    ),
+  );
+  assert.equal(new Set(names.values()).size, names.size);
+  assert.deepEqual(
+    (
+      [
+        'GET sharing/cifs',
+        'POST sharing/cifs',
+        'DELETE sharing/cifs',
+        'GET sharing/cifs/{key}',
+        'DELETE sharing/cifs/{key}',
+      ] as const
+    ).map((operation) => names.get(operation)),
+    ['listCifsShares', 'createCifsShare', 'deleteAllCifsShares', 'getCifsShare', 'deleteCifsShare'],
+  );
+  for (const body of ['Create', 'Update'])
+    assert.ok(isObject(at(description, 'components', 'schemas', `CifsShare${body}`, 'properties', 'cifs_path')), body);
+  assert.deepEqual(at(description, 'components', 'schemas', 'CifsShareCreate', 'required'), ['cifs_path']);
+});
+
+test('every field has a title, and those that need it a widget and what they refer to', () => {
+  const untitled = [...fieldsOf(at(description, 'components', 'schemas'), '')].filter(
+    ([place, { title }]) => /[a-z](Create|Update)\/\w+$/.test(place) && typeof title !== 'string',
+  );
+  assert.deepEqual(untitled, []);
+  const field = (name: string, schema = 'CifsShareCreate') =>
+    at(description, 'components', 'schemas', schema, 'properties', name);
+  assert.equal(at(field('cifs_path'), 'x-widget'), 'path');
+  assert.equal(at(field('cifs_storage_task'), 'x-refers'), 'storage/task');
+  assert.equal(at(field('bsdusr_password', 'UserCreate'), 'x-widget'), 'secret');
+  assert.equal(at(field('cron_hour', 'CronJobCreate'), 'x-widget'), 'schedule');
+  assert.equal(at(field('quota', 'DatasetUpdate'), 'x-widget'), 'size');
+});
+
+test('the document is served compressed, and not again while it is the same', async () => {
+  await using box = await appliance();
+  const plain = await box.api.get('/openapi.json', { 'accept-encoding': 'identity' });
+  const compressed = await box.api.open('/openapi.json', { 'accept-encoding': 'gzip' });
+  assert.deepEqual([compressed.headers.get('content-encoding'), await compressed.json()], ['gzip', plain.json]);
+  const etag = plain.headers.get('etag');
+  assert.ok(etag !== null && etag === compressed.headers.get('etag'));
+  const again = await box.api.get('/openapi.json', { 'if-none-match': etag });
+  assert.deepEqual([again.status, again.text], [304, '']);
 });
 
 test('a client from a public generator compiles and works', async () => {
@@ -118,15 +183,15 @@ const use = `import * as api from './client.ts';
 
 export async function run(baseUrl: string, authorization: string) {
   const options = { baseUrl, headers: { authorization } };
-  const made = await api.postTasksCronjob({ cron_user: 'root', cron_command: 'echo hello' }, {}, options);
+  const made = await api.createCronJob({ cron_user: 'root', cron_command: 'echo hello' }, {}, options);
   if (made.status !== 201) throw new Error('not made: ' + made.status);
   const { id, cron_command } = made.data;
-  const listed = await api.getTasksCronjob({ limit: 5 }, options);
-  const changed = await api.putTasksCronjobKey(String(id), { cron_enabled: false }, {}, options);
-  const run = await api.postTasksCronjobKeyRun(String(id), options);
-  const gone = await api.deleteTasksCronjobKey(String(id), {}, options);
-  const missing = await api.getTasksCronjobKey(String(id), options);
-  const version = await api.getSystemVersion(options);
+  const listed = await api.listCronJobs({ limit: 5 }, options);
+  const changed = await api.updateCronJob(String(id), { cron_enabled: false }, {}, options);
+  const run = await api.runCronJob(String(id), options);
+  const gone = await api.deleteCronJob(String(id), {}, options);
+  const missing = await api.getCronJob(String(id), options);
+  const version = await api.getVersion(options);
   return {
     made: cron_command,
     count: listed.status === 200 ? listed.data.length : -1,

@@ -250,7 +250,7 @@ export const user = collection(
       segment: 'password',
       title: 'Sets the password of the user.',
       status: 200,
-      answers: { $ref: '#/components/schemas/AccountUsers' },
+      answers: { $ref: '#/components/schemas/User' },
       fields: { bsdusr_password: required(password) },
       perform: ({ target, sent, operations }) => setPassword(target, sent.bsdusr_password ?? '', operations),
     }),

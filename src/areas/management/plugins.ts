@@ -3,7 +3,7 @@ import { operation, section } from '../../engine/declare/operation.ts';
 import { quote } from '../../lib/text.ts';
 import { enablePlugin, installPlugin } from '../plugins/install.ts';
 
-const answer = { $ref: '#/components/schemas/PluginsPlugins' };
+const answer = { $ref: '#/components/schemas/Plugin' };
 
 export const plugins = section('plugins', 'Plugins, which the document can list and remove but not install.', [
   operation({

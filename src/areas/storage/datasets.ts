@@ -68,7 +68,6 @@ const limit = (description: string) =>
 const recordSize = field<number | 'inherit'>({
   description: `Maximum block size of files in bytes: a power of two from 512. Requests may send ${sentenceList(recordSizes, 'or')} as well.`,
   schema: { type: 'integer' },
-  accepts: { enum: [...recordSizes, '8k', '1024K'] },
   read(sent) {
     const bytes = typeof sent === 'number' || typeof sent === 'string' ? Number(sent) : Number.NaN;
     if (bytes >= 512 && bytes <= largestRecord && Number.isInteger(Math.log2(bytes))) return good(bytes);
@@ -184,7 +183,7 @@ export const dataset = hosted(
       title:
         'Creates a child dataset. A body without a name updates this dataset instead and is answered 202 (Part C).',
       status: 201,
-      answers: { $ref: '#/components/schemas/StorageDataset' },
+      answers: { $ref: '#/components/schemas/Dataset' },
       fields: { ...fields, name: createOnly({ ...fields.name, required: false }) },
       perform: async ({ target, sent, operations }) =>
         sent.name === undefined

@@ -9,7 +9,6 @@ import { volumeRecord } from './volumes.ts';
 const volume = field<string | number>({
   description: 'Volume: id or name in requests, name in records.',
   schema: { type: 'string', maxLength: 50 },
-  accepts: { type: ['integer', 'string'] },
   read(sent) {
     const reading = text({ description: '', max: 50 }).read(sent);
     return reading.ok && /^\d{1,15}$/.test(reading.value) ? good(Number(reading.value)) : reading;

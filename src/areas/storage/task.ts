@@ -29,7 +29,6 @@ const interval = field<number>({
   initial: 60,
   blank: 60,
   schema: { enum: intervals.map(Number) },
-  accepts: { enum: [...intervals.map(Number), ...intervals] },
   read(sent) {
     const reading = choice(intervals, { description: '' }).read(sent);
     return reading.ok ? good(Number(reading.value)) : reading;
@@ -42,7 +41,6 @@ const weekdays = field<string>({
   initial: '1,2,3,4,5',
   blank: '1,2,3,4,5',
   schema: { type: 'string', pattern: '^[1-7](,[1-7])*$' },
-  accepts: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: ['integer', 'string'] } }] },
   read(sent) {
     const items = Array.isArray(sent)
       ? sent.map(String)

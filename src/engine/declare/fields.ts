@@ -19,6 +19,8 @@ export interface Field<out T = unknown, out U extends Use = Use> {
   /** Description for the OpenAPI document. */
   readonly description: string;
   readonly use: U;
+  /** How a form asks for the value, where the type does not say it. */
+  readonly widget?: 'path' | 'schedule' | 'size' | 'text area';
   /** Further names that requests may use for the field. Answers have the public name only. */
   readonly otherNames: readonly string[];
   /** Must be sent on create; an update may omit it. */
@@ -35,8 +37,6 @@ export interface Field<out T = unknown, out U extends Use = Use> {
   readonly blank: T | undefined;
   /** JSON Schema of the value in responses. */
   readonly schema: JsonObject;
-  /** JSON Schema of the value in requests, which may accept more than responses contain. */
-  readonly accepts: JsonObject;
   /** May have no value: a response omits it, for example in one of the profiles, or a request need not have it. */
   readonly sometimes?: true;
   /** The collection that this id belongs to, if the value is an id. */
@@ -69,10 +69,10 @@ export const wrong = (sentence: string): { readonly ok: false; readonly wrong: s
 interface Making<T> {
   readonly description: string;
   readonly schema: JsonObject;
-  readonly accepts?: JsonObject;
   readonly initial?: T | undefined;
   readonly blank?: T | undefined;
   readonly read: (sent: unknown) => Reading<T>;
+  readonly widget?: Field['widget'];
   readonly checkOnHost?: (value: T, facts: Facts) => string | undefined;
 }
 
@@ -87,10 +87,10 @@ export function field<T>(making: Making<T>): Field<T, 'plain'> {
     initial: making.initial,
     blank: making.blank,
     schema: making.schema,
-    accepts: making.accepts ?? making.schema,
     refers: undefined,
     read: making.read,
     ...(making.checkOnHost === undefined ? {} : { checkOnHost: making.checkOnHost }),
+    ...(making.widget === undefined ? {} : { widget: making.widget }),
   });
 }
 
@@ -155,7 +155,6 @@ export function nullable<T>(of: Field<T, 'plain'>): Field<T | null, 'plain'> {
     initial: null,
     blank: null,
     schema: { anyOf: [of.schema, { type: 'null' }] },
-    accepts: { anyOf: [of.accepts, { type: 'null' }] },
     read: (sent: unknown): Reading<T | null> =>
       typeof sent === 'string' && sent.trim() === '' ? good(null) : of.read(sent),
     checkOnHost: (value: T | null, facts: Facts) => (value === null ? undefined : of.checkOnHost?.(value, facts)),
@@ -209,7 +208,7 @@ export function text(options: TextOptions): Field<string, 'plain'> {
     initial: options.initial ?? '',
     blank: options.initial === undefined || options.initial === '' ? '' : options.initial,
     schema: { type: 'string', maxLength: max, ...(options.pattern ? { pattern: `^$|${options.pattern.source}` } : {}) },
-    accepts: { type: ['string', 'number'], maxLength: max },
+    ...(options.multiline === true ? { widget: 'text area' as const } : {}),
     read(sent) {
       const raw = typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent;
       if (typeof raw !== 'string') return wrong(`Expected text, got ${quote(sent)}.`);
@@ -245,12 +244,6 @@ export function integer(options: IntegerOptions): Field<number, 'plain'> {
     description: options.description,
     initial: options.initial,
     schema: { type: 'integer', ...bounds },
-    accepts: {
-      anyOf: [
-        { type: 'integer', ...bounds },
-        { type: 'string', pattern: '^-?[0-9]+$' },
-      ],
-    },
     read(sent) {
       const value = typeof sent === 'string' && /^[+-]?\d{1,16}$/.test(sent.trim()) ? Number(sent) : sent;
       if (typeof value !== 'number' || !Number.isSafeInteger(value))
@@ -273,13 +266,6 @@ export function flag(initial: boolean, options: { readonly description: string }
     initial,
     blank: false,
     schema: { type: 'boolean' },
-    accepts: {
-      anyOf: [
-        { type: 'boolean' },
-        { enum: [0, 1] },
-        { type: 'string', pattern: '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1)$' },
-      ],
-    },
     read(sent) {
       if (typeof sent === 'boolean') return good(sent);
       const word = typeof sent === 'string' || typeof sent === 'number' ? String(sent).trim().toLowerCase() : '';
@@ -303,7 +289,6 @@ export function choice<const V extends string>(values: readonly V[], options: Ch
     description: options.description,
     initial: options.initial,
     schema: { enum: [...values] },
-    accepts: { enum: [...values, ...Object.keys(options.also ?? {})] },
     read(sent) {
       const word = typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent.trim() : undefined;
       const also = options.also ?? {};
@@ -329,7 +314,6 @@ export function list<T>(
     initial: options.initial ?? [],
     blank: [],
     schema: { type: 'array', items: of.schema, maxItems: max },
-    accepts: { anyOf: [{ type: 'array', items: of.accepts, maxItems: max }, of.accepts] },
     read(sent) {
       const items: readonly unknown[] = Array.isArray(sent) ? sent : sent === '' ? [] : [sent];
       if (items.length > max) return wrong(`Expected at most ${max} entries, got ${items.length}.`);

@@ -32,6 +32,7 @@ export function volumePath({
   const plain = text({ description, max: 255 });
   const normal = field({
     ...plain,
+    widget: 'path',
     schema: { type: 'string', maxLength: 255, pattern: '^(/mnt/.*)?$' },
     read(sent) {
       const reading = plain.read(sent);
@@ -250,8 +251,8 @@ export function size({ description, initial }: Described & { readonly initial?: 
     description,
     initial,
     blank: initial,
+    widget: 'size',
     schema: { type: 'integer', minimum: 0 },
-    accepts: { type: ['integer', 'string'] },
     read(sent) {
       const bytes = typeof sent === 'number' || typeof sent === 'string' ? parseSize(String(sent)) : undefined;
       return bytes === undefined
@@ -317,7 +318,7 @@ export function cronField(
   const plain = text({ description, max: 100, initial });
   return field({
     ...plain,
-    accepts: { anyOf: [plain.accepts, { type: 'array', items: { type: ['string', 'integer'] } }] },
+    widget: 'schedule',
     read(sent) {
       const joined =
         Array.isArray(sent) && sent.every((one) => typeof one === 'string' || typeof one === 'number')

@@ -5,6 +5,7 @@ import type { Action, Profile, Resource } from '../../engine/declare/resource.ts
 import type { JsonObject } from '../../lib/json.ts';
 import type { Method, Operation, Route } from '../routes.ts';
 import { managementOf } from './management.ts';
+import { nameOf, operationNameOf } from './names.ts';
 import { answeredSample, sentSample } from './samples.ts';
 import { described, faultsOf, jsonAnswer, jsonBody, requestSchema, responses, withSamples } from './schemas.ts';
 
@@ -27,7 +28,10 @@ export function openApi(
     info: {
       title: 'Holdfast',
       version: options.version,
-      description: `Management of a storage appliance. Profile of this server: ${options.profile}.`,
+      description: [
+        `Management of a storage appliance. Profile of this server: ${options.profile}.`,
+        'Schemas have the canonical type of each field. Requests may also send a number or a boolean as text, a boolean as 0 or 1, a size with a unit, such as 10G, a single value for a list, and null for a field that is unset.',
+      ].join(' '),
     },
     servers: [{ url: '/' }],
     security: [{ basic: [] }],
@@ -41,7 +45,7 @@ export function openApi(
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
       schemas: {
-        ...Object.fromEntries(resources.map((resource) => [schemaName(resource), recordSchema(resource)])),
+        ...Object.fromEntries(resources.flatMap(schemasOf)),
         ...own.schemas,
       },
       responses,
@@ -49,13 +53,18 @@ export function openApi(
   };
 }
 
-/** The schema's name, from the path, because paths are unique: `SharingCifs` for `sharing/cifs`. */
-function schemaName({ path }: Resource): string {
-  return path
-    .split('/')
-    .filter((part) => !part.startsWith('{'))
-    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
-    .join('');
+/** The records of each resource, and the bodies of requests that create and change them. */
+function schemasOf(resource: Resource): readonly (readonly [string, JsonObject])[] {
+  const name = nameOf(resource);
+  return [
+    [name, recordSchema(resource)],
+    ...(resource.verbs.includes('create')
+      ? [[`${name}Create`, requestSchema(resource.fields, 'create')] as const]
+      : []),
+    ...(resource.verbs.includes('update')
+      ? [[`${name}Update`, requestSchema(resource.fields, 'update')] as const]
+      : []),
+  ];
 }
 
 function recordSchema(resource: Resource): JsonObject {
@@ -64,7 +73,7 @@ function recordSchema(resource: Resource): JsonObject {
     resource.kind === 'hosted' ? [] : [['id', { type: 'integer', description: 'Id of the record.', examples: [1] }]];
   const properties = [
     ...id,
-    ...answered.map(([name, field]) => [name, described(field, field.schema, answeredSample(field))] as const),
+    ...answered.map(([name, field]) => [name, described(name, field, answeredSample(field))] as const),
   ];
   const always = [...id, ...answered.filter(([, field]) => field.sometimes !== true)].map(([name]) => name);
   return { type: 'object', title: resource.title, properties: Object.fromEntries(properties), required: always };
@@ -98,7 +107,7 @@ function pathItem(route: Route): JsonObject {
 function operationObject(route: Route, method: Method, operation: Operation): JsonObject {
   const { resource } = route;
   const common = {
-    operationId: `${method.toLowerCase()} ${route.pattern}`.replaceAll(/[^A-Za-z0-9]+/g, '_').replace(/_$/, ''),
+    operationId: operationNameOf(route, method, operation),
     tags: [resource.path],
   };
   const changes = method !== 'GET' || 'action' in operation;
@@ -109,7 +118,9 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
       ...actionObject(operation.action),
       responses: { ...actionAnswer(operation.action), ...faults, '400': { $ref: '#/components/responses/Failed' } },
     };
-  const record = { $ref: `#/components/schemas/${schemaName(resource)}` };
+  const record = { $ref: `#/components/schemas/${nameOf(resource)}` };
+  const body = (mode: 'Create' | 'Update') =>
+    jsonBody({ $ref: `#/components/schemas/${nameOf(resource)}${mode}` }, true);
   const invalid = String(resource.quirks.invalid ?? 409);
   const confirming = resource.kind === 'hosted' ? {} : { parameters: confirmParameters };
   const writing = {
@@ -136,7 +147,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...common,
         ...confirming,
         summary: `Creates a ${resource.title}.`,
-        requestBody: jsonBody(requestSchema(resource.fields, 'create'), true),
+        requestBody: body('Create'),
         responses: { [String(resource.quirks.created ?? 201)]: jsonAnswer('The new record.', record), ...writing },
       };
     case 'update':
@@ -144,7 +155,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...common,
         ...confirming,
         summary: `Changes the ${resource.title}. Fields that are not sent keep their values.`,
-        requestBody: jsonBody(requestSchema(resource.fields, 'update'), true),
+        requestBody: body('Update'),
         responses: { [String(resource.quirks.updated ?? 200)]: jsonAnswer('The record.', record), ...writing },
       };
     case 'remove': {
@@ -200,7 +211,7 @@ function listParameters(resource: Resource): readonly JsonObject[] {
 
 function actionObject(action: Action): JsonObject {
   const body = action.items
-    ? { type: 'array', items: described(action.items, action.items.accepts, sentSample(action.items)) }
+    ? { type: 'array', items: described('', action.items, sentSample(action.items)) }
     : action.fields
       ? requestSchema(action.fields, 'create')
       : undefined;

@@ -37,17 +37,18 @@ const usual: readonly Json[] = [
   'BQIAAABWAAIAC0VYQU1QTEUuQ09NAANuZnMAD25hcy5leGFtcGxlLmNvbQAAAAEAAAAAAQASACBuZnNuZnNuZnNuZnNuZnNuZnNuZnNuZnNuZnNuZnNuZgAAAAE=',
   Buffer.alloc(32, 'example').toString('base64'),
   Buffer.alloc(64, 'example').toString('base64'),
+  true,
   null,
   '',
 ];
 
 /** An example of a value that clients may send: the field's default when it is informative. */
 export function sentSample(field: Field): Json {
-  const { initial, accepts, schema } = field;
+  const { initial, schema } = field;
   const own: readonly unknown[] = [
     ...(isInformative(initial) ? [initial] : []),
-    ...membersOf(accepts),
-    ...numbersOf(schema),
+    ...membersOf(isSchema(schema['items']) ? schema['items'] : schema),
+    ...numbersOf(isSchema(schema['items']) ? schema['items'] : schema),
   ];
   const single = own.concat(usual);
   // A list field also accepts a single value; the sample must show a list.
@@ -58,7 +59,7 @@ export function sentSample(field: Field): Json {
           ...single.filter((value) => !Array.isArray(value)).map((candidate) => [candidate]),
         ]
       : single;
-  return candidates.filter(isJson).find((candidate) => field.read(candidate).ok && fits(accepts, candidate)) ?? null;
+  return candidates.filter(isJson).find((candidate) => field.read(candidate).ok && fits(schema, candidate)) ?? null;
 }
 
 /** An example of a value that answers contain. */
@@ -109,7 +110,8 @@ function numbersOf(schema: JsonObject): readonly number[] {
 }
 
 /** Whether a value has the schema's type. The field itself has already checked everything else. */
-function fits({ type, anyOf, enum: members, pattern }: JsonObject, value: Json): boolean {
+function fits({ type, anyOf, enum: members, pattern, items }: JsonObject, value: Json): boolean {
+  if (Array.isArray(value) && isSchema(items)) return value.every((one) => fits(items, one));
   if (Array.isArray(members)) return members.includes(value);
   if (Array.isArray(anyOf)) return anyOf.some((branch) => isSchema(branch) && fits(branch, value));
   if (typeof value === 'string' && typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value)) return false;

@@ -4,19 +4,32 @@ import { isObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { sampleOf, sentSample } from './samples.ts';
 
 /** The schema of a field, with what clients and people need to know about it. */
-export function described(field: Field, plainSchema: JsonObject, sample: Json): JsonObject {
-  const schema = withSamples(plainSchema);
+export function described(name: string, field: Field, sample: Json): JsonObject {
+  const schema = withSamples(field.schema);
   const initial = field.initial;
   const plain =
     initial === null || typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean';
   return {
     ...schema,
-    description: field.description,
+    ...(name === '' ? {} : { title: titleOf(name) }),
+    description: [field.description, ...field.otherNames.map((other) => `Requests may also call it ${other}.`)].join(
+      ' ',
+    ),
     examples: [sample],
     ...(plain && !field.secret ? { default: initial } : {}),
     ...(field.use === 'readOnly' || field.use === 'live' ? { readOnly: true } : {}),
     ...(field.use === 'inputOnly' ? { writeOnly: true } : {}),
+    ...(field.refers === undefined ? {} : { 'x-refers': field.refers.to }),
+    ...(field.secret ? { 'x-widget': 'secret' } : field.widget === undefined ? {} : { 'x-widget': field.widget }),
   };
+}
+
+/** `Guest only` for `cifs_guest_only`: the prefix that all fields of a resource have is left out. */
+function titleOf(name: string): string {
+  const words = name
+    .replace(/^(?:[a-z]+_srv|iscsi_target_[a-z]+|iscsi|idmap_[a-z\d]+|[a-z]{2,9})_(?=.)/, '')
+    .replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 export function requestSchema(fields: Fields, mode: 'create' | 'update'): JsonObject {
@@ -24,9 +37,7 @@ export function requestSchema(fields: Fields, mode: 'create' | 'update'): JsonOb
   const required = mode === 'create' ? sent.filter(([, field]) => field.required).map(([name]) => name) : [];
   return {
     type: 'object',
-    properties: Object.fromEntries(
-      sent.map(([name, field]) => [name, described(field, field.accepts, sentSample(field))]),
-    ),
+    properties: Object.fromEntries(sent.map(([name, field]) => [name, described(name, field, sentSample(field))])),
     ...(required.length > 0 ? { required } : {}),
   };
 }

@@ -45,7 +45,6 @@ const fileSize = field<string>({
   initial: '0',
   blank: '0',
   schema: { type: 'string', maxLength: 30 },
-  accepts: { type: ['string', 'integer'] },
   read(sent) {
     const size = typeof sent === 'number' || typeof sent === 'string' ? String(sent).trim() : '';
     if (size === '') return good('0');
@@ -59,7 +58,6 @@ const blockSize = field<number>({
   description: 'Logical block size in bytes.',
   initial: 512,
   schema: { enum: blockSizes.map(Number) },
-  accepts: { enum: [...blockSizes, ...blockSizes.map(Number)] },
   read(sent) {
     const reading = choice(blockSizes, { description: '' }).read(sent);
     return reading.ok ? good(Number(reading.value)) : reading;
