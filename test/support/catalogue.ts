@@ -241,7 +241,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   commands: ['check'],
   disks: ['list', 'failing'],
   domain: ['inquire', 'membership', 'answers'],
-  files: ['read', 'beginning', 'kind', 'size', 'stage', 'discard'],
+  files: ['read', 'beginning', 'kind', 'mode', 'exposure', 'size', 'stage', 'discard'],
   jails: ['look'],
   machine: ['zone', 'parameter', 'answersTime', 'updates', 'clockOffset'],
   network: ['look', 'medium', 'routes'],
