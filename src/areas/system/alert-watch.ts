@@ -10,6 +10,10 @@ import { notice } from './notice.ts';
 const interval = 60_000;
 const checksPerInspection = 10;
 
+/** Milliseconds before mail that failed is sent again: the first pause, which doubles, and the longest. */
+const firstPause = 60_000;
+const longestPause = 3_600_000;
+
 /** Milliseconds after which a dismissed notice is removed. */
 const noticeLifetime = 7 * 86_400_000;
 
@@ -24,6 +28,11 @@ export class AlertWatch {
   #soon: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
   #checks = 0;
+  #pause = 0;
+  /** When mail may be sent again after a failure, in milliseconds since 1970. */
+  #mailFrom = 0;
+  /** The settings that the last mail was sent with: new ones are tried at once. */
+  #triedWith: object | undefined;
   /** Alerts that were mailed but whose note could not be stored. */
   readonly #unstored = new Set<string>();
 
@@ -77,7 +86,15 @@ export class AlertWatch {
         view.find(alertNote, 'alert', id)?.dismissed !== true,
     );
     const settings = view.only(emailSettings);
-    const isSent = settings.em_outgoingserver !== '' && fresh.length > 0 && (await this.#mail(fresh));
+    const { now } = engine.health;
+    const isDue =
+      settings.em_outgoingserver !== '' && fresh.length > 0 && (now >= this.#mailFrom || settings !== this.#triedWith);
+    const isSent = isDue && (await this.#mail(fresh));
+    if (isDue) {
+      this.#triedWith = settings;
+      this.#pause = isSent ? 0 : Math.min(longestPause, Math.max(firstPause, 2 * this.#pause));
+      this.#mailFrom = now + this.#pause;
+    }
     if (isSent) for (const { id } of fresh) this.#unstored.add(id);
     // When notes cannot be stored, as on a full disk, the set prevents a message every minute.
     const mailed = alerts.map(({ id }) => id).filter((id) => this.#unstored.has(id));
@@ -94,7 +111,7 @@ export class AlertWatch {
     for (const id of mailed) this.#unstored.delete(id);
   }
 
-  /** Whether the mail server accepted the message. If not, the next check tries again. */
+  /** Whether the mail server accepted the message. If not, a later check tries again. */
   async #mail(alerts: readonly { readonly level: string; readonly message: string }[]): Promise<boolean> {
     const { view } = this.#engine.world;
     const settings = view.only(emailSettings);

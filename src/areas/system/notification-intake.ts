@@ -9,6 +9,9 @@ import { emailSettings } from './email.ts';
 import { type MailMessage, sendMail } from './mail.ts';
 import { type Meaning, meaningOf, type Notification, notice, readNotification } from './notice.ts';
 
+/** The maximum number of notices of one program; the oldest are dropped. */
+const mostOfSource = 100;
+
 /**
  * Receives notifications of smartd and upsmon. Each becomes an alert, and a message to the recipients in the settings
  * of the program. Without recipients, or when sending fails, the alert is mailed to the recipient of all other alerts.
@@ -48,6 +51,13 @@ export class NotificationIntake {
         const note = draft.find(alertNote, 'alert', alert);
         if (note !== undefined) draft.remove(alertNote, note.id);
         if (meaning.level === 'ends') return;
+        // A faulty program must not fill the store and the list of alerts.
+        const ofSource = draft
+          .all(notice)
+          .filter((known) => known.source === source)
+          .toSorted((a, b) => a.at - b.at || a.id - b.id);
+        for (const { id } of ofSource.slice(0, Math.max(0, ofSource.length - mostOfSource + 1)))
+          draft.remove(notice, id);
         draft.create(notice, {
           source,
           subject,
