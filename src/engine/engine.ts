@@ -67,7 +67,7 @@ export function openEngine(parts: EngineParts) {
     takeOver: (subsystem: string, context: RequestContext) => takeOver(changes, subsystem, context),
     /** Runs the operation while no change and no job works on this pool, so that the pool stays as it is. */
     whileAtRest: (pool: string, title: string, operation: () => Promise<void>) =>
-      jobs.locked([`pool:${pool}`], () => changes.maintain(title, operation)),
+      jobs.locked([`pool:${pool}`], () => changes.maintain(title, operation, ['storage'])),
     /** The change that currently waits to be confirmed. */
     get provisional() {
       return confirmation.waiting;

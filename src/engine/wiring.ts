@@ -81,7 +81,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     ...common,
     subsystems,
     isManaged,
-    inQueue: (title, operation) => changes.maintain(title, operation),
+    inQueue: (title, operation, claims) => changes.maintain(title, operation, claims),
   });
   const confirmation = new Confirmation({
     ...common,

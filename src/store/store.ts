@@ -301,7 +301,7 @@ export class Store implements ConfigurationStore {
       'INSERT INTO documents VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
     );
     const putSequence = this.#connection.prepare(
-      'INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = excluded.last',
+      'INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = max(last, excluded.last)',
     );
     const addRevision = this.#connection.prepare(
       'INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)',

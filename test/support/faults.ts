@@ -9,6 +9,8 @@ export interface FaultyHost {
    * taken effect, as if the machine had done it and the answer was lost.
    */
   failAt(n: number, when?: 'instead' | 'afterwards'): void;
+  /** Restarts the count and holds the n-th call from now until `fail`, which makes it fail without being done. */
+  holdAt(n: number): { readonly reached: Promise<void>; fail(): void };
   /** Lets every call pass again, and restarts the count. */
   heal(): void;
   /** Is called right before and right after each call takes effect; without an argument, no more. */
@@ -27,6 +29,7 @@ export function withFaults(host: Host): FaultyHost {
   let failing = 0;
   let mode: 'instead' | 'afterwards' = 'instead';
   let listener: ((call: string, when: 'before' | 'after') => void) | undefined;
+  let held: { readonly reach: () => void; readonly released: Promise<void> } | undefined;
 
   const wrap = <Port extends object>(name: string, port: Port): Port =>
     new Proxy(port, {
@@ -39,6 +42,10 @@ export function withFaults(host: Host): FaultyHost {
           titles.push(call);
           const fails = titles.length === failing;
           const error = new HostError(`made to fail at call ${failing}`);
+          if (fails && held !== undefined) {
+            held.reach();
+            await held.released;
+          }
           if (fails && mode === 'instead') throw error;
           listener?.(call, 'before');
           const answer: unknown = await Reflect.apply(value, target, args);
@@ -53,10 +60,18 @@ export function withFaults(host: Host): FaultyHost {
     titles = [];
     failing = n;
     mode = when;
+    held = undefined;
   };
   return {
     host: withPorts(host, wrap),
     failAt: (n, when = 'instead') => reset(n, when),
+    holdAt(n) {
+      reset(n, 'instead');
+      const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+      const { promise: released, resolve: fail } = Promise.withResolvers<void>();
+      held = { reach, released };
+      return { reached, fail };
+    },
     heal: () => reset(0, 'instead'),
     heed: (now) => {
       listener = now;

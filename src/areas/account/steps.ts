@@ -10,6 +10,7 @@ interface KeysFile extends Texts<'path' | 'within' | 'uid' | 'gid'> {
 export const writeKeys = ensure<'path' | 'within' | 'uid' | 'gid', KeysFile>({
   kind: 'write SSH keys',
   keeps: ['path', 'within', 'uid', 'gid'],
+  claims: ['storage'],
   title: ({ title }) => title,
   before: async ({ files }, { path, ...owner }) =>
     JSON.stringify((await files.readPrivate(path, ownedBy(owner))) ?? null),

@@ -12,6 +12,7 @@ interface NewFolder extends Texts<'path' | 'within' | 'links'> {
 const newFolder = ensure<'path' | 'within' | 'links', NewFolder>({
   kind: 'make folder',
   keeps: ['path', 'within', 'links'],
+  claims: ['storage'],
   // Also a folder that is there is refused when a link leads to it.
   isExclusive: true,
   title: ({ title }) => title,
@@ -62,6 +63,7 @@ interface NewPermissions extends Texts<'path' | 'permissions'> {
 const givePermissions = act<'path' | 'permissions', NewPermissions>({
   kind: 'set permissions',
   keeps: ['path', 'permissions'],
+  claims: ['storage'],
   title: ({ title }) => title,
   // To set them a second time changes nothing, and is as quick as to look whether each file has them.
   isDone: async () => false,

@@ -1,16 +1,19 @@
 import { messageOf } from '../../lib/text.ts';
 import type { Provisional } from '../configuration/configuration-store.ts';
 import type { LayeredDraft, Mark } from '../configuration/draft.ts';
+import type { Reads } from '../configuration/reads.ts';
 import type { StoredConfiguration } from '../configuration/stored-configuration.ts';
 import type { RecordChange } from '../configuration/tables.ts';
 import { unavailable } from '../declare/errors.ts';
 import type { Configuration, Draft } from '../declare/resource.ts';
 import type { Rule } from '../declare/rule.ts';
+import type { Claim } from '../declare/step.ts';
 import type { Facts } from '../facts/facts.ts';
 import { type Actions, converge, verify } from '../plan/converge.ts';
 import type { OpenPlan } from '../plan/journal.ts';
 import { own } from '../plan/steps.ts';
-import { ChangeQueue, type Waiting } from './change-queue.ts';
+import * as queue from './change-queue.ts';
+import { type Claims, claimsOf, keepOrder, mustWait } from './claims.ts';
 import { byDaemon, type Change, type RequestContext } from './request.ts';
 import { Transaction, type TransactionParts } from './transaction.ts';
 
@@ -24,10 +27,19 @@ interface ChangesParts extends TransactionParts {
   readonly obstacle: () => string | undefined;
 }
 
+type Waiting = queue.Waiting<Change, Claims>;
+type Group = queue.Group<Change, Claims>;
+
+/** Small enough that the changes can be tried one by one if the group fails. */
+const mostTogether = 128;
+
 /** Submits changes to the queue, and carries them out in groups. */
 export class Changes {
   readonly #parts: ChangesParts;
-  readonly #queue = new ChangeQueue<Change>((group) => this.#carryOutGroup(group));
+  readonly #queue = new queue.ChangeQueue<Change, Claims>({
+    form: (waiting, running) => this.#form(waiting, running),
+    mustWait,
+  });
 
   constructor(parts: ChangesParts) {
     this.#parts = parts;
@@ -77,18 +89,21 @@ export class Changes {
     return this.submit({ title, context, provisional: 'none', make: (draft) => draft.revert(changes) });
   }
 
-  /** Runs an operation of the daemon itself while no change is applied, and logs its failure. */
-  async maintain(title: string, operation: () => Promise<void>): Promise<void> {
+  /**
+   * Runs an operation of the daemon itself while no change works on what it claims, and logs its failure. Without
+   * `claims`, no change runs meanwhile.
+   */
+  async maintain(title: string, operation: () => Promise<void>, claims?: readonly Claim[]): Promise<void> {
     try {
-      await this.operate(title, operation);
+      await this.operate(title, operation, byDaemon, claims);
     } catch (error) {
       this.#parts.log.error({ error: messageOf(error) }, `failed: ${title}`);
     }
   }
 
   /** Like `maintain`, but rejects with the error. */
-  operate(title: string, operation: () => Promise<void>, context = byDaemon): Promise<void> {
-    return this.submit({ title, context, make: (draft) => draft.plan.last(own(title, operation)) });
+  operate(title: string, operation: () => Promise<void>, context = byDaemon, claims?: readonly Claim[]): Promise<void> {
+    return this.submit({ title, context, make: (draft) => draft.plan.last(own(title, operation, claims)) });
   }
 
   /** A dry run: the operations that a change would perform on the machine. */
@@ -111,49 +126,110 @@ export class Changes {
     return this.#queue.idle();
   }
 
-  /** Combines the changes of the group in one draft and carries it out; if that fails, carries them out one by one. */
-  async #carryOutGroup(group: readonly Waiting<Change>[]): Promise<readonly Waiting<Change>[]> {
-    const { configuration, facts, subsystems } = this.#parts;
+  /** Combines waiting changes in one draft, except those that have to wait for others. */
+  #form(
+    waiting: readonly Waiting[],
+    running: readonly Claims[],
+  ): { readonly group: Group | undefined; readonly rest: readonly Waiting[] } {
+    const { configuration, facts } = this.#parts;
     const draft = configuration.draft(facts());
-    const accepted: Waiting<Change>[] = [];
-    let later: readonly Waiting<Change>[] = [];
-    for (const [index, waiting] of group.entries()) {
+    const accepted: Waiting[] = [];
+    const rest: Waiting[] = [];
+    const earlier: Claims[] = [];
+    const begin = draft.mark();
+    let isComplete = false;
+    for (const one of waiting) {
+      isComplete ||= accepted.length === mostTogether;
+      if (isComplete || one.held !== undefined) {
+        rest.push(one);
+        if (one.held !== undefined) earlier.push(one.held);
+        continue;
+      }
       const mark = draft.mark();
-      try {
-        waiting.item.make(draft);
-        this.#judge(draft, mark);
-        this.#guard(waiting.item, draft, mark);
-        if (waiting.item.changes.length > 0) this.#mustBeAbleToKeep(waiting.item.context);
-      } catch (error) {
+      const isWatched = running.length + earlier.length > 0;
+      const reads = isWatched ? draft.watch() : undefined;
+      const refusal = this.#draft(one.item, draft, mark);
+      if (reads !== undefined) {
+        const claims = this.#claims(one.item, draft, mark, reads, refusal !== undefined);
+        if (running.some((it) => mustWait(claims, it)) || earlier.some((it) => keepOrder(claims, it))) {
+          one.held = claims;
+          earlier.push(claims);
+          rest.push(one);
+          draft.rewind(mark);
+          continue;
+        }
+      }
+      if (refusal !== undefined) {
         draft.rewind(mark);
-        waiting.settle(error);
+        // A change before it in the group, which may yet fail, can be the cause.
+        if (accepted.length === 0) one.settle(refusal.error);
+        else rest.push(one);
         continue;
       }
       // A change that cannot be reverted runs alone: the failure of another change in its group would require a revert.
-      const alone = draft.lastSteps.length > mark.last || waiting.item.provisional !== undefined;
-      if (alone && accepted.length > 0) {
+      const isAlone = one.isAlone === true || draft.lastSteps.length > mark.last || one.item.provisional !== undefined;
+      isComplete = isAlone;
+      if (isAlone && accepted.length > 0) {
         draft.rewind(mark);
-        later = group.slice(index);
-        break;
-      }
-      accepted.push(waiting);
-      if (alone) {
-        later = group.slice(index + 1);
-        break;
-      }
+        rest.push(one);
+      } else accepted.push(one);
     }
-    if (accepted.length === 0) return later;
+    draft.unwatch();
+    if (accepted.length === 0) return { group: undefined, rest };
     try {
-      const changes = accepted.map(({ item }) => item);
-      const concerned = subsystems.concerned(draft);
-      const affected = subsystems.affected(draft, concerned);
-      await new Transaction(this.#parts, { changes, draft, concerned, affected }).run();
-      for (const { settle } of accepted) settle();
+      return { group: this.#group(accepted, draft, begin), rest };
     } catch (error) {
-      if (accepted.length === 1) accepted[0]?.settle(error);
-      else for (const waiting of accepted) await this.#carryOutGroup([waiting]);
+      return { group: undefined, rest: [...failed(accepted, error), ...rest] };
     }
-    return later;
+  }
+
+  /** Adds the change to the draft. Returns what refuses it. */
+  #draft(item: Change, draft: LayeredDraft, mark: Mark): { readonly error: unknown } | undefined {
+    try {
+      item.make(draft);
+      this.#judge(draft, mark);
+      this.#guard(item, draft, mark);
+      if (item.changes.length > 0) this.#mustBeAbleToKeep(item.context);
+      return undefined;
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  #group(items: readonly Waiting[], draft: LayeredDraft, begin: Mark): Group {
+    const changes = items.map(({ item }) => item);
+    const drafted = this.#drafted(draft, begin);
+    const { concerned, affected } = drafted;
+    const transaction = new Transaction(this.#parts, { changes, draft, concerned, affected });
+    return {
+      items,
+      claims: claimsOf({ ...drafted, isWhole: items.some(({ item }) => isWhole(item)) }),
+      run: async () => {
+        try {
+          await transaction.run();
+        } catch (error) {
+          return failed(items, error);
+        }
+        for (const { settle } of items) settle();
+        return [];
+      },
+    };
+  }
+
+  /** What the changes since the mark are made of. */
+  #drafted(draft: LayeredDraft, mark: Mark) {
+    const { subsystems } = this.#parts;
+    const changes = draft.changesSince(mark);
+    const concerned = subsystems.concerned(draft, changes);
+    const affected = subsystems.affected(draft, concerned);
+    return { changes, concerned, affected, steps: draft.stepsSince(mark) };
+  }
+
+  /** The claims of one change. The cause of a refusal lies in what was read, so nothing needs to be rendered for it. */
+  #claims(item: Change, draft: LayeredDraft, mark: Mark, reads: Reads, isRefused: boolean): Claims {
+    const rendering = draft.watch();
+    const drafted = isRefused ? { changes: [], concerned: [], affected: [], steps: [] } : this.#drafted(draft, mark);
+    return claimsOf({ ...drafted, isWhole: isWhole(item), reads, rendering });
   }
 
   /** Checks the rules for the changes since the mark, and throws if there are problems. */
@@ -188,4 +264,16 @@ export class Changes {
       draft.firstSteps[mark.first] ?? draft.lastSteps[mark.last],
     );
   }
+}
+
+/** Whether a change replaces or reverts records whatever they are, or may have to be reverted. */
+function isWhole({ provisional, backup }: Change): boolean {
+  return provisional !== undefined || backup !== undefined;
+}
+
+/** The items of a group that failed, to be tried one by one; an item that was tried alone is settled. */
+function failed(items: readonly Waiting[], error: unknown): readonly Waiting[] {
+  if (items.length > 1) return items.map((one) => Object.assign(one, { isAlone: true }));
+  for (const { settle } of items) settle(error);
+  return [];
 }

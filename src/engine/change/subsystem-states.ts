@@ -1,4 +1,5 @@
 import type { LayeredDraft } from '../configuration/draft.ts';
+import type { RecordChange } from '../declare/kept.ts';
 import type { Desired, Subsystem } from '../declare/subsystem.ts';
 
 /** A subsystem and its known state on the machine. */
@@ -22,7 +23,7 @@ export interface Affected {
 /** What a change needs of the subsystems. The reconciler implements it. */
 export interface SubsystemStates {
   /** The managed subsystems that read the changed records, and those that the change takes over. */
-  concerned(draft: LayeredDraft): readonly SubsystemState[];
+  concerned(draft: LayeredDraft, changes?: readonly RecordChange[]): readonly SubsystemState[];
   /** Those among these subsystems for which the draft renders a different state. */
   affected(draft: LayeredDraft, concerned?: readonly SubsystemState[]): readonly Affected[];
   /** Applies the stored configuration again after a failed change, the last subsystem first. */

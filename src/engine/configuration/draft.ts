@@ -5,6 +5,7 @@ import { isKept, isRecordOf } from '../declare/record.ts';
 import type { Collection, Configuration, Draft, Plan, RecordOf, SentOf, Singleton, Task } from '../declare/resource.ts';
 import type { Step } from '../declare/step.ts';
 import type { Facts } from '../facts/facts.ts';
+import { Reads } from './reads.ts';
 import {
   fieldValue,
   groupNumber,
@@ -41,7 +42,6 @@ export interface Mark {
  * `rewind` if it has problems.
  */
 export class LayeredDraft implements Draft {
-  readonly facts: Facts;
   issues = new IssueList();
   readonly firstSteps: Step[] = [];
   readonly lastSteps: Step[] = [];
@@ -51,16 +51,33 @@ export class LayeredDraft implements Draft {
     last: (step) => void this.lastSteps.push(step),
     afterwards: (task) => void this.tasks.push(task),
   };
+  readonly #known: Facts;
   readonly #tables: Tables;
   readonly #references: References;
   readonly #overlays = new Map<string, Overlay>();
   /** Every write, oldest first. */
   readonly #journal: Write[] = [];
+  #watched: { readonly reads: Reads; readonly facts: Facts } | undefined;
 
   constructor(tables: Tables, facts: Facts, references: References) {
     this.#tables = tables;
-    this.facts = facts;
+    this.#known = facts;
     this.#references = references;
+  }
+
+  get facts(): Facts {
+    return this.#watched?.facts ?? this.#known;
+  }
+
+  /** Notes what is read from now on. */
+  watch(): Reads {
+    const reads = new Reads();
+    this.#watched = { reads, facts: reads.watch(this.#known) };
+    return reads;
+  }
+
+  unwatch(): void {
+    this.#watched = undefined;
   }
 
   mark(): Mark {
@@ -97,17 +114,25 @@ export class LayeredDraft implements Draft {
     return [...seen.values()];
   }
 
+  stepsSince({ first, last }: Mark): readonly Step[] {
+    return [...this.firstSteps.slice(first), ...this.lastSteps.slice(last)];
+  }
+
+  /** The last ids of the collections in which ids were assigned. */
   sequences(): ReadonlyMap<string, number> {
-    return new Map([...this.#overlays].map(([path, overlay]) => [path, overlay.lastId]));
+    const assigned = [...this.#overlays].filter(([, overlay]) => overlay.lastId > overlay.table.lastId);
+    return new Map(assigned.map(([path, overlay]) => [path, overlay.lastId]));
   }
 
   // Reading ----------------------------------------------------------------------------------------------------------
 
   all<F extends Fields>(of: Collection<F>): readonly RecordOf<F>[] {
+    this.#watched?.reads.collection(of.path);
     return this.#peek(of)?.all() ?? this.#tables.all(of);
   }
 
   groups<F extends Fields>(of: Collection<F>): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    this.#watched?.reads.collection(of.path);
     return this.#peek(of)?.groups() ?? this.#tables.groups(of);
   }
 
@@ -116,11 +141,13 @@ export class LayeredDraft implements Draft {
   }
 
   find<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): RecordOf<F> | undefined {
+    this.#watched?.reads.search(of.path, name, value);
     const overlay = this.#peek(of);
     return overlay === undefined ? this.#tables.find(of, name, value) : overlay.having(name, value)[0];
   }
 
   having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[] {
+    this.#watched?.reads.search(of.path, name, value);
     return this.#peek(of)?.having(name, value) ?? this.#tables.having(of, name, value);
   }
 
@@ -265,6 +292,7 @@ export class LayeredDraft implements Draft {
     of.onRemove?.({ draft: this, view: this, facts: this.facts, record, sent });
     this.#put(of, id, undefined);
     for (const { from, name, field } of this.#references.get(of.path) ?? []) {
+      this.#watched?.reads.search(from.path, name, id);
       for (const dependant of this.#overlay(from).having(name, id)) {
         const held = field.refers?.holds?.(dependant);
         if (held !== undefined) throw refused(held);
@@ -338,6 +366,7 @@ export class LayeredDraft implements Draft {
       const [field] = fields;
       if (field === undefined || (record[field] ?? null) === null) continue;
       if (before !== undefined && names.every((one) => fieldValue(record, one) === fieldValue(before, one))) continue;
+      this.#watched?.reads.search(of.path, names[0] ?? '', fieldValue(record, names[0] ?? ''));
       if (
         this.#overlay(of)
           .like(record, names)
@@ -348,6 +377,7 @@ export class LayeredDraft implements Draft {
   }
 
   #exists(path: string, id: number): boolean {
+    this.#watched?.reads.record(path, id);
     const overlay = this.#overlays.get(path);
     return overlay === undefined ? this.#tables.has(path, id) : overlay.get(id) !== undefined;
   }
@@ -374,6 +404,7 @@ export class LayeredDraft implements Draft {
   }
 
   #current<F extends Fields>(of: Kept<F>, id: number): RecordOf<F> | undefined {
+    this.#watched?.reads.record(of.path, id);
     const overlay = this.#peek(of);
     return overlay === undefined ? this.#tables.table(of).get(id) : overlay.get(id);
   }

@@ -229,7 +229,7 @@ export class Tables implements View {
   apply(changes: readonly RecordChange[], sequences: ReadonlyMap<string, number>): void {
     for (const [path, last] of sequences) {
       const table = this.#tables.get(path);
-      if (table !== undefined) table.lastId = last;
+      if (table !== undefined) table.lastId = Math.max(table.lastId, last);
     }
     for (const { resource, id, after } of changes) {
       const table = this.table(resource);

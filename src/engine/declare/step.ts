@@ -1,5 +1,5 @@
 import type { Host } from '../../host/ports/index.ts';
-import type { Touched } from '../facts/facts.ts';
+import type { Topic, Touched } from '../facts/facts.ts';
 
 /** What a step is done to, as the journal keeps it: names, never keys. */
 export type Texts<Name extends string = string> = Readonly<Record<Name, string>>;
@@ -11,6 +11,9 @@ export interface Found {
   /** What has to be known to take the step back; empty where its texts are enough. */
   readonly before: string;
 }
+
+/** A part of the machine whose facts stay as they are, or a subsystem. */
+export type Claim = Topic | { readonly subsystem: string };
 
 /**
  * One step of a plan, a frozen value. `plan/steps.ts` makes the three kinds of them:
@@ -30,6 +33,8 @@ export interface Step {
   readonly title: string;
   /** The facts that change with it and must be read again. */
   readonly touches: readonly Touched[];
+  /** What it works on in addition to `touches`. No other change works on that at the same time. */
+  readonly claims: readonly Claim[] | 'everything';
   look(host: Host): Promise<Found>;
   /** What the journal keeps of `before`. */
   kept(found: Found): string;

@@ -52,6 +52,8 @@ export class Originals {
   readonly #now: () => number;
   #manifest: Manifest = nothing;
   #isThere = false;
+  /** The operation that writes the manifest now. Changes that run beside each other write it one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: { readonly host: Host; readonly log: OriginalsLog; readonly now: () => number }) {
     this.#host = parts.host;
@@ -80,7 +82,11 @@ export class Originals {
    * Keeps what a subsystem is about to replace and has not replaced before. `applied` is what the machine is known to be:
    * where it says that nothing is at a path, somebody may have put a file there since.
    */
-  async secure(desired: Rendered, applied?: Rendered): Promise<void> {
+  secure(desired: Rendered, applied?: Rendered): Promise<void> {
+    return this.#inTurn(() => this.#secure(desired, applied));
+  }
+
+  async #secure(desired: Rendered, applied: Rendered | undefined): Promise<void> {
     const absent = new Set(applied?.files?.filter(({ content }) => content === undefined).map(({ path }) => path));
     const paths = foreignPaths(desired).filter((path) => {
       if (this.#manifest.files[path] === undefined) return true;
@@ -137,9 +143,15 @@ export class Originals {
   }
 
   /** Puts everything of a subsystem back as it was before Holdfast. */
-  async giveBack(desired: Rendered): Promise<void> {
+  giveBack(desired: Rendered): Promise<void> {
     const names = (desired.services ?? []).map(({ name }) => name);
-    await this.#return(ownPaths(desired), foreignPaths(desired), names);
+    return this.#inTurn(() => this.#return(ownPaths(desired), foreignPaths(desired), names));
+  }
+
+  #inTurn(operation: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(operation);
+    this.#turn = turn.catch(() => {});
+    return turn;
   }
 
   /** The files on the machine that are Holdfast's alone. */

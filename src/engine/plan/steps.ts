@@ -1,6 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { Operations } from '../declare/resource.ts';
-import type { Found, Step, Texts } from '../declare/step.ts';
+import type { Claim, Found, Step, Texts } from '../declare/step.ts';
 import type { Touched } from '../facts/facts.ts';
 
 export type { Step, Texts };
@@ -67,6 +67,15 @@ interface Spec<Name extends string, Args> {
   readonly keeps: readonly Name[];
   readonly title: (args: Args) => string;
   readonly touches?: (args: Args) => readonly Touched[];
+  /**
+   * What the step works on although its facts stay the same, such as `storage` for a file on a volume. A step with
+   * neither `touches` nor `claims` may work on anything, so no other change runs at the same time.
+   */
+  readonly claims?: readonly Claim[];
+}
+
+function claimsOf({ touches, claims }: { readonly touches?: unknown; readonly claims?: readonly Claim[] }) {
+  return claims ?? (touches === undefined ? ('everything' as const) : []);
 }
 
 /** What is known of a step that is taken back. */
@@ -118,6 +127,7 @@ export function ensure<Name extends string, Args extends Texts<Name>>(spec: Ensu
       of,
       title: spec.title(args),
       touches: spec.touches?.(args) ?? [],
+      claims: claimsOf(spec),
       kept: ({ before: found }: Found) => journals?.(found) ?? found,
       look: async (host: Host) => ({ was: await is?.(host, of, args), before: (await before?.(host, of)) ?? '' }),
       async perform(host: Host, { was }: Found) {
@@ -185,6 +195,7 @@ function actMaker<Name extends string, Args extends Texts<Name>>(
       of,
       title: spec.title(args),
       touches: spec.touches?.(args) ?? [],
+      claims: claimsOf(spec),
       kept: () => '',
       look: async () => unknown,
       perform: (host: Host) => perform(host, of, args),
@@ -202,23 +213,25 @@ export function check(question: {
   readonly holds: (host: Host) => Promise<void>;
   /** Facts that are read again. */
   readonly touches?: readonly Touched[];
+  /** What the answer depends on, as for the other kinds. */
+  readonly claims?: readonly Claim[];
 }): Step {
-  return unkept('check', question.title, question.holds, question.touches);
+  return unkept('check', question.title, question.holds, question);
 }
 
 /** What the daemon does by itself. It ends with the daemon, and the next start does it again. */
-export function own(title: string, operation: (host: Host) => Promise<void>): Step {
-  return unkept('own', title, operation);
+export function own(title: string, operation: (host: Host) => Promise<void>, claims?: readonly Claim[]): Step {
+  return unkept('own', title, operation, claims === undefined ? {} : { claims });
 }
 
 function unkept(
   nature: 'check' | 'own',
   title: string,
   perform: (host: Host) => Promise<void>,
-  touches: readonly Touched[] = [],
+  spec: { readonly touches?: readonly Touched[]; readonly claims?: readonly Claim[] },
 ): Step {
   return Object.freeze({
-    ...{ nature, kind: '', of: {}, title, touches },
+    ...{ nature, kind: '', of: {}, title, touches: spec.touches ?? [], claims: claimsOf(spec) },
     kept: () => '',
     look: async () => unknown,
     perform: (host: Host) => perform(host),

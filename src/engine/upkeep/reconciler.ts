@@ -2,12 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Host, HostError } from '../../host/ports/index.ts';
 import type { ServiceState } from '../../host/ports/services.ts';
 import { messageOf } from '../../lib/text.ts';
+import { claimsOfRepair } from '../change/claims.ts';
 import type { Affected, SubsystemState, SubsystemStates } from '../change/subsystem-states.ts';
 import type { LayeredDraft } from '../configuration/draft.ts';
 import { Fault } from '../declare/errors.ts';
 import type { EventBus } from '../declare/events.ts';
 import type { Log } from '../declare/log.ts';
 import type { View, World } from '../declare/resource.ts';
+import type { Claim } from '../declare/step.ts';
 import { type Desired, inOrder, type Subsystem } from '../declare/subsystem.ts';
 import type { Topic } from '../facts/facts.ts';
 import {
@@ -42,8 +44,8 @@ interface ReconcilerParts {
   readonly world: () => World;
   readonly originals: Originals;
   readonly isManaged: (subsystem: Subsystem, view: View) => boolean;
-  /** Runs the operation in the queue, so that no change runs at the same time, and logs a failure. */
-  readonly inQueue: (title: string, operation: () => Promise<void>) => Promise<void>;
+  /** Runs the operation in the queue, so that no change works on what it claims, and logs a failure. */
+  readonly inQueue: (title: string, operation: () => Promise<void>, claims: readonly Claim[]) => Promise<void>;
 }
 
 interface RepairOptions extends ConvergeOptions {
@@ -164,8 +166,8 @@ export class Reconciler implements SubsystemStates {
   }
 
   /** The managed subsystems that read the changed records, and those that the change takes over. */
-  concerned(draft: LayeredDraft): readonly SubsystemState[] {
-    const changed = new Set(draft.changes().map(({ resource }) => resource.path));
+  concerned(draft: LayeredDraft, changes = draft.changes()): readonly SubsystemState[] {
+    const changed = new Set(changes.map(({ resource }) => resource.path));
     const { view } = this.#world();
     return this.#states.filter(
       ({ subsystem }) =>
@@ -219,10 +221,12 @@ export class Reconciler implements SubsystemStates {
       if (!this.#isManaged(state.subsystem, view)) continue;
       if (topic === 'services' && this.#hasStopped(state)) state.applied = undefined;
       else if (!(state.subsystem.uses ?? []).includes(topic)) continue;
-      if (state.applied !== undefined && isDeepStrictEqual(state.applied, state.subsystem.render(view, facts)))
-        continue;
-      void this.#inQueue(`apply ${state.subsystem.name} after a change of the machine`, () =>
-        this.#repair(state, `after a change of ${topic}`),
+      const desired = state.subsystem.render(view, facts);
+      if (state.applied !== undefined && isDeepStrictEqual(state.applied, desired)) continue;
+      void this.#inQueue(
+        `apply ${state.subsystem.name} after a change of the machine`,
+        () => this.#repair(state, `after a change of ${topic}`),
+        claimsOfRepair(state.subsystem.name, desired),
       );
     }
   }
@@ -280,11 +284,15 @@ export class Reconciler implements SubsystemStates {
     return this.#states.filter(({ subsystem }) => this.#isManaged(subsystem, view));
   }
 
-  /** Retries in the queue, so that no change runs at the same time. */
+  /** Retries in the queue, so that no change applies the subsystem at the same time. */
   #tryAgain(state: SubsystemState): void {
     if (this.#closing) return;
     clearTimeout(state.retry);
-    const again = () => this.#inQueue(`repair ${state.subsystem.name}`, () => this.#repair(state, 'on retry'));
+    const again = () => {
+      const { view, facts } = this.#world();
+      const claims = claimsOfRepair(state.subsystem.name, state.subsystem.render(view, facts));
+      return this.#inQueue(`repair ${state.subsystem.name}`, () => this.#repair(state, 'on retry'), claims);
+    };
     state.retry = setTimeout(() => void again(), retryAfter(state.attempts));
     state.retry.unref();
   }

@@ -10,6 +10,7 @@ interface SizedFile extends Texts<'path' | 'within'> {
 export const makeFile = ensure<'path' | 'within', SizedFile>({
   kind: 'make extent file',
   keeps: ['path', 'within'],
+  claims: ['storage'],
   isExclusive: true,
   title: ({ path }) => `create the file ${path}`,
   is: async ({ files }, { path }) => (await files.kind(path)) !== undefined,
@@ -35,6 +36,7 @@ interface Growth extends Texts<'path' | 'within' | 'size'> {}
 export const growFile = ensure<'path' | 'within' | 'size', Growth>({
   kind: 'grow extent file',
   keeps: ['path', 'within', 'size'],
+  claims: ['storage'],
   title: ({ path, size }) => `grow the file ${path} to ${size} bytes`,
   async is({ files }, { path, size }) {
     const bytes = await files.size(path);
@@ -53,6 +55,7 @@ export const growFile = ensure<'path' | 'within' | 'size', Growth>({
 export function mustBeFile(path: string) {
   return check({
     title: `check that ${path} is a file`,
+    claims: ['storage'],
     async holds({ files }) {
       const there = await files.kind(path);
       if (there === undefined)

@@ -13,6 +13,7 @@ export function mustBeUnused(plan: Plan, target: string, sent: Readonly<Record<s
   plan.first(
     check({
       title: `check that no initiator is connected to ${target}`,
+      claims: ['targets'],
       async holds({ targets }) {
         const initiators = (await targets.sessions(target)).map(({ initiator }) => initiator);
         if (initiators.length === 0) return;
