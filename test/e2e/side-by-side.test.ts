@@ -101,3 +101,23 @@ test('a change of what a slow one works on waits for it, and is checked against 
   assert.match(refusal.text, /TCP port 3493 of the service ftp is already used by the service ups/);
   assert.deepEqual(order, ['a share', 'the UPS', 'its settings']);
 });
+
+test('what a change is about to apply is not reported as drift', async () => {
+  const { nas, gates } = await withSlowUps();
+  await using _ = nas;
+  const open = gates().hold(isUpsStart);
+  const ups = nas.api.put('services/services/ups/', { srv_enable: true });
+  await wait(50);
+  assert.notDeepEqual(
+    (await nas.engine.report()).flatMap(({ drift }) => drift),
+    [],
+  );
+  const inspected = nas.engine.inspect();
+  await wait(50);
+  open();
+  await Promise.all([ups, inspected]);
+  assert.deepEqual(nas.engine.health.drifted, []);
+  await nas.machine.services.stop('nut-monitor');
+  await nas.engine.inspect();
+  assert.deepEqual(nas.engine.health.drifted, ['ups']);
+});

@@ -55,7 +55,6 @@ export class Condition {
 
   /** Determines which subsystems differ from the configuration, for `health`. */
   async inspect(): Promise<void> {
-    const reports = await this.#parts.reconciler.report();
-    this.#drifted = reports.filter(({ drift }) => drift.length > 0).map(({ subsystem }) => subsystem);
+    this.#drifted = await this.#parts.reconciler.drifted();
   }
 }

@@ -165,6 +165,25 @@ export class Reconciler implements SubsystemStates {
     return reports;
   }
 
+  /**
+   * The subsystems that differ from the configuration. Those of a change that is being applied differ too, so each is
+   * inspected again while no change applies it.
+   */
+  async drifted(): Promise<readonly string[]> {
+    const suspected = (await this.report()).filter(({ drift }) => drift.length > 0).map(({ subsystem }) => subsystem);
+    const drifted: string[] = [];
+    for (const { subsystem } of this.#states.filter((state) => suspected.includes(state.subsystem.name))) {
+      const inspect = async () => {
+        const { view, facts } = this.#world();
+        if (!this.#isManaged(subsystem, view)) return;
+        const { actions } = await converge(this.#host, subsystem.render(view, facts), undefined, { pretend: true });
+        if (actions.length > 0) drifted.push(subsystem.name);
+      };
+      await this.#inQueue(`inspect ${subsystem.name} again`, inspect, [{ subsystem: subsystem.name }]);
+    }
+    return drifted;
+  }
+
   /** The managed subsystems that read the changed records, and those that the change takes over. */
   concerned(draft: LayeredDraft, changes = draft.changes()): readonly SubsystemState[] {
     const changed = new Set(changes.map(({ resource }) => resource.path));
