@@ -490,6 +490,7 @@ describe('encrypted volumes (gaps 11.3)', () => {
     assert.equal(await box.host.files.read('/mnt/tank/file'), undefined);
     forbidden(await act(box.api, 'lock'), /already locked/);
     wrongField(await act(box.api, 'unlock', {}), '__all__', /Send passphrase or recovery_key/);
+    assert.match(JSON.stringify(await box.api.list('system/alert/')), /The volume tank is locked/);
     failed(await act(box.api, 'unlock', { passphrase: 'open barley' }), /does not unlock/);
     assert.deepEqual(await level(box.api), [2, false, 'LOCKED']);
     description(
@@ -499,6 +500,18 @@ describe('encrypted volumes (gaps 11.3)', () => {
     );
     assert.equal(await box.host.files.read('/mnt/tank/file'), 'content');
     forbidden(await act(box.api, 'unlock', { passphrase: 'open sesame' }), /not locked/);
+  });
+
+  test('unlock without a secret: the key of the machine opens a volume that has no passphrase', async () => {
+    await using box = await boxWith(stripe, { encryption: true });
+    await box.host.files.write('/mnt/tank/file', 'content');
+    description(await act(box.api, 'lock'), 202, 'Volume has been locked.');
+    description(await act(box.api, 'unlock', {}), 202, 'Volume has been unlocked.');
+    assert.equal(await box.host.files.read('/mnt/tank/file'), 'content');
+    assert.deepEqual(await level(box.api), [1, true, 'HEALTHY']);
+    assert.doesNotMatch(JSON.stringify(await box.api.list('system/alert/')), /is locked/);
+    await using again = await box.restart();
+    assert.deepEqual(await level(again.api), [1, true, 'HEALTHY']);
   });
 
   test('keypassphrase: changed and removed with the password of root, refused without', async () => {

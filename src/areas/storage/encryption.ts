@@ -68,7 +68,7 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'unlock',
-    title: 'Unlocks a volume with its passphrase or its recovery key.',
+    title: 'Unlocks a volume with its passphrase or its recovery key; one without a passphrase also with neither.',
     fields: {
       passphrase: passphrase('The passphrase.'),
       recovery_key: recoveryKey,
@@ -197,6 +197,12 @@ async function lock(target: Volume, operations: Operations): Promise<string> {
   return 'Volume has been locked.';
 }
 
+const titles: Readonly<Record<Secret['kind'], string>> = {
+  machine: 'key of the machine',
+  passphrase: 'passphrase',
+  recovery: 'recovery key',
+};
+
 interface Unlocking {
   readonly passphrase?: string;
   readonly recovery_key?: Buffer;
@@ -210,22 +216,22 @@ async function unlock(
 ): Promise<string> {
   const name = target.record.vol_name;
   mustBeEncrypted(target);
-  const secrets: readonly Secret[] = [
+  const sent: readonly Secret[] = [
     ...(text === '' ? [] : [{ kind: 'passphrase', text } as const]),
     ...(bytes === undefined ? [] : [{ kind: 'recovery', bytes } as const]),
   ];
-  if (secrets.length === 0)
-    throw invalid({
-      __all__: [
-        'Send passphrase or recovery_key. A volume without a passphrase is unlocked when the machine starts and when the volume is imported.',
-      ],
-    });
+  const opensItself = encryptionOf(target)?.slots.slots.some(({ kind }) => kind === 'machine') === true;
+  if (sent.length === 0 && !opensItself)
+    throw invalid({ __all__: ['Send passphrase or recovery_key: the machine has no key of this volume.'] });
   await operations.work(`unlock the volume ${name}`, [`pool:${name}`], async (work) => {
     const encrypted = encryptedNow(name, operations.world);
     if (!encrypted.isLocked) throw refused(`The volume ${name} is not locked.`);
+    const machine: Secret = { kind: 'machine', bytes: machineBytes(operations.world.view) };
+    const secrets = sent.length === 0 ? [machine] : sent;
     let isOpen = false;
     for (const secret of secrets) isOpen ||= await openBy(secret, encrypted, work, operations.world);
-    if (!isOpen) throw failed(`The ${text === '' ? 'recovery key' : 'passphrase'} does not unlock the volume ${name}.`);
+    const [{ kind } = machine] = secrets;
+    if (!isOpen) throw failed(`The ${titles[kind]} does not unlock the volume ${name}.`);
     for (const daemon of services.flatMap((service) => daemonsBehind(service, operations.world.facts.services))) {
       if (operations.world.facts.services.get(daemon)?.running !== true) continue;
       await work.step(restartService({ name: daemon }));

@@ -63,6 +63,13 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
     void alerts.push({ id: alertId(kind, subject), level, message });
   for (const { name, health: state, size, allocated, groups } of facts.storage.pools.values()) {
     if (state !== 'ONLINE') raise('CRIT', 'pool', name, `The volume ${name} is ${state}.`);
+    if (facts.storage.datasets.get(name)?.key === 'unavailable')
+      raise(
+        'WARN',
+        'locked',
+        name,
+        `The volume ${name} is locked, and nothing on it is served. POST /storage/volume/${name}/unlock/ unlocks it.`,
+      );
     for (const { disk, guid, errors } of groups.flatMap(({ devices }) => devices)) {
       const { read, write, checksum } = errors;
       if (read + write + checksum > 0)

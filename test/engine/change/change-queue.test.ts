@@ -99,21 +99,3 @@ test('beside a slow item, those that share nothing with it are carried out, and 
   assert.deepEqual(ended.slice(2), ['first of a', 'second of a', 'shares b with the first']);
   await queue.idle();
 });
-
-test('a quick item is not run beside another: what arrives meanwhile forms one group', async () => {
-  let running = 0;
-  let most = 0;
-  const queue = queueOf(async () => {
-    running += 1;
-    most = Math.max(most, running);
-    await wait(2);
-    running -= 1;
-  });
-  await Promise.all(
-    ['a', 'b', 'c', 'd'].map(async (claims, index) => {
-      await wait(index);
-      await queue.enter({ name: claims, claims, milliseconds: 2 });
-    }),
-  );
-  assert.equal(most, 1);
-});
