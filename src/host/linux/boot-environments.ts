@@ -88,8 +88,12 @@ export class LinuxBootEnvironments implements BootEnvironments {
   }
 
   async destroy(name: string): Promise<void> {
-    const { folder } = await this.#location();
+    const { pool, folder, running, fixed } = await this.#location();
     const top = `${folder}/${name}`;
+    const booted = fixed ?? (await this.#run('zpool', 'get', '-Hp', '-o', 'value', 'bootfs', pool)).trim();
+    // ZFS destroys a file system that only `bootfs` names, and the machine would not start again.
+    if (top === running) throw new HostError(`the machine runs from the boot environment ${name}`);
+    if (top === booted) throw new HostError(`the machine starts from the boot environment ${name} next time`);
     const datasets = namesIn(await this.#run('zfs', 'list', '-Hp', '-r', '-t', 'filesystem', '-o', 'name', top));
     // Its clones take over the snapshots that they share with it.
     for (const dataset of datasets) await this.#giveSnapshots(dataset);

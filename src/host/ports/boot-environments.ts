@@ -11,7 +11,7 @@ export interface BootEnvironments {
   rename(name: string, to: string): Promise<void>;
   /** Selects it for the next boots. */
   activate(name: string): Promise<void>;
-  /** Destroys it. Its clones are kept. */
+  /** Destroys it. Its clones are kept. One that runs, or that the next start selects, is refused. */
   destroy(name: string): Promise<void>;
 }
 
