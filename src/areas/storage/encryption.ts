@@ -17,7 +17,7 @@ import {
 import { type Action, action, type Operations, type World } from '../../engine/declare/resource.ts';
 import { user } from '../account/users.ts';
 import { daemonsBehind } from '../services/daemons.ts';
-import { changeKey, forgetKey, holdKey, markLocked, unloadKey, writeSlots } from './key-steps.ts';
+import { changeKey, forgetKey, holdKey, markLocked, prepareKeyChange, unloadKey, writeSlots } from './key-steps.ts';
 import { type Encrypted, encryptionOf, hasPassphrase, keyOf, machineBytes, openBy } from './keys.ts';
 import {
   newKey,
@@ -278,11 +278,12 @@ async function rekey({ record }: Volume, operations: Operations): Promise<string
     const fresh = newKey();
     const both = withNext(slots, key, fresh, machine);
     await work.steps([
-      writeSlots({ name, before: encrypted.slots, after: both }),
+      prepareKeyChange({ name, before: encrypted.slots, after: both }),
       changeKey({ name, before: key, after: fresh }),
       writeSlots({ name, before: both, after: settled(both, fresh, machine) }),
-      forgetKey({ guid: encrypted.guid }),
     ]);
+    // Not known beforehand: a start that finds the change of the key begun must not forget the key before it.
+    await work.step(forgetKey({ guid: encrypted.guid }));
   });
   return 'Volume has been rekeyed.';
 }

@@ -63,7 +63,8 @@ export const changeKey = ensure<'name', KeyChange>({
   async unmake({ zfs }, { name }, { args }) {
     if (args !== undefined) await zfs.changeKey(name, args.before);
   },
-  afterCrash: 'keep',
+  // It cannot be told then which key the pool has: the slots of both stay, until the volume is opened next.
+  afterCrash: 'go on',
 });
 
 interface SlotsChange extends Texts<'name' | 'digest'> {
@@ -90,6 +91,27 @@ const keepSlots = ensure<'name' | 'digest', SlotsChange>({
 
 export function writeSlots({ name, before, after }: { name: string; before: KeySlots; after: KeySlots }) {
   return keepSlots({ name, before, after, digest: digestOf(slotsText(after)) });
+}
+
+interface Preparation extends Texts<'name' | 'digest' | 'former'> {
+  readonly after: KeySlots;
+}
+
+const keepBoth = ensure<'name' | 'digest' | 'former', Preparation>({
+  kind: 'prepare key change',
+  keeps: ['name', 'digest', 'former'],
+  isExclusive: true,
+  title: ({ name }) => `write the key slots of ${name}`,
+  is: async ({ zfs }, { name, digest }) =>
+    digestOf((await zfs.datasets({ names: [name] }))[0]?.keySlots ?? '') === digest,
+  make: ({ zfs }, { name, after }) => zfs.setKeySlots(name, slotsText(after)),
+  unmake: ({ zfs }, { name, former }) => zfs.setKeySlots(name, former),
+  touches: below,
+});
+
+/** Writes the slots of the key that the pool has and of the one that it gets. The journal may have those before. */
+export function prepareKeyChange({ name, before, after }: { name: string; before: KeySlots; after: KeySlots }) {
+  return keepBoth({ name, after, former: slotsText(before), digest: digestOf(slotsText(after)) });
 }
 
 /** By which the journal recognizes slots. */
@@ -175,6 +197,7 @@ export const keyStepKinds: readonly StepKind[] = [
   unloadKey,
   changeKey,
   keepSlots,
+  keepBoth,
   keepHeld,
   forgetKey,
   markLocked,
