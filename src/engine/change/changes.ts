@@ -150,8 +150,13 @@ export class Changes {
       const reads = isWatched ? draft.watch() : undefined;
       const refusal = this.#draft(one.item, draft, mark);
       if (reads !== undefined) {
-        const claims = this.#claims(one.item, draft, mark, reads, refusal !== undefined);
-        if (running.some((it) => mustWait(claims, it)) || earlier.some((it) => keepOrder(claims, it))) {
+        const mustStay = (it: Claims) =>
+          running.some((other) => mustWait(it, other)) || earlier.some((other) => keepOrder(it, other));
+        const own = this.#claims(one.item, draft, mark, reads, refusal !== undefined);
+        // Subsystems are slow to render, so that is left out where the records are reason enough to wait.
+        const claims =
+          refusal !== undefined || mustStay(own) ? own : this.#renderedClaims(one.item, draft, mark, reads);
+        if (mustStay(claims)) {
           one.held = claims;
           earlier.push(claims);
           rest.push(one);
@@ -225,11 +230,15 @@ export class Changes {
     return { changes, concerned, affected, steps: draft.stepsSince(mark) };
   }
 
-  /** The claims of one change. The cause of a refusal lies in what was read, so nothing needs to be rendered for it. */
+  /** The claims of one change without those of its subsystems. The cause of a refusal lies in what was read. */
   #claims(item: Change, draft: LayeredDraft, mark: Mark, reads: Reads, isRefused: boolean): Claims {
+    const [changes, steps] = isRefused ? [[], []] : [draft.changesSince(mark), draft.stepsSince(mark)];
+    return claimsOf({ changes, steps, concerned: [], affected: [], isWhole: isWhole(item), reads });
+  }
+
+  #renderedClaims(item: Change, draft: LayeredDraft, mark: Mark, reads: Reads): Claims {
     const rendering = draft.watch();
-    const drafted = isRefused ? { changes: [], concerned: [], affected: [], steps: [] } : this.#drafted(draft, mark);
-    return claimsOf({ ...drafted, isWhole: isWhole(item), reads, rendering });
+    return claimsOf({ ...this.#drafted(draft, mark), isWhole: isWhole(item), reads, rendering });
   }
 
   /** Checks the rules for the changes since the mark, and throws if there are problems. */
