@@ -123,6 +123,37 @@ test('HEAD is answered wherever GET is, with the same status and no body', async
   }
 });
 
+test('a setting that is accepted and has no effect is an alert while it lasts', async () => {
+  const { api } = nas;
+  const warnings = async () =>
+    (await api.list('system/alert/'))
+      .map(({ message }) => String(message))
+      .filter((message) => /share, which|BIND|loader/.test(message));
+  assert.deepEqual(await warnings(), []);
+  await api.expect(200, 'PUT', 'services/cifs/', { cifs_srv_authmodel: 'share' });
+  await api.expect(200, 'PUT', 'services/domaincontroller/', {
+    dc_realm: 'example.com',
+    dc_domain: 'EXAMPLE',
+    dc_dns_forwarder: '192.0.2.1',
+    dc_passwd: 'A password 1',
+    dc_dns_backend: 'BIND9_DLZ',
+  });
+  const { id } = await api.expect(201, 'POST', 'system/tunable/', {
+    tun_var: 'vfs.zfs.arc_max',
+    tun_value: '1073741824',
+    tun_type: 'loader',
+  });
+  assert.deepEqual((await warnings()).map((message) => message.split(/[ ,]/).slice(0, 3).join(' ')).toSorted(), [
+    'The tunable "vfs.zfs.arc_max"',
+    'cifs_srv_authmodel is share',
+    'dc_dns_backend is BIND9_DLZ',
+  ]);
+  await api.expect(200, 'PUT', 'services/cifs/', { cifs_srv_authmodel: 'user' });
+  await api.expect(200, 'PUT', 'services/domaincontroller/', { dc_dns_backend: 'SAMBA_INTERNAL' });
+  await api.expect(200, 'PUT', `system/tunable/${id}/`, { tun_enabled: false });
+  assert.deepEqual(await warnings(), []);
+});
+
 test('a volume that has lost a disk is a critical alert', async () => {
   const [first] = (await nas.host.zfs.pools())[0]?.groups[0]?.devices ?? [];
   await nas.api.expect(202, 'POST', 'storage/volume/tank/offline/', { label: first?.guid });

@@ -19,6 +19,7 @@ import { isOn } from '../services/services.ts';
 import { upsSettings } from '../services/ups.ts';
 import { certificate } from './certificate.ts';
 import { certificateAuthority } from './certificateauthority.ts';
+import { ineffectiveSettings } from './ineffective.ts';
 import { type Notice, notice } from './notice.ts';
 
 /** The state of an alert beyond its cause. It is kept while the cause lasts. */
@@ -114,6 +115,7 @@ export function alertsOf({ view, facts }: World, health: Health): readonly Alert
       domain.ad_domainname,
       `The machine is not a member of the domain ${domain.ad_domainname} as ${domain.ad_netbiosname_a}, although ad_enable is true. To join it again, send ad_enable true to directoryservice/activedirectory, with the password of the account if it is not stored.`,
     );
+  for (const { field, message } of ineffectiveSettings(view)) raise('WARN', 'ineffective', field, message);
   for (const { subsystem, reason } of health.degraded)
     raise('CRIT', 'subsystem', subsystem, `Subsystem ${subsystem}: apply failed: ${reason}`);
   for (const subsystem of health.drifted)

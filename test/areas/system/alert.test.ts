@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
+import { cifsSettings } from '../../../src/areas/services/cifs.ts';
+import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
 import { alertsOf } from '../../../src/areas/system/alert.ts';
 import { certificate } from '../../../src/areas/system/certificate.ts';
 import { certificateAuthority } from '../../../src/areas/system/certificateauthority.ts';
 import { notice } from '../../../src/areas/system/notice.ts';
+import { tunable } from '../../../src/areas/system/tunable.ts';
 import { LayeredDraft } from '../../../src/engine/configuration/draft.ts';
 import { Tables } from '../../../src/engine/configuration/tables.ts';
 import type { Health } from '../../../src/engine/declare/resource.ts';
@@ -21,11 +24,21 @@ const healthy: Health = {
   loginAttack: undefined,
 };
 const view = new LayeredDraft(
-  new Tables([certificate, certificateAuthority, notice, domainSettings]),
+  new Tables([
+    certificate,
+    certificateAuthority,
+    notice,
+    domainSettings,
+    cifsSettings,
+    domainControllerSettings,
+    tunable,
+  ]),
   machine,
   new Map(),
 );
 view.plant(domainSettings, domainSettings.seed(machine));
+view.plant(cifsSettings, cifsSettings.seed(machine));
+view.plant(domainControllerSettings, domainControllerSettings.seed(machine));
 
 const alertsWith = (health: Partial<Health>, condition: Partial<typeof machine.condition> = {}) =>
   alertsOf(
