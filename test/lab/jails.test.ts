@@ -379,6 +379,6 @@ test('deleted jails leave neither datasets nor links, and the datasets mounted i
   const left = await nas.machine.run(`
     cat /mnt/tank/media/film; zfs list -H -o name -r tank/jails; ls /run/netns 2>/dev/null
     ip -o link | grep -c jail || true; ls /etc/systemd/system | grep holdfast-jail || true`);
-  assert.equal(left, 'a film\ntank/jails\ntank/jails/.template-2\ntank/jails/.template-5\n0\n');
+  assert.equal(left, 'a film\ntank/jails\ntank/jails/.template-2\ntank/jails/.template-6\n0\n');
   assert.deepEqual(await nas.api.list('jails/mountpoints/'), []);
 });
