@@ -112,7 +112,7 @@ test('V3: unknown, read-only and misspelt keys are ignored, and not echoed', asy
         name: 'v3',
         used: 5,
         avail: 7,
-        comment: 'slip',
+        commentary: 'slip',
       })
     )['comments'],
     null,
