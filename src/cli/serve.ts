@@ -5,6 +5,7 @@ import pino from 'pino';
 import { type App, openApp } from '../app.ts';
 import { Fault } from '../engine/declare/errors.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
+import { backlog } from '../host/ports/web.ts';
 import { messageOf } from '../lib/text.ts';
 import { StoreError, type StoreOptions } from '../store/open.ts';
 import { Store } from '../store/store.ts';
@@ -42,7 +43,7 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   }
   // The server responds before the daemon reads the machine, so that clients see what the start is waiting for.
   try {
-    await app.server.listen({ host: settings.listen.address, port: settings.listen.port });
+    await app.server.listen({ host: settings.listen.address, port: settings.listen.port, backlog });
   } catch (error) {
     process.stderr.write(
       `holdfast: cannot listen on ${settings.listen.address}:${settings.listen.port}: ${messageOf(error)}\n`,

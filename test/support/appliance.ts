@@ -5,6 +5,7 @@ import { type App, buildApp } from '../../src/app.ts';
 import type { Profile } from '../../src/engine/declare/resource.ts';
 import type { Engine, Log } from '../../src/engine/engine.ts';
 import type { Host } from '../../src/host/ports/index.ts';
+import { backlog } from '../../src/host/ports/web.ts';
 import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { Store } from '../../src/store/store.ts';
@@ -80,7 +81,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     ...(options.names && { names: options.names }),
     ...(options.limits && { limits: options.limits }),
   });
-  await app.server.listen({ host: '127.0.0.1', port: 0 });
+  await app.server.listen({ host: '127.0.0.1', port: 0, backlog });
   const address = app.server.server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   const close = async () => {

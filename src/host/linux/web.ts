@@ -3,7 +3,7 @@ import { createServer as createHttps } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
 import { messageOf } from '../../lib/text.ts';
 import { HostError } from '../ports/index.ts';
-import type { Endpoint, Handler, Web } from '../ports/web.ts';
+import { backlog, type Endpoint, type Handler, type Web } from '../ports/web.ts';
 import { http } from './node-http.ts';
 
 interface Listener {
@@ -72,7 +72,7 @@ export class LinuxWeb implements Web {
       server.on(tls === undefined ? 'connection' : 'secureConnection', this.#connected);
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
-        server.listen({ host: address, port, ipv6Only: isIPv6(address) }, () => {
+        server.listen({ host: address, port, backlog, ipv6Only: isIPv6(address) }, () => {
           server.off('error', reject);
           resolve();
         });

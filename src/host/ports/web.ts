@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+/**
+ * Connections that the kernel holds until the daemon accepts them. With Node's 511, a burst of more clients while the
+ * daemon was busy ended with reset connections.
+ */
+export const backlog = 1024;
+
 /** A listening endpoint of the web API, in addition to the one that the daemon was started with. */
 export interface Endpoint {
   readonly address: string;
