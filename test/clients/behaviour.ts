@@ -96,11 +96,15 @@ export const behaviour: readonly Row[] = [
     answers(await nas.api.get(paths.association), 404);
     answers(await nas.api.get(paths.target), 200);
   }),
-  row('B5', 'an association that went with its extent is gone, and may be deleted again in one profile', async (nas) => {
-    const { paths } = await offered(nas, 'b5', 5005);
-    answers(await nas.api.delete(paths.extent), 204);
-    answers(await nas.api.delete(paths.association), nas.profile === 'clients' ? 204 : 404);
-  }),
+  row(
+    'B5',
+    'an association that went with its extent is gone, and may be deleted again in one profile',
+    async (nas) => {
+      const { paths } = await offered(nas, 'b5', 5005);
+      answers(await nas.api.delete(paths.extent), 204);
+      answers(await nas.api.delete(paths.association), nas.profile === 'clients' ? 204 : 404);
+    },
+  ),
   row('B6', 'a zvol goes by the path of a dataset too', async (nas) => {
     await makeZvol(nas, 'b6');
     answers(await nas.api.delete(`${datasetsPath}/b6/`), 204);
