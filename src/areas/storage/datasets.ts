@@ -117,11 +117,11 @@ const fields = {
   used: live(integer({ description: 'Bytes used, including descendants.' })),
   avail: live(integer({ description: 'Bytes available.' })),
   refer: live(integer({ description: 'Bytes referenced.' })),
-  inherit_props: live(
-    list(text({ description: 'Property name.' }), {
-      description: 'Properties whose value is inherited from the parent or is the default.',
-    }),
-  ),
+  inherit_props: list(text({ description: 'Property name.' }), {
+    description:
+      'Properties whose value is inherited from the parent or is the default. A request that sends this list back with ' +
+      'the values that were read leaves these properties inherited.',
+  }),
 };
 
 type Sent = SentOf<typeof fields>;
@@ -241,7 +241,7 @@ async function create(parent: string, sent: Sent, operations: Operations): Promi
 
 async function update(before: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
   const change = operations.change(`change the dataset ${before.name}`, (draft) =>
-    draft.plan.first(changeStep(before, changedSettings(before, sent), 'dataset')),
+    draft.plan.first(changeStep(before, changedSettings(before, sent, sent.inherit_props ?? []), 'dataset')),
   );
   await reportUnderField(sent, change);
   return filesystem(operations.world, before.name) ?? gone('dataset', before.name);

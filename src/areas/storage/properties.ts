@@ -84,15 +84,19 @@ export function settingsOf(sent: Sent): DatasetSettings {
 }
 
 /**
- * The settings that differ from those of an existing dataset or zvol. A value that it inherits and that is sent as it
- * was read stays inherited.
+ * The settings that change an existing dataset or zvol. A client that sends back what it read does not mean to set the
+ * values of the properties in `inherited`: those stay inherited unless their values differ.
  */
-export function changedSettings({ properties: now, inherited }: Dataset, sent: Sent): DatasetSettings {
+export function changedSettings(
+  { properties: now }: Dataset,
+  sent: Sent,
+  inherited: readonly string[],
+): DatasetSettings {
   const { properties = {}, ...settings } = settingsOf(sent);
-  const differs = ([name, value]: readonly [string, string]) =>
-    !inherited.some((property) => property === name) ||
+  const changes = ([name, value]: readonly [string, string]) =>
+    !inherited.includes(name) ||
     Object.entries(now).every(([property, current]) => property !== name || current !== value);
-  return { ...settings, properties: Object.fromEntries(Object.entries(properties).filter(differs)) };
+  return { ...settings, properties: Object.fromEntries(Object.entries(properties).filter(changes)) };
 }
 
 /** The settings of a new dataset or zvol: a property is inherited by not being set. */

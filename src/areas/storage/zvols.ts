@@ -181,7 +181,7 @@ async function update({ name }: Dataset, sent: Sent, operations: Operations): Pr
     const more = (volsize ?? 0) - Number(before.properties.volsize ?? 0);
     if (sent.force !== true && parent !== undefined && more > shareWithoutForce * parent.available)
       throw invalid({ volsize: [tooMuch(parent)] });
-    draft.plan.first(changeStep(before, changedSettings(before, { ...sent, volsize }), 'zvol'));
+    draft.plan.first(changeStep(before, changedSettings(before, { ...sent, volsize }, before.inherited), 'zvol'));
   });
   await reportUnderField(sent, change);
   return zvolCalled(operations.world, name) ?? gone('zvol', name);
