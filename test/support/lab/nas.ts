@@ -29,10 +29,13 @@ type Installation = 'whole' | 'configured' | 'started';
 /** The path of the folder with the package in the machine. */
 const packageFile = '/opt/payload/holdfast.deb';
 
-/** Whether another machine has been started: each has a name and an address of its own. */
+/** Whether this process has not started an appliance yet. */
 let isFirst = true;
 
-/** The layer of a first start was made in a machine with the name and the address of the first of a test. */
+/**
+ * How the package gets into the machine. Of several appliances only the first uses the layer of a first start: otherwise
+ * they would share the keys that this start made.
+ */
 function installationFor({ before, settings, installation, name, networks, bare, lasting, pc }: NasOptions) {
   if (installation !== undefined) return installation;
   const isPlain = [before, settings, name, networks, bare, pc].every((option) => option === undefined);
