@@ -1,8 +1,8 @@
 /**
- * `lab/enclosed node bench/start.ts`, after `node scripts/package.ts`, `lab/build` and `lab/layer`: processor seconds
- * of
- * a restart of the daemon on an empty test machine, compared with the time of 200 programs that do nothing. With the
- * argument `programs` it also prints each program that the restart ran, with its duration in milliseconds.
+ * `lab/enclosed node bench/start.ts`, after `node scripts/package.ts`, `lab/build`, `lab/layer` and
+ * `lab/enclosed node scripts/first-start.ts`: processor seconds of a restart of the daemon on an empty test machine,
+ * compared with the time of 200 programs that do nothing. With the argument `programs` it also prints each program that
+ * the restart ran, with its duration in milliseconds.
  */
 import { eventually, startNas } from '../test/support/lab/nas.ts';
 
