@@ -13,6 +13,8 @@ export interface ManagementCall {
   readonly query: string;
   /** Reads and parses the body; `{}` when it is empty and not needed. */
   body(options: { readonly needed: boolean }): unknown;
+  /** Receives the keys of the body that no field reads. */
+  readonly ignored: Set<string>;
   readonly context: RequestContext;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -71,7 +73,7 @@ export class ManagementController {
 }
 
 /** Reads path, query and body by their fields, and refuses them with every problem that they have. */
-function inputOf({ operation, params, query, body }: ManagementCall) {
+function inputOf({ operation, params, query, body, ignored }: ManagementCall) {
   const issues = new IssueList();
   const unnamed = new IssueList();
   const named = readInput(operation.params, params, unnamed);
@@ -79,7 +81,9 @@ function inputOf({ operation, params, query, body }: ManagementCall) {
   const sent = {
     params: named,
     query: readInput(operation.query, queryOf(query), issues),
-    body: hasFields(operation) ? readInput(operation.body, body({ needed: needsBody(operation) }), issues) : {},
+    body: hasFields(operation)
+      ? readInput(operation.body, body({ needed: needsBody(operation) }), issues, ignored)
+      : {},
   };
   issues.throwIfAny();
   return sent;

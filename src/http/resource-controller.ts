@@ -1,7 +1,7 @@
 import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
 import { invalid, missing } from '../engine/declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/declare/fields.ts';
-import { answered, readSent } from '../engine/declare/record.ts';
+import { answered, readSent, type SentReading } from '../engine/declare/record.ts';
 import {
   type Action,
   ActionAnswer,
@@ -29,6 +29,8 @@ export interface Call {
   readonly range: string | undefined;
   /** Reads and parses the body; `{}` when it is empty and not needed. */
   body(options: { readonly needed: boolean }): unknown;
+  /** Receives the keys of the body that no field reads. */
+  readonly ignored: Set<string>;
   readonly context: RequestContext;
   /** What the request is carried out with, instead of the engine's own operations. */
   readonly operations?: Operations;
@@ -173,11 +175,7 @@ export class ResourceController {
    * update.
    */
   async #read(call: Call, of: Kept, before: RecordOf<Fields> | undefined) {
-    const { sent, issues } = readSent(
-      of.fields,
-      call.body({ needed: true }),
-      before === undefined ? 'create' : 'update',
-    );
+    const { sent, issues } = readOf(call, of.fields, before === undefined ? 'create' : 'update');
     const fill = Object.keys(issues).length === 0 ? await this.#beforehand(call, of, sent, before) : undefined;
     return { sent, issues, fill };
   }
@@ -255,7 +253,7 @@ export class ResourceController {
 
   async #createHosted(call: Call, of: Hosted): Promise<Answer> {
     if (of.create === undefined) throw new Error(`${of.path} cannot be created`);
-    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'create');
+    const { sent, issues } = readOf(call, of.fields, 'create');
     throwIssues(issues, of.fields, sent);
     const item = await of.create(sent, this.#scope(call, of), operationsOf(call, this.#engine));
     const answer = of.present(item, this.#scope(call, of));
@@ -270,7 +268,7 @@ export class ResourceController {
   async #updateHosted(call: Call, of: Hosted): Promise<Answer> {
     if (of.update === undefined) throw new Error(`${of.path} cannot be changed`);
     const before = this.#item(call, of);
-    const { sent, issues } = readSent(of.fields, call.body({ needed: true }), 'update');
+    const { sent, issues } = readOf(call, of.fields, 'update');
     throwIssues(issues);
     const item = await of.update(before, sent, this.#scope(call, of), operationsOf(call, this.#engine));
     return json(of.quirks.updated ?? 200, of.present(item, this.#scope(call, of)));
@@ -282,7 +280,7 @@ export class ResourceController {
       of.findToRemove === undefined
         ? this.#item(call, of)
         : (of.findToRemove(this.#scope(call, of), keyOf(call)) ?? gone(of, keyOf(call)));
-    const { sent, issues } = readSent(of.removal ?? {}, of.removal ? call.body({ needed: false }) : {}, 'update');
+    const { sent, issues } = of.removal ? readOf(call, of.removal, 'update', { needed: false }) : noBody;
     throwIssues(issues);
     await of.remove(item, sent, this.#scope(call, of), operationsOf(call, this.#engine));
     return nothing(204);
@@ -317,13 +315,8 @@ export class ResourceController {
         : resource.kind === 'hosted'
           ? this.#item(call, resource)
           : this.#find(call, resource);
-    const { sent, issues } = action.fields
-      ? readSent(
-          action.fields,
-          call.body({ needed: Object.values(action.fields).some((field) => field.required) }),
-          'create',
-        )
-      : noBody;
+    const needed = Object.values(action.fields ?? {}).some((field) => field.required);
+    const { sent, issues } = action.fields ? readOf(call, action.fields, 'create', { needed }) : noBody;
     throwIssues(issues, action.fields ?? {}, sent);
     const items =
       action.items === undefined
@@ -345,6 +338,18 @@ export class ResourceController {
 }
 
 const noBody = readSent({}, {}, 'create');
+
+/** Reads the body of a request by its fields, and notes the keys that none of them reads. */
+function readOf<F extends Fields>(
+  call: Call,
+  fields: F,
+  mode: 'create' | 'update',
+  options: { readonly needed: boolean } = { needed: true },
+): SentReading<F> {
+  const reading = readSent(fields, call.body(options), mode);
+  for (const key of reading.ignored) call.ignored.add(key);
+  return reading;
+}
 
 /** Adds an issue for each required field that was not sent. For records of the configuration the draft does this. */
 function throwIssues(

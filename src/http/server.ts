@@ -20,6 +20,7 @@ import { clientConnectionOf } from './client-connection.ts';
 import type { Connections } from './connections.ts';
 import { debugArchive } from './debug.ts';
 import { contentPolicy, documentationPage } from './documentation.ts';
+import { ignoredNames } from './ignored.ts';
 import { bodyLimit, type Limits } from './limits.ts';
 import { QueryError } from './lists.ts';
 import { ManagementController } from './management-controller.ts';
@@ -209,9 +210,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     if (operation === undefined)
       return write(reply, request.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
     const { params } = match;
-    const perform = () =>
+    const perform = (ignored: Set<string>) =>
       (operation.awaitsStart ? heldChange(engine) : undefined) ??
-      management.perform({ ...partsOf(request, query), operation, params, request, reply });
+      management.perform({ ...partsOf(request, query), ignored, operation, params, request, reply });
     return answering(request, reply, perform);
   });
 
@@ -231,7 +232,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     return answering(
       request,
       reply,
-      () => held(match, operation) ?? controller.perform(callOf(request, match, operation, query)),
+      (ignored) =>
+        held(match, operation) ??
+        controller.perform({ ...partsOf(request, query), ignored, match, operation, range: request.headers.range }),
       { match, operation },
     );
   };
@@ -260,13 +263,26 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 
   /**
    * Performs a request and writes its answer or its error. An answer that needs no waiting is written synchronously.
+   * `perform` adds the fields of the body that it ignores to its argument.
    */
   function answering(
     request: FastifyRequest,
     reply: FastifyReply,
-    perform: () => Answer | Promise<Answer>,
+    perform: (ignored: Set<string>) => Answer | Promise<Answer>,
     target?: Target,
   ): void | Promise<void> {
+    const ignored = new Set<string>();
+    const answered = (answer: Answer) => {
+      if (ignored.size > 0) {
+        const names = ignoredNames(ignored);
+        reply.header('x-holdfast-ignored', names.join(', '));
+        log.info(
+          { request: request.id, ignored: names },
+          `${request.method} ${split(request.url).path}: unknown fields`,
+        );
+      }
+      write(reply, answer);
+    };
     const failed = (error: unknown) => {
       if (error instanceof AnswerError) return write(reply, error.answer);
       if (error instanceof QueryError) return write(reply, json(400, { error: error.message }));
@@ -292,13 +308,13 @@ export function buildServer(parts: ServerParts): FastifyInstance {
           { request: request.id, error: error.message },
           `${request.method} ${split(request.url).path}: ${known.status}`,
         );
-      write(reply, known);
+      answered(known);
     };
     try {
       refuseOtherTypes(request, methodOf(request));
-      const answer = perform();
-      if (answer instanceof Promise) return answer.then((it) => write(reply, it)).catch(failed);
-      write(reply, answer);
+      const answer = perform(ignored);
+      if (answer instanceof Promise) return answer.then(answered).catch(failed);
+      answered(answer);
     } catch (error) {
       failed(error);
     }
@@ -334,10 +350,6 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 interface Target {
   readonly match: Match;
   readonly operation: Operation;
-}
-
-function callOf(request: FastifyRequest, match: Match, operation: Operation, query: string): Call {
-  return { ...partsOf(request, query), match, operation, range: request.headers.range };
 }
 
 /** What calls of both interfaces have. */
@@ -378,6 +390,7 @@ function plannedCall({ method, path, body }: PlannedRequest, context: RequestCon
     query: '',
     range: undefined,
     body: () => body ?? {},
+    ignored: new Set(),
     // Without the connection: a dry run cannot interrupt a client.
     context: { actor, request },
   };

@@ -107,14 +107,16 @@ export function section(name: string, description: string, operations: readonly 
 
 /**
  * Reads one part of an operation's input by its fields. What is not sent, or is `null`, gets the initial value. The
- * problems are added to `issues`.
+ * problems are added to `issues`, and keys that no field reads to `ignored`.
  */
 export function readInput(
   fields: Fields,
   from: unknown,
   issues: IssueList = new IssueList(),
+  ignored: Set<string> = new Set(),
 ): Readonly<Record<string, unknown>> {
   const reading = readSent(fields, from, 'create');
+  for (const key of reading.ignored) ignored.add(key);
   const sent: Readonly<Record<string, unknown>> = reading.sent;
   for (const [name, sentences] of Object.entries(reading.issues))
     for (const sentence of sentences) issues.add(name, sentence);

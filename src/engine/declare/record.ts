@@ -3,11 +3,14 @@ import { quote } from '../../lib/text.ts';
 import { IssueList, type Issues, invalid } from './errors.ts';
 import { type Field, type Fields, isRequired } from './fields.ts';
 import type { RecordOf, SentOf } from './resource.ts';
+import { asksForProtection, protectionProblem } from './safety-fields.ts';
 
-/** The values of a request body by field, and every problem with them. Unknown keys are ignored (gaps 1.5). */
+/** The values of a request body by field, and every problem with them. */
 export interface SentReading<F extends Fields> {
   readonly sent: SentOf<F>;
   readonly issues: Issues;
+  /** The keys that no field reads. They are ignored (gaps 1.5), except those that ask for protection. */
+  readonly ignored: readonly string[];
 }
 
 /** Reads a request body. `null` means unset: it becomes the blank value of the field, or counts as not sent. */
@@ -28,8 +31,23 @@ export function readSent<F extends Fields>(fields: F, body: unknown, mode: 'crea
     if (reading.ok) sent[name] = reading.value;
     else issues.add(name, reading.wrong);
   }
+  const ignored = unknownKeys(fields, body);
+  for (const key of ignored)
+    if (asksForProtection(key, body[key])) issues.add(key, protectionProblem(key, namesToSend(fields)));
   if (!isSentOf(fields, sent)) throw new TypeError('a value of the request belongs to no field');
-  return { sent: Object.freeze(sent), issues: issues.toIssues() };
+  return { sent: Object.freeze(sent), issues: issues.toIssues(), ignored };
+}
+
+/** Every record has an `id`, although it is no field. */
+function unknownKeys(fields: Fields, body: Readonly<Record<string, unknown>>): readonly string[] {
+  const others = Object.keys(body).filter((key) => key !== 'id' && !Object.hasOwn(fields, key));
+  if (others.length === 0) return others;
+  const further = new Set(Object.values(fields).flatMap(({ otherNames }) => otherNames));
+  return others.filter((key) => !further.has(key));
+}
+
+function namesToSend(fields: Fields): readonly string[] {
+  return Object.entries(fields).flatMap(([name, field]) => (maySend(field) ? [name] : []));
 }
 
 export function maySend(field: Field): boolean {
