@@ -1,0 +1,75 @@
+/**
+ * A dry run changes nothing: neither the machine, nor the configuration, nor what is stored.
+ *
+ * Each change of the catalogue's examples is planned, and then sent. After the plan, the whole picture of the machine,
+ * the records and the last ids in memory, and every table of the store are what they were before it, and the daemon has
+ * made no call that changes the machine. The answer to the plan is a refusal if, and only if, the request is refused.
+ */
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { isHarmless, resourcesAt, trials } from '../../support/catalogue.ts';
+import { type Furnished, furnished } from '../../support/furnished.ts';
+import { managementRoot } from '../../support/management.ts';
+
+/** States it for every change at a path, such as `storage`. */
+export function dryRunsOf(path: string): void {
+  test(`a dry run of a change at ${path} changes nothing`, async (t) => {
+    await using world = await furnished();
+    const resources = new Set(resourcesAt(path));
+    for (const trial of trials(world.maker).filter(({ resource }) => resources.has(resource)))
+      await t.test(trial.title, async () => {
+        const request = await trial.prepare();
+        const before = await pictureOf(world);
+        world.faults.heal();
+        const planned = await world.api.post(`${managementRoot}/plan`, request);
+        const calls = world.faults.titles.filter((call) => !isHarmless(call));
+        assert.deepEqual(calls, []);
+        assertSame(await pictureOf(world), before);
+        const answer = await world.api.send(request.method, request.path, request.body);
+        assert.ok(planned.status < 500 && answer.status < 500, `${planned.text} ${answer.text}`);
+        assert.equal(planned.status < 300, answer.status < 300, `planned ${planned.text}, answered ${answer.text}`);
+        await jobsOf(world);
+      });
+  });
+}
+
+/** Resolves when no job runs. A restart of the machine, for example, comes a second after the answer. */
+async function jobsOf({ engine }: Furnished): Promise<void> {
+  while (engine.jobs.list(20).some(({ state }) => state === 'running')) await pause(5);
+}
+
+/** What there is, as texts that can be compared. */
+async function pictureOf(world: Furnished): Promise<readonly string[]> {
+  return [JSON.stringify(await world.machineState()), JSON.stringify(world.keptState()), stored(world)];
+}
+
+/** Every table of the store, from a copy, because the daemon has locked the file. */
+function stored({ appliance: { folder } }: Furnished): string {
+  const copy = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
+  try {
+    for (const name of ['holdfast.sqlite', 'holdfast.sqlite-wal'])
+      if (existsSync(join(folder, name))) copyFileSync(join(folder, name), join(copy, name));
+    const database = new Database(join(copy, 'holdfast.sqlite'));
+    const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").pluck().all();
+    const tables = names.map((name) => [name, database.prepare(`SELECT * FROM "${String(name)}"`).all()]);
+    database.close();
+    return JSON.stringify(tables);
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
+/** Shows the pieces that only one of the pictures has. */
+function assertSame(now: readonly string[], before: readonly string[]): void {
+  if (now.every((text, index) => text === before[index])) return;
+  const pieces = (picture: readonly string[]) => new Set(picture.flatMap((text) => text.split(/(?<=,)/)));
+  const [had, has] = [pieces(before), pieces(now)];
+  const gone = [...had].filter((piece) => !has.has(piece)).map((piece) => `- ${piece.slice(0, 300)}`);
+  const added = [...has].filter((piece) => !had.has(piece)).map((piece) => `+ ${piece.slice(0, 300)}`);
+  assert.fail([...gone, ...added].slice(0, 20).join('\n'));
+}

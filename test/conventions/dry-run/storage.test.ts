@@ -1,0 +1,3 @@
+import { dryRunsOf } from './dry-run.ts';
+
+dryRunsOf('storage');
