@@ -16,6 +16,7 @@ function noting(view: View, paths: Set<string>): View {
     find: (of, name, value) => view.find(note(of), name, value),
     having: (of, name, value) => view.having(note(of), name, value),
     only: (of) => view.only(note(of)),
+    occupants: () => assert.fail('a subsystem names the resources that it reads'),
   };
   function note<T extends { readonly path: string }>(of: T): T {
     paths.add(of.path);

@@ -10,6 +10,7 @@ import {
   inputOnly,
   integer,
   list,
+  located,
   nullable,
   readOnly,
   reference,
@@ -335,13 +336,14 @@ function homeFolder({ description }: { readonly description: string }): Field<st
     pattern: /^\/[^:]*$/,
     rule: 'Expected an absolute path without colons.',
   });
-  return field({
+  const normal = field({
     ...plain,
     read(sent) {
       const reading = plain.read(sent);
       return reading.ok ? good(reading.value === '' ? noHome : normalPath(reading.value)) : reading;
     },
   });
+  return located(normal, (path) => (isWithin(path, volumesFolder) ? { path } : undefined));
 }
 
 function homeProblem(home: string, facts: Facts): string | undefined {

@@ -30,8 +30,8 @@ import { quote } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
 import { networkInterface } from '../network/interface.ts';
 import { noSuchNic, plugged } from '../network/nics.ts';
+import { removeOccupants } from '../storage/occupants.ts';
 import { cloneSnapshot, destroyDataset } from '../storage/steps.ts';
-import { snapshotTask } from '../storage/task.ts';
 import {
   bridgeAddresses,
   interfaceFor,
@@ -152,6 +152,10 @@ export const jail = collection(
     order: ['jail_host'],
     filters: ['jail_host'],
     shows: ['jails'],
+    locate({ jail_host }, view) {
+      const place = jailsPlace(view);
+      return place === undefined ? [] : [{ dataset: `${place.dataset}/${jail_host}` }];
+    },
     unique: [
       { fields: ['jail_host'], caseless: true, description: 'A jail with this name already exists.' },
       { fields: ['jail_mac'], description: 'Another jail already has this MAC address.' },
@@ -188,8 +192,7 @@ export const jail = collection(
       draft.plan.first(stopJail({ name: record.jail_host }));
       const place = jailsPlace(view);
       const dataset = `${place?.dataset}/${record.jail_host}`;
-      for (const task of [...view.all(snapshotTask)])
-        if (task.task_filesystem === dataset) draft.remove(snapshotTask, task.id);
+      removeOccupants(draft, { dataset }, { cascade: false });
       if (!facts.storage.datasets.has(dataset)) return;
       // Mounts exist only in the namespace of the jail and are gone once it has stopped, so no mounted data is destroyed.
       draft.plan.last(destroyDataset({ name: dataset, with: 'children' }));

@@ -7,6 +7,7 @@ import {
   integer,
   list,
   live,
+  located,
   readOnly,
   reference,
   text,
@@ -50,7 +51,7 @@ const fields = {
   ),
   plugin_jail_id: hidden(reference('jails/jails', { description: 'Id of the jail.', onRemove: 'remove' })),
   plugin_manifest: hidden(text({ description: 'Manifest of the bundle.', max: longestManifest, multiline: true })),
-  plugin_dataset: hidden(text({ description: 'Dataset of the bundle.' })),
+  plugin_dataset: hidden(located(text({ description: 'Dataset of the bundle.' }), (dataset) => ({ dataset }))),
   plugin_brought: hidden(
     list(text({ description: 'Package name.' }), { description: 'Packages that the plugin installed in its jail.' }),
   ),

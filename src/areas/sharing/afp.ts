@@ -10,6 +10,7 @@ import { makeShareFolder } from './folder.ts';
 export const afpShare = collection('sharing/afp', {
   title: 'AFP share',
   description: 'A folder of a volume that netatalk serves to Macs.',
+  removedWithVolume: 'cascade',
   order: ['afp_name'],
   unique: [
     { fields: ['afp_name'], caseless: true, description: 'A share with this name already exists.' },

@@ -24,6 +24,7 @@ const reserved = ['global', 'printers', 'print$', 'ipc$', 'admin$'];
 export const cifsShare = collection('sharing/cifs', {
   title: 'CIFS share',
   description: 'A folder of a volume that Samba serves.',
+  removedWithVolume: 'cascade',
   order: ['cifs_name'],
   unique: [{ fields: ['cifs_name'], caseless: true, description: 'A share with this name already exists.' }],
   fields: {

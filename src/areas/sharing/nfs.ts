@@ -13,6 +13,7 @@ import { makeShareFolder } from './folder.ts';
 export const nfsShare = collection('sharing/nfs', {
   title: 'NFS share',
   description: 'Folders of one dataset that NFS clients may mount.',
+  removedWithVolume: 'cascade',
   fields: {
     nfs_paths: required(
       refine(

@@ -12,6 +12,7 @@ export const webdavAccount = 'webdav';
 export const webdavShare = collection('sharing/webdav', {
   title: 'WebDAV share',
   description: 'A folder of a volume that the WebDAV server serves.',
+  removedWithVolume: 'cascade',
   order: ['webdav_name'],
   fields: {
     webdav_name: required(

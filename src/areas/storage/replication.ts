@@ -129,6 +129,7 @@ export const replicationTask = collection(
     title: 'replication task',
     description: 'Replication of the snapshots of a dataset to another machine.',
     order: ['repl_filesystem', 'repl_remote_hostname'],
+    removedWithVolume: 'always',
     fields,
     shows: ['storage'],
     async beforehand(sent, operations, before) {

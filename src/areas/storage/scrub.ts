@@ -1,4 +1,4 @@
-import { field, flag, good, integer, required, text } from '../../engine/declare/fields.ts';
+import { field, flag, good, integer, located, required, text } from '../../engine/declare/fields.ts';
 import { cronField, schedule } from '../../engine/declare/formats.ts';
 import { collection, type Draft, type RecordOf, type Task } from '../../engine/declare/resource.ts';
 import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
@@ -16,7 +16,7 @@ const volume = field<string | number>({
 });
 
 const fields = {
-  scrub_volume: required(volume),
+  scrub_volume: required(located(volume, (name) => ({ dataset: String(name) }))),
   scrub_threshold: integer({
     description: 'Minimum number of days since the last scrub.',
     min: 0,
@@ -40,6 +40,7 @@ export const scrubTask = collection('storage/scrub', {
   description: 'Scheduled scrub of a volume.',
   order: ['scrub_volume'],
   alias: 'scrub_volume',
+  removedWithVolume: 'always',
   unique: [{ fields: ['scrub_volume'], description: 'This volume already has a scrub task.' }],
   fields,
   complete: ({ record, view }) => ({

@@ -1,4 +1,15 @@
-import { choice, field, flag, good, integer, onMachine, required, text, wrong } from '../../engine/declare/fields.ts';
+import {
+  choice,
+  field,
+  flag,
+  good,
+  integer,
+  located,
+  onMachine,
+  required,
+  text,
+  wrong,
+} from '../../engine/declare/fields.ts';
 import { timeOfDay } from '../../engine/declare/formats.ts';
 import { collection, type Due, type RecordOf, type Task } from '../../engine/declare/resource.ts';
 import type { KnownSnapshot } from '../../engine/facts/snapshot-index.ts';
@@ -58,13 +69,14 @@ const weekdays = field<string>({
 
 /** The full name of an existing dataset or zvol. */
 export function datasetName({ description }: { readonly description: string }) {
+  const name = text({
+    description,
+    max: 150,
+    pattern: /^[a-zA-Z][-a-zA-Z0-9_.: /]*$/,
+    rule: 'Expected the full name of a dataset or zvol, beginning with the name of its volume.',
+  });
   return onMachine(
-    text({
-      description,
-      max: 150,
-      pattern: /^[a-zA-Z][-a-zA-Z0-9_.: /]*$/,
-      rule: 'Expected the full name of a dataset or zvol, beginning with the name of its volume.',
-    }),
+    located(name, (dataset) => ({ dataset })),
     (name, { storage }) =>
       storage.datasets.has(name) ? undefined : `The dataset or zvol ${quote(name)} does not exist.`,
   );
@@ -104,6 +116,7 @@ export const snapshotTask = collection('storage/task', {
   title: 'periodic snapshot task',
   description: 'Scheduled snapshots of a dataset, with their retention.',
   order: ['task_filesystem'],
+  removedWithVolume: 'always',
   fields,
   scheduled: [
     { when: (record) => (record.task_enabled ? timetableOf(record) : undefined), task: takeSnapshot },

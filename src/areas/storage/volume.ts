@@ -18,23 +18,17 @@ import { action, hosted, type Profile, type Scope, type World } from '../../engi
 import type { DiskGroup, PoolSpec } from '../../host/ports/zfs.ts';
 import { groupKinds } from '../../host/ports/zfs.ts';
 import { isObject } from '../../lib/json.ts';
-import { isWithin } from '../../lib/path.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
-import { iscsiExtent, liesIn } from '../services/iscsi/extent.ts';
-import { afpShare } from '../sharing/afp.ts';
-import { cifsShare } from '../sharing/cifs.ts';
-import { nfsShare } from '../sharing/nfs.ts';
-import { webdavShare } from '../sharing/webdav.ts';
 import { encryption, encryptionFields, newEncryption } from './encryption.ts';
 import { forgetKey } from './key-steps.ts';
 import { layoutProblems } from './layout.ts';
 import { maintenance } from './maintenance.ts';
+import { removeOccupants } from './occupants.ts';
 import { giveScrubTask } from './scrub.ts';
 import { statusTree } from './status.ts';
 import { createPool, destroyPool, exportPool, extendPool, scrambleDisk } from './steps.ts';
 import { childTree } from './tree.ts';
-import { removeTasksOf } from './volume-tasks.ts';
 import { findVolume, type Volume, volumeFrom, volumeRecord } from './volumes.ts';
 
 const nameRule =
@@ -212,19 +206,7 @@ export const volume = hosted(
       const destroy = sent.destroy ?? true;
       await operations.change(`remove the volume ${name}`, (draft) => {
         draft.remove(volumeRecord, record.id);
-        removeTasksOf(draft, name);
-        if (sent.cascade ?? true) {
-          const below = (path: string) => isWithin(path, `${volumesFolder}/${name}`);
-          for (const share of [...draft.all(cifsShare)]) if (below(share.cifs_path)) draft.remove(cifsShare, share.id);
-          for (const share of [...draft.all(afpShare)]) if (below(share.afp_path)) draft.remove(afpShare, share.id);
-          for (const share of [...draft.all(webdavShare)])
-            if (below(share.webdav_path)) draft.remove(webdavShare, share.id);
-          // All paths of one NFS share are in the same dataset.
-          for (const share of [...draft.all(nfsShare)])
-            if (share.nfs_paths.some(below)) draft.remove(nfsShare, share.id);
-          for (const extent of [...draft.all(iscsiExtent)])
-            if (liesIn(name, extent)) draft.remove(iscsiExtent, extent.id);
-        }
+        removeOccupants(draft, { dataset: name }, { cascade: sent.cascade ?? true });
         if (pool === undefined) return;
         if (root?.key !== undefined) draft.plan.first(forgetKey({ guid: record.vol_guid }));
         const known = { name, guid: pool.guid };

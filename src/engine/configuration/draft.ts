@@ -1,10 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { IssueList, type Issues, invalid, missing, refused } from '../declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../declare/fields.ts';
+import type { Location } from '../declare/location.ts';
 import { isKept, isRecordOf } from '../declare/record.ts';
-import type { Collection, Configuration, Draft, Plan, RecordOf, SentOf, Singleton, Task } from '../declare/resource.ts';
+import type {
+  Collection,
+  Configuration,
+  Draft,
+  Occupant,
+  Plan,
+  RecordOf,
+  SentOf,
+  Singleton,
+  Task,
+} from '../declare/resource.ts';
 import type { Step } from '../declare/step.ts';
 import type { Facts } from '../facts/facts.ts';
+import { occupantsOf } from './occupants.ts';
 import { Reads } from './reads.ts';
 import {
   fieldValue,
@@ -153,6 +165,10 @@ export class LayeredDraft implements Draft {
 
   only<F extends Fields>(of: Singleton<F>): RecordOf<F> {
     return this.#current(of, 1) ?? this.#tables.only(of);
+  }
+
+  occupants(of: Location): readonly Occupant[] {
+    return occupantsOf(this, this.#tables.resources, of);
   }
 
   /** All records of these resources. */

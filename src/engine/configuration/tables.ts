@@ -1,8 +1,10 @@
 import { sortedJson } from '../../lib/json.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Kept, RecordChange } from '../declare/kept.ts';
+import type { Location } from '../declare/location.ts';
 import { answered, isRecordOf } from '../declare/record.ts';
-import type { Collection, RecordOf, Singleton, View } from '../declare/resource.ts';
+import type { Collection, Occupant, RecordOf, Singleton, View } from '../declare/resource.ts';
+import { occupantsOf } from './occupants.ts';
 
 export type { Kept, RecordChange };
 
@@ -180,9 +182,11 @@ export function compareValues(a: unknown, b: unknown): number {
 
 /** All stored records in memory. GET requests read them, and drafts are based on them. */
 export class Tables implements View {
+  readonly resources: readonly Kept[];
   readonly #tables = new Map<string, Table>();
 
   constructor(resources: readonly Kept[]) {
+    this.resources = resources;
     for (const resource of resources) this.#tables.set(resource.path, new Table(resource));
   }
 
@@ -223,6 +227,10 @@ export class Tables implements View {
     const record = this.table(of).get(1);
     if (record === undefined) throw new Error(`${of.path} has no record; the store was not seeded`);
     return record;
+  }
+
+  occupants(of: Location): readonly Occupant[] {
+    return occupantsOf(this, this.resources, of);
   }
 
   /** Makes stored changes visible. */

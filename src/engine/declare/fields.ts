@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../lib/json.ts';
 import { quote, sentenceList, strayCharacter } from '../../lib/text.ts';
 import type { Facts } from '../facts/facts.ts';
+import type { Location } from './location.ts';
 
 /**
  * How a field is used:
@@ -44,6 +45,8 @@ export interface Field<out T = unknown, out U extends Use = Use> {
   read(sent: unknown): Reading<T>;
   /** Returns the problem with the value on this machine, if any, such as an account that does not exist. */
   checkOnHost?(value: T, facts: Facts): string | undefined;
+  /** The places on volumes that the value names. Defined by formats such as `volumePath`. */
+  locate?(value: T): readonly Location[];
 }
 
 export interface Reference {
@@ -74,6 +77,7 @@ interface Making<T> {
   readonly read: (sent: unknown) => Reading<T>;
   readonly widget?: Field['widget'];
   readonly checkOnHost?: (value: T, facts: Facts) => string | undefined;
+  readonly locate?: ((value: T) => readonly Location[]) | undefined;
 }
 
 export function field<T>(making: Making<T>): Field<T, 'plain'> {
@@ -91,6 +95,7 @@ export function field<T>(making: Making<T>): Field<T, 'plain'> {
     read: making.read,
     ...(making.checkOnHost === undefined ? {} : { checkOnHost: making.checkOnHost }),
     ...(making.widget === undefined ? {} : { widget: making.widget }),
+    ...(making.locate === undefined ? {} : { locate: making.locate }),
   });
 }
 
@@ -158,8 +163,16 @@ export function nullable<T>(of: Field<T, 'plain'>): Field<T | null, 'plain'> {
     read: (sent: unknown): Reading<T | null> =>
       typeof sent === 'string' && sent.trim() === '' ? good(null) : of.read(sent),
     checkOnHost: (value: T | null, facts: Facts) => (value === null ? undefined : of.checkOnHost?.(value, facts)),
+    ...(of.locate && { locate: (value: T | null) => (value === null ? [] : (of.locate?.(value) ?? [])) }),
   });
 }
+
+/** The same field, whose values name places on volumes. An empty text names none. */
+export function located<T, U extends Use>(of: Field<T, U>, locate: (value: T) => Location | undefined): Field<T, U> {
+  return Object.freeze({ ...of, locate: (value: T) => [value === '' ? undefined : locate(value)].filter(isDefined) });
+}
+
+const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
 
 /** The same field with another condition. `problem` returns a message if the value violates it. */
 export function refine<T, U extends Use>(of: Field<T, U>, problem: (value: T) => string | undefined): Field<T, U> {
@@ -327,6 +340,7 @@ export function list<T>(
     },
     checkOnHost: (values, facts) =>
       values.map((value) => of.checkOnHost?.(value, facts)).find((sentence) => sentence !== undefined),
+    locate: of.locate && ((values) => values.flatMap((value) => of.locate?.(value) ?? [])),
   });
 }
 

@@ -5,16 +5,16 @@ import { isWithin, normalPath } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote, words } from '../../lib/text.ts';
 import type { Facts } from '../facts/facts.ts';
-import { type Field, field, good, integer, onMachine, raw, refine, text, wrong } from './fields.ts';
+import { type Field, field, good, integer, located, onMachine, raw, refine, text, wrong } from './fields.ts';
+import { volumesFolder } from './location.ts';
+
+export { volumesFolder };
 
 /** Formats of values that several resources share. */
 
 interface Described {
   readonly description: string;
 }
-
-/** The folder in which every volume is mounted. */
-export const volumesFolder = '/mnt';
 
 /** The volume that contains a path, among the pools of the machine. */
 export function volumeOf(path: string, facts: Facts): string | undefined {
@@ -44,7 +44,8 @@ export function volumePath({
       return good(asSent ? reading.value : normalPath(reading.value));
     },
   });
-  return onMachine(normal, (path, facts) =>
+  const path = located(normal, (value) => ({ path: normalPath(value) }));
+  return onMachine(path, (path, facts) =>
     volumeOf(normalPath(path), facts) === undefined
       ? `Expected a path on a volume, such as ${volumesFolder}/NAME or a folder below it, got ${quote(path)}.`
       : undefined,

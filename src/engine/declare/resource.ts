@@ -5,6 +5,7 @@ import type { PasswordHashes } from '../passwords.ts';
 import type { IssueList, Issues } from './errors.ts';
 import type { Field, Fields } from './fields.ts';
 import type { Job } from './job.ts';
+import type { Location } from './location.ts';
 import type { Timetable } from './schedule.ts';
 import type { StartProgress } from './start-progress.ts';
 import type { Step } from './step.ts';
@@ -49,6 +50,16 @@ export interface View {
    */
   having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[];
   only<F extends Fields>(of: Singleton<F>): RecordOf<F>;
+  /** The records that name something in this place: shares, tasks, homes and so on. */
+  occupants(of: Location): readonly Occupant[];
+}
+
+/** A record that names something on a volume. */
+export interface Occupant {
+  readonly resource: Collection | Singleton;
+  readonly record: RecordOf<Fields>;
+  /** What it names in the place that was searched. */
+  readonly locations: readonly Location[];
 }
 
 export interface World {
@@ -232,6 +243,10 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F> | undefined): Promise<Partial<RecordOf<F>>>;
   /** When the records are due, for the scheduler and for the list of upcoming runs. */
   readonly scheduled?: Scheduled<F> | readonly Scheduled<F>[];
+  /** Places on volumes that follow from more than the value of one field, such as the dataset of a jail. */
+  locate?(record: RecordOf<F>, view: View): readonly Location[];
+  /** Whether removing a volume removes the records on it: always, or if the request has `cascade`. Otherwise they stay. */
+  readonly removedWithVolume?: 'always' | 'cascade';
 }
 
 /** How records are scheduled. */
@@ -288,6 +303,8 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
    * Performs an update as part of a larger operation that succeeds or is reverted as a whole, such as joining a domain.
    */
   around?(updating: Updating<F>): Promise<void>;
+  /** As for a collection: places on volumes. */
+  locate?(record: RecordOf<F>, view: View): readonly Location[];
 }
 
 /** An update of settings. `make` changes the record itself; `fill` sets fields that a client cannot send. */

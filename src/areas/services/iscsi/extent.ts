@@ -6,6 +6,7 @@ import {
   good,
   inputOnly,
   integer,
+  located,
   nullable,
   readOnly,
   required,
@@ -20,7 +21,7 @@ import {
   type RecordOf,
   type Saving,
 } from '../../../engine/declare/resource.ts';
-import { isWithin, normalPath, parentOf } from '../../../lib/path.ts';
+import { normalPath, parentOf } from '../../../lib/path.ts';
 import { parseSize } from '../../../lib/size.ts';
 import { quote } from '../../../lib/text.ts';
 import { makeFolder } from '../../storage/folders.ts';
@@ -79,11 +80,17 @@ const fields = {
     initial: 'Disk',
   }),
   iscsi_target_extent_path: nullable(
-    text({
-      description:
-        'Path of the file on a volume; missing folders are created. For a zvol or a disk, the path of its device.',
-      max: 255,
-    }),
+    located(
+      text({
+        description:
+          'Path of the file on a volume; missing folders are created. For a zvol or a disk, the path of its device.',
+        max: 255,
+      }),
+      (path) => {
+        if (path.startsWith(zvolFolder)) return { dataset: path.slice(zvolFolder.length).split('@')[0] ?? '' };
+        return path.startsWith('/dev/') ? undefined : { path: normalPath(path) };
+      },
+    ),
   ),
   iscsi_target_extent_disk: inputOnly(
     text({
@@ -130,6 +137,7 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
   description: 'The storage of a LUN: a file, a zvol or a disk.',
   order: ['iscsi_target_extent_name'],
   quirks: { readsRemoval: true },
+  removedWithVolume: 'cascade',
   unique: [{ fields: ['iscsi_target_extent_name'], description: 'Extent name must be unique.' }],
   fields,
   complete: (saving) => ({
@@ -205,14 +213,6 @@ export function sizeOf({ iscsi_target_extent_filesize }: ExtentRecord): number |
 /** Name of the zvol, or of the zvol snapshot, of an extent; undefined for a file or a disk. */
 export function zvolOf({ iscsi_target_extent_type, iscsi_target_extent_path: path }: ExtentRecord): string | undefined {
   return iscsi_target_extent_type === 'ZVOL' && path !== null ? path.slice(zvolFolder.length) : undefined;
-}
-
-/** Whether the file or zvol of the extent is on the volume. */
-export function liesIn(volume: string, record: ExtentRecord): boolean {
-  const zvol = zvolOf(record);
-  return zvol === undefined
-    ? isWithin(record.iscsi_target_extent_path ?? '/', `${volumesFolder}/${volume}`)
-    : zvol.startsWith(`${volume}/`);
 }
 
 /**
