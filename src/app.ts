@@ -10,6 +10,7 @@ import { portRule } from './areas/services/ports.ts';
 import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { machineNames } from './areas/system/machine-names.ts';
+import { Mailer } from './areas/system/mail.ts';
 import { NotificationIntake } from './areas/system/notification-intake.ts';
 import { refused } from './engine/declare/errors.ts';
 import type { Profile, Resource } from './engine/declare/resource.ts';
@@ -47,6 +48,10 @@ export interface AppParts {
   /** Further host names, such as those of a proxy, optionally with a port. */
   readonly names?: readonly string[];
   readonly limits?: Partial<Limits>;
+  /** Whether mail of a virtual host goes to the mail server; otherwise it is kept in memory. */
+  readonly sendsMail?: boolean;
+  /** Mail servers whose certificate is not verified. */
+  readonly unverifiedMail?: readonly string[];
   readonly resources?: readonly Resource[];
   readonly subsystems?: readonly Subsystem[];
   /** Called at each step of the start, with a description of the current step. */
@@ -62,6 +67,7 @@ export interface App {
   readonly newPassword: string | undefined;
   /** Receives notifications of other programs on the machine. */
   readonly notices: NotificationIntake;
+  readonly mailer: Mailer;
   /** Applies the configuration to the machine. Changes are possible when it resolves. Call it once. */
   begin(): Promise<void>;
   /** Completes running work, and closes host and store. */
@@ -139,7 +145,13 @@ export async function openApp(parts: AppParts): Promise<App> {
       engine.events.emit('login.refused', login);
     },
   });
-  const notices = new NotificationIntake(engine, log, now);
+  const mailer = new Mailer({
+    view: () => engine.world.view,
+    now,
+    keeps: host.kind === 'virtual' && parts.sendsMail !== true,
+    unverified: parts.unverifiedMail ?? [],
+  });
+  const notices = new NotificationIntake(engine, mailer, log, now);
   let watch: AlertWatch | undefined;
   let poolBackups: PoolBackups | undefined;
   const names = { own: () => machineNames(engine.world), further: parts.names ?? [] };
@@ -154,6 +166,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       engine,
       subsystems: parts.subsystems ?? subsystems,
       backupFiles: backupFilesOf(engine),
+      mail: mailer,
       issueToken: () => authenticator.issueToken(),
     },
     shown,
@@ -170,6 +183,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       return newPassword;
     },
     notices,
+    mailer,
     async begin() {
       await engine.begin();
       const hashes = first;
@@ -180,7 +194,7 @@ export async function openApp(parts: AppParts): Promise<App> {
         if (parts.rootPassword === undefined) newPassword = password;
       }
       first = undefined;
-      if (parts.watchesAlerts === true) watch = new AlertWatch(engine, log);
+      if (parts.watchesAlerts === true) watch = new AlertWatch(engine, mailer, log);
       if (parts.backsUpFrom !== undefined)
         poolBackups = new PoolBackups({
           engine,

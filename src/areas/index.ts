@@ -44,6 +44,7 @@ import { plugins } from './management/plugins.ts';
 import { revisions } from './management/revisions.ts';
 import { schedules } from './management/schedules.ts';
 import { tokens } from './management/tokens.ts';
+import { virtual } from './management/virtual.ts';
 import { networkSettings } from './network/globalconfiguration.ts';
 import { networkInterface } from './network/interface.ts';
 import { lagg } from './network/lagg.ts';
@@ -240,6 +241,7 @@ export const management: readonly Section[] = [
   plugins,
   email,
   tokens,
+  virtual,
 ];
 
 /** The kinds of steps that a start can find in the journal. */

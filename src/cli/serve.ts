@@ -34,6 +34,8 @@ export async function serve(settings: Settings, version: string): Promise<void> 
       rootPassword: settings.rootPassword,
       listen: settings.listen,
       names: settings.names,
+      sendsMail: settings.sendMail,
+      unverifiedMail: settings.unverifiedMail,
       watchesAlerts: true,
       backsUpFrom: settings.state,
       progressed: (what) => notifier.progress(what),

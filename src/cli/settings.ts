@@ -23,6 +23,10 @@ export interface Settings {
   readonly rootPassword: string | undefined;
   /** Further host names, such as those of a proxy, in lower case, optionally with a port. */
   readonly names: readonly string[];
+  /** Whether the virtual host sends mail over the network. */
+  readonly sendMail: boolean;
+  /** Mail servers whose certificate is not verified, in lower case. */
+  readonly unverifiedMail: readonly string[];
 }
 
 /** An invalid setting. The message is one line for the user who starts the daemon. */
@@ -40,6 +44,8 @@ export interface Options {
   readonly logLevel?: string;
   readonly config?: string;
   readonly names?: string;
+  readonly sendMail?: boolean;
+  readonly unverifiedMail?: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -73,6 +79,10 @@ export function readSettings(options: Options, environment: Environment, isRoot:
     ] as const),
     rootPassword: readPassword(environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD']),
     names: readNames(setting(options.names, 'HOLDFAST_NAMES') ?? ''),
+    sendMail:
+      options.sendMail ??
+      oneOf('HOLDFAST_SEND_MAIL', setting(undefined, 'HOLDFAST_SEND_MAIL') ?? 'no', ['yes', 'no'] as const) === 'yes',
+    unverifiedMail: readMailServers(setting(options.unverifiedMail, 'HOLDFAST_UNVERIFIED_MAIL') ?? ''),
   };
 }
 
@@ -144,4 +154,15 @@ function readNames(text: string): readonly string[] {
       `Expected --names as host names, such as nas.example.org,files.example.org:8443, got "${invalid}".`,
     );
   return names.map((name) => name.toLowerCase());
+}
+
+/** `mail.example.org,192.0.2.1`, as in `em_outgoingserver`. */
+function readMailServers(text: string): readonly string[] {
+  const servers = text.split(/[\s,]+/).filter((server) => server !== '');
+  const invalid = servers.find((server) => !/^[A-Za-z0-9.:_-]+$/.test(server));
+  if (invalid !== undefined)
+    throw new SettingsError(
+      `Expected --unverified-mail as host names or addresses, such as mail.example.org,192.0.2.1, got "${invalid}".`,
+    );
+  return servers.map((server) => server.toLowerCase());
 }

@@ -11,6 +11,7 @@ export interface Services {
   readonly engine: Engine;
   readonly subsystems: readonly Subsystem[];
   readonly backupFiles: BackupFiles;
+  readonly mail: Mail;
   /** Issues a token with which another machine can pair with this one, once. */
   issueToken(): { readonly token: string; readonly until: string };
   /** A dry run: what a request would do to the machine. Throws what would refuse the request. */
@@ -23,6 +24,28 @@ export interface PlannedRequest {
   /** Below the API's root: `sharing/cifs/`. */
   readonly path: string;
   readonly body: unknown;
+}
+
+export interface MailMessage {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** A message that was kept instead of sent. */
+export interface KeptMessage extends MailMessage {
+  readonly number: number;
+  readonly at: string;
+  /** The mail server that it would have gone to. */
+  readonly server: string;
+  readonly from: string;
+}
+
+export interface Mail {
+  /** The reason why a message could not be sent is thrown as an error. */
+  send(message: MailMessage): Promise<void>;
+  /** The messages that were kept instead of sent, the newest first; undefined where messages are sent. */
+  readonly kept: readonly KeptMessage[] | undefined;
 }
 
 /** The configuration as a file that leaves the machine. */

@@ -54,8 +54,7 @@ test('every example is accepted by the fields, and has what is required', () => 
 for (const operation of operations.filter(({ answer }) => answer !== 'events'))
   test(`${operation.method} ${operation.path} is answered as described`, async () => {
     await using world = await furnished();
-    await using defer = new AsyncDisposableStack();
-    const given = await preparations[operation.name]?.(world, defer);
+    const given = await preparations[operation.name]?.(world);
     const body = given?.body ?? operation.example.body;
     const answer = await world.api.send(operation.method, addressOf(operation, given), body);
     assert.equal(answer.status, operation.status, answer.text);

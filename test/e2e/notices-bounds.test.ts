@@ -22,12 +22,12 @@ test('a program has at most 100 notices, the newest', async () => {
 
 test('mail that failed is sent again after a pause that grows, and at once with new settings', async () => {
   let now = Date.now();
-  await using box = await appliance({ now: () => now });
+  await using box = await appliance({ now: () => now, sendsMail: true });
   await box.api.expect(200, 'PUT', 'services/services/ups/', { srv_enable: true });
   await box.app.notices.take({ source: 'ups', subject: 'rack', event: 'ONBATT', text: '' });
   // Nothing listens there.
   await box.api.expect(200, 'PUT', 'system/email/', mail(1));
-  const watch = new AlertWatch(box.engine, {
+  const watch = new AlertWatch(box.engine, box.app.mailer, {
     debug: () => {},
     info: () => {},
     warn: (_fields, message) => void failures.push(message),

@@ -8,14 +8,15 @@ import { alertsOf } from '../../src/areas/system/alert.ts';
 import { AlertWatch } from '../../src/areas/system/alert-watch.ts';
 import { noticesSocket, takeNotices, tell } from '../../src/cli/notices.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
-import { mail, mailServer, type Post } from '../support/mail-server.ts';
+import { mail, mailServer, type Post, trustMailServer } from '../support/mail-server.ts';
 
 let box: Appliance;
 let post: Post;
 let door: Server;
 
 before(async () => {
-  box = await appliance();
+  box = await appliance({ sendsMail: true });
+  await trustMailServer(box.api);
   post = await mailServer({ secure: true });
   door = await takeNotices(box.folder, (message) => box.app.notices.take(message));
   await box.api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: 'ssl' }));
@@ -63,7 +64,7 @@ test('what upsmon says is an alert until the opposite is said', async () => {
 });
 
 test('nobody is named: whoever is told of alerts is told, once', async () => {
-  const watch = new AlertWatch(box.engine, { debug() {}, info() {}, warn() {}, error() {} });
+  const watch = new AlertWatch(box.engine, box.app.mailer, { debug() {}, info() {}, warn() {}, error() {} });
   const before = post.letters.length;
   await ups('ONBATT');
   await watch.look();
@@ -75,7 +76,7 @@ test('nobody is named: whoever is told of alerts is told, once', async () => {
 });
 
 test('those whom the settings name get a letter of each event, and nobody else does', async () => {
-  const watch = new AlertWatch(box.engine, { debug() {}, info() {}, warn() {}, error() {} });
+  const watch = new AlertWatch(box.engine, box.app.mailer, { debug() {}, info() {}, warn() {}, error() {} });
   await box.api.expect(200, 'PUT', 'services/ups/', {
     ups_emailnotify: true,
     ups_toemail: 'a@example.com;b@example.com',
@@ -93,7 +94,7 @@ test('those whom the settings name get a letter of each event, and nobody else d
 });
 
 test('a letter that could not be sent goes to whoever is told of alerts, when the mail server is back', async () => {
-  const watch = new AlertWatch(box.engine, { debug() {}, info() {}, warn() {}, error() {} });
+  const watch = new AlertWatch(box.engine, box.app.mailer, { debug() {}, info() {}, warn() {}, error() {} });
   const before = post.letters.length;
   await box.api.expect(200, 'PUT', 'system/email/', { em_pass: 'a wrong one' });
   await ups('NOCOMM');

@@ -8,12 +8,13 @@ import { AlertWatch } from '../../src/areas/system/alert-watch.ts';
 import { appliance, rootPassword } from '../support/appliance.ts';
 import { certificateRequest, exampleCertificate, exampleKey } from '../support/certificates.ts';
 import { standingClock } from '../support/hosts.ts';
-import { mail, mailServer } from '../support/mail-server.ts';
+import { mail, mailServer, trustMailServer } from '../support/mail-server.ts';
 
 const asked = { ...certificateRequest, cert_key_length: 1024, cert_lifetime: 20 };
 
 test('mail goes by TLS from the first byte and by STARTTLS, with name and password', async () => {
-  await using one = await appliance();
+  await using one = await appliance({ sendsMail: true });
+  await trustMailServer(one.api);
   for (const [security, secure] of [
     ['ssl', true],
     ['tls', false],
@@ -31,6 +32,65 @@ test('mail goes by TLS from the first byte and by STARTTLS, with name and passwo
   }
 });
 
+test('a mail server whose certificate cannot be verified gets nothing', async () => {
+  for (const [security, secure] of [
+    ['ssl', true],
+    ['tls', false],
+  ] as const) {
+    await using one = await appliance({ sendsMail: true });
+    await using post = await mailServer({ secure });
+    await one.api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: security }));
+    const send = () => one.api.post('/api/holdfast/v1/email/test', { to: 'admin@example.com' });
+    const refused = await send();
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, /127\.0\.0\.1 could not be verified: self-signed.*certificateauthority\/import/);
+    assert.deepEqual([post.letters.length, post.logins], [0, 0]);
+    await trustMailServer(one.api);
+    assert.equal((await send()).status, 200);
+    // The certificate is for other names.
+    await using other = await mailServer({ secure, address: '127.0.0.2' });
+    await one.api.expect(200, 'PUT', 'system/email/', { em_outgoingserver: '127.0.0.2', em_port: other.port });
+    assert.match((await send()).text, /127\.0\.0\.2 could not be verified: .*altnames/);
+    assert.deepEqual([post.logins, other.logins], [1, 0]);
+  }
+});
+
+test('a mail server that an option names is not verified', async () => {
+  await using one = await appliance({ sendsMail: true, unverifiedMail: ['127.0.0.1'] });
+  await using post = await mailServer({ secure: true });
+  await one.api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: 'ssl' }));
+  await one.api.expect(200, 'POST', '/api/holdfast/v1/email/test', { to: 'admin@example.com' });
+  await using other = await mailServer({ secure: true, address: '127.0.0.2' });
+  await one.api.expect(200, 'PUT', 'system/email/', { em_outgoingserver: '127.0.0.2', em_port: other.port });
+  assert.match((await one.api.post('/api/holdfast/v1/email/test', { to: 'a@example.com' })).text, /verified/);
+  assert.deepEqual([post.logins, other.logins], [1, 0]);
+});
+
+test('the virtual host keeps its mail, which can be read, and opens no connection', async () => {
+  await using one = await appliance();
+  await using post = await mailServer({ secure: true });
+  await trustMailServer(one.api);
+  await one.api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: 'ssl' }));
+  assert.deepEqual(await one.api.list('/api/holdfast/v1/virtual/mail'), []);
+  for (const to of ['first@example.com', 'second@example.com'])
+    await one.api.expect(200, 'POST', '/api/holdfast/v1/email/test', { to });
+  const kept = await one.api.list('/api/holdfast/v1/virtual/mail');
+  assert.deepEqual(
+    kept.map(({ at: _, ...message }) => message),
+    ['second', 'first'].map((name, index) => ({
+      number: 2 - index,
+      server: '127.0.0.1',
+      from: 'nas@example.com',
+      to: `${name}@example.com`,
+      subject: '[Holdfast] Test',
+      text: 'This machine can send mail.\n',
+    })),
+  );
+  assert.equal(post.connections, 0);
+  await using sending = await appliance({ sendsMail: true });
+  assert.equal((await sending.api.get('/api/holdfast/v1/virtual/mail')).status, 404);
+});
+
 test('a test letter needs somebody to go to', async () => {
   await using one = await appliance();
   for (const body of [{}, { to: 'nobody' }, { to: 'a@b, c@d' }])
@@ -38,7 +98,7 @@ test('a test letter needs somebody to go to', async () => {
 });
 
 test('an alert is raised by its cause, mailed once, dismissed and brought back, and ends with its cause', async () => {
-  await using one = await appliance();
+  await using one = await appliance({ sendsMail: true, unverifiedMail: ['127.0.0.1'] });
   const { api, engine } = one;
   await using post = await mailServer({ secure: true });
   assert.deepEqual(await api.list('system/alert/'), []);
@@ -52,7 +112,7 @@ test('an alert is raised by its cause, mailed once, dismissed and brought back, 
     ],
   );
   await api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: 'ssl' }));
-  const watch = new AlertWatch(engine, { debug() {}, info() {}, warn() {}, error() {} });
+  const watch = new AlertWatch(engine, one.app.mailer, { debug() {}, info() {}, warn() {}, error() {} });
   await watch.look();
   await watch.look();
   assert.equal(post.letters.length, 1);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { addressOn } from '../support/lab/network.ts';
-import { mail, mailServer, type Post } from '../support/mail-server.ts';
+import { mail, mailServer, type Post, trustMailServer } from '../support/mail-server.ts';
 
 /** The root file system of the machine, which also holds the state folder, becomes full. */
 let nas: Nas;
@@ -11,6 +11,7 @@ let post: Post;
 before(async () => {
   nas = await startNas({ disks: 1, memory: 1024 });
   post = await mailServer({ secure: true, address: addressOn(0, 2) });
+  await trustMailServer(nas.api);
   await nas.api.expect(
     200,
     'PUT',

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 import { addressOn, runClient } from '../support/lab/network.ts';
-import { mail, mailServer, type Post } from '../support/mail-server.ts';
+import { mail, mailServer, type Post, trustMailServer } from '../support/mail-server.ts';
 
 /** Services that monitor something and send notifications. */
 let nas: Nas;
@@ -14,6 +14,7 @@ let post: Post;
 before(async () => {
   nas = await startNas({ disks: 1, memory: 1024 });
   post = await mailServer({ secure: true, address: addressOn(0, 2) });
+  await trustMailServer(nas.api);
   await nas.api.expect(
     200,
     'PUT',

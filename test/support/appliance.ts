@@ -50,6 +50,10 @@ export interface ApplianceOptions {
   /** Names of proxies in front of it. */
   readonly names?: readonly string[];
   readonly limits?: Partial<Limits>;
+  /** Whether mail goes to the mail server instead of being kept. */
+  readonly sendsMail?: boolean;
+  /** Mail servers whose certificate is not verified. */
+  readonly unverifiedMail?: readonly string[];
   /** Prepares the machine before Holdfast first starts. */
   readonly before?: (machine: VirtualHost) => Promise<void>;
   /** Wraps the host, for example to inject faults. */
@@ -79,6 +83,8 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     rootPassword,
     ...(options.listen && { listen: options.listen }),
     ...(options.names && { names: options.names }),
+    ...(options.sendsMail === true && { sendsMail: true }),
+    ...(options.unverifiedMail && { unverifiedMail: options.unverifiedMail }),
     ...(options.limits && { limits: options.limits }),
   });
   await app.server.listen({ host: '127.0.0.1', port: 0, backlog });

@@ -2,7 +2,7 @@ import { management } from '../../src/areas/index.ts';
 import type { Example, Operation } from '../../src/engine/declare/operation.ts';
 import { unmanagedSubsystem } from '../../src/engine/upkeep/takeover.ts';
 import type { Furnished } from './furnished.ts';
-import { mailServer } from './mail-server.ts';
+import { mail } from './mail-server.ts';
 
 export const managementRoot = '/api/holdfast/v1';
 
@@ -22,12 +22,15 @@ export function addressOf({ path, params, example }: Operation, { params: given,
 export const managementPaths: readonly string[] = [...new Set(operations.map((operation) => addressOf(operation)))];
 
 /** What has to be there for an operation to succeed, by its name. Returns the input that differs from its example. */
-export const preparations: Readonly<
-  Record<string, (world: Furnished, defer: AsyncDisposableStack) => Promise<Example>>
-> = {
+export const preparations: Readonly<Record<string, (world: Furnished) => Promise<Example>>> = {
   listJobs: async (world) => ({ ...startedJob(world), params: {} }),
   getJob: async (world) => startedJob(world),
   abortJob: async (world) => startedJob(world),
+  async listKeptMail({ api }) {
+    await api.expect(200, 'PUT', 'system/email/', mail(25));
+    await api.expect(200, 'POST', `${managementRoot}/email/test`, { to: 'admin@example.com' });
+    return {};
+  },
   async restoreConfig({ api }) {
     const file = await api.expect(200, 'POST', `${managementRoot}/config/backup`);
     return { body: { file: JSON.parse(JSON.stringify(file)) } };
@@ -38,17 +41,8 @@ export const preparations: Readonly<
     await api.expect(201, 'POST', 'jails/jails/', { jail_host: 'web', jail_ipv4: '10.203.0.1' });
     return {};
   },
-  async sendTestMail({ api }, defer) {
-    const server = defer.use(await mailServer({ secure: true }));
-    await api.expect(200, 'PUT', 'system/email/', {
-      em_fromemail: 'nas@example.com',
-      em_outgoingserver: '127.0.0.1',
-      em_port: server.port,
-      em_security: 'ssl',
-      em_smtp: true,
-      em_user: 'nas',
-      em_pass: 'its secret',
-    });
+  async sendTestMail({ api }) {
+    await api.expect(200, 'PUT', 'system/email/', mail(25));
     return {};
   },
 };

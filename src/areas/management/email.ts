@@ -3,8 +3,6 @@ import { required, text } from '../../engine/declare/fields.ts';
 import { operation, section } from '../../engine/declare/operation.ts';
 import { objectOf, stringOf } from '../../engine/declare/schema.ts';
 import { messageOf } from '../../lib/text.ts';
-import { emailSettings } from '../system/email.ts';
-import { sendMail } from '../system/mail.ts';
 
 export const email = section('email', 'Mail that the appliance sends.', [
   operation({
@@ -24,13 +22,9 @@ export const email = section('email', 'Mail that the appliance sends.', [
     },
     answer: objectOf('SentMail', { sent: stringOf('Recipient of the message.') }),
     example: { body: { to: 'admin@example.com' } },
-    async run({ engine, body: { to } }) {
+    async run({ mail, body: { to } }) {
       try {
-        await sendMail(engine.world.view.only(emailSettings), {
-          to,
-          subject: '[Holdfast] Test',
-          text: 'This machine can send mail.\n',
-        });
+        await mail.send({ to, subject: '[Holdfast] Test', text: 'This machine can send mail.\n' });
       } catch (error) {
         throw failed(`Sending the test message failed: ${messageOf(error)}`);
       }

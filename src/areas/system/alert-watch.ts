@@ -1,9 +1,9 @@
 import type { Engine, Log } from '../../engine/engine.ts';
+import type { Mail } from '../../engine/services.ts';
 import { messageOf } from '../../lib/text.ts';
 import { user } from '../account/users.ts';
 import { alertNote, alertsOf, noticeAlertId } from './alert.ts';
 import { emailSettings } from './email.ts';
-import { sendMail } from './mail.ts';
 import { notice } from './notice.ts';
 
 /** Milliseconds between two checks, and the number of checks between two inspections of the machine for drift. */
@@ -22,6 +22,7 @@ const context = { actor: 'holdfast', request: '' };
 /** Checks for alerts, mails each new alert once, and removes the notes of alerts whose cause has ended. */
 export class AlertWatch {
   readonly #engine: Engine;
+  readonly #mailer: Mail;
   readonly #log: Log;
   readonly #timer: NodeJS.Timeout;
   readonly #stop: () => void;
@@ -36,8 +37,9 @@ export class AlertWatch {
   /** Alerts that were mailed but whose note could not be stored. */
   readonly #unstored = new Set<string>();
 
-  constructor(engine: Engine, log: Log) {
+  constructor(engine: Engine, mailer: Mail, log: Log) {
     this.#engine = engine;
+    this.#mailer = mailer;
     this.#log = log;
     this.#timer = setInterval(() => this.#look(), interval);
     this.#timer.unref();
@@ -122,11 +124,8 @@ export class AlertWatch {
         ? `[Holdfast] ${first?.level}: ${first?.message.slice(0, 100)}`
         : `[Holdfast] ${alerts.length} alerts`;
     try {
-      await sendMail(settings, {
-        to,
-        subject,
-        text: alerts.map(({ level, message }) => `${level}: ${message}\n`).join('\n'),
-      });
+      const text = alerts.map(({ level, message }) => `${level}: ${message}\n`).join('\n');
+      await this.#mailer.send({ to, subject, text });
       return true;
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, 'alerts: mail failed');

@@ -1,12 +1,12 @@
 import type { View } from '../../engine/declare/resource.ts';
 import type { Engine, Log } from '../../engine/engine.ts';
+import type { Mail, MailMessage } from '../../engine/services.ts';
 import { messageOf } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
 import { smartSettings } from '../services/smart.ts';
 import { upsSettings } from '../services/ups.ts';
 import { alertNote, noticeAlertId } from './alert.ts';
 import { emailSettings } from './email.ts';
-import { type MailMessage, sendMail } from './mail.ts';
 import { type Meaning, meaningOf, type Notification, notice, readNotification } from './notice.ts';
 
 /** The maximum number of notices of one program; the oldest are dropped. */
@@ -18,12 +18,14 @@ const mostOfSource = 100;
  */
 export class NotificationIntake {
   readonly #engine: Engine;
+  readonly #mailer: Mail;
   readonly #log: Log;
   readonly #now: () => number;
   #sending: Promise<void> = Promise.resolve();
 
-  constructor(engine: Engine, log: Log, now: () => number) {
+  constructor(engine: Engine, mailer: Mail, log: Log, now: () => number) {
     this.#engine = engine;
+    this.#mailer = mailer;
     this.#log = log;
     this.#now = now;
   }
@@ -96,7 +98,7 @@ export class NotificationIntake {
 
   async #send(mail: MailMessage, alert: string): Promise<void> {
     try {
-      await sendMail(this.#engine.world.view.only(emailSettings), mail);
+      await this.#mailer.send(mail);
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, 'notification: mail failed');
       // The alert watch mails the alert instead.
