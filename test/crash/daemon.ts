@@ -34,6 +34,12 @@ export async function stateFolder(): Promise<{ readonly path: string; [Symbol.as
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
+/** The environment of a program whose home is the state folder, so that it finds no file of the person who runs it. */
+export function environmentIn(state: string): NodeJS.ProcessEnv {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, NODE_COMPILE_CACHE, HOME: state, XDG_CONFIG_HOME: state };
+}
+
 /** `within` is a command prefix, such as one that enters a mount namespace. */
 export async function startDaemon(state: string, within: readonly string[] = []): Promise<Daemon> {
   const { child, ended } = launch(state, within);
@@ -98,7 +104,7 @@ function launch(
     'info',
   ];
   const child = spawn(program, words, {
-    env: { PATH: process.env['PATH'] ?? '', HOME: state, XDG_CONFIG_HOME: state, HOLDFAST_ROOT_PASSWORD: password },
+    env: { ...environmentIn(state), HOLDFAST_ROOT_PASSWORD: password },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stderr = '';

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isObject } from '../../src/lib/json.ts';
 import type { Api } from '../support/api.ts';
-import { type Daemon, drift, runDaemon, startDaemon, stateFolder } from './daemon.ts';
+import { type Daemon, drift, environmentIn, runDaemon, startDaemon, stateFolder } from './daemon.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -21,7 +21,7 @@ function recover(
     const child = execFile(
       process.execPath,
       [main, 'recover', ...words, '--host', 'virtual', '--state', state],
-      { env: { PATH: process.env['PATH'] ?? '', HOME: state, XDG_CONFIG_HOME: state } },
+      { env: environmentIn(state) },
       (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     );
   });
