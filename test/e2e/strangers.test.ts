@@ -179,7 +179,7 @@ test('strangers who hold connections keep nobody out', async () => {
 
 // Logins -----------------------------------------------------------------------------------------------------------
 
-test('the owner logs in within a second during 1,000 wrong logins from other addresses, and checks of those who left are not made', async (t) => {
+test('the owner logs in ahead of 1,000 wrong logins from other addresses, and checks of those who left are not made', async (t) => {
   await using attacked = await appliance();
   const storm = Array.from({ length: 1000 }, (_, index) => {
     const socket = open(attacked, `127.0.1.${(index % 250) + 1}`);
@@ -189,12 +189,15 @@ test('the owner logs in within a second during 1,000 wrong logins from other add
   const statuses: string[] = [];
   for (const socket of storm) socket.on('data', (data) => statuses.push(String(data).slice(0, 12)));
   await until(() => statuses.length > 0, 'the storm has not begun');
+  // A check takes about 10 ms, so 100 of them are the second that an owner may wait. A clock would also count what the
+  // storm's own 1,000 sockets cost in this process.
+  const checked = () => statuses.filter((status) => status === 'HTTP/1.1 401').length;
   for (const address of ['127.0.0.1', '127.0.2.1']) {
-    const start = performance.now();
+    const [start, before] = [performance.now(), checked()];
     assert.match(await login(attacked, rootPassword, address), /^HTTP\/1\.1 200 /);
-    const took = performance.now() - start;
-    t.diagnostic(`the owner waited ${took.toFixed(0)} ms`);
-    assert.ok(took < 1000, `the owner waited ${took} ms`);
+    const ahead = checked() - before;
+    t.diagnostic(`${ahead} wrong logins were checked before the owner, who waited ${performance.now() - start} ms`);
+    assert.ok(ahead < 100, `${ahead} wrong logins were checked before the owner`);
   }
   assert.ok(statuses.length < 1000, 'the storm was over before the owner came');
   for (const socket of storm) socket.destroy();
