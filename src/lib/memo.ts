@@ -1,14 +1,28 @@
 /**
- * A function that computes its result once for each argument, and forgets it together with the argument. The argument
- * has to be a frozen value, and `make` may read nothing else.
+ * A function that caches its last result for each key, and forgets it together with the key. It computes again when one
+ * of the other arguments is not the same as before. `make` may read nothing but its arguments, which are frozen values.
  */
-export function memo<K extends object, T>(make: (key: K) => T): (key: K) => T {
-  const known = new WeakMap<K, { readonly result: T }>();
-  return (key) => {
+export function memo<K extends object, R extends readonly unknown[], T>(
+  make: (key: K, ...rest: R) => T,
+): (key: K, ...rest: R) => T {
+  const cached = cache((key: K, rest: R) => make(key, ...rest));
+  return (key, ...rest) => cached(key, rest, rest);
+}
+
+/** As `memo`, for a context of which only some values are read: it computes again when one of `dependencies` changes. */
+export function cache<K extends object, C, T>(
+  make: (key: K, context: C) => T,
+): (key: K, context: C, dependencies: readonly unknown[]) => T {
+  const known = new WeakMap<K, { readonly dependencies: readonly unknown[]; readonly result: T }>();
+  return (key, context, dependencies) => {
     const found = known.get(key);
-    if (found !== undefined) return found.result;
-    const result = make(key);
-    known.set(key, { result });
+    if (
+      found?.dependencies.length === dependencies.length &&
+      found.dependencies.every((value, index) => value === dependencies[index])
+    )
+      return found.result;
+    const result = make(key, context);
+    known.set(key, { dependencies, result });
     return result;
   };
 }

@@ -1,3 +1,5 @@
+import { cache } from '../lib/memo.ts';
+
 /**
  * Renders groups of records and caches each result. A group is rendered again only when its records change or when one
  * of `dependencies` changes, the values of the context that the rendering reads. A change of one share among thousands
@@ -10,16 +12,9 @@ export function cachedRendering<R extends object, C, T>(
   context: C,
   dependencies: readonly unknown[],
 ) => readonly (readonly [number, T])[] {
-  const rendered = new WeakMap<readonly R[], { readonly dependencies: readonly unknown[]; readonly result: T }>();
+  const rendered = cache(render);
   return (groups, context, dependencies) =>
     [...groups]
       .sort(([a], [b]) => a - b)
-      .map(([number, records]) => {
-        const cached = rendered.get(records);
-        if (cached?.dependencies.every((value, index) => value === dependencies[index]) === true)
-          return [number, cached.result];
-        const result = render(records, context);
-        rendered.set(records, { dependencies, result });
-        return [number, result];
-      });
+      .map(([number, records]) => [number, rendered(records, context, dependencies)]);
 }

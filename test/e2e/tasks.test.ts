@@ -127,7 +127,7 @@ test('a volume that is not there is never copied over', async (t) => {
   await one.host.zfs.exportPool('tank');
   await one.api.expect(202, 'POST', 'tasks/rsync/1/run/');
   const [job] = await jobsOf(one, 'tasks/rsync/1');
-  assert.deepEqual([job?.['state'], job?.['error']], ['failed', 'No volume contains "/mnt/tank".']);
+  assert.deepEqual([job?.['state'], job?.['error']], ['failed', 'Nothing was copied: the volume tank is missing.']);
 });
 
 test('one run at a time, and what the end of the daemon ended is reported so', async () => {

@@ -224,7 +224,10 @@ test('a volume that is not mounted is not copied from', async () => {
   await nas.machine.run('zfs unmount -f tank/copy');
   const [task] = (await nas.api.list('tasks/rsync/')).filter((one) => one['rsync_path'] === '/mnt/tank/copy');
   const job = await ran(`tasks/rsync/${task?.['id']}`);
-  assert.deepEqual([job['state'], job['error']], ['failed', 'Nothing was copied: tank/copy is not mounted.']);
+  assert.deepEqual(
+    [job['state'], job['error']],
+    ['failed', 'Nothing was copied: the dataset tank/copy is not mounted.'],
+  );
   await nas.machine.run('zfs mount tank/copy');
 });
 

@@ -25,6 +25,7 @@ import {
   type World,
 } from '../../engine/declare/resource.ts';
 import type { Rule } from '../../engine/declare/rule.ts';
+import { absence } from '../../engine/facts/places.ts';
 import { type Ip, isSameIp, parseIp } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
@@ -298,8 +299,8 @@ type JailCheck = Checking<typeof fields>;
 function checkPlace({ record, before, view, facts, issues }: JailCheck): void {
   const place = jailsPlace(view);
   if (place === undefined) throw failed('Jails are not configured. Send jc_path to /jails/configuration/ first.');
-  if (facts.storage.datasets.get(place.dataset)?.mountpoint === undefined)
-    throw failed(`The dataset of the jails, ${place.dataset}, is not mounted.`);
+  const absent = absence({ dataset: place.dataset }, facts.storage);
+  if (absent !== undefined) throw failed(`No jail can be created: ${absent}.`);
   const dataset = `${place.dataset}/${record.jail_host}`;
   if (before === undefined && facts.storage.datasets.has(dataset))
     issues.add('jail_host', `The dataset ${dataset} already exists.`);

@@ -12,7 +12,8 @@ import {
 } from '../../engine/declare/fields.ts';
 import { configLines, hostList, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { collection } from '../../engine/declare/resource.ts';
-import { isWithin, lastElement } from '../../lib/path.ts';
+import { datasetOf } from '../../engine/facts/places.ts';
+import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { covers, snapshotTask } from '../storage/task.ts';
 import { makeShareFolder } from './folder.ts';
@@ -95,14 +96,11 @@ export const cifsShare = collection('sharing/cifs', {
     if (record.cifs_name.toLowerCase() === 'homes' && !record.cifs_home)
       issues.add('cifs_name', 'The name homes is reserved for the home share (cifs_home).');
     const task = record.cifs_storage_task === null ? undefined : view.get(snapshotTask, record.cifs_storage_task);
-    // The share is in the dataset with the deepest mountpoint above its path.
-    const dataset = [...facts.storage.datasets.values()].findLast(
-      ({ mountpoint }) => mountpoint !== undefined && isWithin(record.cifs_path, mountpoint),
-    );
-    if (task !== undefined && dataset !== undefined && !covers(task, dataset.name))
+    const dataset = datasetOf(record.cifs_path, facts.storage);
+    if (task !== undefined && dataset !== undefined && !covers(task, dataset))
       issues.add(
         'cifs_storage_task',
-        `Expected a task that includes the dataset ${dataset.name} of the share, got one of ${task.task_filesystem}.`,
+        `Expected a task that includes the dataset ${dataset} of the share, got one of ${task.task_filesystem}.`,
       );
     const home = view.find(cifsShare, 'cifs_home', true);
     if (record.cifs_home && home !== undefined && home.id !== record.id)

@@ -1,10 +1,11 @@
 import { invalid } from '../../engine/declare/errors.ts';
 import { choice, flag, list, refine, required, text } from '../../engine/declare/fields.ts';
 import { groupName, userName, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
-import { type Checking, collection, type RecordOf, type World } from '../../engine/declare/resource.ts';
-import type { Storage } from '../../engine/facts/storage-facts.ts';
+import { type Checking, collection, type RecordOf } from '../../engine/declare/resource.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
+import { datasetOf } from '../../engine/facts/places.ts';
 import { overlap, parseNetwork } from '../../lib/ip.ts';
-import { parentOf } from '../../lib/path.ts';
+import { memo } from '../../lib/memo.ts';
 import { quote, words } from '../../lib/text.ts';
 import { nfsServerOf } from '../services/daemons.ts';
 import { exposureProblem } from '../storage/exposure.ts';
@@ -70,7 +71,7 @@ export const nfsShare = collection('sharing/nfs', {
       issues.add('nfs_mapall_group', 'nfs_mapall_group requires nfs_mapall_user.');
     if (record.nfs_maproot_group !== '' && record.nfs_maproot_user === '')
       issues.add('nfs_maproot_group', 'nfs_maproot_group requires nfs_maproot_user.');
-    const datasets = new Set(record.nfs_paths.map((path) => datasetOf(path, { facts })));
+    const datasets = new Set(record.nfs_paths.map((path) => holderOf(path, facts)));
     if (datasets.size > 1)
       issues.add(
         'nfs_paths',
@@ -104,10 +105,10 @@ export type NfsShare = RecordOf<typeof nfsShare.fields>;
  * messages (B8).
  */
 function checkOverlap({ record, view, facts, issues }: Checking<typeof nfsShare.fields>): void {
-  const mine = datasetOf(record.nfs_paths[0] ?? '', { facts });
+  const mine = holderOf(record.nfs_paths[0] ?? '', facts);
   const { networks, hosts, isForAll } = clientsOf(record);
   for (const other of view.all(nfsShare)) {
-    if (other.id === record.id || datasetOf(other.nfs_paths[0] ?? '', { facts }) !== mine) continue;
+    if (other.id === record.id || holderOf(other.nfs_paths[0] ?? '', facts) !== mine) continue;
     const theirs = clientsOf(other);
     if (isForAll && theirs.isForAll) issues.add('nfs_network', "You can't share same filesystem with all hosts twice.");
     else if (isForAll ? theirs.networks.length > 0 : theirs.isForAll && networks.length > 0)
@@ -126,16 +127,10 @@ interface Clients {
 }
 
 /** Parsed clients of each share: a new share is compared with thousands of others, so each share is parsed once. */
-const clients = new WeakMap<NfsShare, Clients>();
-
-function clientsOf(share: NfsShare): Clients {
-  const known = clients.get(share);
-  if (known !== undefined) return known;
+const clientsOf = memo((share: NfsShare): Clients => {
   const [networks, hosts] = [words(share.nfs_network), words(share.nfs_hosts)];
-  const parsed = { networks, hosts, isForAll: networks.length + hosts.length === 0 };
-  clients.set(share, parsed);
-  return parsed;
-}
+  return { networks, hosts, isForAll: networks.length + hosts.length === 0 };
+});
 
 function meet(a: string, b: string): boolean {
   const [one, other] = [parseNetwork(a), parseNetwork(b)];
@@ -143,28 +138,8 @@ function meet(a: string, b: string): boolean {
 }
 
 /** The dataset that contains the path; the volume when no dataset is mounted there. */
-export function datasetOf(path: string, { facts }: Pick<World, 'facts'>): string {
-  const mounted = mountedAt(facts.storage.datasets);
-  for (let folder = path; folder !== '' && folder !== '/'; folder = parentOf(folder)) {
-    const name = mounted.get(folder);
-    if (name !== undefined) return name;
-  }
-  return path.split('/')[2] ?? path;
-}
-
-/** Datasets by their mountpoints, computed once for each version of the storage facts. */
-const mounts = new WeakMap<Storage['datasets'], ReadonlyMap<string, string>>();
-
-function mountedAt(datasets: Storage['datasets']): ReadonlyMap<string, string> {
-  const known = mounts.get(datasets);
-  if (known !== undefined) return known;
-  const byMountpoint = new Map(
-    [...datasets.values()].flatMap(({ name, mountpoint }) =>
-      mountpoint === undefined ? [] : [[mountpoint, name] as const],
-    ),
-  );
-  mounts.set(datasets, byMountpoint);
-  return byMountpoint;
+function holderOf(path: string, { storage }: Facts): string {
+  return datasetOf(path, storage) ?? path.split('/')[2] ?? path;
 }
 
 function blankProblem(path: string): string | undefined {

@@ -1,12 +1,13 @@
 import { isIPv6 } from 'node:net';
 import { invalid } from '../../engine/declare/errors.ts';
 import { alsoNamed, choice, flag, inputOnly, refine, required, text } from '../../engine/declare/fields.ts';
-import { port, schedule, userName, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
+import { port, schedule, userName, volumePath } from '../../engine/declare/formats.ts';
 import { action, collection, type Operations, type SentOf, type Task } from '../../engine/declare/resource.ts';
 import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
+import { absence } from '../../engine/facts/places.ts';
 import { JobFailure, keptOutput } from '../../engine/upkeep/jobs.ts';
 import type { Host } from '../../host/ports/index.ts';
-import { isWithin, normalPath } from '../../lib/path.ts';
+import { normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { type Copy, readExtra, rsyncArgv, sshArgv, timeouts } from './rsync-arguments.ts';
 
@@ -154,12 +155,9 @@ function copyTask(record: Copy & { readonly id: number; readonly rsync_user: str
  * and a pull would fill the system disk.
  */
 async function mustBeMounted({ zfs }: Host, path: string): Promise<void> {
-  const holders = (await zfs.datasets()).filter(
-    ({ name, kind }) => kind === 'filesystem' && isWithin(path, `${volumesFolder}/${name}`),
-  );
-  if (holders.length === 0) throw new Error(`No volume contains ${quote(path)}.`);
-  const absent = holders.find(({ mountpoint }) => mountpoint === undefined);
-  if (absent !== undefined) throw new Error(`Nothing was copied: ${absent.name} is not mounted.`);
+  const datasets = new Map((await zfs.datasets()).map((dataset) => [dataset.name, dataset]));
+  const absent = absence({ path }, { pools: datasets, datasets });
+  if (absent !== undefined) throw new Error(`Nothing was copied: ${absent}.`);
 }
 
 /** Removes progress lines: rsync overwrites each one with the next by a carriage return. */

@@ -3,9 +3,9 @@ import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { type AfpShare, afpShare } from '../../areas/sharing/afp.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
+import { absence, mountState } from '../../engine/facts/places.ts';
 import { quote } from '../../lib/text.ts';
 import { cachedRendering } from '../groups.ts';
-import { absence, volumesOf } from '../volumes.ts';
 import { globalSection, shareSection } from './afp-conf.ts';
 
 export const afpSubsystem: Subsystem = {
@@ -17,11 +17,12 @@ export const afpSubsystem: Subsystem = {
   after: ['accounts'],
   render(view, facts) {
     const settings = view.only(afpSettings);
-    const noDatabase = settings.afp_srv_dbpath === null ? undefined : absence(settings.afp_srv_dbpath, facts);
+    const noDatabase =
+      settings.afp_srv_dbpath === null ? undefined : absence({ path: settings.afp_srv_dbpath }, facts.storage);
     const head = globalSection(settings, {
       dbpath: noDatabase === undefined ? (settings.afp_srv_dbpath ?? undefined) : undefined,
     });
-    const groups = groupsOf(view.groups(afpShare), facts, [volumesOf(facts.storage)]).map(([, group]) => group);
+    const groups = groupsOf(view.groups(afpShare), facts, [mountState(facts.storage)]).map(([, group]) => group);
     // The file is world-readable unless it contains a share password.
     const isSecret = groups.some((group) => group.isSecret);
     return {
@@ -43,7 +44,7 @@ export const afpSubsystem: Subsystem = {
 
 /** The reason why a share cannot be served now, or undefined. */
 function reason({ afp_name, afp_path }: AfpShare, facts: Facts): string | undefined {
-  const away = absence(afp_path, facts);
+  const away = absence({ path: afp_path }, facts.storage);
   return away === undefined ? undefined : `AFP share ${quote(afp_name)}: ${away}`;
 }
 

@@ -4,9 +4,8 @@ import { ftpSettings, servedPair } from '../../areas/services/ftp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { certificate } from '../../areas/system/certificate.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
-import { volumeOf } from '../../engine/declare/formats.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
-import { quote } from '../../lib/text.ts';
+import { absence } from '../../engine/facts/places.ts';
 import { hasOnlyComments } from '../local.ts';
 import { accountsWithoutHome } from './accounts-without-home.ts';
 import {
@@ -30,8 +29,7 @@ export const ftpSubsystem: Subsystem = {
   render(view, facts) {
     const settings = view.only(ftpSettings);
     const folder = settings.ftp_onlyanonymous ? (settings.ftp_anonpath ?? undefined) : undefined;
-    const volume = folder === undefined ? undefined : volumeOf(folder, facts);
-    const isAvailable = volume !== undefined && facts.storage.datasets.get(volume)?.mountpoint !== undefined;
+    const absent = folder === undefined ? undefined : absence({ path: folder }, facts.storage);
     const pair = settings.ftp_tls ? servedPair(view, settings) : undefined;
     const chain = typeof pair === 'object' ? pair.chain : '';
     const keyType = typeof pair === 'object' && pair.key.asymmetricKeyType === 'ec' ? 'ec' : 'rsa';
@@ -51,7 +49,7 @@ export const ftpSubsystem: Subsystem = {
         {
           path: '/etc/proftpd/proftpd.conf',
           content: proftpdConf(settings, {
-            anonymousFolder: isAvailable ? folder : undefined,
+            anonymousFolder: absent === undefined ? folder : undefined,
             keyType,
             hasChain: chain !== '',
           }),
@@ -59,10 +57,7 @@ export const ftpSubsystem: Subsystem = {
         },
       ],
       services: [{ name: 'proftpd', running, onChange: 'reload' }],
-      omissions:
-        folder === undefined || isAvailable
-          ? []
-          : [`anonymous FTP: the volume of ${quote(folder)} is missing or not mounted`],
+      omissions: absent === undefined ? [] : [`anonymous FTP: ${absent}`],
     };
   },
 };

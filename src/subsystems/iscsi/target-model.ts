@@ -8,9 +8,9 @@ import { iscsiTarget } from '../../areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../../areas/services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.ts';
 import { groupNumber } from '../../engine/configuration/tables.ts';
-import { volumesFolder } from '../../engine/declare/formats.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
+import { absence } from '../../engine/facts/places.ts';
 import type { Storage } from '../../engine/facts/storage-facts.ts';
 import type { Auth, Discovery, Extent, Portal, Target, TargetGroup, TargetModel } from '../../host/ports/targets.ts';
 import { differing, type Groups, groupsThatDiffer } from '../../lib/groups.ts';
@@ -193,7 +193,7 @@ function isSameStorage(a: Storage, b: Storage): boolean {
 }
 
 function buildExtent(record: ExtentRecord, facts: Pick<Facts, 'storage' | 'disks'>): Outcome<Extent> {
-  const problem = absence(record, facts);
+  const problem = omission(record, facts);
   if (problem === undefined) return { offered: extentOf(record, sizeIn(record, facts.storage)), omissions: [] };
   return { offered: undefined, omissions: [`iSCSI extent ${quote(record.iscsi_target_extent_name)}: ${problem}`] };
 }
@@ -249,7 +249,7 @@ interface ResolvedGroup {
 }
 
 /** The reason why an extent cannot be offered now, or undefined. */
-function absence(record: ExtentRecord, { storage, disks }: Pick<Facts, 'storage' | 'disks'>): string | undefined {
+function omission(record: ExtentRecord, { storage, disks }: Pick<Facts, 'storage' | 'disks'>): string | undefined {
   const path = record.iscsi_target_extent_path ?? '';
   const zvol = zvolOf(record);
   if (zvol !== undefined)
@@ -258,9 +258,7 @@ function absence(record: ExtentRecord, { storage, disks }: Pick<Facts, 'storage'
       : `the zvol ${zvol} is missing`;
   if (record.iscsi_target_extent_type === 'Disk')
     return disks.some(({ name }) => `/dev/${name}` === path) ? undefined : `the disk ${path} is missing`;
-  const [volume = ''] = path.slice(volumesFolder.length + 1).split('/');
-  if (storage.datasets.get(volume)?.mountpoint !== undefined) return undefined;
-  return `the volume ${volume} is ${storage.pools.has(volume) ? 'not mounted' : 'missing'}`;
+  return absence({ path }, storage);
 }
 
 /** The offered size in bytes; undefined for the whole file or disk. */

@@ -4,10 +4,10 @@ import { type JailMountPoint, jailMountPoint } from '../../areas/jails/mountpoin
 import { jailTemplate } from '../../areas/jails/templates.ts';
 import { bundleMount, plugin } from '../../areas/plugins/plugins.ts';
 import type { DesiredFile, Subsystem } from '../../engine/declare/subsystem.ts';
+import { absence } from '../../engine/facts/places.ts';
 import { type JailMount, jailService } from '../../host/ports/jails.ts';
 import { pluginService } from '../../host/ports/plugins.ts';
 import { lines } from '../../lib/text.ts';
-import { absence } from '../volumes.ts';
 import { bridgeUnit, jailUnit } from './jail-unit.ts';
 
 const folder = '/etc/systemd/system';
@@ -24,7 +24,7 @@ export const jailsSubsystem: Subsystem = {
     const mountsOf = ({ jail_host }: Jail): readonly JailMountPoint[] =>
       view.all(jailMountPoint).filter((mount) => {
         if (mount.jail !== jail_host || !mount.mounted) return false;
-        const why = absence(mount.source, facts);
+        const why = absence({ path: mount.source }, facts.storage);
         if (why !== undefined)
           omissions.push(`jail ${jail_host}: starts without its mount ${mount.destination}, because ${why}`);
         return why === undefined;

@@ -5,10 +5,10 @@ import { ganeshaProblem, type NfsShare, nfsShare } from '../../areas/sharing/nfs
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { Desired, DesiredFile, DesiredService, Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
+import { absence, mountState } from '../../engine/facts/places.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
 import { cachedRendering } from '../groups.ts';
 import { hasOnlyComments } from '../local.ts';
-import { absence, volumesOf } from '../volumes.ts';
 import { type Export, exportLines, exportOf } from './exports.ts';
 import { ganeshaExport, ganeshaFile, ganeshaSettings, numbered } from './ganesha-conf.ts';
 import { nfsConf, nfsKernelFile, nfsKernelSettings, nfsServerDropIn } from './nfs-conf.ts';
@@ -52,7 +52,7 @@ function byKernel(view: View, facts: Facts): Desired {
   const groups = groupsOf(view.groups(nfsShare), { settings, facts }, [
     settings,
     facts.accounts,
-    volumesOf(facts.storage),
+    mountState(facts.storage),
   ]);
   const exports = groups.map(
     ([number, { content }]): DesiredFile => ({ path: `${exportsPrefix}${number}.exports`, content }),
@@ -135,7 +135,7 @@ function unusedAddresses({ nfs_srv_bindip: [first, ...others] }: Settings): read
 
 /** The reason why a share cannot be served now, or undefined. */
 function reason({ nfs_paths }: NfsShare, facts: Facts): string | undefined {
-  const unavailable = nfs_paths.map((path) => absence(path, facts)).find((why) => why !== undefined);
+  const unavailable = nfs_paths.map((path) => absence({ path: path }, facts.storage)).find((why) => why !== undefined);
   return unavailable === undefined ? undefined : `NFS share of ${quote(nfs_paths[0] ?? '')}: ${unavailable}`;
 }
 

@@ -2,8 +2,8 @@ import { rsyncdSettings } from '../../areas/services/rsyncd.ts';
 import { rsyncModule } from '../../areas/services/rsyncmod.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
+import { absence } from '../../engine/facts/places.ts';
 import { quote } from '../../lib/text.ts';
-import { absence } from '../volumes.ts';
 import { globalLines, moduleLines } from './rsyncd-conf.ts';
 
 export const rsyncdSubsystem: Subsystem = {
@@ -15,7 +15,9 @@ export const rsyncdSubsystem: Subsystem = {
   after: ['accounts'],
   render(view, facts) {
     const global = globalLines(view.only(rsyncdSettings));
-    const modules = view.all(rsyncModule).map((module) => ({ module, why: absence(module.rsyncmod_path, facts) }));
+    const modules = view
+      .all(rsyncModule)
+      .map((module) => ({ module, why: absence({ path: module.rsyncmod_path }, facts.storage) }));
     const served = modules.filter(({ why }) => why === undefined).map(({ module }) => moduleLines(module));
     return {
       files: [{ path: '/etc/rsyncd.conf', content: [global, ...served].join('') }],

@@ -8,11 +8,13 @@ import { cifsShare, unsayableInPath } from '../../areas/sharing/cifs.ts';
 import { snapshotFormat } from '../../areas/storage/snapshot-times.ts';
 import { snapshotTask } from '../../areas/storage/task.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
-import { volumesFolder } from '../../engine/declare/formats.ts';
 import type { RecordOf } from '../../engine/declare/resource.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
+import { absence, mountState } from '../../engine/facts/places.ts';
 import type { Storage } from '../../engine/facts/storage-facts.ts';
+import { memo } from '../../lib/memo.ts';
 import { lines, quote } from '../../lib/text.ts';
+import { cachedRendering } from '../groups.ts';
 import { hasNoAccounts } from '../local.ts';
 import {
   directoryOptions,
@@ -132,7 +134,6 @@ interface Group {
   readonly path: string;
   readonly sections: readonly string[];
   readonly content: string;
-  readonly omissions: readonly string[];
 }
 
 interface Shares {
@@ -148,61 +149,38 @@ export function sharesIn(
   storage: Storage,
   formats: Formats = new Map(),
 ): Shares {
-  const groups = [...shares]
-    .sort(([a], [b]) => a - b)
-    .map(([number, group]) => groupOf(number, group, storage, formats));
+  const groups = groupsOf(shares, { storage, formats }, [mountState(storage), [...formats].join()]);
   return {
-    groups: groups.filter(({ sections }) => sections.length > 0),
-    omissions: groups.flatMap(({ omissions }) => omissions),
+    groups: groups.flatMap(([number, { sections, content }]) =>
+      sections.length === 0 ? [] : [{ path: sharesFile(number), sections, content }],
+    ),
+    omissions: groups.flatMap(([, { omissions }]) => omissions),
   };
 }
 
-/**
- * Caches each rendered group with the volumes and snapshot tasks that it was rendered for, as there can be thousands of
- * shares.
- */
-const rendered = new WeakMap<readonly Share[], { readonly dependencies: string; readonly group: Group }>();
+interface Context {
+  readonly storage: Storage;
+  readonly formats: Formats;
+}
 
-function groupOf(number: number, shares: readonly Share[], storage: Storage, formats: Formats): Group {
-  const volumes = [...storage.pools.keys()].map((pool) => `${pool}${isMounted(pool, storage) ? '' : '-'}`).join();
-  const dependencies = [volumes, ...formats].join('\n');
-  const cached = rendered.get(shares);
-  if (cached?.dependencies === dependencies) return cached.group;
-  const omissions = new Map(shares.map((share) => [share, omission(share, storage)]));
-  const sections = shares
-    .filter((share) => omissions.get(share) === undefined)
-    .map((share) => sectionOf(share, formats.get(share.cifs_storage_task ?? 0)));
-  const group = {
-    path: sharesFile(number),
+const groupsOf = cachedRendering((shares: readonly Share[], { storage, formats }: Context) => {
+  const served = shares.filter((share) => omission(share, storage) === undefined);
+  const sections = served.map((share) => sectionOf(share, formats.get(share.cifs_storage_task ?? 0)));
+  return {
     sections,
     content: sections.join(''),
-    omissions: [...omissions.values()].filter((reason) => reason !== undefined),
+    omissions: shares.flatMap((share) => omission(share, storage) ?? []),
   };
-  rendered.set(shares, { dependencies, group });
-  return group;
-}
+});
 
 /** The reason why a share cannot be served now, or undefined. */
 function omission({ cifs_name, cifs_path }: Share, storage: Storage): string | undefined {
   const refusedText = unsayableInPath(cifs_path);
   if (refusedText !== undefined)
     return `CIFS share ${quote(cifs_name)}: its path contains ${quote(refusedText)}, which Samba does not take literally`;
-  const [volume = ''] = cifs_path.slice(volumesFolder.length + 1).split('/');
-  if (isMounted(volume, storage)) return undefined;
-  return `CIFS share ${quote(cifs_name)}: the volume ${volume} is ${storage.pools.has(volume) ? 'not mounted' : 'missing'}`;
+  const absent = absence({ path: cifs_path }, storage);
+  return absent === undefined ? undefined : `CIFS share ${quote(cifs_name)}: ${absent}`;
 }
 
-function isMounted(pool: string, { pools, datasets }: Storage): boolean {
-  return pools.has(pool) && datasets.get(pool)?.mountpoint !== undefined;
-}
-
-/** Caches the section of each share, which depends only on its record and its snapshot task. */
-const sections = new WeakMap<Share, { readonly format: string | undefined; readonly section: string }>();
-
-function sectionOf(share: Share, format: string | undefined): string {
-  const cached = sections.get(share);
-  if (cached !== undefined && cached.format === format) return cached.section;
-  const section = shareSection(share, format);
-  sections.set(share, { format, section });
-  return section;
-}
+/** The section of a share depends only on its record and its snapshot task. */
+const sectionOf = memo(shareSection);

@@ -1,8 +1,8 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { tftpSettings } from '../../areas/services/tftp.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
+import { absence } from '../../engine/facts/places.ts';
 import { isPackagedTftp } from '../local.ts';
-import { absence } from '../volumes.ts';
 import { tftpdUnit } from './tftpd-unit.ts';
 
 export const tftpSubsystem: Subsystem = {
@@ -16,7 +16,7 @@ export const tftpSubsystem: Subsystem = {
   render(view, facts) {
     const settings = view.only(tftpSettings);
     const running = isOn(view, 'tftp');
-    const why = settings.tftp_directory === '' ? undefined : absence(settings.tftp_directory, facts);
+    const why = settings.tftp_directory === '' ? undefined : absence({ path: settings.tftp_directory }, facts.storage);
     return {
       // The drop-in exists only while the service is on, because each change of it makes systemd reload all units.
       files: [

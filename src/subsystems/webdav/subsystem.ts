@@ -5,8 +5,8 @@ import { certificate } from '../../areas/system/certificate.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
+import { absence } from '../../engine/facts/places.ts';
 import { quote } from '../../lib/text.ts';
-import { absence } from '../volumes.ts';
 import {
   httpdFile,
   secretFiles,
@@ -80,7 +80,7 @@ function addressesOf(shares: readonly WebdavShare[]): ReadonlyMap<WebdavShare, s
 
 /** The reason why a share cannot be served now, or undefined. */
 function reason({ webdav_name, webdav_path }: WebdavShare, facts: Facts): string | undefined {
-  const away = absence(webdav_path, facts);
+  const away = absence({ path: webdav_path }, facts.storage);
   return away === undefined ? undefined : `WebDAV share ${quote(webdav_name)}: ${away}`;
 }
 

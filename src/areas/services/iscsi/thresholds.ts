@@ -1,7 +1,6 @@
-import { volumesFolder } from '../../../engine/declare/formats.ts';
 import type { View } from '../../../engine/declare/resource.ts';
+import { datasetOf } from '../../../engine/facts/places.ts';
 import type { Storage } from '../../../engine/facts/storage-facts.ts';
-import { isWithin } from '../../../lib/path.ts';
 import { quote } from '../../../lib/text.ts';
 import { type ExtentRecord, iscsiExtent, zvolOf } from './extent.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
@@ -22,7 +21,7 @@ export function spaceWarnings(view: View, storage: Storage): readonly string[] {
     ),
     ...extents.flatMap((record) => {
       const { iscsi_target_extent_avail_threshold: threshold, iscsi_target_extent_name: name } = record;
-      const dataset = threshold === null ? undefined : datasetOf(record, storage);
+      const dataset = threshold === null ? undefined : holderOf(record, storage);
       if (threshold === null || dataset === undefined || !isShort(storage, dataset, threshold)) return [];
       return [
         `The dataset ${dataset} of the iSCSI extent ${quote(name)} has less than ${threshold} % of its space free.`,
@@ -37,13 +36,8 @@ function isShort({ datasets }: Storage, name: string, threshold: number): boolea
 }
 
 /** The dataset that contains the zvol or the file of an extent. */
-function datasetOf(record: ExtentRecord, { datasets }: Storage): string | undefined {
+function holderOf(record: ExtentRecord, storage: Storage): string | undefined {
   const zvol = zvolOf(record);
   if (zvol !== undefined) return zvol.slice(0, zvol.lastIndexOf('/'));
-  if (record.iscsi_target_extent_type !== 'File') return undefined;
-  const path = record.iscsi_target_extent_path ?? '';
-  const within = [...datasets.values()].filter(
-    ({ name, kind }) => kind === 'filesystem' && isWithin(path, `${volumesFolder}/${name}`),
-  );
-  return within.toSorted((a, b) => b.name.length - a.name.length)[0]?.name;
+  return datasetOf(record.iscsi_target_extent_path ?? '', storage);
 }

@@ -1,0 +1,54 @@
+import { memo } from '../../lib/memo.ts';
+import { isWithin, parentOf } from '../../lib/path.ts';
+import { type Location, volumesFolder } from '../declare/location.ts';
+import type { Storage } from './storage-facts.ts';
+
+type Mounts = Pick<Storage, 'datasets'> & { readonly pools: { has(name: string): boolean } };
+
+/**
+ * Why what lies in a place cannot be used now, such as `the volume tank is not mounted`; undefined if it can. While a
+ * dataset is not mounted, its folder is an empty one of the dataset above it.
+ */
+export function absence(place: Location, { pools, datasets }: Mounts): string | undefined {
+  const name = 'dataset' in place ? place.dataset : place.path.slice(volumesFolder.length + 1);
+  const [volume = ''] = name.split('/');
+  const isMounted = (dataset: string) => datasets.get(dataset)?.mountpoint !== undefined;
+  if (!pools.has(volume)) return `the volume ${volume} is missing`;
+  if (!isMounted(volume)) return `the volume ${volume} is not mounted`;
+  if ('dataset' in place && !datasets.has(name)) return `the dataset ${name} is missing`;
+  for (let dataset = name; dataset !== ''; dataset = dataset.slice(0, Math.max(0, dataset.lastIndexOf('/'))))
+    if (datasets.get(dataset)?.kind === 'filesystem')
+      return isMounted(dataset) ? undefined : `the dataset ${dataset} is not mounted`;
+  return undefined;
+}
+
+/** The names of all volumes and of what is not mounted: what `absence` depends on, as a key for caches. */
+export function mountState({ pools, datasets }: Storage): string {
+  return [...pools.keys(), '', ...notMounted(datasets)].join('\n');
+}
+
+const notMounted = memo((datasets: Storage['datasets']) =>
+  [...datasets.values()].flatMap(({ name, kind, mountpoint }) =>
+    kind === 'filesystem' && mountpoint === undefined ? [name] : [],
+  ),
+);
+
+/** The dataset whose file system contains the path; undefined outside of the volumes. */
+export function datasetOf(path: string, { datasets }: Pick<Storage, 'datasets'>): string | undefined {
+  if (!isWithin(path, volumesFolder)) return undefined;
+  const mounted = byMountpoint(datasets);
+  for (let folder = path; folder !== '/'; folder = parentOf(folder)) {
+    const name = mounted.get(folder);
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+
+const byMountpoint = memo(
+  (datasets: Storage['datasets']): ReadonlyMap<string, string> =>
+    new Map(
+      [...datasets.values()].flatMap(({ name, mountpoint }) =>
+        mountpoint === undefined ? [] : [[mountpoint, name] as const],
+      ),
+    ),
+);
