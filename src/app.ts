@@ -22,7 +22,7 @@ import type { Handler } from './host/ports/web.ts';
 import { Authenticator } from './http/authenticator.ts';
 import { Connections } from './http/connections.ts';
 import { type Limits, limits } from './http/limits.ts';
-import { LoginBudget } from './http/login-budget.ts';
+import { LoginBudget, loginProblems } from './http/login-budget.ts';
 import { buildServer } from './http/server.ts';
 import { backupFilesOf } from './store/backup-files.ts';
 import { PoolBackups } from './store/pool-backups.ts';
@@ -100,7 +100,9 @@ export async function openApp(parts: AppParts): Promise<App> {
       connections.add(socket);
     },
   );
+  const budget = new LoginBudget();
   const engine = openEngine({
+    problems: [() => loginProblems(budget.attack)],
     resources: parts.resources ?? catalogue,
     stepKinds,
     subsystems: parts.subsystems ?? subsystems,
@@ -135,8 +137,6 @@ export async function openApp(parts: AppParts): Promise<App> {
     const record = root();
     return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
   };
-  const budget = new LoginBudget();
-  engine.loginAttack = () => budget.attack;
   const authenticator = new Authenticator(passwords, hashOf, {
     now,
     budget,

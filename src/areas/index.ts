@@ -41,6 +41,7 @@ import { found } from './management/found.ts';
 import { jobs } from './management/jobs.ts';
 import { plan } from './management/plan.ts';
 import { plugins } from './management/plugins.ts';
+import { problems } from './management/problems.ts';
 import { revisions } from './management/revisions.ts';
 import { schedules } from './management/schedules.ts';
 import { tokens } from './management/tokens.ts';
@@ -233,6 +234,7 @@ export const management: readonly Section[] = [
   jobs,
   schedules,
   events,
+  problems,
   drift,
   revisions,
   confirmation,

@@ -3,7 +3,7 @@ import { isKeptResource } from './configuration/stored-configuration.ts';
 import type { Kept } from './configuration/tables.ts';
 import type { Fields } from './declare/fields.ts';
 import type { Log } from './declare/log.ts';
-import type { Health, Runs } from './declare/resource.ts';
+import type { Runs } from './declare/resource.ts';
 import type { Topic, Touched } from './facts/facts.ts';
 import { takeOver } from './upkeep/takeover.ts';
 import { type EngineParts, wire } from './wiring.ts';
@@ -19,7 +19,7 @@ export interface Engine extends ReturnType<typeof openEngine> {}
  */
 export function openEngine(parts: EngineParts) {
   const { beginning, changes, condition, configuration, confirmation, keeper, ...rest } = wire(parts);
-  const { events, following, jobs, reconciler, schedules, startup, work, world } = rest;
+  const { events, following, jobs, problems, reconciler, schedules, startup, work, world } = rest;
   beginning.load();
   return {
     resources: parts.resources,
@@ -32,11 +32,14 @@ export function openEngine(parts: EngineParts) {
     now: parts.now,
 
     /** Resolves when changes are possible; slow pools may follow later. */
-    begin: () => beginning.begin(),
+    async begin(): Promise<void> {
+      await beginning.begin();
+      problems.begin();
+    },
     /** Completes running changes and jobs, then releases all resources. */
     async close(): Promise<void> {
       for (const part of [following, schedules, beginning]) part.end();
-      for (const part of [reconciler, confirmation]) part.close();
+      for (const part of [reconciler, confirmation, problems]) part.close();
       await changes.idle();
       await jobs.close();
       await changes.idle();
@@ -98,22 +101,18 @@ export function openEngine(parts: EngineParts) {
     lookAtClock: () => schedules.look(),
     /** Where the machine differs from the configuration. Reads the machine itself, not the facts. */
     report: () => reconciler.report(),
-    /** Determines which subsystems differ from the configuration, for `health`. */
-    inspect: () => condition.inspect(),
-    get health() {
-      return condition.health;
+    /** Determines which subsystems differ from the configuration, and reports problems that began or ended with it. */
+    async inspect(): Promise<void> {
+      await reconciler.inspect();
+      problems.look();
     },
-    /** Whether the configuration of at least one subsystem could not be applied to the machine. */
-    get isDegraded() {
-      return reconciler.degraded.length > 0;
+    /** What is wrong with the appliance, the most urgent first. */
+    get problems() {
+      return problems.list;
     },
     /** A message why changes cannot be stored now; undefined if they can. */
     get obstacle() {
       return condition.obstacle;
-    },
-    /** Sets what returns an ongoing series of refused logins, if any. */
-    set loginAttack(attack: () => Health['loginAttack']) {
-      condition.loginAttack = attack;
     },
   };
 }

@@ -8,6 +8,7 @@ import type { ConfigurationStore } from './configuration/configuration-store.ts'
 import { StoredConfiguration } from './configuration/stored-configuration.ts';
 import { EventBus } from './declare/events.ts';
 import type { Log } from './declare/log.ts';
+import type { Problem } from './declare/problem.ts';
 import type { Resource, World } from './declare/resource.ts';
 import type { Rule } from './declare/rule.ts';
 import { machineZone } from './declare/schedule.ts';
@@ -18,13 +19,14 @@ import { Originals } from './plan/originals.ts';
 import { StepRunner } from './plan/runner.ts';
 import type { StepKind } from './plan/steps.ts';
 import { Beginning } from './upkeep/beginning.ts';
-import { Condition } from './upkeep/condition.ts';
 import { Following } from './upkeep/following.ts';
 import { Jobs } from './upkeep/jobs.ts';
+import { Problems, problemsOfResources } from './upkeep/problems.ts';
 import { Reconciler } from './upkeep/reconciler.ts';
 import { renewal } from './upkeep/renewal.ts';
 import { Schedules } from './upkeep/schedules.ts';
 import { Startup } from './upkeep/startup.ts';
+import { StoreCondition } from './upkeep/store-condition.ts';
 import { managedBy, refuseUnmanaged } from './upkeep/takeover.ts';
 import { Workshop } from './upkeep/work.ts';
 
@@ -34,6 +36,8 @@ export interface EngineParts {
   readonly rules?: readonly Rule[];
   /** The kinds of steps that a start can find in the journal. */
   readonly stepKinds?: readonly StepKind[];
+  /** Each computes the current problems of another part of the program. */
+  readonly problems?: readonly (() => readonly Problem[])[];
   /** The parts of the machine that connections of clients depend on. */
   readonly accesses?: readonly Access[];
   readonly host: Host;
@@ -55,6 +59,7 @@ export interface EngineParts {
 
 /** Builds the parts of the engine. Parts that need one another in both directions get functions that are called later. */
 export function wire({ accesses = [], rules = [], stepKinds = [], zone = machineZone, ...parts }: EngineParts) {
+  const { problems: furtherProblems = [] } = parts;
   const { host, log, now, passwords, patience = 10_000, resources, store, subsystems } = parts;
   const serviceNames = [...new Set(subsystems.flatMap(({ services = [] }) => services))];
   const isManaged = managedBy(resources);
@@ -67,6 +72,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
   const { tables } = configuration;
   const saw = (topic: Topic) => {
     startup.saw(topic);
+    problems.soon();
     following.changed(topic);
   };
   const keeper = new FactKeeper(host, { serviceNames, now, changed: saw });
@@ -75,6 +81,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
   const renew = renewal(keeper, log);
   const originals = new Originals({ host, log, now });
   const steps = new StepRunner({ host, events, log });
+  const condition = new StoreCondition({ store, log });
   const common = { host, store, log, events, now, configuration, tables, facts, world, renew, originals, steps, jobs };
 
   const reconciler = new Reconciler({
@@ -98,7 +105,19 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     obstacle: () => condition.obstacle,
     start: (task) => void jobs.start(task, host),
   });
-  const condition = new Condition({ ...common, reconciler });
+  const problems: Problems = new Problems({
+    ...common,
+    sources: [
+      () => problemsOfResources(resources, { ...world(), now: now() }),
+      () => reconciler.problems,
+      () => jobs.problems,
+      () => condition.problems,
+      ...furtherProblems,
+    ],
+  });
+  events.listen(({ name }) => {
+    if (!name.startsWith('problem.')) problems.soon();
+  });
   const work = new Workshop({
     ...common,
     changes,
@@ -113,7 +132,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     operations: () => work.operations(atStart),
   });
   return {
-    ...{ beginning, changes, condition, configuration, confirmation, events, following, jobs, keeper, reconciler },
-    ...{ schedules, startup, work, world },
+    ...{ beginning, changes, condition, configuration, confirmation, events, following, jobs, keeper, problems },
+    ...{ reconciler, schedules, startup, work, world },
   };
 }

@@ -62,7 +62,7 @@ export async function debugArchive(engine: Engine, context: RequestContext, now:
     ['revisions.json', shown(revisions)],
     ['jobs.json', shown(engine.jobs.list(200))],
     ['events.json', shown(engine.events.since(0))],
-    ['health.json', shown(engine.health)],
+    ['problems.json', shown(engine.problems)],
     ['drift.json', shown(await engine.report())],
   ]);
   for (const [name, argv] of Object.entries(programs))

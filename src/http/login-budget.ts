@@ -1,3 +1,4 @@
+import type { Problem } from '../engine/declare/problem.ts';
 import { parseIp } from '../lib/ip.ts';
 import { forgetOldest } from '../lib/recent.ts';
 
@@ -45,6 +46,21 @@ export interface LoginAttack {
   readonly refused: number;
   /** The address of the last refused login. */
   readonly address: string;
+}
+
+/** An ongoing attempt, as a problem of the appliance. */
+export function loginProblems(attack: LoginAttack | undefined): readonly Problem[] {
+  if (attack === undefined) return [];
+  const { account, refused, address } = attack;
+  return [
+    {
+      kind: 'login',
+      about: 'account/users',
+      detail: account,
+      severity: 'warning',
+      message: `Many failed logins as ${account}: ${refused} were refused, the last from ${address}. Clients that logged in before are still accepted. Restrict the networks that can reach Holdfast.`,
+    },
+  ];
 }
 
 /**

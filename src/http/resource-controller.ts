@@ -298,8 +298,8 @@ export class ResourceController {
       params: call.match.params,
       profile: this.#profile,
       // A getter, because only alerts read it and computing it queries the free space of the file system.
-      get health() {
-        return engine.health;
+      get problems() {
+        return engine.problems;
       },
       version: engine.version,
     };

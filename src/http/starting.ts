@@ -6,11 +6,13 @@ import { type Answer, json } from './answer.ts';
 const retryAfter = { 'retry-after': '5' };
 
 /** Reports whether the daemon is ready, and otherwise what it is waiting for. */
-export function readiness({ startup, isDegraded, obstacle }: Engine): Answer {
+export function readiness(engine: Engine): Answer {
+  const { startup } = engine;
   if (startup.phase !== 'done') return json(503, { status: 'starting', what: startup.what }, retryAfter);
+  const { obstacle } = engine;
   // Load balancers and monitors evaluate the status; the reason is for administrators.
   if (obstacle !== undefined) return json(503, { status: 'read-only', reason: obstacle });
-  return json(200, { status: isDegraded ? 'degraded' : 'ready' });
+  return json(200, { status: engine.problems.some(({ severity }) => severity === 'critical') ? 'degraded' : 'ready' });
 }
 
 /**

@@ -90,7 +90,7 @@ test('no secret is in the debug archive, revisions, events, jobs or the log, and
     ['jobs', (await api.get('/api/holdfast/v1/jobs?limit=1000')).text],
     ['log', JSON.stringify(one.appliance.log)],
   ] as const;
-  for (const name of ['configuration', 'revisions', 'jobs', 'events', 'health', 'drift'])
+  for (const name of ['configuration', 'revisions', 'jobs', 'events', 'problems', 'drift'])
     assert.ok((archive.get(`${name}.json`) ?? '').length > 2, `${name}.json is missing or empty`);
   assert.ok([...archive.keys()].some((name) => name.startsWith('machine/')));
   for (const [name, text] of others) assert.ok(text.length > 2, `${name}: nothing to look at`);

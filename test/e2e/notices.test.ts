@@ -4,9 +4,10 @@ import { stat } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { alertsOf } from '../../src/areas/system/alert.ts';
 import { AlertWatch } from '../../src/areas/system/alert-watch.ts';
+import { notice } from '../../src/areas/system/notice.ts';
 import { noticesSocket, takeNotices, tell } from '../../src/cli/notices.ts';
+import { problemsOfResources } from '../../src/engine/upkeep/problems.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 import { mail, mailServer, type Post, trustMailServer } from '../support/mail-server.ts';
 
@@ -120,7 +121,7 @@ test("smartd's report of a disk is an alert and a letter", async () => {
   };
   assert.deepEqual(await notify(['smartd'], environment), { status: 0, said: '' });
   await box.app.notices.close();
-  assert.deepEqual((await alerts()).at(-1), ['CRIT', environment.SMARTD_FULLMESSAGE]);
+  assert.deepEqual((await alerts()).at(0), ['CRIT', environment.SMARTD_FULLMESSAGE]);
   assert.equal(post.letters.length, before + 1);
   assert.match(
     post.letters.at(-1) ?? '',
@@ -168,9 +169,8 @@ test('a machine that was started anew has forgotten that its power was away, and
 
 test('that a UPS does not answer is said again and again, and is over when it is not', async () => {
   await ups('NOCOMM');
-  const { world, health } = box.engine;
   const isAlert = (minutes: number) =>
-    alertsOf(world, { ...health, now: Date.now() + minutes * 60_000 }).some(({ message }) =>
+    problemsOfResources([notice], { ...box.engine.world, now: Date.now() + minutes * 60_000 }).some(({ message }) =>
       message.includes('does not answer'),
     );
   assert.deepEqual([isAlert(0), isAlert(10), isAlert(12)], [true, true, false]);

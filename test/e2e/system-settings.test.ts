@@ -288,8 +288,8 @@ test('a failing disk, a clock far off and a waiting update are told as long as t
   await one.machine.machine.renewSources();
   assert.deepEqual(await told(), [
     'CRIT The disk ada1 reports by SMART that it is failing. Replace it.',
-    'WARN The clock differs from the time servers by 30 seconds. Directory services refuse a machine with a wrong clock.',
     'WARN A package update is available. POST /system/update/update/ installs it.',
+    'WARN The clock differs from the time servers by 30 seconds. Directory services refuse a machine with a wrong clock.',
   ]);
   one.machine.disks.ail('ada1', false);
   one.machine.machine.strayBy(0.2);

@@ -1,5 +1,5 @@
 import { newKeyFiles } from '../../src/areas/services/openssh.ts';
-import { alertId } from '../../src/areas/system/alert.ts';
+import { problemId } from '../../src/engine/declare/problem.ts';
 import { isObject, type JsonObject } from '../../src/lib/json.ts';
 import type { Api } from './api.ts';
 import { GiB, rootPassword } from './appliance.ts';
@@ -211,7 +211,7 @@ export const examples: Readonly<Record<string, Example>> = {
     key: ({ name }) => String(name),
   },
   'system/alert': {
-    standing: alertId('weak', 'system/certificateauthority/1'),
+    standing: problemId({ kind: 'weak', about: 'system/certificateauthority/1' }),
     actions: { 'PUT dismiss': { body: (n) => n % 2 === 0 } },
   },
   'system/bootenv': {

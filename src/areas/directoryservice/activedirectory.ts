@@ -17,6 +17,23 @@ export const domainSettings = singleton('directoryservice/activedirectory', {
   fields: domainFields,
   seed: () => ({ ad_netbiosname_a: 'holdfast' }),
   around,
+  problems: (domain, { facts }) =>
+    domain.ad_enable && !isMember(domain, facts)
+      ? [
+          {
+            kind: 'domain',
+            about: 'directoryservice/activedirectory',
+            detail: domain.ad_domainname,
+            severity: 'critical',
+            message: `The machine is not a member of the domain ${domain.ad_domainname} as ${domain.ad_netbiosname_a}, although ad_enable is true. To join it again, send ad_enable true to directoryservice/activedirectory, with the password of the account if it is not stored.`,
+            remedy: {
+              method: 'PUT',
+              path: '/api/v1.0/directoryservice/activedirectory/',
+              body: { ad_enable: true },
+            },
+          },
+        ]
+      : [],
   complete({ record, before, sent, draft }) {
     const cifs = draft.only(cifsSettings);
     return {

@@ -139,6 +139,20 @@ export const cifsSettings = singleton('services/cifs', {
     ),
   },
   seed: () => ({ cifs_srv_netbiosname: 'holdfast', cifs_srv_workgroup: 'WORKGROUP' }),
+  problems: ({ cifs_srv_authmodel: model }) =>
+    model === 'share'
+      ? [
+          {
+            kind: 'ineffective',
+            about: 'services/cifs',
+            detail: 'cifs_srv_authmodel',
+            severity: 'warning',
+            message:
+              'cifs_srv_authmodel is share, which Samba no longer has: clients log in with an account. Set it to user; for access without a password set cifs_guestok of the share.',
+            remedy: { method: 'PUT', path: '/api/v1.0/services/cifs/', body: { cifs_srv_authmodel: 'user' } },
+          },
+        ]
+      : [],
   check({ record, issues }) {
     if (record.cifs_srv_netbiosname.toLowerCase() === record.cifs_srv_workgroup.toLowerCase())
       issues.add('cifs_srv_netbiosname', 'cifs_srv_netbiosname must differ from cifs_srv_workgroup.');

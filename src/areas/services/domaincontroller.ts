@@ -42,6 +42,18 @@ export const domainControllerSettings = singleton('services/domaincontroller', {
       }),
     ),
   },
+  problems: ({ dc_dns_backend: backend }) =>
+    backend.startsWith('BIND9')
+      ? [
+          {
+            kind: 'ineffective',
+            about: 'services/domaincontroller',
+            detail: 'dc_dns_backend',
+            severity: 'warning',
+            message: `dc_dns_backend is ${backend}, but Holdfast does not run BIND: without one that you set up, no server answers for the names of the domain. Set SAMBA_INTERNAL before the domain is created.`,
+          },
+        ]
+      : [],
   check({ record, issues }) {
     const needed = ['dc_realm', 'dc_domain', 'dc_dns_forwarder', 'dc_passwd'] as const;
     if (record.dc_realm === '' && record.dc_domain === '') return;

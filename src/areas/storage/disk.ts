@@ -33,6 +33,13 @@ export const disk = hosted('storage/disk', {
   key: { name: 'disk_identifier', slashes: false },
   shows: ['disks'],
   fields,
+  problems: ({ facts }) =>
+    facts.condition.failingDisks.map((name) => ({
+      kind: 'smart',
+      about: `storage/disk/${facts.disks.filter((one) => one.name === name).map(identifierOf)[0] ?? name}`,
+      severity: 'critical',
+      message: `The disk ${name} reports by SMART that it is failing. Replace it.`,
+    })),
   list: ({ facts }) => facts.disks.toSorted(byName),
   find: ({ facts }, key) => facts.disks.find((candidate) => identifierOf(candidate) === key),
   present: (target: Disk, { view }) => {

@@ -25,6 +25,7 @@ import { forgetKey } from './key-steps.ts';
 import { layoutProblems } from './layout.ts';
 import { maintenance } from './maintenance.ts';
 import { removeOccupants } from './occupants.ts';
+import { poolProblems } from './pool-problems.ts';
 import { giveScrubTask } from './scrub.ts';
 import { statusTree } from './status.ts';
 import { createPool, destroyPool, exportPool, extendPool, scrambleDisk } from './steps.ts';
@@ -139,6 +140,7 @@ export const volume = hosted(
     key: { name: 'id', slashes: false },
     filters: ['vol_name'],
     shows: ['storage'],
+    problems: poolProblems,
     fields,
     removal: {
       destroy: flag(true, {

@@ -1,10 +1,11 @@
+import { type Problem, problemId } from '../../engine/declare/problem.ts';
 import type { Engine, Log } from '../../engine/engine.ts';
 import type { Mail } from '../../engine/services.ts';
 import { messageOf } from '../../lib/text.ts';
 import { user } from '../account/users.ts';
-import { alertNote, alertsOf, noticeAlertId } from './alert.ts';
+import { alertNote, levels } from './alert.ts';
 import { emailSettings } from './email.ts';
-import { notice } from './notice.ts';
+import { causeOf, notice } from './notice.ts';
 
 /** Milliseconds between two checks, and the number of checks between two inspections of the machine for drift. */
 const interval = 60_000;
@@ -19,7 +20,7 @@ const noticeLifetime = 7 * 86_400_000;
 
 const context = { actor: 'holdfast', request: '' };
 
-/** Checks for alerts, mails each new alert once, and removes the notes of alerts whose cause has ended. */
+/** Mails each new problem once, stores a note about it, and removes the notes of problems that have ended. */
 export class AlertWatch {
   readonly #engine: Engine;
   readonly #mailer: Mail;
@@ -44,9 +45,8 @@ export class AlertWatch {
     this.#timer = setInterval(() => this.#look(), interval);
     this.#timer.unref();
     // A short delay collects simultaneous alerts in one message.
-    this.#stop = engine.events.listen(({ name, payload }) => {
-      const isNotice = name === 'record.changed' && payload.resource === notice.path && payload.what === 'created';
-      if (!isNotice && name !== 'subsystem.degraded' && name !== 'job.ended' && name !== 'subsystem.recovered') return;
+    this.#stop = engine.events.listen(({ name }) => {
+      if (name !== 'problem.began' && name !== 'problem.ended') return;
       clearTimeout(this.#soon);
       this.#soon = setTimeout(() => this.#look(), 500);
       this.#soon.unref();
@@ -71,24 +71,25 @@ export class AlertWatch {
     this.#checks += 1;
     if (this.#checks % checksPerInspection === 0) await engine.inspect();
     const { view } = engine.glance(['storage', 'condition']);
-    const alerts = alertsOf(engine.world, engine.health);
-    const gone = view.all(alertNote).filter(({ alert }) => !alerts.some(({ id }) => id === alert));
+    const { problems } = engine;
+    const now = engine.now();
+    const gone = view.all(alertNote).filter(({ alert }) => !problems.some(({ id }) => id === alert));
     const seen = view
       .all(notice)
       .filter(
         (record) =>
-          engine.health.now - record.at > noticeLifetime &&
-          view.find(alertNote, 'alert', noticeAlertId(record))?.dismissed === true,
+          now - record.at > noticeLifetime &&
+          view.find(alertNote, 'alert', problemId(causeOf(record)))?.dismissed === true,
       );
-    for (const id of this.#unstored) if (!alerts.some((one) => one.id === id)) this.#unstored.delete(id);
-    const fresh = alerts.filter(
-      ({ id }) =>
+    for (const id of this.#unstored) if (!problems.some((one) => one.id === id)) this.#unstored.delete(id);
+    const fresh = problems.filter(
+      ({ id, severity }) =>
+        severity !== 'info' &&
         !this.#unstored.has(id) &&
         view.find(alertNote, 'alert', id)?.mailed !== true &&
         view.find(alertNote, 'alert', id)?.dismissed !== true,
     );
     const settings = view.only(emailSettings);
-    const { now } = engine.health;
     const isDue =
       settings.em_outgoingserver !== '' && fresh.length > 0 && (now >= this.#mailFrom || settings !== this.#triedWith);
     const isSent = isDue && (await this.#mail(fresh));
@@ -99,25 +100,29 @@ export class AlertWatch {
     }
     if (isSent) for (const { id } of fresh) this.#unstored.add(id);
     // When notes cannot be stored, as on a full disk, the set prevents a message every minute.
-    const mailed = alerts.map(({ id }) => id).filter((id) => this.#unstored.has(id));
-    if (gone.length === 0 && seen.length === 0 && mailed.length === 0) return;
+    const mailed = problems.map(({ id }) => id).filter((id) => this.#unstored.has(id));
+    const begun =
+      engine.obstacle === undefined ? problems.filter(({ id }) => view.find(alertNote, 'alert', id) === undefined) : [];
+    if (gone.length === 0 && seen.length === 0 && mailed.length === 0 && begun.length === 0) return;
     await engine.change('store the state of alerts', context, (draft) => {
       for (const { id } of gone) if (draft.get(alertNote, id) !== undefined) draft.remove(alertNote, id);
       for (const { id } of seen) if (draft.get(notice, id) !== undefined) draft.remove(notice, id);
+      for (const { id, since } of begun)
+        if (draft.find(alertNote, 'alert', id) === undefined) draft.create(alertNote, { alert: id, since });
       for (const id of mailed) {
         const note = draft.find(alertNote, 'alert', id);
-        if (note === undefined) draft.create(alertNote, { alert: id, mailed: true });
-        else draft.update(alertNote, note.id, { mailed: true });
+        if (note !== undefined) draft.update(alertNote, note.id, { mailed: true });
       }
     });
     for (const id of mailed) this.#unstored.delete(id);
   }
 
   /** Whether the mail server accepted the message. If not, a later check tries again. */
-  async #mail(alerts: readonly { readonly level: string; readonly message: string }[]): Promise<boolean> {
+  async #mail(problems: readonly Problem[]): Promise<boolean> {
     const { view } = this.#engine.world;
     const settings = view.only(emailSettings);
     const to = view.get(user, 1)?.bsdusr_email || settings.em_fromemail;
+    const alerts = problems.map(({ severity, message }) => ({ level: levels[severity], message }));
     const [first] = alerts;
     const subject =
       alerts.length === 1

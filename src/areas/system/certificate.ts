@@ -11,6 +11,7 @@ import {
   requestFields,
   subjectOf,
 } from './certificate-fields.ts';
+import { certificateProblems } from './certificate-problems.ts';
 import {
   path as authorityPath,
   certificateAuthority,
@@ -30,6 +31,7 @@ export const certificate = collection(
     description: 'A certificate with its key, or a certificate signing request. It is created here or imported.',
     verbs: ['list', 'read', 'remove'],
     order: ['cert_name'],
+    problems: (records, { now }) => certificateProblems('system/certificate', records, now),
     unique: [{ fields: ['cert_name'], description: 'A certificate with this name already exists.' }],
     fields: {
       ...recordFields,

@@ -20,6 +20,7 @@ import {
   recordFields,
   subjectOf,
 } from './certificate-fields.ts';
+import { certificateProblems } from './certificate-problems.ts';
 import { isAuthorityCertificate, isSelfSigned, issue, newKey, type Signer } from './x509.ts';
 
 export const path = 'system/certificateauthority';
@@ -40,6 +41,7 @@ export const certificateAuthority = collection(
     description: 'An authority that signs certificates. It is created here or imported.',
     verbs: ['list', 'read', 'remove'],
     order: ['cert_name'],
+    problems: (records, { now }) => certificateProblems(path, records, now),
     unique: [{ fields: ['cert_name'], description: 'An authority with this name already exists.' }],
     fields: {
       ...recordFields,

@@ -1,27 +1,57 @@
 import { choice, integer, required, text } from '../../engine/declare/fields.ts';
-import { collection, type RecordOf } from '../../engine/declare/resource.ts';
+import { collection, type RecordOf, type View } from '../../engine/declare/resource.ts';
 import { isObject } from '../../lib/json.ts';
+import { isOn } from '../services/services.ts';
+import { upsSettings } from '../services/ups.ts';
+
+const fields = {
+  source: required(choice(['smartd', 'ups'], { description: 'The program that sent it.' })),
+  subject: required(text({ description: 'The disk or the UPS.' })),
+  kind: required(
+    text({
+      description: 'Group of related events: a new notification replaces the previous one of the same kind.',
+    }),
+  ),
+  level: required(choice(['WARN', 'CRIT'], { description: 'Severity.' })),
+  message: required(text({ description: 'The message.', max: 10_000, multiline: true })),
+  at: integer({ description: 'Time, in milliseconds since 1970.', min: 0, max: Number.MAX_SAFE_INTEGER, initial: 0 }),
+};
 
 /** The last notification of another program about a disk or a UPS, kept while its cause may last. */
 export const notice = collection('system/notice', {
   title: 'notice of a program',
   description: 'The last notification of smartd or upsmon about a disk or a UPS.',
   verbs: [],
-  fields: {
-    source: required(choice(['smartd', 'ups'], { description: 'The program that sent it.' })),
-    subject: required(text({ description: 'The disk or the UPS.' })),
-    kind: required(
-      text({
-        description: 'Group of related events: a new notification replaces the previous one of the same kind.',
-      }),
-    ),
-    level: required(choice(['WARN', 'CRIT'], { description: 'Severity.' })),
-    message: required(text({ description: 'The message.', max: 10_000, multiline: true })),
-    at: integer({ description: 'Time, in milliseconds since 1970.', min: 0, max: Number.MAX_SAFE_INTEGER, initial: 0 }),
-  },
+  fields,
+  problems: (notices, { view, now }) =>
+    notices
+      .filter((record) => isCurrent(record, view, now))
+      .map((record) => ({
+        ...causeOf(record),
+        severity: record.level === 'CRIT' ? 'critical' : 'warning',
+        message: record.message,
+        since: record.at,
+      })),
 });
 
-export type Notice = RecordOf<typeof notice.fields>;
+export type Notice = RecordOf<typeof fields>;
+
+/** What identifies the problem that a notification is about. */
+export function causeOf({ source, subject, kind }: Pick<Notice, 'source' | 'subject' | 'kind'>) {
+  const about = source === 'smartd' ? 'storage/disk' : 'services/ups';
+  return { kind: `${source} ${kind}`, about, detail: subject };
+}
+
+/**
+ * Whether a notice still counts. A notice about a UPS ends with the service ups, because then upsmon no longer reports
+ * the end of a problem. upsmon repeats that a UPS does not answer, but after a restart of upsmon it does not report
+ * that the UPS answers again; so a notice about contact ends when it has not been repeated for two intervals.
+ */
+function isCurrent({ source, kind, at }: Notice, view: View, now: number): boolean {
+  if (source === 'smartd') return true;
+  const repeated = (view.only(upsSettings).ups_nocommwarntime ?? 300) * 1000;
+  return isOn(view, 'ups') && (kind !== 'contact' || now - at < 2 * repeated + 60_000);
+}
 
 /** A notification as a program sends it to the daemon. */
 export interface Notification {

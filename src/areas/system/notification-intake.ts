@@ -1,3 +1,4 @@
+import { problemId } from '../../engine/declare/problem.ts';
 import type { View } from '../../engine/declare/resource.ts';
 import type { Engine, Log } from '../../engine/engine.ts';
 import type { Mail, MailMessage } from '../../engine/services.ts';
@@ -5,9 +6,9 @@ import { messageOf } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
 import { smartSettings } from '../services/smart.ts';
 import { upsSettings } from '../services/ups.ts';
-import { alertNote, noticeAlertId } from './alert.ts';
+import { alertNote } from './alert.ts';
 import { emailSettings } from './email.ts';
-import { type Meaning, meaningOf, type Notification, notice, readNotification } from './notice.ts';
+import { causeOf, type Meaning, meaningOf, type Notification, notice, readNotification } from './notice.ts';
 
 /** The maximum number of notices of one program; the oldest are dropped. */
 const mostOfSource = 100;
@@ -41,7 +42,7 @@ export class NotificationIntake {
       view.only(emailSettings).em_outgoingserver === ''
         ? undefined
         : messageTo(view, notification, meaning, new Date(this.#now()));
-    const alert = noticeAlertId({ source, subject, kind: meaning.kind });
+    const alert = problemId(causeOf({ source, subject, kind: meaning.kind }));
     await this.#engine.change(
       `store the event ${notification.event} of ${source} for ${subject}`,
       { actor: source, request: '' },

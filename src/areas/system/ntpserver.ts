@@ -1,8 +1,24 @@
 import { isIPv6 } from 'node:net';
 import { invalid } from '../../engine/declare/errors.ts';
 import { flag, inputOnly, integer, required, text } from '../../engine/declare/fields.ts';
+import type { Problem } from '../../engine/declare/problem.ts';
 import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
+
+/** Clock offset in seconds from which there is a problem. */
+const maximumClockOffset = 5;
+
+function clockProblems(offset: number | undefined): readonly Problem[] {
+  if (offset === undefined || Math.abs(offset) < maximumClockOffset) return [];
+  return [
+    {
+      kind: 'clock',
+      about: 'system/ntpserver',
+      severity: 'warning',
+      message: `The clock differs from the time servers by ${Math.round(Math.abs(offset))} seconds. Directory services refuse a machine with a wrong clock.`,
+    },
+  ];
+}
 
 const server = (ntp_address: string) => ({ ntp_address, ntp_maxpoll: 9 });
 
@@ -51,6 +67,7 @@ export const ntpServer = collection('system/ntpserver', {
       });
     return {};
   },
+  problems: (_servers, { facts }) => clockProblems(facts.condition.clockOffset),
   check({ record, issues }) {
     if (record.ntp_maxpoll <= record.ntp_minpoll)
       issues.add('ntp_maxpoll', 'ntp_maxpoll must be greater than ntp_minpoll.');

@@ -4,10 +4,23 @@ import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { renewBootLoader, setParameter } from './steps.ts';
 
+/** Names of loader variables of FreeBSD, none of which Linux has as a kernel argument. */
+const foreignVariable = /^(compat|dev|hw|kern|kstat|machdep|net|security|vfs|vm)\.|_load$/;
+
 export const tunable = collection('system/tunable', {
   title: 'tunable',
   description: 'A kernel parameter, a boot parameter or an option of a kernel module.',
   order: ['tun_var'],
+  problems: (tunables) =>
+    tunables
+      .filter((one) => isForStart(one) && foreignVariable.test(one.tun_var))
+      .map(({ id, tun_var }) => ({
+        kind: 'ineffective',
+        about: `system/tunable/${id}`,
+        severity: 'warning',
+        message: `The tunable ${quote(tun_var)} is a loader variable of FreeBSD and has no effect on Linux. Set the parameter of the kernel or of the module, such as zfs.zfs_arc_max, or disable the tunable.`,
+        remedy: { method: 'PUT', path: `/api/v1.0/system/tunable/${id}/`, body: { tun_enabled: false } },
+      })),
   unique: [{ fields: ['tun_var'], description: 'A tunable with this name already exists.' }],
   fields: {
     tun_var: required(

@@ -1,5 +1,6 @@
 import { refused } from '../../engine/declare/errors.ts';
 import { text } from '../../engine/declare/fields.ts';
+import type { Problem } from '../../engine/declare/problem.ts';
 import { action, collection, type Operations } from '../../engine/declare/resource.ts';
 import { check } from '../../engine/plan/steps.ts';
 import type { Update } from '../../host/ports/machine.ts';
@@ -8,7 +9,13 @@ import { createEnvironment, installUpdates, refreshSources } from './steps.ts';
 /** Stores no records: the package manager of the machine holds the state. */
 export const update = collection(
   'system/update',
-  { title: 'update', description: 'Package updates of the machine.', verbs: [], fields: {} },
+  {
+    title: 'update',
+    description: 'Package updates of the machine.',
+    verbs: [],
+    fields: {},
+    problems: (_none, { facts: { condition } }) => updateProblems(condition.updates),
+  },
   [
     action({
       on: 'resource',
@@ -79,4 +86,18 @@ function freeName(base: string, taken: readonly string[]): string {
 
 function availableUpdates(operations: Operations): Promise<readonly Update[]> {
   return operations.ask('list the available updates', ({ machine }) => machine.updates());
+}
+
+function updateProblems(updates: number): readonly Problem[] {
+  if (updates === 0) return [];
+  const [are, them] = updates === 1 ? ['A package update is', 'it'] : [`${updates} package updates are`, 'them'];
+  return [
+    {
+      kind: 'update',
+      about: 'system/update',
+      severity: 'warning',
+      message: `${are} available. POST /system/update/update/ installs ${them}.`,
+      remedy: { method: 'POST', path: '/api/v1.0/system/update/update/' },
+    },
+  ];
 }

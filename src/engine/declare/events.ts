@@ -1,3 +1,5 @@
+import type { Severity } from './problem.ts';
+
 /** All events, with their payload and when they are emitted. */
 export interface Events {
   /** After a change was stored, once for each changed record. */
@@ -27,6 +29,16 @@ export interface Events {
   'change.reverted': { readonly title: string; readonly request: string; readonly reason: string };
   /** When a subsystem reports a new warning, such as little space behind an iSCSI extent. */
   'subsystem.warned': { readonly subsystem: string; readonly warning: string };
+  /** When a problem began; GET /api/holdfast/v1/problems lists the current ones. */
+  'problem.began': {
+    readonly id: string;
+    readonly kind: string;
+    readonly about: string;
+    readonly severity: Severity;
+    readonly message: string;
+  };
+  /** When a problem ended. */
+  'problem.ended': { readonly id: string; readonly kind: string; readonly about: string };
   /** When a login was refused. Many from one address are combined: `refused` counts those since the last event. */
   'login.refused': {
     readonly address: string;

@@ -6,6 +6,7 @@ import type { IssueList, Issues } from './errors.ts';
 import type { Field, Fields } from './fields.ts';
 import type { Job } from './job.ts';
 import type { Location } from './location.ts';
+import type { CurrentProblem, Problem } from './problem.ts';
 import type { Timetable } from './schedule.ts';
 import type { StartProgress } from './start-progress.ts';
 import type { Step } from './step.ts';
@@ -65,6 +66,12 @@ export interface Occupant {
 export interface World {
   readonly view: View;
   readonly facts: Facts;
+}
+
+/** What problems depend on. */
+export interface Situation extends World {
+  /** Milliseconds since 1970. */
+  readonly now: number;
 }
 
 /** A change of the configuration that is not applied yet. Reads return the configuration as it would be after it. */
@@ -230,6 +237,8 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   onRemove?(removing: Removing<F>): void;
   /** Returns the live fields, and stored fields for which the machine has the current value. */
   present?(record: RecordOf<F>, world: World, runs: Runs): LiveOf<F> & Partial<RecordOf<F>>;
+  /** What is wrong with the records: an expired certificate, or a folder that is missing. */
+  problems?(records: readonly RecordOf<F>[], situation: Situation): readonly Problem[];
   /** Whether its records describe this particular machine, so that restoring a configuration does not change them. */
   readonly ofMachine: boolean;
   /** Runs when the daemon starts, before the configuration is applied to the machine. */
@@ -297,6 +306,8 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;
   present?(record: RecordOf<F>, world: World): LiveOf<F>;
+  /** What is wrong with the settings, such as a value that has no effect. */
+  problems?(record: RecordOf<F>, situation: Situation): readonly Problem[];
   /** As for a collection: slow work that must not occupy the queue. */
   beforehand?(sent: SentOf<F>, operations: Operations, before: RecordOf<F>): Promise<Partial<RecordOf<F>>>;
   /**
@@ -321,36 +332,10 @@ export interface Scope extends World {
   readonly params: Readonly<Record<string, string>>;
   /** The compatibility mode, the only one that changes responses (clients-need, last section). */
   readonly profile: Profile;
-  readonly health: Health;
+  /** What is wrong with the appliance, the most urgent first. */
+  readonly problems: readonly CurrentProblem[];
   /** Version of Holdfast. */
   readonly version: string;
-}
-
-/** The health of the appliance, in addition to the facts. */
-export interface Health {
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  readonly degraded: readonly { readonly subsystem: string; readonly reason: string }[];
-  /** Subsystems whose configuration on the machine was changed outside of Holdfast, by the last inspection. */
-  readonly drifted: readonly string[];
-  /** The last job of each subject whose last run failed. */
-  readonly failedJobs: readonly {
-    readonly id: number;
-    readonly title: string;
-    readonly subject: string;
-    readonly error: string | null;
-  }[];
-  /** Space on the file system of the configuration and on the other file systems of the machine, in bytes. */
-  readonly fileSystems: readonly {
-    readonly path: string;
-    readonly holds: 'configuration' | 'system';
-    readonly free: number;
-    readonly total: number;
-  }[];
-  /** Why changes cannot be stored at the moment. */
-  readonly obstacle: string | undefined;
-  /** An ongoing series of refused logins: the account, the number of attempts and the address of the last one. */
-  readonly loginAttack: { readonly account: string; readonly refused: number; readonly address: string } | undefined;
 }
 
 export type Profile = 'document' | 'clients';
@@ -362,6 +347,8 @@ export interface Hosted<F extends Fields = Fields, Item = unknown, R extends Fie
   readonly filters: readonly string[];
   /** Fields of the body of a DELETE, if it has one. */
   readonly removal: R | undefined;
+  /** What is wrong with what it stands for on the machine. */
+  problems?(situation: Situation): readonly Problem[];
   list(scope: Scope): readonly Item[];
   find(scope: Scope, key: string): Item | undefined;
   /** Finds the record for a DELETE, if that can remove records that `find` does not return. */

@@ -4,6 +4,7 @@ import { messageOf } from '../../lib/text.ts';
 import type { JobStore } from '../configuration/configuration-store.ts';
 import type { EventBus } from '../declare/events.ts';
 import type { Job, JobState } from '../declare/job.ts';
+import type { Problem } from '../declare/problem.ts';
 import type { Task } from '../declare/resource.ts';
 
 /** Maximum output of a program that a job keeps, in bytes for each stream. */
@@ -12,7 +13,7 @@ export const keptOutput = 64 * 1024;
 export type { Job, JobState, JobStore };
 
 /** How a job ended, without its output. */
-export type EndedJob = Pick<Job, 'id' | 'title' | 'subject' | 'state' | 'error'>;
+export type EndedJob = Pick<Job, 'id' | 'title' | 'subject' | 'state' | 'error' | 'ended'>;
 
 /** Number of the newest jobs among which the last run of a subject is searched. */
 const recentJobs = 200;
@@ -70,6 +71,24 @@ export class Jobs {
   /** The last ended job of each subject among the recent jobs, the newest first. */
   get lastEnded(): readonly EndedJob[] {
     return [...this.#ended.values()].toSorted((a, b) => b.id - a.id);
+  }
+
+  /**
+   * The failed last runs of records. Clients that waited for a job have received its error; this is about scheduled and
+   * background jobs.
+   */
+  get problems(): readonly Problem[] {
+    return this.lastEnded
+      .filter(({ state, subject }) => state === 'failed' && /^[a-z]+\/[a-z]+\/\d+$/.test(subject))
+      .map(({ id, title, subject, error, ended }) => ({
+        kind: 'job',
+        about: subject,
+        // Each failure is a problem of its own, also when the one before was dismissed.
+        detail: String(id),
+        severity: 'critical',
+        message: `A job failed: ${title}. ${error ?? ''}`.trim(),
+        ...(ended !== null && { since: Date.parse(ended) }),
+      }));
   }
 
   /** Jobs, the newest first; with `subject` only those of that subject. */
@@ -221,8 +240,9 @@ export class Jobs {
     this.#couldNotKeep(error);
   }
 
-  #note({ id, title, subject, state, error }: Job): void {
-    if ((this.#ended.get(subject)?.id ?? 0) <= id) this.#ended.set(subject, { id, title, subject, state, error });
+  #note({ id, title, subject, state, error, ended }: Job): void {
+    if ((this.#ended.get(subject)?.id ?? 0) <= id)
+      this.#ended.set(subject, { id, title, subject, state, error, ended });
     for (const one of this.#ended.values()) if (one.id <= this.#newest - recentJobs) this.#ended.delete(one.subject);
   }
 

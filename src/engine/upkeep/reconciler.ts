@@ -8,6 +8,7 @@ import type { LayeredDraft } from '../configuration/draft.ts';
 import { Fault } from '../declare/errors.ts';
 import type { EventBus } from '../declare/events.ts';
 import type { Log } from '../declare/log.ts';
+import type { Problem } from '../declare/problem.ts';
 import type { View, World } from '../declare/resource.ts';
 import type { Claim } from '../declare/step.ts';
 import { type Desired, inOrder, type Subsystem } from '../declare/subsystem.ts';
@@ -66,6 +67,8 @@ export class Reconciler implements SubsystemStates {
   readonly #originals: Originals;
   readonly #isManaged: ReconcilerParts['isManaged'];
   readonly #states: readonly SubsystemState[];
+  /** Subsystems that differed from the configuration at the last inspection. */
+  #drifted: readonly string[] = [];
   #closing = false;
 
   constructor({ subsystems, host, log, events, world, inQueue, originals, isManaged }: ReconcilerParts) {
@@ -127,11 +130,38 @@ export class Reconciler implements SubsystemStates {
     for (const { retry } of this.#states) clearTimeout(retry);
   }
 
-  /** The subsystems whose configuration could not be applied, with the reason. */
-  get degraded(): readonly { readonly subsystem: string; readonly reason: string }[] {
-    return this.#states.flatMap(({ subsystem, degraded }) =>
-      degraded === undefined ? [] : [{ subsystem: subsystem.name, reason: degraded }],
-    );
+  /** The subsystems that could not be applied, and those that differ from the configuration. */
+  get problems(): readonly Problem[] {
+    return this.#states.flatMap(({ subsystem: { name }, degraded }): readonly Problem[] => {
+      const about = `subsystem/${name}`;
+      return [
+        ...(degraded === undefined
+          ? []
+          : [
+              {
+                kind: 'subsystem',
+                about,
+                severity: 'critical' as const,
+                message: `Subsystem ${name}: apply failed: ${degraded}`,
+              },
+            ]),
+        ...(this.#drifted.includes(name)
+          ? [
+              {
+                kind: 'drift',
+                about,
+                severity: 'warning' as const,
+                message: `Subsystem ${name} was changed outside of Holdfast. GET /api/holdfast/v1/drift lists the differences.`,
+              },
+            ]
+          : []),
+      ];
+    });
+  }
+
+  /** Determines which subsystems differ from the configuration, for the problems. */
+  async inspect(): Promise<void> {
+    this.#drifted = await this.#findDrifted();
   }
 
   /** Where the machine differs from the configuration. Reads the machine itself, not the facts. */
@@ -169,7 +199,7 @@ export class Reconciler implements SubsystemStates {
    * The subsystems that differ from the configuration. Those of a change that is being applied differ too, so each is
    * inspected again while no change applies it.
    */
-  async drifted(): Promise<readonly string[]> {
+  async #findDrifted(): Promise<readonly string[]> {
     const suspected = (await this.report()).filter(({ drift }) => drift.length > 0).map(({ subsystem }) => subsystem);
     const drifted: string[] = [];
     for (const { subsystem } of this.#states.filter((state) => suspected.includes(state.subsystem.name))) {

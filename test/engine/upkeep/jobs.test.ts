@@ -37,18 +37,24 @@ const task = (subject: string, fails: boolean) => ({
 test('the last result of each task is known without reading outputs again, also after a restart', async (t) => {
   const store = new CountingShelf();
   const host = await virtualHost(t);
-  const jobs = new Jobs(store, new EventBus(Date.now), Date.now);
+  const now = () => Date.UTC(2026, 0, 1);
+  const jobs = new Jobs(store, new EventBus(now), now);
   const atFirst = store.reads;
   await jobs.start(task('tasks/rsync/1', true), host).done;
   await jobs.start(task('tasks/rsync/2', true), host).done;
   await jobs.start(task('tasks/rsync/1', false), host).done;
-  const ended = [
-    { id: 3, title: 'run tasks/rsync/1', subject: 'tasks/rsync/1', state: 'finished', error: null },
-    { id: 2, title: 'run tasks/rsync/2', subject: 'tasks/rsync/2', state: 'failed', error: 'no such host' },
+  const ended = '2026-01-01T00:00:00.000Z';
+  const last = [
+    { id: 3, title: 'run tasks/rsync/1', subject: 'tasks/rsync/1', state: 'finished', error: null, ended },
+    { id: 2, title: 'run tasks/rsync/2', subject: 'tasks/rsync/2', state: 'failed', error: 'no such host', ended },
   ];
-  assert.deepEqual(jobs.lastEnded, ended);
+  assert.deepEqual(jobs.lastEnded, last);
+  assert.deepEqual(
+    jobs.problems.map(({ about, since }) => [about, since]),
+    [['tasks/rsync/2', now()]],
+  );
   assert.equal(store.reads, atFirst);
-  assert.deepEqual(new Jobs(store, new EventBus(Date.now), Date.now).lastEnded, ended);
+  assert.deepEqual(new Jobs(store, new EventBus(now), now).lastEnded, last);
 });
 
 test('a job that ended more than two hundred jobs ago is no longer among the last', async (t) => {
