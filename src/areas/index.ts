@@ -39,6 +39,7 @@ import { email } from './management/email.ts';
 import { events } from './management/events.ts';
 import { found } from './management/found.ts';
 import { jobs } from './management/jobs.ts';
+import { occupants } from './management/occupants.ts';
 import { plan } from './management/plan.ts';
 import { plugins } from './management/plugins.ts';
 import { problems } from './management/problems.ts';
@@ -240,6 +241,7 @@ export const management: readonly Section[] = [
   confirmation,
   configFiles,
   found,
+  occupants,
   plugins,
   email,
   tokens,

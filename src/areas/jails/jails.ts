@@ -157,6 +157,8 @@ export const jail = collection(
       const place = jailsPlace(view);
       return place === undefined ? [] : [{ dataset: `${place.dataset}/${jail_host}` }];
     },
+    usedBy: async ({ jail_host }, _view, { jails }) =>
+      (await jails.look()).has(jail_host) ? ['its processes, because it is running'] : [],
     unique: [
       { fields: ['jail_host'], caseless: true, description: 'A jail with this name already exists.' },
       { fields: ['jail_mac'], description: 'Another jail already has this MAC address.' },

@@ -26,6 +26,7 @@ import {
 import type { Dataset, DatasetProperty } from '../../host/ports/zfs.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
+import { namingOccupants } from './occupants.ts';
 import {
   changedSettings,
   changeStep,
@@ -252,9 +253,10 @@ async function remove({ name }: Dataset, operations: Operations): Promise<void> 
     throw refused(
       `${quote(name)} is the root dataset of a volume and cannot be removed alone. Remove the volume instead.`,
     );
-  await operations.change(`destroy the dataset ${name}`, (draft) =>
+  const removal = operations.change(`destroy the dataset ${name}`, (draft) =>
     draft.plan.last(
       destroyDataset({ name, with: 'children', touches: touchedByDestroying(name, draft.facts.storage) }),
     ),
   );
+  await namingOccupants(operations, { dataset: name }, removal);
 }

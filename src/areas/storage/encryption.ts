@@ -30,6 +30,7 @@ import {
   wrapped,
   wrappedByPassphrase,
 } from './keyslots.ts';
+import { namingOccupants } from './occupants.ts';
 import { restartService } from './steps.ts';
 import { findVolume, type Volume } from './volumes.ts';
 
@@ -186,7 +187,7 @@ function mustBeEncrypted(volume: Volume): void {
 async function lock(target: Volume, operations: Operations): Promise<string> {
   const name = target.record.vol_name;
   mustBeEncrypted(target);
-  await operations.work(`lock the volume ${name}`, [`pool:${name}`], async (work) => {
+  const locking = operations.work(`lock the volume ${name}`, [`pool:${name}`], async (work) => {
     const volume = findVolume(operations.world, name);
     if (volume?.root?.key === undefined) throw failed(`The pool ${name} is not imported.`);
     if (volume.root.key === 'unavailable') throw refused(`The volume ${name} is already locked.`);
@@ -194,6 +195,7 @@ async function lock(target: Volume, operations: Operations): Promise<string> {
     const key = encrypted && (await keyOf(encrypted, work, operations.world.view));
     await work.steps([unloadKey({ name, key }), markLocked({ guid: volume.record.vol_guid })]);
   });
+  await namingOccupants(operations, { dataset: name }, locking);
   return 'Volume has been locked.';
 }
 

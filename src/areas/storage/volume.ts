@@ -24,7 +24,7 @@ import { encryption, encryptionFields, newEncryption } from './encryption.ts';
 import { forgetKey } from './key-steps.ts';
 import { layoutProblems } from './layout.ts';
 import { maintenance } from './maintenance.ts';
-import { removeOccupants } from './occupants.ts';
+import { namingOccupants, removeOccupants } from './occupants.ts';
 import { poolProblems } from './pool-problems.ts';
 import { giveScrubTask } from './scrub.ts';
 import { statusTree } from './status.ts';
@@ -206,7 +206,7 @@ export const volume = hosted(
     remove: async ({ record, pool, root }, sent, _scope, operations) => {
       const name = record.vol_name;
       const destroy = sent.destroy ?? true;
-      await operations.change(`remove the volume ${name}`, (draft) => {
+      const removal = operations.change(`remove the volume ${name}`, (draft) => {
         draft.remove(volumeRecord, record.id);
         removeOccupants(draft, { dataset: name }, { cascade: sent.cascade ?? true });
         if (pool === undefined) return;
@@ -214,6 +214,7 @@ export const volume = hosted(
         const known = { name, guid: pool.guid };
         draft.plan.last(destroy ? destroyPool(known) : exportPool(known));
       });
+      await namingOccupants(operations, { dataset: name }, removal);
     },
   },
   [

@@ -16,6 +16,7 @@ import { size } from '../../engine/declare/formats.ts';
 import { type AnswerOf, hosted, type Operations, type SentOf, type World } from '../../engine/declare/resource.ts';
 import type { Dataset } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
+import { namingOccupants } from './occupants.ts';
 import {
   changedSettings,
   changeStep,
@@ -107,7 +108,7 @@ export const zvol = hosted('storage/volume/{vol}/zvols', {
   create: (sent, scope, operations) => create(poolNameOf(scope, scope.params['vol'] ?? ''), sent, operations),
   update: (before, sent, _scope, operations) => update(before, sent, operations),
   remove: async ({ name }, { cascade = false }, _scope, operations) => {
-    await operations.change(`destroy the zvol ${name}`, (draft) => {
+    const removal = operations.change(`destroy the zvol ${name}`, (draft) => {
       const { length } = draft.facts.storage.snapshots.of(name);
       if (length > 0 && !cascade)
         throw refused(
@@ -119,6 +120,7 @@ export const zvol = hosted('storage/volume/{vol}/zvols', {
         : touchedByDestroying(name, draft.facts.storage);
       draft.plan.last(destroyDataset({ name, with: cascade ? 'clones' : 'nothing', touches }));
     });
+    await namingOccupants(operations, { dataset: name }, removal);
   },
 });
 

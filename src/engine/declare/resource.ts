@@ -256,6 +256,8 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   locate?(record: RecordOf<F>, view: View): readonly Location[];
   /** Whether removing a volume removes the records on it: always, or if the request has `cascade`. Otherwise they stay. */
   readonly removedWithVolume?: 'always' | 'cascade';
+  /** Who uses the record now, as far as the machine knows, such as the initiators of an extent. */
+  usedBy?(record: RecordOf<F>, view: View, host: Host): Promise<readonly string[]>;
 }
 
 /** How records are scheduled. */

@@ -20,6 +20,7 @@ import {
   collection,
   type RecordOf,
   type Saving,
+  type View,
 } from '../../../engine/declare/resource.ts';
 import { normalPath, parentOf } from '../../../lib/path.ts';
 import { parseSize } from '../../../lib/size.ts';
@@ -182,12 +183,12 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
       draft.plan.first(makeFile({ path, size, ...options }));
     }
   },
+  async usedBy(record, view, { targets }) {
+    const sessions = await Promise.all(targetsOf(record, view).map((target) => targets.sessions(target)));
+    return [...new Set(sessions.flat().map(({ initiator }) => initiator))];
+  },
   onRemove({ draft, record, sent }) {
-    const { iscsi_basename } = draft.only(iscsiSettings);
-    for (const { iscsi_target } of draft.having(iscsiTargetToExtent, 'iscsi_extent', record.id)) {
-      const target = draft.get(iscsiTarget, iscsi_target);
-      if (target !== undefined) mustBeUnused(draft.plan, nameOnWire(target.iscsi_target_name, iscsi_basename), sent);
-    }
+    for (const target of targetsOf(record, draft)) mustBeUnused(draft.plan, target, sent);
     const { iscsi_target_extent_path: path } = record;
     // The user interface that clients know offers to delete the file; any other request keeps it.
     if (record.iscsi_target_extent_type === 'File' && path !== null && sent?.['delete'] === true) {
@@ -204,6 +205,15 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
 });
 
 export type ExtentRecord = RecordOf<typeof fields>;
+
+/** The full names of the targets that offer the extent. */
+function targetsOf({ id }: ExtentRecord, view: View): readonly string[] {
+  const { iscsi_basename } = view.only(iscsiSettings);
+  return view
+    .having(iscsiTargetToExtent, 'iscsi_extent', id)
+    .flatMap(({ iscsi_target }) => view.get(iscsiTarget, iscsi_target) ?? [])
+    .map(({ iscsi_target_name }) => nameOnWire(iscsi_target_name, iscsi_basename));
+}
 
 /** Bytes of the file that the extent uses; undefined for the whole file. */
 export function sizeOf({ iscsi_target_extent_filesize }: ExtentRecord): number | undefined {
