@@ -64,8 +64,8 @@ export function openEngine(parts: EngineParts) {
     change: changes.change.bind(changes),
     /** Replaces the whole configuration in one change. The replaced configuration is stored as a backup. */
     exchange: changes.exchange.bind(changes),
-    /** A dry run: the operations that a change would perform on the machine. */
-    plan: changes.plan.bind(changes),
+    /** Begins a dry run, which plans changes and performs none. */
+    rehearse: changes.rehearse.bind(changes),
     /** Takes over a subsystem that was configured by hand. The files that this replaces are saved. */
     takeOver: (subsystem: string, context: RequestContext) => takeOver(changes, subsystem, context),
     /** Runs the operation while no change and no job works on this pool, so that the pool stays as it is. */

@@ -1,5 +1,5 @@
 import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
-import { invalid, missing } from '../engine/declare/errors.ts';
+import { failed, invalid, missing } from '../engine/declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/declare/fields.ts';
 import { answered, readSent, type SentReading } from '../engine/declare/record.ts';
 import {
@@ -75,7 +75,9 @@ export class ResourceController {
     const dryRun = new DryRun(this.#engine, this.#engine.operations(call.context));
     return dryRun.actionsOf(async (operations) => {
       const dry = { ...call, operations };
-      if ('action' in operation || resource.kind === 'hosted') return await this.perform(dry);
+      if ('action' in operation) return await this.perform(dry);
+      if (resource.kind === 'hosted')
+        return await (operation.verb === 'create' ? this.#createdKey(dry, resource) : this.perform(dry));
       const { title, make, around } = await this.#changeOf(dry, resource, operation.verb);
       return await (around?.() ?? operations.change(title, make));
     });
@@ -252,17 +254,25 @@ export class ResourceController {
   }
 
   async #createHosted(call: Call, of: Hosted): Promise<Answer> {
-    if (of.create === undefined) throw new Error(`${of.path} cannot be created`);
-    const { sent, issues } = readOf(call, of.fields, 'create');
-    throwIssues(issues, of.fields, sent);
-    const item = await of.create(sent, this.#scope(call, of), operationsOf(call, this.#engine));
-    const answer = of.present(item, this.#scope(call, of));
-    const key = fieldValue(answer, of.key.name);
+    const key = await this.#createdKey(call, of);
+    const scope = this.#scope(call, of);
+    const item = of.find(scope, key);
+    if (item === undefined)
+      throw failed(`The change succeeded, but the host does not list the ${of.title} ${quote(key)}.`);
+    const answer = of.present(item, scope);
+    const id = fieldValue(answer, of.key.name);
     return json(
       of.quirks.created ?? 201,
       answer,
-      typeof key === 'number' ? { location: `${this.#root}/${of.path}/${key}/` } : {},
+      typeof id === 'number' ? { location: `${this.#root}/${of.path}/${id}/` } : {},
     );
+  }
+
+  #createdKey(call: Call, of: Hosted): Promise<string> {
+    if (of.create === undefined) throw new Error(`${of.path} cannot be created`);
+    const { sent, issues } = readOf(call, of.fields, 'create');
+    throwIssues(issues, of.fields, sent);
+    return of.create(sent, this.#scope(call, of), operationsOf(call, this.#engine));
   }
 
   async #updateHosted(call: Call, of: Hosted): Promise<Answer> {

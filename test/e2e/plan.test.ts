@@ -88,3 +88,53 @@ test('a plan of a request that would be refused is refused for the same reason',
     assert.ok((await box.api.send(method, path, body)).status >= 400);
   }
 });
+
+test('a plan whose rest depends on the answer of another machine ends with the question', async () => {
+  await using box = await appliance();
+  const layout = [{ vdevtype: 'stripe', disks: ['ada0'] }];
+  await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout });
+  await box.api.expect(201, 'POST', 'storage/task/', { task_filesystem: 'tank' });
+  const answer = await box.api.post(plan, {
+    method: 'POST',
+    path: 'storage/replication/',
+    body: {
+      repl_filesystem: 'tank',
+      repl_zfs: 'backup',
+      repl_remote_hostname: 'other.example.com',
+      repl_remote_mode: 'SEMIAUTOMATIC',
+      repl_remote_token: 'issued',
+    },
+  });
+  assert.deepEqual(answer.json, ['exchange keys with other.example.com, which decides what follows']);
+});
+
+test('a plan asks what the request would ask, and is refused by the same answer', async () => {
+  await using box = await appliance();
+  const { api, machine } = box;
+  await api.expect(201, 'POST', 'services/iscsi/portal/', { iscsi_target_portal_ips: ['0.0.0.0:3260'] });
+  await api.expect(200, 'PUT', 'services/services/iscsitarget/', { srv_enable: true });
+  await api.expect(201, 'POST', 'services/iscsi/target/', { iscsi_target_name: 't' });
+  await api.expect(201, 'POST', 'services/iscsi/targetgroup/', { iscsi_target: 1, iscsi_target_portalgroup: 1 });
+  machine.targets.connect('iqn.2005-10.org.freenas.ctl:t', {
+    name: 'iqn.1993-08.org.debian:01:c',
+    address: '192.0.2.7',
+    portal: { address: '192.0.2.1', port: 3260 },
+  });
+  const request = { method: 'DELETE', path: 'services/iscsi/target/1/' };
+  const refusal = await api.delete(request.path);
+  assert.match(refusal.text, /is in use by/);
+  const planned = await api.post(plan, request);
+  assert.deepEqual([planned.status, planned.json], [400, refusal.json]);
+  assert.equal((await api.post(plan, { ...request, body: { force: true } })).status, 200);
+});
+
+test('a plan goes on after a step with what the step makes', async () => {
+  await using box = await appliance();
+  const layout = [{ vdevtype: 'stripe', disks: ['ada0'] }];
+  const body = { volume_name: 'tank', layout, encryption: true, encryption_inirand: true };
+  const answer = await box.api.post(plan, { method: 'POST', path: 'storage/volume/', body });
+  assert.deepEqual(answer.json, ['fill ada0 with random data', 'create the pool tank']);
+  const child = { method: 'POST', path: 'storage/dataset/tank/', body: { name: 'media' } };
+  await box.api.expect(201, 'POST', 'storage/volume/', body);
+  assert.deepEqual((await box.api.post(plan, child)).json, ['create the dataset tank/media']);
+});

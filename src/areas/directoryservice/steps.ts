@@ -19,6 +19,12 @@ export const joinDomain = ensure<'domain', Membership>({
   unmake: (host, _, { args }) =>
     args === undefined ? host.domain.forget() : host.domain.leave(args.joining, args.log),
   touches: () => ['membership'],
+  foresees: ({ domain, joining }, { facts }) => ({
+    facts: {
+      ...facts,
+      membership: { domain: domain.toLowerCase(), machine: joining.netbiosName.toLowerCase() },
+    },
+  }),
 });
 
 /** Leaves a domain. `restores` joins it again after a crash, with the account that the settings still have. */

@@ -17,6 +17,7 @@ const changeMedium = ensure<'nic' | 'from' | 'to', MediumChange>({
   make: ({ network }, { nic, to }) => network.setMedium(nic, mediumIn(to)),
   unmake: ({ network }, { nic, from }) => network.setMedium(nic, mediumIn(from)),
   touches: () => ['network'],
+  foresees: ({ nic, to }, { media }) => ({ media: new Map([...media, [nic, mediumIn(to)]]) }),
 });
 
 /** Changes the medium of a network interface. */

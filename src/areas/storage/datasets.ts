@@ -154,7 +154,10 @@ export const volumeDatasets = hosted('storage/volume/{vol}/datasets', {
     // Existing clients expect the path below the pool; the document shows the full path (clients-need, last section).
     return profile === 'clients' ? { ...answer, name: dataset.name.slice(dataset.name.indexOf('/') + 1) } : answer;
   },
-  create: (sent, scope, operations) => create(poolNameOf(scope, scope.params['vol'] ?? ''), sent, operations),
+  async create(sent, scope, operations) {
+    await create(poolNameOf(scope, scope.params['vol'] ?? ''), sent, operations);
+    return sent.name ?? '';
+  },
   update: (dataset, sent, _scope, operations) => update(dataset, sent, operations),
   remove: (dataset, _sent, _scope, operations) => remove(dataset, operations),
 });

@@ -46,6 +46,7 @@ export const exchangeKeys = actOnce<'hostname', Exchange>({
   kind: 'exchange keys',
   keeps: ['hostname'],
   title: ({ hostname }) => `exchange keys with ${hostname}`,
+  decides: true,
   perform: async ({ replication }, { pairing, answered }) => answered(await replication.pair(pairing)),
 });
 

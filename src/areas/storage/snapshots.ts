@@ -13,7 +13,6 @@ import {
 import { type AnswerOf, action, hosted, type Operations, type SentOf } from '../../engine/declare/resource.ts';
 import type { KnownSnapshot } from '../../engine/facts/snapshot-index.ts';
 import { quote } from '../../lib/text.ts';
-import { gone } from './properties.ts';
 import { cloneSnapshot, createSnapshot, destroySnapshot, rollBack } from './steps.ts';
 
 /** The maximum length of a full ZFS name, including the dataset. */
@@ -121,10 +120,7 @@ function present({ id, dataset, name, kind, newest, used, referenced }: KnownSna
   };
 }
 
-async function create(
-  { dataset = '', name = '', recursive = false }: Sent,
-  operations: Operations,
-): Promise<KnownSnapshot> {
+async function create({ dataset = '', name = '', recursive = false }: Sent, operations: Operations): Promise<string> {
   const id = `${dataset}@${name}`;
   await operations.change(`create the snapshot ${id}`, (draft) => {
     const { datasets, snapshots } = draft.facts.storage;
@@ -142,7 +138,7 @@ async function create(
       );
     draft.plan.first(createSnapshot({ dataset, name, scope: recursive ? 'below' : 'one' }));
   });
-  return operations.world.facts.storage.snapshots.find(id) ?? gone('snapshot', id);
+  return id;
 }
 
 async function clone({ id, dataset }: KnownSnapshot, name: string, operations: Operations): Promise<string> {

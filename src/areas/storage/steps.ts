@@ -1,14 +1,39 @@
 import { volumesFolder } from '../../engine/declare/formats.ts';
-import type { Touched } from '../../engine/facts/facts.ts';
+import type { Facts, Touched } from '../../engine/facts/facts.ts';
 import { act, actOnce, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
 import { type Host, HostError } from '../../host/ports/index.ts';
-import type { DatasetSettings, DiskGroup, PoolSpec } from '../../host/ports/zfs.ts';
+import type { Dataset, DatasetSettings, DiskGroup, Pool, PoolSpec } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 
 /** The steps that create and destroy pools, datasets and snapshots. Each is declared once, here. */
 
 const isDataset = async ({ zfs }: Host, { name }: { readonly name: string }) =>
   (await zfs.datasets({ names: [name] })).length > 0;
+
+/** A new dataset, as far as it is known before it is there. */
+const emptyDataset: Omit<Dataset, 'name'> = Object.freeze({
+  kind: 'filesystem',
+  used: 0,
+  available: 0,
+  referenced: 0,
+  mountpoint: undefined,
+  properties: Object.freeze({}),
+  inherited: [],
+  comment: undefined,
+  origin: undefined,
+  snapshotStamp: '',
+});
+
+/** A new pool. ZFS chooses its GUID. */
+function emptyPool(name: string): Pool {
+  const sizes = { size: 0, allocated: 0, free: 0 };
+  return { name, guid: '', health: 'ONLINE', ...sizes, upgraded: true, scan: undefined, groups: [] };
+}
+
+function withDataset(facts: Facts, dataset: Dataset): Facts {
+  const datasets = new Map([...facts.storage.datasets, [dataset.name, dataset]]);
+  return { ...facts, storage: { ...facts.storage, datasets } };
+}
 
 interface NewDataset {
   readonly name: string;
@@ -31,6 +56,7 @@ export const createDataset = ensure<'name', NewDataset>({
   // With snapshots or children, which others made meanwhile, it stays.
   unmake: ({ zfs }, { name }) => zfs.destroyDataset(name),
   touches: ({ name }) => [{ dataset: name }],
+  foresees: ({ name }, { facts }) => ({ facts: withDataset(facts, { ...emptyDataset, name }) }),
 });
 
 interface FilledDataset {
@@ -202,6 +228,12 @@ export const createPool = ensure<'name', NewPool>({
   make: ({ zfs }, { spec }) => zfs.createPool(spec),
   unmake: ({ zfs }, { name }) => zfs.destroyPool(name),
   touches: () => ['storage', 'disks'],
+  foresees: ({ name, spec }, { facts }) => ({
+    facts: withDataset(
+      { ...facts, storage: { ...facts.storage, pools: new Map([...facts.storage.pools, [name, emptyPool(name)]]) } },
+      { ...emptyDataset, name, mountpoint: spec.mountpoint },
+    ),
+  }),
 });
 
 const isImported = async ({ zfs }: Host, guid: string) => (await zfs.pools()).some((pool) => pool.guid === guid);
@@ -238,6 +270,8 @@ export const importPool = ensure<'name' | 'guid', KnownPool>({
   keeps: ['name', 'guid'],
   isExclusive: true,
   title: ({ name }) => `import the pool ${name}`,
+  // Only an imported pool shows whether it is encrypted.
+  decides: true,
   is: (host, { guid }) => isImported(host, guid),
   make: ({ zfs }, { name, guid }) => zfs.importPool(guid, { mountpoint: `${volumesFolder}/${name}` }),
   unmake: ({ zfs }, { name }) => zfs.exportPool(name),

@@ -195,11 +195,11 @@ export const volume = hosted(
               giveScrubTask(draft, name);
               return made;
             });
-            return volumeFrom(record, operations.world);
+            return String(record.id);
           }
           // Disks cannot be removed from a pool again, so this must be the last operation that can fail.
           await work.step(extendPool({ name, groups }));
-          return findVolume(operations.world, name) ?? lost(name);
+          return String((findVolume(operations.world, name) ?? lost(name)).record.id);
         },
       );
     },

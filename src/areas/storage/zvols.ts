@@ -143,7 +143,7 @@ function present({ name, properties, comment, ...rest }: Dataset): AnswerOf<type
   };
 }
 
-async function create(pool: string, sent: Sent, operations: Operations): Promise<Dataset> {
+async function create(pool: string, sent: Sent, operations: Operations): Promise<string> {
   const name = `${pool}/${sent.name ?? ''}`;
   const bytes = sent.volsize ?? 0;
   const { properties, ...settings } = newSettings({ ...sent, volsize: undefined });
@@ -167,7 +167,7 @@ async function create(pool: string, sent: Sent, operations: Operations): Promise
     );
   });
   await reportUnderField(sent, change);
-  return zvolCalled(operations.world, name) ?? gone('zvol', name);
+  return sent.name ?? '';
 }
 
 function tooMuch({ name, available }: Dataset): string {

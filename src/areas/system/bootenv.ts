@@ -51,7 +51,7 @@ export const bootEnvironment = hosted(
     // Every refusal of a removal is a plain text, also for a missing boot environment (gaps 14.3).
     findToRemove: (scope, key) => named(scope, key) ?? refuse(`Boot environment ${quote(key)} does not exist.`),
     present,
-    create: (sent, scope, operations) => create(sent, scope, operations),
+    create: (sent, _scope, operations) => create(sent, operations),
     remove: (environment, _sent, _scope, operations) => remove(environment, operations),
   },
   [
@@ -126,7 +126,7 @@ function refuse(sentence: string): never {
   throw refused(sentence);
 }
 
-async function create(sent: Sent, world: World, operations: Operations): Promise<BootEnvironment> {
+async function create(sent: Sent, operations: Operations): Promise<string> {
   const newName = sent.name ?? '';
   await operations.change(`create the boot environment ${newName}`, (draft) => {
     const all =
@@ -140,11 +140,7 @@ async function create(sent: Sent, world: World, operations: Operations): Promise
     const title = `create the boot environment ${newName}`;
     draft.plan.first(createEnvironment({ title, name: newName, source: source ?? '' }));
   });
-  return (
-    named(operations.world, newName) ??
-    named(world, newName) ??
-    refuse(`The boot environment ${quote(newName)} was removed by another program.`)
-  );
+  return newName;
 }
 
 async function rename({ name: old }: BootEnvironment, newName: string, operations: Operations): Promise<string> {

@@ -112,6 +112,7 @@ export const refreshSources = ensure<never, Texts<never>>({
   kind: 'refresh package sources',
   keeps: [],
   title: () => 'refresh the package sources',
+  decides: true,
   make: ({ machine }) => machine.renewSources(),
   unmake: async () => {},
 });

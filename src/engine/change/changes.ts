@@ -9,11 +9,12 @@ import type { Configuration, Draft } from '../declare/resource.ts';
 import type { Rule } from '../declare/rule.ts';
 import type { Claim } from '../declare/step.ts';
 import type { Facts } from '../facts/facts.ts';
-import { type Actions, converge, verify } from '../plan/converge.ts';
 import type { OpenPlan } from '../plan/journal.ts';
+import type { Rehearsal } from '../plan/planner.ts';
 import { own } from '../plan/steps.ts';
 import * as queue from './change-queue.ts';
 import { type Claims, claimsOf, keepOrder, mustWait } from './claims.ts';
+import { ChangeRehearsal } from './rehearsal.ts';
 import { byDaemon, type Change, type RequestContext } from './request.ts';
 import { Transaction, type TransactionParts } from './transaction.ts';
 
@@ -106,19 +107,11 @@ export class Changes {
     return this.submit({ title, context, make: (draft) => draft.plan.last(own(title, operation, claims)) });
   }
 
-  /** A dry run: the operations that a change would perform on the machine. */
-  async plan(make: (draft: LayeredDraft) => void): Promise<Actions> {
+  /** Begins a dry run, which plans changes and performs none. */
+  rehearse(): Rehearsal {
     const { configuration, facts, subsystems, host } = this.#parts;
     const draft = configuration.draft(facts());
-    const mark = draft.mark();
-    make(draft);
-    this.#judge(draft, mark);
-    const actions: string[] = draft.firstSteps.map((step) => step.title);
-    for (const { state, desired } of subsystems.affected(draft)) {
-      await verify(host, desired, state.applied);
-      actions.push(...(await converge(host, desired, state.applied, { pretend: true })).actions);
-    }
-    return [...actions, ...draft.lastSteps.map((step) => step.title), ...draft.tasks.map((task) => task.title)];
+    return new ChangeRehearsal({ host, subsystems, draft, judge: (it, mark) => this.#judge(it, mark) });
   }
 
   /** Resolves when no change waits or is applied. */

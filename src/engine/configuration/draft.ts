@@ -63,7 +63,7 @@ export class LayeredDraft implements Draft {
     last: (step) => void this.lastSteps.push(step),
     afterwards: (task) => void this.tasks.push(task),
   };
-  readonly #known: Facts;
+  #known: Facts;
   readonly #tables: Tables;
   readonly #references: References;
   readonly #overlays = new Map<string, Overlay>();
@@ -79,6 +79,11 @@ export class LayeredDraft implements Draft {
 
   get facts(): Facts {
     return this.#watched?.facts ?? this.#known;
+  }
+
+  /** Shows these facts from now on: what the machine will be when a dry run comes to the next change. */
+  expect(facts: Facts): void {
+    this.#known = facts;
   }
 
   /** Notes what is read from now on. */

@@ -356,7 +356,8 @@ export interface Hosted<F extends Fields = Fields, Item = unknown, R extends Fie
   /** Finds the record for a DELETE, if that can remove records that `find` does not return. */
   findToRemove?(scope: Scope, key: string): Item | undefined;
   present(item: Item, scope: Scope): AnswerOf<F>;
-  create?(sent: SentOf<F>, scope: Scope, operations: Operations): Promise<Item>;
+  /** Returns the key of the new record. */
+  create?(sent: SentOf<F>, scope: Scope, operations: Operations): Promise<string>;
   update?(item: Item, sent: SentOf<F>, scope: Scope, operations: Operations): Promise<Item>;
   remove?(item: Item, sent: SentOf<R>, scope: Scope, operations: Operations): Promise<void>;
 }

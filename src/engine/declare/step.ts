@@ -1,5 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
-import type { Topic, Touched } from '../facts/facts.ts';
+import type { Medium } from '../../host/ports/network.ts';
+import type { Facts, Topic, Touched } from '../facts/facts.ts';
 
 /** What a step is done to, as the journal keeps it: names, never keys. */
 export type Texts<Name extends string = string> = Readonly<Record<Name, string>>;
@@ -10,6 +11,13 @@ export interface Found {
   readonly was: boolean | undefined;
   /** What has to be known to take the step back; empty where its texts are enough. */
   readonly before: string;
+}
+
+/** What the machine is after steps that are planned and not performed, as far as it is known beforehand. */
+export interface Outlook {
+  readonly facts: Facts;
+  /** The media that steps set, by network interface. They are no facts, because they are slow to read. */
+  readonly media: ReadonlyMap<string, Medium>;
 }
 
 /** A part of the machine whose facts stay as they are, or a subsystem. */
@@ -35,6 +43,13 @@ export interface Step {
   readonly touches: readonly Touched[];
   /** What it works on in addition to `touches`. No other change works on that at the same time. */
   readonly claims: readonly Claim[] | 'everything';
+  /**
+   * Whether what comes after it depends on what the machine answers, such as the key of another machine. A dry run goes
+   * on as far as it can, and then ends with this step.
+   */
+  readonly decides: boolean;
+  /** What the machine is afterwards, for the dry run of what follows. */
+  foresee(outlook: Outlook): Outlook;
   look(host: Host): Promise<Found>;
   /** What the journal keeps of `before`. */
   kept(found: Found): string;

@@ -68,6 +68,8 @@ export interface ConvergeOptions {
   readonly look?: ServiceLook;
   /** What a look at the network has just seen; without, the machine is asked. */
   readonly network?: NetworkState;
+  /** Media that steps before this set, which in a dry run are not set yet. */
+  readonly media?: ReadonlyMap<string, Medium>;
   /** Called before each thing that is done. */
   readonly progress?: () => void;
   /** Keeps what is replaced. */
@@ -115,7 +117,7 @@ export async function converge(
       applied?.links,
       written.filter((path) => desired.owns?.some((beginning) => path.startsWith(beginning))),
       act,
-      options.network,
+      options,
     );
   const { hostname } = desired;
   if (
@@ -319,7 +321,7 @@ async function convergeLinks(
   applied: readonly DesiredLink[] | undefined,
   written: readonly string[],
   act: Act,
-  known: NetworkState | undefined,
+  { network: known, media }: Pick<ConvergeOptions, 'network' | 'media'>,
 ): Promise<void> {
   const changed = new Set(written);
   const concerned = new Set(desired.filter(({ files }) => files.some((path) => changed.has(path))));
@@ -328,10 +330,12 @@ async function convergeLinks(
   const before = new Map(applied?.map((link) => [link.name, link]));
   const wanted = new Set(desired.map(({ name }) => name));
   const gone = [...before.keys()].filter((name) => !wanted.has(name));
+  const mediumOf = (name: string, medium: Medium, was: Medium | undefined) =>
+    convergeMedium(host, name, { medium, was, set: media?.get(name) }, act);
   for (const { name, medium } of desired)
-    if (medium !== undefined) await convergeMedium(host, name, medium, before.get(name)?.medium, act);
+    if (medium !== undefined) await mediumOf(name, medium, before.get(name)?.medium);
   for (const { name, medium } of before.values())
-    if (!wanted.has(name) && medium !== undefined) await convergeMedium(host, name, 'auto', medium, act);
+    if (!wanted.has(name) && medium !== undefined) await mediumOf(name, 'auto', medium);
   const names = [...concerned, ...amiss].map(({ name }) => name).concat(gone);
   if (names.length === 0 && written.length === 0) return;
   const order = {
@@ -369,12 +373,11 @@ const routeText = ({ destination, gateway }: FixedRoute) => `${destination} ${ga
 async function convergeMedium(
   host: Host,
   name: string,
-  medium: Medium,
-  before: Medium | undefined,
+  { medium, was, set }: { readonly medium: Medium; readonly was: Medium | undefined; readonly set: Medium | undefined },
   act: Act,
 ): Promise<void> {
-  if (isDeepStrictEqual(before, medium)) return;
-  if (isDeepStrictEqual((await host.network.medium(name)) ?? 'auto', medium)) return;
+  if (isDeepStrictEqual(was, medium)) return;
+  if (isDeepStrictEqual(set ?? (await host.network.medium(name)) ?? 'auto', medium)) return;
   const how =
     medium === 'auto'
       ? 'agree on its medium with the other side'

@@ -2,25 +2,28 @@ import type { Host } from '../../host/ports/index.ts';
 import type { Configuration, Draft, Operations, Task, Work, World } from '../declare/resource.ts';
 import type { Step } from '../declare/step.ts';
 import type { PasswordHashes } from '../passwords.ts';
-import type { Planner as Engine } from './planner.ts';
+import type { Planner as Engine, Rehearsal } from './planner.ts';
 
 /**
  * Operations that write down what a request would do to the machine, and do nothing. Questions are asked, records are
  * checked, steps and jobs are only named. For example `POST storage/volume/` with this in place of the engine's own
  * operations yields `create the pool tank`, and the files that would be written for the volume's record.
  *
- * A resource goes on after a step as if it had succeeded, and may miss its result: the new pool is not there. What it
- * throws then is the end of what can be known, not a refusal (`actionsOf`).
+ * A request goes on after a step with what the step foresees. Where that is not known beforehand, because the step
+ * `decides`, the request may find no way to go on: what it throws then ends the plan, and is not a refusal.
  */
 export class DryRun implements Operations {
   readonly #engine: Engine;
   readonly #operations: Operations;
+  readonly #rehearsal: Rehearsal;
   readonly #actions: string[] = [];
-  #refusal: { readonly error: unknown } | undefined;
+  /** Where in the actions the last step is that decides what follows. */
+  #decision: number | undefined;
 
   constructor(engine: Engine, operations: Operations) {
     this.#engine = engine;
     this.#operations = operations;
+    this.#rehearsal = engine.rehearse();
   }
 
   /** What the request would do, in the order in which it would be done. Throws what refuses the request. */
@@ -28,14 +31,14 @@ export class DryRun implements Operations {
     try {
       await request(this);
     } catch (error) {
-      if (this.#refusal !== undefined) throw this.#refusal.error;
-      if (this.#actions.length === 0) throw error;
+      if (this.#decision === undefined) throw error;
+      return this.#actions.map((title, index) => (index === this.#decision ? `${title}${restUnknown}` : title));
     }
     return this.#actions;
   }
 
   get world(): World {
-    return this.#operations.world;
+    return this.#rehearsal.world;
   }
 
   now(): number {
@@ -65,9 +68,9 @@ export class DryRun implements Operations {
 
   work<T>(_title: string, _locks: readonly string[], run: (work: Work) => Promise<T>): Promise<T> {
     return run({
-      step: async (step) => this.#note(step.title),
+      step: (step) => this.perform(step),
       steps: async (steps) => {
-        for (const { title } of steps) this.#note(title);
+        for (const step of steps) await this.perform(step);
       },
       ask: (title, question) => this.ask(title, question),
       progress: () => {},
@@ -76,11 +79,12 @@ export class DryRun implements Operations {
   }
 
   background(task: Task): void {
-    this.#note(task.title);
+    this.#actions.push(task.title);
   }
 
   async perform(step: Step): Promise<void> {
-    this.#note(step.title);
+    this.#actions.push(...(await this.#rehearsal.step(step)));
+    if (step.decides) this.#decision = this.#actions.length - 1;
   }
 
   async exchange(
@@ -91,16 +95,10 @@ export class DryRun implements Operations {
     await this.#plan((draft) => draft.exchange(wanted(configuration, freshConfiguration)));
   }
 
-  #note(title: string): void {
-    this.#actions.push(title);
-  }
-
-  async #plan(make: Parameters<Engine['plan']>[0]): Promise<void> {
-    try {
-      this.#actions.push(...(await this.#engine.plan(make)));
-    } catch (error) {
-      this.#refusal ??= { error };
-      throw error;
-    }
+  async #plan(make: Parameters<Rehearsal['change']>[0]): Promise<void> {
+    this.#actions.push(...(await this.#rehearsal.change(make)));
   }
 }
+
+/** Follows the title of the last step of a plan whose rest is not known. */
+export const restUnknown = ', which decides what follows';

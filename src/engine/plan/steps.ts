@@ -1,6 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { Operations } from '../declare/resource.ts';
-import type { Claim, Found, Step, Texts } from '../declare/step.ts';
+import type { Claim, Found, Outlook, Step, Texts } from '../declare/step.ts';
 import type { Touched } from '../facts/facts.ts';
 
 export type { Step, Texts };
@@ -72,6 +72,21 @@ interface Spec<Name extends string, Args> {
    * neither `touches` nor `claims` may work on anything, so no other change runs at the same time.
    */
   readonly claims?: readonly Claim[];
+  /** Whether what follows depends on what the machine answers. */
+  readonly decides?: true;
+  /** What the machine is afterwards, where a plan goes on with it, as with the volume of a new pool. */
+  readonly foresees?: (args: Args, outlook: Outlook) => Partial<Outlook>;
+}
+
+/** What the steps of one kind have in common. */
+function shared<Name extends string, Args>(spec: Spec<Name, Args>, args: Args) {
+  return {
+    title: spec.title(args),
+    touches: spec.touches?.(args) ?? [],
+    claims: claimsOf(spec),
+    decides: spec.decides === true,
+    foresee: (outlook: Outlook): Outlook => ({ ...outlook, ...spec.foresees?.(args, outlook) }),
+  };
 }
 
 function claimsOf({ touches, claims }: { readonly touches?: unknown; readonly claims?: readonly Claim[] }) {
@@ -125,9 +140,7 @@ export function ensure<Name extends string, Args extends Texts<Name>>(spec: Ensu
       nature: 'ensure' as const,
       kind,
       of,
-      title: spec.title(args),
-      touches: spec.touches?.(args) ?? [],
-      claims: claimsOf(spec),
+      ...shared(spec, args),
       kept: ({ before: found }: Found) => journals?.(found) ?? found,
       look: async (host: Host) => ({ was: await is?.(host, of, args), before: (await before?.(host, of)) ?? '' }),
       async perform(host: Host, { was }: Found) {
@@ -193,9 +206,7 @@ function actMaker<Name extends string, Args extends Texts<Name>>(
       nature: 'act' as const,
       kind: spec.kind,
       of,
-      title: spec.title(args),
-      touches: spec.touches?.(args) ?? [],
-      claims: claimsOf(spec),
+      ...shared(spec, args),
       kept: () => '',
       look: async () => unknown,
       perform: (host: Host) => perform(host, of, args),
@@ -231,7 +242,8 @@ function unkept(
   spec: { readonly touches?: readonly Touched[]; readonly claims?: readonly Claim[] },
 ): Step {
   return Object.freeze({
-    ...{ nature, kind: '', of: {}, title, touches: spec.touches ?? [], claims: claimsOf(spec) },
+    ...{ nature, kind: '', of: {}, title, touches: spec.touches ?? [], claims: claimsOf(spec), decides: false },
+    foresee: (outlook: Outlook) => outlook,
     kept: () => '',
     look: async () => unknown,
     perform: (host: Host) => perform(host),

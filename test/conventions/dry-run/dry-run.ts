@@ -1,9 +1,11 @@
 /**
- * A dry run changes nothing: neither the machine, nor the configuration, nor what is stored.
+ * A dry run changes nothing: neither the machine, nor the configuration, nor what is stored. And its answer is what the
+ * request then does.
  *
  * Each change of the catalogue's examples is planned, and then sent. After the plan, the whole picture of the machine,
  * the records and the last ids in memory, and every table of the store are what they were before it, and the daemon has
  * made no call that changes the machine. The answer to the plan is a refusal if, and only if, the request is refused.
+ * Otherwise it has the steps that the request then takes, in their order.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -12,13 +14,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { restUnknown } from '../../../src/engine/plan/dry-run.ts';
+import type { LogLine } from '../../support/appliance.ts';
 import { isHarmless, resourcesAt, trials } from '../../support/catalogue.ts';
 import { type Furnished, furnished } from '../../support/furnished.ts';
 import { managementRoot } from '../../support/management.ts';
 
 /** States it for every change at a path, such as `storage`. */
 export function dryRunsOf(path: string): void {
-  test(`a dry run of a change at ${path} changes nothing`, async (t) => {
+  test(`a dry run of a change at ${path} changes nothing, and says what the change does`, async (t) => {
     await using world = await furnished();
     const resources = new Set(resourcesAt(path));
     for (const trial of trials(world.maker).filter(({ resource }) => resources.has(resource)))
@@ -30,12 +34,29 @@ export function dryRunsOf(path: string): void {
         const calls = world.faults.titles.filter((call) => !isHarmless(call));
         assert.deepEqual(calls, []);
         assertSame(await pictureOf(world), before);
+        const { log } = world.appliance;
+        const from = log.length;
         const answer = await world.api.send(request.method, request.path, request.body);
         assert.ok(planned.status < 500 && answer.status < 500, `${planned.text} ${answer.text}`);
         assert.equal(planned.status < 300, answer.status < 300, `planned ${planned.text}, answered ${answer.text}`);
+        if (answer.status < 300) assertCarriedOut(planned.json, stepsIn(log.slice(from)));
         await jobsOf(world);
       });
   });
+}
+
+/** The titles of the steps that a request took, in order. */
+function stepsIn(lines: readonly LogLine[]): readonly string[] {
+  return lines.flatMap(({ message }) => (message.startsWith('step: ') ? [message.slice('step: '.length)] : []));
+}
+
+/** A plan whose last step decides what follows is the beginning of what was done. */
+function assertCarriedOut(planned: unknown, steps: readonly string[]): void {
+  assert.ok(Array.isArray(planned));
+  const titles = planned.map(String);
+  const isWhole = titles.at(-1)?.endsWith(restUnknown) !== true;
+  const known = titles.map((title) => title.replace(restUnknown, ''));
+  assert.deepEqual(known, isWhole ? steps : steps.slice(0, known.length));
 }
 
 /** Resolves when no job runs. A restart of the machine, for example, comes a second after the answer. */
