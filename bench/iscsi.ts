@@ -14,6 +14,7 @@ import type { Draft } from '../src/engine/declare/resource.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { isObject } from '../src/lib/json.ts';
 import { Store } from '../src/store/store.ts';
+import { programs } from '../src/subsystems/index.ts';
 import { password } from './processes.ts';
 
 const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [1, 100, 1000, 4000];
@@ -38,7 +39,7 @@ function make(draft: Draft, n: number): void {
   draft.create(iscsiTargetToExtent, { iscsi_target: target.id, iscsi_extent: extent.id });
 }
 
-const host = await openVirtualHost({ folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
+const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
 const app = await buildApp({
   host,
   store: Store.open(state),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { buildApp } from '../src/app.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { Store } from '../src/store/store.ts';
+import { programs } from '../src/subsystems/index.ts';
 import { password } from './processes.ts';
 
 const count = Number(process.argv[2] ?? 100);
@@ -23,7 +24,7 @@ async function timed(times: number, operation: () => Promise<unknown>): Promise<
 }
 
 try {
-  const host = await openVirtualHost({ folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
+  const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
   const app = await buildApp({
     host,
     store: Store.open(state),

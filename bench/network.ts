@@ -14,6 +14,7 @@ import type { Draft } from '../src/engine/declare/resource.ts';
 import type { Engine } from '../src/engine/engine.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { Store } from '../src/store/store.ts';
+import { programs } from '../src/subsystems/index.ts';
 import { networkSubsystem } from '../src/subsystems/network/subsystem.ts';
 
 const context = { actor: 'bench', request: 'network' };
@@ -30,7 +31,7 @@ try {
 }
 
 async function measure(vlans: number, state: string): Promise<void> {
-  const host = await openVirtualHost({ folder: join(state, 'virtual'), disks: [], now: Date.now });
+  const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks: [], now: Date.now });
   const app = await buildApp({
     host,
     store: Store.open(state),

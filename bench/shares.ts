@@ -7,6 +7,7 @@ import { nfsShare } from '../src/areas/sharing/nfs.ts';
 import type { Draft } from '../src/engine/declare/resource.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { Store } from '../src/store/store.ts';
+import { programs } from '../src/subsystems/index.ts';
 import { password } from './processes.ts';
 
 const context = { actor: 'bench', request: 'shares' };
@@ -51,7 +52,7 @@ function digits(index: number): string {
 
 export async function makeShares(state: string, count: number, protocol: Protocol = 'cifs'): Promise<void> {
   const disks = Array<number>(4).fill(2 * 1024 ** 3);
-  const host = await openVirtualHost({ folder: join(state, 'virtual'), disks, now: Date.now });
+  const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks, now: Date.now });
   const app = await buildApp({
     host,
     store: Store.open(state),

@@ -8,6 +8,7 @@ import { buildApp } from '../src/app.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { isObject } from '../src/lib/json.ts';
 import { Store } from '../src/store/store.ts';
+import { programs } from '../src/subsystems/index.ts';
 import { password } from './processes.ts';
 
 const count = Number(process.argv[2] ?? 100_000);
@@ -19,6 +20,7 @@ const state = mkdtempSync('/var/tmp/holdfast-bench-');
 async function started() {
   const begun = performance.now();
   const host = await openVirtualHost({
+    programs,
     folder: join(state, 'virtual'),
     disks: Array<number>(2).fill(1024 ** 4),
     now: Date.now,

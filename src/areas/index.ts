@@ -56,11 +56,7 @@ import { networkStepKinds } from './network/steps.ts';
 import { vlan } from './network/vlan.ts';
 import { plugin } from './plugins/plugins.ts';
 import { pluginStepKinds } from './plugins/steps.ts';
-import { afpSettings } from './services/afp.ts';
-import { cifsSettings } from './services/cifs.ts';
-import { domainControllerSettings } from './services/domaincontroller.ts';
-import { dynamicDnsSettings } from './services/dynamicdns.ts';
-import { ftpSettings } from './services/ftp.ts';
+import { services } from './services/index.ts';
 import { iscsiCredential } from './services/iscsi/authcredential.ts';
 import { iscsiInitiators } from './services/iscsi/authorizedinitiator.ts';
 import { iscsiExtent } from './services/iscsi/extent.ts';
@@ -70,17 +66,8 @@ import { iscsiPortal } from './services/iscsi/portal.ts';
 import { iscsiTarget } from './services/iscsi/target.ts';
 import { iscsiTargetGroup } from './services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from './services/iscsi/targettoextent.ts';
-import { lldpSettings } from './services/lldp.ts';
-import { nfsSettings } from './services/nfs.ts';
-import { rsyncdSettings } from './services/rsyncd.ts';
 import { rsyncModule } from './services/rsyncmod.ts';
 import { serviceSwitch } from './services/services.ts';
-import { smartSettings } from './services/smart.ts';
-import { snmpSettings } from './services/snmp.ts';
-import { sshSettings } from './services/ssh.ts';
-import { tftpSettings } from './services/tftp.ts';
-import { upsSettings } from './services/ups.ts';
-import { webdavSettings } from './services/webdav.ts';
 import { afpShare } from './sharing/afp.ts';
 import { cifsShare } from './sharing/cifs.ts';
 import { nfsShare } from './sharing/nfs.ts';
@@ -174,21 +161,8 @@ export const catalogue: readonly Resource[] = [
   afpShare,
   webdavShare,
   serviceSwitch,
-  afpSettings,
-  cifsSettings,
-  domainControllerSettings,
-  dynamicDnsSettings,
-  ftpSettings,
-  lldpSettings,
-  nfsSettings,
-  rsyncdSettings,
+  ...services.flatMap(({ settings }) => settings ?? []),
   rsyncModule,
-  smartSettings,
-  snmpSettings,
-  sshSettings,
-  tftpSettings,
-  upsSettings,
-  webdavSettings,
   plugin,
   user,
   group,

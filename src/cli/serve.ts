@@ -9,6 +9,7 @@ import { backlog } from '../host/ports/web.ts';
 import { messageOf } from '../lib/text.ts';
 import { StoreError, type StoreOptions } from '../store/open.ts';
 import { Store } from '../store/store.ts';
+import { programs } from '../subsystems/index.ts';
 import { serveThroughErrors } from './last-handler.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
 import { notifySystemd, StartNotifier } from './sd-notify.ts';
@@ -116,7 +117,7 @@ async function openHost(settings: Settings): Promise<Host> {
       targetEngine: targetEngine === 'auto' ? undefined : targetEngine,
     });
   return (await import('../host/virtual/index.ts'))
-    .openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, now: Date.now })
+    .openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, programs, now: Date.now })
     .catch((error: unknown) => {
       throw new StoreError(`The virtual machine in ${settings.state} cannot be used: ${messageOf(error)}`);
     });

@@ -1,4 +1,5 @@
 /** Every subsystem. The order in which they are applied follows from `after`, not from this list. */
+import { services } from '../areas/services/index.ts';
 import type { Access } from '../engine/change/confirm.ts';
 import type { Subsystem } from '../engine/declare/subsystem.ts';
 import { accountsSubsystem } from './accounts/subsystem.ts';
@@ -25,7 +26,6 @@ import { replicationSubsystem } from './replication/subsystem.ts';
 import { rsyncdSubsystem } from './rsyncd/subsystem.ts';
 import { sambaSubsystem } from './samba/subsystem.ts';
 import { scriptsSubsystem } from './scripts/subsystem.ts';
-import { switchSubsystem } from './services/subsystem.ts';
 import { smartSubsystem } from './smart/subsystem.ts';
 import { snmpSubsystem } from './snmp/subsystem.ts';
 import { sshSubsystem } from './ssh/subsystem.ts';
@@ -69,7 +69,6 @@ export const subsystems: readonly Subsystem[] = [
   logsSubsystem,
   keyboardSubsystem,
   webSubsystem,
-  switchSubsystem,
 ];
 
 /**
@@ -77,3 +76,11 @@ export const subsystems: readonly Subsystem[] = [
  * it.
  */
 export const accesses: readonly Access[] = [networkAccess, endpointAccess];
+
+/**
+ * The units of Debian's programs that the subsystems control, for a machine that has all of them: of programs that serve
+ * in place of each other, those that are preferred. Units of our own exist from when their files are written.
+ */
+export const programs: readonly string[] = subsystems
+  .flatMap((subsystem) => subsystem.services ?? [])
+  .filter((unit) => !unit.startsWith('holdfast-') && !services.some(({ alternatives }) => alternatives.includes(unit)));

@@ -23,13 +23,3 @@ export function isStandalone(smbConf: string): boolean {
 export function hasNoAccounts(passdb: string): boolean {
   return !/USER_(?!nobody\0)[^\0]/.test(passdb);
 }
-
-/** `/etc/default/tftpd-hpa` as the package writes it when debconf asks no questions. */
-export function isPackagedTftp(defaults: string): boolean {
-  const set = new Map(Array.from(defaults.matchAll(/^(TFTP_\w+)="?(.*?)"?$/gm), ([, name, value]) => [name, value]));
-  return (
-    set.get('TFTP_DIRECTORY') === '/srv/tftp' &&
-    set.get('TFTP_ADDRESS') === ':69' &&
-    set.get('TFTP_OPTIONS') === '--secure'
-  );
-}

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { buildApp } from '../../src/app.ts';
 import { openVirtualHost } from '../../src/host/virtual/index.ts';
 import { Store } from '../../src/store/store.ts';
+import { programs } from '../../src/subsystems/index.ts';
 import { withPorts } from '../support/ports.ts';
 
 const [, , state = '', n = '0', when = 'before'] = process.argv;
@@ -34,6 +35,7 @@ const wrap = <Port extends object>(name: string, port: Port): Port =>
       });
 
 const host = await openVirtualHost({
+  programs,
   folder: join(state, 'virtual'),
   disks: Array<number>(24).fill(256 * 1024 ** 2),
   now: Date.now,

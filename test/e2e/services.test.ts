@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { switchNames } from '../../src/areas/services/daemons.ts';
+import { services } from '../../src/areas/services/index.ts';
 import { HostError } from '../../src/host/ports/index.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 
@@ -12,7 +12,7 @@ test('every service has a switch, found by id, by name and by a filter', async (
   const all = await nas.api.list('services/services/?limit=0');
   assert.deepEqual(
     all.map((one) => one['srv_service']),
-    [...switchNames],
+    services.map(({ name }) => name),
   );
   for (const one of all) {
     const name = String(one['srv_service']);

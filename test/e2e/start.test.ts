@@ -9,6 +9,7 @@ import { promptTopics } from '../../src/engine/facts/facts.ts';
 import { openVirtualHost } from '../../src/host/virtual/index.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { Store } from '../../src/store/store.ts';
+import { programs } from '../../src/subsystems/index.ts';
 import { sharesPrefix } from '../../src/subsystems/samba/paths.ts';
 import { Api } from '../support/api.ts';
 import { appliance, GiB, rootPassword } from '../support/appliance.ts';
@@ -26,6 +27,7 @@ interface Opened extends AsyncDisposable {
 async function opened(folder: string, patience?: number): Promise<Opened> {
   const progress: string[] = [];
   const virtual = await openVirtualHost({
+    programs,
     folder: join(folder, 'virtual'),
     disks: Array<number>(8).fill(2 * GiB),
     now: Date.now,

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { isExample, isPackaged } from '../../src/subsystems/directory/subsystem.ts';
 import { hasNoTargets } from '../../src/subsystems/iscsi/subsystem.ts';
 import { isPackagedKrb5 } from '../../src/subsystems/kerberos/subsystem.ts';
-import { hasNoAccounts, hasOnlyComments, isPackagedTftp, isStandalone } from '../../src/subsystems/local.ts';
+import { hasNoAccounts, hasOnlyComments, isStandalone } from '../../src/subsystems/local.ts';
 import { isAmerican } from '../../src/subsystems/logs/subsystem.ts';
+import { isPackagedTftp } from '../../src/subsystems/tftp/subsystem.ts';
 
 /** Each recogniser with contents that packages make, and some that a person has made. */
 const cases: readonly (readonly [string, (content: string) => boolean, readonly string[], readonly string[]])[] = [

@@ -9,6 +9,7 @@ import { backlog } from '../../src/host/ports/web.ts';
 import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { Store } from '../../src/store/store.ts';
+import { programs } from '../../src/subsystems/index.ts';
 import { Api } from './api.ts';
 
 export const GiB = 1024 ** 3;
@@ -65,6 +66,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
   const log: LogLine[] = [];
   const now = options.now ?? Date.now;
   const virtual = await openVirtualHost({
+    programs,
     folder: join(folder, 'virtual'),
     disks: options.disks ?? Array<number>(8).fill(2 * GiB),
     now,

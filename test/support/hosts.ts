@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Host } from '../../src/host/ports/index.ts';
 import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
+import { programs } from '../../src/subsystems/index.ts';
 
 const GiB = 1024 ** 3;
 
@@ -64,6 +65,7 @@ export async function virtualHost(
   options: { folder?: string; disks?: readonly number[]; now?: () => number } = {},
 ): Promise<VirtualHost> {
   const host = await openVirtualHost({
+    programs,
     folder: options.folder ?? scratchFolder(t),
     disks: options.disks ?? eightDisks,
     now: options.now ?? Date.now,

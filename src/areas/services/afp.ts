@@ -3,6 +3,7 @@ import { configLines, ownAddress, userName, volumePath } from '../../engine/decl
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { globalParameters } from './afp-parameters.ts';
+import { service, tcp } from './service.ts';
 
 export const afpSettings = singleton('services/afp', {
   title: 'AFP settings',
@@ -44,6 +45,13 @@ export const afpSettings = singleton('services/afp', {
       initial: 'preserve',
     }),
   },
+});
+
+export const afpService = service('afp', {
+  settings: afpSettings,
+  programs: ['netatalk'],
+  servesVolumes: true,
+  listens: [tcp(548)],
 });
 
 /** netatalk crashes on longer lines. */

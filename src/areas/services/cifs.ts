@@ -11,6 +11,7 @@ import {
 } from '../../engine/declare/fields.ts';
 import { configLines, groupName, octal, ownAddress, userName } from '../../engine/declare/formats.ts';
 import { type RecordOf, singleton } from '../../engine/declare/resource.ts';
+import { service, tcp, udp } from './service.ts';
 
 /** Order of the protocols by age; the name of a family has the first and the last of its versions. */
 const protocols = {
@@ -165,6 +166,13 @@ export const cifsSettings = singleton('services/cifs', {
         `Expected ${requested}, the lowest protocol, or a later one, got ${record.cifs_srv_max_protocol}.`,
       );
   },
+});
+
+export const cifsService = service('cifs', {
+  settings: cifsSettings,
+  programs: ['smbd', 'nmbd'],
+  servesVolumes: true,
+  listens: [tcp(139), tcp(445), udp(137), udp(138)],
 });
 
 export type CifsSettings = RecordOf<typeof cifsSettings.fields>;

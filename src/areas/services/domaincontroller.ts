@@ -1,6 +1,7 @@
 import { choice, nullable, reference, secret, text } from '../../engine/declare/fields.ts';
 import { ipAddress } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
+import { service, tcp, udp } from './service.ts';
 
 export const domainControllerSettings = singleton('services/domaincontroller', {
   title: 'domain controller settings',
@@ -59,4 +60,13 @@ export const domainControllerSettings = singleton('services/domaincontroller', {
     if (record.dc_realm === '' && record.dc_domain === '') return;
     for (const name of needed) if (record[name] === '') issues.add(name, `${name} is required for a domain.`);
   },
+});
+
+export const domainControllerService = service('domaincontroller', {
+  settings: domainControllerSettings,
+  programs: ['samba-ad-dc'],
+  listens: [
+    ...[53, 88, 135, 139, 389, 445, 464, 636, 3268].map((port) => tcp(port)),
+    ...[53, 88, 137, 138, 389, 464].map((port) => udp(port)),
+  ],
 });

@@ -1,6 +1,7 @@
 import { choice, flag, integer, refine, secret, text } from '../../engine/declare/fields.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
+import { service } from './service.ts';
 
 const providers = [
   'custom',
@@ -92,6 +93,8 @@ export const dynamicDnsSettings = singleton('services/dynamicdns', {
       issues.add('ddns_custom_ddns_path', 'ddns_custom_ddns_path is required when ddns_provider is custom.');
   },
 });
+
+export const dynamicDnsService = service('dynamicdns', { settings: dynamicDnsSettings, programs: ['inadyn'] });
 
 function server(description: string) {
   return text({

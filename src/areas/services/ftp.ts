@@ -5,6 +5,7 @@ import { type RecordOf, singleton, type View } from '../../engine/declare/resour
 import { quote } from '../../lib/text.ts';
 import { certificate, pairOf } from '../system/certificate.ts';
 import { tlsProblem } from '../system/x509.ts';
+import { service, tcp } from './service.ts';
 
 export const tlsPolicies = [
   'on',
@@ -176,6 +177,13 @@ export const ftpSettings = singleton('services/ftp', {
       );
     }
   },
+});
+
+export const ftpService = service('ftp', {
+  settings: ftpSettings,
+  programs: ['proftpd'],
+  servesVolumes: true,
+  listens: ({ ftp_port }) => [tcp(ftp_port, 'ftp_port')],
 });
 
 type Settings = RecordOf<typeof ftpSettings.fields>;

@@ -1,5 +1,6 @@
 import { flag, refine, text } from '../../engine/declare/fields.ts';
 import { singleton } from '../../engine/declare/resource.ts';
+import { service } from './service.ts';
 
 export const lldpSettings = singleton('services/lldp', {
   title: 'LLDP settings',
@@ -25,3 +26,5 @@ export const lldpSettings = singleton('services/lldp', {
     }),
   },
 });
+
+export const lldpService = service('lldp', { settings: lldpSettings, programs: ['lldpd'] });

@@ -1,7 +1,8 @@
 import { flag, integer, list, nullable, required } from '../../engine/declare/fields.ts';
 import { ownAddress, port } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
-import { nfsServerOf } from './daemons.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
+import { service, tcp, udp } from './service.ts';
 
 export const nfsSettings = singleton('services/nfs', {
   title: 'NFS settings',
@@ -58,3 +59,26 @@ export const nfsSettings = singleton('services/nfs', {
     }
   },
 });
+
+export const nfsService = service('nfs', {
+  settings: nfsSettings,
+  programs: ['nfs-server'],
+  alternatives: ['nfs-ganesha'],
+  servesVolumes: true,
+  units: (installed) => [nfsServerOf(installed)],
+  listens(settings) {
+    const helpers = (['nfs_srv_mountd_port', 'nfs_srv_rpcstatd_port', 'nfs_srv_rpclockd_port'] as const).flatMap(
+      (field) => {
+        const port = settings[field];
+        return port === null ? [] : [tcp(port, field), udp(port, field)];
+      },
+    );
+    return [tcp(111), udp(111), tcp(2049), ...helpers];
+  },
+});
+
+/** The kernel NFS server, or NFS-Ganesha where only that is installed. */
+export function nfsServerOf(services: Facts['services']): 'nfs-server' | 'nfs-ganesha' {
+  const has = (name: string) => services.get(name)?.installed === true;
+  return has('nfs-ganesha') && !has('nfs-server') ? 'nfs-ganesha' : 'nfs-server';
+}

@@ -1,6 +1,7 @@
 import { port } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { rsyncLines } from './rsync-parameters.ts';
+import { service, tcp } from './service.ts';
 
 export const rsyncdSettings = singleton('services/rsyncd', {
   title: 'rsync daemon settings',
@@ -12,4 +13,10 @@ export const rsyncdSettings = singleton('services/rsyncd', {
       within: 'all',
     }),
   },
+});
+
+export const rsyncService = service('rsync', {
+  settings: rsyncdSettings,
+  programs: ['rsync'],
+  listens: ({ rsyncd_port }) => [tcp(rsyncd_port, 'rsyncd_port')],
 });

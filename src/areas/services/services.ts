@@ -1,6 +1,7 @@
 import { flag, live, readOnly, text } from '../../engine/declare/fields.ts';
 import { collection, type View } from '../../engine/declare/resource.ts';
-import { daemonsBehind, type SwitchName, switchNames } from './daemons.ts';
+import { services } from './index.ts';
+import type { Service } from './service.ts';
 
 export const serviceSwitch = collection('services/services', {
   title: 'service',
@@ -17,35 +18,32 @@ export const serviceSwitch = collection('services/services', {
     srv_state: live(text({ description: 'RUNNING, STOPPED, or UNKNOWN when the state cannot be determined.' })),
   },
   // Services that run at installation keep running: above all SSH, by which the administrator may be connected.
-  seed: ({ services, targets }) =>
-    switchNames.map((srv_service) => {
-      if (srv_service === 'iscsitarget') return { srv_service, srv_enable: targets.serving };
-      const programs = daemonsBehind(srv_service, services);
-      return { srv_service, srv_enable: programs.some((name) => services.get(name)?.running === true) };
-    }),
+  seed: (facts) =>
+    services.map((service) => ({
+      srv_service: service.name,
+      srv_enable:
+        service.units(facts.services).some((unit) => facts.services.get(unit)?.running === true) ||
+        service.look(facts).isRunning === true,
+    })),
   check({ record, before, facts, issues }) {
     const switchedOn = record.srv_enable && before?.srv_enable !== true;
-    const unavailable =
-      record.srv_service === 'iscsitarget'
-        ? facts.targets.engine === undefined
-        : daemonsBehind(record.srv_service, facts.services).length === 0;
-    if (switchedOn && unavailable) {
+    if (switchedOn && find(record.srv_service)?.look(facts).isAvailable !== true)
       issues.add(
         'srv_enable',
         `The service ${record.srv_service} cannot be switched on: no program for it is available on this machine.`,
       );
-    }
   },
-  present(record, { facts }) {
-    // The kernel serves iSCSI, so there is no unit to look at.
-    if (record.srv_service === 'iscsitarget') return { srv_state: facts.targets.serving ? 'RUNNING' : 'STOPPED' };
-    const states = daemonsBehind(record.srv_service, facts.services).map((name) => facts.services.get(name));
-    if (states.some((state) => state === undefined)) return { srv_state: 'UNKNOWN' };
-    return { srv_state: states.length > 0 && states.every((state) => state?.running) ? 'RUNNING' : 'STOPPED' };
+  present({ srv_service }, { facts }) {
+    const isRunning = find(srv_service)?.look(facts).isRunning;
+    return { srv_state: isRunning === undefined ? 'UNKNOWN' : isRunning ? 'RUNNING' : 'STOPPED' };
   },
 });
 
-/** Whether the service of this name is switched on. */
-export function isOn(view: View, service: SwitchName): boolean {
-  return view.find(serviceSwitch, 'srv_service', service)?.srv_enable ?? false;
+function find(name: string): Service | undefined {
+  return services.find((service) => service.name === name);
+}
+
+/** Whether a service is switched on. */
+export function isOn(view: View, { name }: Service): boolean {
+  return view.find(serviceSwitch, 'srv_service', name)?.srv_enable ?? false;
 }

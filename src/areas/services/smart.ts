@@ -1,6 +1,7 @@
 import { choice, integer } from '../../engine/declare/fields.ts';
 import { mailAddresses } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
+import { service } from './service.ts';
 
 export const smartSettings = singleton('services/smart', {
   title: 'SMART settings',
@@ -18,6 +19,8 @@ export const smartSettings = singleton('services/smart', {
     smart_email: mailAddresses({ description: 'Recipients of mail about failing disks.', between: ',' }),
   },
 });
+
+export const smartService = service('smartd', { settings: smartSettings, programs: ['smartmontools'] });
 
 function degrees(what: string) {
   return integer({ description: `${what}, in degrees Celsius; 0 disables it.`, min: 0, max: 255, initial: 0 });

@@ -1,5 +1,6 @@
 import { choice, flag, integer, nullable, refine, secret, text } from '../../engine/declare/fields.ts';
 import { singleton } from '../../engine/declare/resource.ts';
+import { service, udp } from './service.ts';
 import { snmpLines } from './snmp-directives.ts';
 
 /** SNMPv3 derives keys from passphrases of at least 8 characters. */
@@ -75,6 +76,8 @@ export const snmpSettings = singleton('services/snmp', {
       issues.add('snmp_v3_privpassphrase', 'snmp_v3_privpassphrase is required when snmp_v3_privproto is set.');
   },
 });
+
+export const snmpService = service('snmp', { settings: snmpSettings, programs: ['snmpd'], listens: [udp(161)] });
 
 function passPhrase(description: string, max: number) {
   return refine(text({ description, max, untrimmed: true }), (value) =>

@@ -16,6 +16,7 @@ import { singleton } from '../../engine/declare/resource.ts';
 import type { Files } from '../../host/ports/files.ts';
 import { quote } from '../../lib/text.ts';
 import { newKeyFiles } from './openssh.ts';
+import { service, tcp } from './service.ts';
 
 export const sshSettings = singleton('services/ssh', {
   title: 'SSH settings',
@@ -95,6 +96,13 @@ export const sshSettings = singleton('services/ssh', {
   // Clients that know the host keys must not see other ones.
   adopt: async ({ files }) => hostKeys(files),
   complete: () => ({ ssh_untouched: false }),
+});
+
+export const sshService = service('ssh', {
+  settings: sshSettings,
+  programs: ['ssh'],
+  // The port of an SSH server that keeps its own configuration file is unknown here.
+  listens: ({ ssh_untouched, ssh_tcpport }) => (ssh_untouched ? [] : [tcp(ssh_tcpport, 'ssh_tcpport')]),
 });
 
 export const keyKinds = ['ed25519', 'ecdsa', 'rsa'] as const;

@@ -2,6 +2,7 @@ import { flag, refine, text } from '../../engine/declare/fields.ts';
 import { ownAddress, port, umask, userName, volumePath } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote, sentenceList, words } from '../../lib/text.ts';
+import { service, specific, udp } from './service.ts';
 
 /** The arguments of tftpd-hpa that may be added; all others follow from settings. */
 const switches = ['-4', '-6', '-v', '--ipv4', '--ipv6', '--verbose'];
@@ -47,6 +48,12 @@ export const tftpSettings = singleton('services/tftp', {
     if (record.tftp_newfiles && record.tftp_directory === '')
       issues.add('tftp_newfiles', 'tftp_directory is required when tftp_newfiles is true.');
   },
+});
+
+export const tftpService = service('tftp', {
+  settings: tftpSettings,
+  programs: ['tftpd-hpa'],
+  listens: ({ tftp_port, tftp_host }) => [{ ...udp(tftp_port, 'tftp_port'), address: specific(tftp_host) }],
 });
 
 /** The server ignores unknown options, and serves a folder that is named by a word of its own. */

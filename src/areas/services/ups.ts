@@ -2,6 +2,7 @@ import { choice, flag, integer, nullable, refine, required, secret, text } from 
 import { configLines, mailAddresses, port } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
+import { service, tcp } from './service.ts';
 
 /** Drivers of Debian's packages nut-server, nut-snmp, nut-ipmi, nut-xml, nut-modbus and nut-i2c. */
 const drivers: ReadonlySet<string> = new Set(
@@ -118,6 +119,16 @@ export const upsSettings = singleton('services/ups', {
     if (record.ups_mode === 'master' && record.ups_driver !== '' && record.ups_port === '')
       issues.add('ups_port', 'ups_port is required when ups_driver is set.');
   },
+});
+
+export const upsService = service('ups', {
+  settings: upsSettings,
+  // The monitor runs for local and remote UPSs; the ups subsystem manages the server and the driver.
+  programs: ['nut-monitor'],
+  listens: ({ ups_mode, ups_rmonitor, ups_remoteport }) =>
+    ups_mode === 'slave'
+      ? []
+      : [{ ...tcp(ups_remoteport, 'ups_remoteport'), address: ups_rmonitor ? undefined : '127.0.0.1' }],
 });
 
 /** The driver program, and the lines of ups.conf that follow from its settings. */

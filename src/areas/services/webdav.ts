@@ -3,6 +3,7 @@ import { port } from '../../engine/declare/formats.ts';
 import { type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { type Pair, pairOf } from '../system/certificate.ts';
 import { tlsProblem } from '../system/x509.ts';
+import { service, tcp } from './service.ts';
 
 /** Not part of the document (gaps 18). */
 export const webdavSettings = singleton('services/webdav', {
@@ -40,6 +41,17 @@ export const webdavSettings = singleton('services/webdav', {
     const pair = webdavPair(view, record);
     if (typeof pair === 'string') issues.add('webdav_certssl', pair);
   },
+});
+
+export const webdavService = service('webdav', {
+  settings: webdavSettings,
+  // A separate instance: Holdfast does not touch the Apache of the machine.
+  programs: ['holdfast-webdav'],
+  servesVolumes: true,
+  listens: ({ webdav_protocol, webdav_tcpport, webdav_tcpportssl }) => [
+    ...(webdav_protocol === 'https' ? [] : [tcp(webdav_tcpport, 'webdav_tcpport')]),
+    ...(webdav_protocol === 'http' ? [] : [tcp(webdav_tcpportssl, 'webdav_tcpportssl')]),
+  ],
 });
 
 export type WebdavSettings = RecordOf<typeof webdavSettings.fields>;

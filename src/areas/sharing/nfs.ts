@@ -7,7 +7,7 @@ import { datasetOf } from '../../engine/facts/places.ts';
 import { overlap, parseNetwork } from '../../lib/ip.ts';
 import { memo } from '../../lib/memo.ts';
 import { quote, words } from '../../lib/text.ts';
-import { nfsServerOf } from '../services/daemons.ts';
+import { nfsServerOf } from '../services/nfs.ts';
 import { exposureProblem } from '../storage/exposure.ts';
 import { makeShareFolder } from './folder.ts';
 

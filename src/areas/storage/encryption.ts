@@ -16,7 +16,7 @@ import {
 } from '../../engine/declare/fields.ts';
 import { type Action, action, type Operations, type World } from '../../engine/declare/resource.ts';
 import { user } from '../account/users.ts';
-import { daemonsBehind } from '../services/daemons.ts';
+import { services as allServices } from '../services/index.ts';
 import { changeKey, forgetKey, holdKey, markLocked, prepareKeyChange, unloadKey, writeSlots } from './key-steps.ts';
 import { type Encrypted, encryptionOf, hasPassphrase, keyOf, machineBytes, openBy } from './keys.ts';
 import {
@@ -57,7 +57,10 @@ const recoveryKey = inputOnly(
 );
 
 /** The services that `unlock` can restart (gaps 11.3). */
-const restartable = ['afp', 'cifs', 'ftp', 'iscsitarget', 'jails', 'nfs', 'webdav'] as const;
+const restartable: readonly string[] = [
+  ...allServices.filter(({ servesVolumes }) => servesVolumes).map(({ name }) => name),
+  'jails',
+].toSorted();
 
 const passphraseSet = 'Volume passphrase has been set';
 
@@ -208,7 +211,7 @@ const titles: Readonly<Record<Secret['kind'], string>> = {
 interface Unlocking {
   readonly passphrase?: string;
   readonly recovery_key?: Buffer;
-  readonly services?: readonly (typeof restartable)[number][];
+  readonly services?: readonly string[];
 }
 
 async function unlock(
@@ -234,10 +237,10 @@ async function unlock(
     for (const secret of secrets) isOpen ||= await openBy(secret, encrypted, work, operations.world);
     const [{ kind } = machine] = secrets;
     if (!isOpen) throw failed(`The ${titles[kind]} does not unlock the volume ${name}.`);
-    for (const daemon of services.flatMap((service) => daemonsBehind(service, operations.world.facts.services))) {
-      if (operations.world.facts.services.get(daemon)?.running !== true) continue;
-      await work.step(restartService({ name: daemon }));
-    }
+    const known = operations.world.facts.services;
+    const units = allServices.filter(({ name }) => services.includes(name)).flatMap((one) => one.units(known));
+    for (const unit of units.filter((one) => known.get(one)?.running === true))
+      await work.step(restartService({ name: unit }));
   });
   return 'Volume has been unlocked.';
 }

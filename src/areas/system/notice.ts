@@ -2,7 +2,7 @@ import { choice, integer, required, text } from '../../engine/declare/fields.ts'
 import { collection, type RecordOf, type View } from '../../engine/declare/resource.ts';
 import { isObject } from '../../lib/json.ts';
 import { isOn } from '../services/services.ts';
-import { upsSettings } from '../services/ups.ts';
+import { upsService, upsSettings } from '../services/ups.ts';
 
 const fields = {
   source: required(choice(['smartd', 'ups'], { description: 'The program that sent it.' })),
@@ -50,7 +50,7 @@ export function causeOf({ source, subject, kind }: Pick<Notice, 'source' | 'subj
 function isCurrent({ source, kind, at }: Notice, view: View, now: number): boolean {
   if (source === 'smartd') return true;
   const repeated = (view.only(upsSettings).ups_nocommwarntime ?? 300) * 1000;
-  return isOn(view, 'ups') && (kind !== 'contact' || now - at < 2 * repeated + 60_000);
+  return isOn(view, upsService) && (kind !== 'contact' || now - at < 2 * repeated + 60_000);
 }
 
 /** A notification as a program sends it to the daemon. */

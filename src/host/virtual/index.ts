@@ -45,6 +45,8 @@ export interface VirtualHostOptions {
   readonly disks: readonly number[];
   /** Number of network interfaces; 4 by default. */
   readonly nics?: number;
+  /** The systemd units of installed programs, in addition to what every machine runs. */
+  readonly programs?: readonly string[];
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -103,7 +105,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
       tree,
       near: (dataset, recursive) => zfs.replicas(dataset, recursive),
     }),
-    services: new VirtualServices(join(folder, 'services.json'), tree),
+    services: new VirtualServices(join(folder, 'services.json'), tree, options.programs ?? []),
     targets,
     web: new VirtualWeb(join(folder, 'web.json'), network),
     zfs,

@@ -3,38 +3,8 @@ import type { ServiceState, Services } from '../ports/services.ts';
 import { isFlag, Memory, mapOf, shapeOf } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
 
-/** Services with a package in Debian, by unit name. */
-const installed: ReadonlySet<string> = new Set([
-  'avahi-daemon',
-  'chrony',
-  'cron',
-  'inadyn',
-  'lldpd',
-  'netatalk',
-  'nfs-kernel-server',
-  'nfs-server',
-  'nmbd',
-  'nslcd',
-  'nut-client',
-  'nut-monitor',
-  'nut-server',
-  'proftpd',
-  'rpcbind',
-  'rsync',
-  'rsyslog',
-  'samba-ad-dc',
-  'smartd',
-  'smartmontools',
-  'smbd',
-  'snmpd',
-  'ssh',
-  'systemd-networkd',
-  'systemd-resolved',
-  'tftpd-hpa',
-  'tgt',
-  'winbind',
-  'ypbind',
-]);
+/** What every Debian runs. */
+const ofEveryMachine: readonly string[] = ['cron', 'ssh', 'systemd-networkd', 'systemd-resolved'];
 
 const runningAtFirst = { running: true, enabled: true };
 const stopped = { running: false, enabled: false };
@@ -47,22 +17,20 @@ interface Kept {
 export class VirtualServices implements Services {
   readonly #memory: Memory<Readonly<Record<string, Kept>>>;
   readonly #tree: Tree;
+  readonly #installed: ReadonlySet<string>;
   #rereads = 0;
   readonly #starts = new Map<string, number>();
   readonly #reloads = new Map<string, number>();
 
-  constructor(path: string, tree: Tree) {
+  /** `programs` are the units of installed packages. */
+  constructor(path: string, tree: Tree, programs: readonly string[]) {
     this.#tree = tree;
     this.#memory = new Memory(
       path,
       mapOf(shapeOf<Kept>({ running: isFlag, enabled: isFlag })),
-      Object.freeze({
-        cron: runningAtFirst,
-        ssh: runningAtFirst,
-        'systemd-networkd': runningAtFirst,
-        'systemd-resolved': runningAtFirst,
-      }),
+      Object.freeze(Object.fromEntries(ofEveryMachine.map((name) => [name, runningAtFirst]))),
     );
+    this.#installed = new Set([...ofEveryMachine, ...programs]);
   }
 
   /** How often each service was started or restarted since this object was created. For tests. */
@@ -130,7 +98,7 @@ export class VirtualServices implements Services {
   /** Whether a package of Debian or a local unit file defines the service. */
   #isInstalled(name: string): boolean {
     return (
-      installed.has(name) ||
+      this.#installed.has(name) ||
       (/^[\w.@-]+$/.test(name) && lookAt(this.#tree.locate(`/etc/systemd/system/${name}.service`))?.isFile() === true)
     );
   }

@@ -1,4 +1,4 @@
-import { afpSettings } from '../../areas/services/afp.ts';
+import { afpService, afpSettings } from '../../areas/services/afp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { type AfpShare, afpShare } from '../../areas/sharing/afp.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
@@ -12,7 +12,7 @@ export const afpSubsystem: Subsystem = {
   name: 'afp',
   description: 'netatalk serves the AFP shares.',
   reads: [afpShare, afpSettings, serviceSwitch],
-  services: ['netatalk'],
+  services: afpService.programs,
   uses: ['storage'],
   after: ['accounts'],
   render(view, facts) {
@@ -33,7 +33,7 @@ export const afpSubsystem: Subsystem = {
           content: head + groups.map(({ sections }) => sections).join(''),
         },
       ],
-      services: [{ name: 'netatalk', running: isOn(view, 'afp'), onChange: 'reload', readAtStart: head }],
+      services: [{ name: 'netatalk', running: isOn(view, afpService), onChange: 'reload', readAtStart: head }],
       omissions: [
         ...(noDatabase === undefined ? [] : [`AFP CNID database: ${noDatabase}`]),
         ...groups.flatMap(({ omissions }) => omissions),

@@ -1,4 +1,4 @@
-import { domainControllerSettings } from '../../areas/services/domaincontroller.ts';
+import { domainControllerService, domainControllerSettings } from '../../areas/services/domaincontroller.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { isStandalone } from '../local.ts';
@@ -8,12 +8,12 @@ export const domainControllerSubsystem: Subsystem = {
   name: 'domaincontroller',
   description: 'Samba as the controller of an Active Directory domain.',
   reads: [domainControllerSettings, serviceSwitch],
-  services: ['samba-ad-dc'],
+  services: domainControllerService.programs,
   local: [{ path: '/etc/samba/smb.conf', isDefault: isStandalone }],
   after: ['samba'],
   render(view) {
     const settings = view.only(domainControllerSettings);
-    const enabled = isOn(view, 'domaincontroller');
+    const enabled = isOn(view, domainControllerService);
     const isSet = settings.dc_realm !== '';
     return {
       // No checker: testparm rejects a domain that is not provisioned yet. Every value in the file comes from a typed

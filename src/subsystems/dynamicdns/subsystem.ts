@@ -1,4 +1,4 @@
-import { dynamicDnsSettings } from '../../areas/services/dynamicdns.ts';
+import { dynamicDnsService, dynamicDnsSettings } from '../../areas/services/dynamicdns.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import { configFile, domainsOf, inadynConf, inadynUnit } from './inadyn-conf.ts';
@@ -7,10 +7,10 @@ export const dynamicDnsSubsystem: Subsystem = {
   name: 'dynamicdns',
   description: 'inadyn reports the address of the machine to a dynamic DNS provider.',
   reads: [dynamicDnsSettings, serviceSwitch],
-  services: ['inadyn'],
+  services: dynamicDnsService.programs,
   render(view) {
     const settings = view.only(dynamicDnsSettings);
-    const enabled = isOn(view, 'dynamicdns');
+    const enabled = isOn(view, dynamicDnsService);
     const hasDomains = domainsOf(settings).length > 0;
     return {
       files: [

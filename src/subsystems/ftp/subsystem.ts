@@ -1,6 +1,6 @@
 import { group } from '../../areas/account/groups.ts';
 import { user } from '../../areas/account/users.ts';
-import { ftpSettings, servedPair } from '../../areas/services/ftp.ts';
+import { ftpService, ftpSettings, servedPair } from '../../areas/services/ftp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { certificate } from '../../areas/system/certificate.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
@@ -22,7 +22,7 @@ export const ftpSubsystem: Subsystem = {
   name: 'ftp',
   description: 'ProFTPD serves the volumes over FTP.',
   reads: [user, group, ftpSettings, serviceSwitch, certificate, certificateAuthority],
-  services: ['proftpd'],
+  services: ftpService.programs,
   local: [{ path: '/etc/proftpd/conf.d/*', isDefault: hasOnlyComments }],
   uses: ['storage'],
   after: ['accounts'],
@@ -33,7 +33,7 @@ export const ftpSubsystem: Subsystem = {
     const pair = settings.ftp_tls ? servedPair(view, settings) : undefined;
     const chain = typeof pair === 'object' ? pair.chain : '';
     const keyType = typeof pair === 'object' && pair.key.asymmetricKeyType === 'ec' ? 'ec' : 'rsa';
-    const running = isOn(view, 'ftp');
+    const running = isOn(view, ftpService);
     return {
       files: [
         // ProFTPD sends only the first certificate of a file, so the intermediate certificates are in a second file.

@@ -3,6 +3,7 @@ import { iscsiInitiators } from '../../areas/services/iscsi/authorizedinitiator.
 import { iscsiExtent } from '../../areas/services/iscsi/extent.ts';
 import { iscsiSettings } from '../../areas/services/iscsi/globalconfiguration.ts';
 import { iscsiPortal } from '../../areas/services/iscsi/portal.ts';
+import { iscsiService } from '../../areas/services/iscsi/service.ts';
 import { iscsiTarget } from '../../areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../../areas/services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.ts';
@@ -34,7 +35,7 @@ export const iscsiSubsystem: Subsystem = {
   ],
   uses: ['disks', 'storage', 'targets'],
   render(view, facts) {
-    const isServed = isOn(view, 'iscsitarget');
+    const isServed = isOn(view, iscsiService);
     const { model, omissions } = targetModel(view, facts, isServed);
     return {
       // tgt runs only if it is the engine: next to the kernel's targets it would take their port.

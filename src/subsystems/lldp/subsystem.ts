@@ -1,4 +1,4 @@
-import { lldpSettings } from '../../areas/services/lldp.ts';
+import { lldpService, lldpSettings } from '../../areas/services/lldp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { hasOnlyComments } from '../local.ts';
@@ -8,7 +8,7 @@ export const lldpSubsystem: Subsystem = {
   name: 'lldp',
   description: 'lldpd announces the machine to its network neighbours and records their announcements.',
   reads: [lldpSettings, serviceSwitch],
-  services: ['lldpd'],
+  services: lldpService.programs,
   local: [{ path: '/etc/lldpd.d/*', isDefault: hasOnlyComments }],
   render: (view) => ({
     files: [
@@ -16,6 +16,6 @@ export const lldpSubsystem: Subsystem = {
       { path: '/etc/default/lldpd', content: lldpdDefaults },
     ],
     // Without a restart lldpd keeps settings that were removed from its files.
-    services: [{ name: 'lldpd', running: isOn(view, 'lldp'), onChange: 'restart' }],
+    services: [{ name: 'lldpd', running: isOn(view, lldpService), onChange: 'restart' }],
   }),
 };

@@ -4,15 +4,13 @@ import { lagg } from '../../areas/network/lagg.ts';
 import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
 import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
-import { daemonsOf, switchNames } from '../../areas/services/daemons.ts';
+import { lateUnits } from '../../areas/services/index.ts';
 import type { DesiredFile, DesiredLink, Subsystem } from '../../engine/declare/subsystem.ts';
 import { type Network, showNetwork } from '../../lib/ip.ts';
 import { words } from '../../lib/text.ts';
 import { type LinkPlan, planLinks } from './links.ts';
 import { netwaitDropIn, netwaitUnit, waitOnlineDropIn } from './netwait.ts';
 import { filePrefix, netdevFile, netdevPath, networkFile, networkPath } from './networkd-files.ts';
-
-const services = switchNames.filter((name) => name !== 'ssh').flatMap((name) => daemonsOf[name]);
 
 export const networkSubsystem: Subsystem = {
   name: 'network',
@@ -32,7 +30,7 @@ export const networkSubsystem: Subsystem = {
         ...links.flatMap(filesOf),
         {
           path: '/etc/systemd/system/holdfast-netwait.service',
-          content: waits ? netwaitUnit(waitFor, services) : undefined,
+          content: waits ? netwaitUnit(waitFor, lateUnits) : undefined,
           forServiceManager: true,
         },
         {

@@ -1,5 +1,4 @@
-import { nfsServerOf } from '../../areas/services/daemons.ts';
-import { nfsSettings } from '../../areas/services/nfs.ts';
+import { nfsServerOf, nfsService, nfsSettings } from '../../areas/services/nfs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { ganeshaProblem, type NfsShare, nfsShare } from '../../areas/sharing/nfs.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
@@ -70,7 +69,7 @@ function byKernel(view: View, facts: Facts): Desired {
       // A reload runs `exportfs -r`: clients stay connected.
       {
         name: 'nfs-server',
-        running: isOn(view, 'nfs'),
+        running: isOn(view, nfsService),
         onChange: 'reload',
         readAtStart: helpers.content + dropIn + kernel,
       },
@@ -117,7 +116,7 @@ function byGanesha(view: View, facts: Facts): Desired {
       stopped('nfs-server'),
       {
         name: 'nfs-ganesha',
-        running: isOn(view, 'nfs'),
+        running: isOn(view, nfsService),
         onChange: 'reload',
         readAtStart: [helpers.content, head, ...displaced].join('\n'),
       },

@@ -1,4 +1,4 @@
-import { rsyncdSettings } from '../../areas/services/rsyncd.ts';
+import { rsyncdSettings, rsyncService } from '../../areas/services/rsyncd.ts';
 import { rsyncModule } from '../../areas/services/rsyncmod.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
@@ -10,7 +10,7 @@ export const rsyncdSubsystem: Subsystem = {
   name: 'rsyncd',
   description: 'The rsync daemon serves its modules.',
   reads: [rsyncdSettings, rsyncModule, serviceSwitch],
-  services: ['rsync'],
+  services: rsyncService.programs,
   uses: ['storage'],
   after: ['accounts'],
   render(view, facts) {
@@ -22,7 +22,7 @@ export const rsyncdSubsystem: Subsystem = {
     return {
       files: [{ path: '/etc/rsyncd.conf', content: [global, ...served].join('') }],
       // rsync reads the file for every connection; only the global part needs a restart.
-      services: [{ name: 'rsync', running: isOn(view, 'rsync'), onChange: 'nothing', readAtStart: global }],
+      services: [{ name: 'rsync', running: isOn(view, rsyncService), onChange: 'nothing', readAtStart: global }],
       omissions: modules.flatMap(({ module, why }) =>
         why === undefined ? [] : [`rsync module ${quote(module.rsyncmod_name)}: ${why}`],
       ),

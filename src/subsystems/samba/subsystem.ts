@@ -2,7 +2,7 @@ import { domainSettings } from '../../areas/directoryservice/activedirectory.ts'
 import { authorityOf, isMember } from '../../areas/directoryservice/domain-access.ts';
 import { idmapCollections } from '../../areas/directoryservice/idmap.ts';
 import { ldapSettings, serverOf, servesSamba } from '../../areas/directoryservice/ldap.ts';
-import { cifsSettings } from '../../areas/services/cifs.ts';
+import { cifsService, cifsSettings } from '../../areas/services/cifs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { cifsShare, unsayableInPath } from '../../areas/sharing/cifs.ts';
 import { snapshotFormat } from '../../areas/storage/snapshot-times.ts';
@@ -72,7 +72,7 @@ export const sambaSubsystem: Subsystem = {
       storage,
       new Map(view.all(snapshotTask).map((task) => [task.id, snapshotFormat(task)])),
     );
-    const running = isOn(view, 'cifs');
+    const running = isOn(view, cifsService);
     const atStart = readAtStart(settings, member);
     const monitor = monitorUnit(domain);
     const authority = joined ? authorityOf(domain, view) : undefined;

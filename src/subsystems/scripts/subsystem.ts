@@ -1,10 +1,7 @@
-import { daemonsOf, switchNames } from '../../areas/services/daemons.ts';
+import { lateUnits } from '../../areas/services/index.ts';
 import { startScript } from '../../areas/tasks/initshutdown.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { type Moment, postinitUnit, preinitUnit, shutdownUnit, startDropIn, unitName } from './script-units.ts';
-
-/** The services that start after the `preinit` scripts and stop after the `shutdown` scripts. */
-const services = switchNames.filter((name) => name !== 'ssh').flatMap((name) => daemonsOf[name]);
 
 export const scriptsSubsystem: Subsystem = {
   name: 'scripts',
@@ -26,9 +23,9 @@ export const scriptsSubsystem: Subsystem = {
       file(`${unitName(moment)}.service`, content, at(moment).length === 0 ? 0o644 : 0o600);
     return {
       files: [
-        unit('preinit', preinitUnit(at('preinit'), services)),
+        unit('preinit', preinitUnit(at('preinit'), lateUnits)),
         unit('postinit', postinitUnit(at('postinit'))),
-        unit('shutdown', shutdownUnit(at('shutdown'), services)),
+        unit('shutdown', shutdownUnit(at('shutdown'), lateUnits)),
         file('multi-user.target.d/holdfast.conf', startDropIn),
       ],
       // The unit runs even without scripts, and a change does not restart it: stopping it would run the scripts.

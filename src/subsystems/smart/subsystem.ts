@@ -1,5 +1,5 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import { smartSettings } from '../../areas/services/smart.ts';
+import { smartService, smartSettings } from '../../areas/services/smart.ts';
 import { diskRecord, identifierOf, settingsFor } from '../../areas/storage/disks.ts';
 import { smartTest } from '../../areas/tasks/smarttest.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
@@ -10,12 +10,12 @@ export const smartSubsystem: Subsystem = {
   name: 'smart',
   description: 'smartd monitors the disks and starts their self-tests.',
   reads: [smartTest, diskRecord, smartSettings, serviceSwitch],
-  services: ['smartmontools'],
+  services: smartService.programs,
   uses: ['disks'],
   render(view, { disks }) {
     const settings = view.only(smartSettings);
     const defaults = smartdDefaults(settings);
-    const running = isOn(view, 'smartd');
+    const running = isOn(view, smartService);
     const tests = view.all(smartTest);
     const known = new Set(disks.map(identifierOf));
     return {

@@ -1,5 +1,5 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import { snmpSettings } from '../../areas/services/snmp.ts';
+import { snmpService, snmpSettings } from '../../areas/services/snmp.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { hasOnlyComments } from '../local.ts';
 import { snmpdConf, snmpdUnit } from './snmpd-conf.ts';
@@ -8,11 +8,11 @@ export const snmpSubsystem: Subsystem = {
   name: 'snmp',
   description: 'snmpd answers SNMP requests.',
   reads: [snmpSettings, serviceSwitch],
-  services: ['snmpd'],
+  services: snmpService.programs,
   local: [{ path: '/etc/snmp/snmpd.conf.d/*', isDefault: hasOnlyComments }],
   render(view) {
     const settings = view.only(snmpSettings);
-    const running = isOn(view, 'snmp');
+    const running = isOn(view, snmpService);
     return {
       files: [
         // Only root may read the file, because it contains passwords. snmpd drops root, so it cannot reload and is

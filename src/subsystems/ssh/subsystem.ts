@@ -1,5 +1,5 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import { sshSettings } from '../../areas/services/ssh.ts';
+import { sshService, sshSettings } from '../../areas/services/ssh.ts';
 import type { Checker, DesiredFile, Subsystem } from '../../engine/declare/subsystem.ts';
 import { hasOnlyComments } from '../local.ts';
 import { configFile, dropIn, givenKeyFile, keyFiles, sshdConfig } from './sshd-config.ts';
@@ -8,7 +8,7 @@ export const sshSubsystem: Subsystem = {
   name: 'ssh',
   description: 'sshd accepts SSH logins.',
   reads: [sshSettings, serviceSwitch],
-  services: ['ssh'],
+  services: sshService.programs,
   local: [{ path: '/etc/ssh/sshd_config' }, { path: '/etc/ssh/sshd_config.d/*', isDefault: hasOnlyComments }],
   uses: ['network'],
   after: ['accounts'],
@@ -39,7 +39,7 @@ export const sshSubsystem: Subsystem = {
         ? files.map(({ path, forServiceManager = false }) => ({ path, forServiceManager, content: undefined }))
         : files,
       // A restart ends no session and, unlike a reload, fails if sshd cannot listen.
-      services: [{ name: 'ssh', running: isOn(view, 'ssh') && !hasNoAddress, onChange: 'restart' }],
+      services: [{ name: 'ssh', running: isOn(view, sshService) && !hasNoAddress, onChange: 'restart' }],
       omissions: hasNoAddress ? [`SSH: no interface of ssh_bindiface (${interfaces.join(', ')}) has an address`] : [],
     };
   },

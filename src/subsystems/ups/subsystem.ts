@@ -1,5 +1,5 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import { upsSettings } from '../../areas/services/ups.ts';
+import { upsService, upsSettings } from '../../areas/services/ups.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import {
   driverUnit,
@@ -25,7 +25,7 @@ export const upsSubsystem: Subsystem = {
   services: [driver, 'nut-server', 'nut-monitor'],
   render(view) {
     const settings = view.only(upsSettings);
-    const enabled = isOn(view, 'ups');
+    const enabled = isOn(view, upsService);
     const serves = enabled && isServer(settings);
     const systemd = (path: string, content: string | undefined) => ({
       path: `/etc/systemd/system/${path}`,

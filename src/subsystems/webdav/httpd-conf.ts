@@ -4,7 +4,7 @@ import { type WebdavShare, webdavAccount } from '../../areas/sharing/webdav.ts';
 import { lines } from '../../lib/text.ts';
 
 /** The name of the systemd service, and of its folders below /run and /var/lib. */
-export const webdavService = 'holdfast-webdav';
+export const webdavUnit = 'holdfast-webdav';
 
 const folder = '/etc/holdfast';
 export const httpdFile = `${folder}/webdav.conf`;
@@ -49,19 +49,19 @@ export function serverPart(settings: WebdavSettings): string {
     '# Written by Holdfast.',
     `ServerRoot ${folder}`,
     // The folder exists only while the server runs.
-    [`<IfDefine !${stagedDefine}>`, `  DefaultRuntimeDir /run/${webdavService}`, '</IfDefine>'],
-    `PidFile /run/${webdavService}/httpd.pid`,
+    [`<IfDefine !${stagedDefine}>`, `  DefaultRuntimeDir /run/${webdavUnit}`, '</IfDefine>'],
+    `PidFile /run/${webdavUnit}/httpd.pid`,
     'ServerName localhost',
     'ServerTokens Prod',
     'TraceEnable off',
-    `ErrorLog syslog:daemon:${webdavService}`,
+    `ErrorLog syslog:daemon:${webdavUnit}`,
     [...modules, ...(byTls ? ['socache_shmcb', 'ssl'] : [])].map(
       (name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`,
     ),
     'TypesConfig /etc/mime.types',
     // Files of any size.
     'LimitRequestBody 0',
-    `DavLockDB /var/lib/${webdavService}/locks`,
+    `DavLockDB /var/lib/${webdavUnit}/locks`,
     protocol === 'https' ? undefined : `Listen ${port}`,
     byTls ? tlsLines(tlsPort) : undefined,
     '',
@@ -78,7 +78,7 @@ export function serverPart(settings: WebdavSettings): string {
 }
 
 function authenticationLines(login: 'basic' | 'digest'): readonly string[] {
-  const usersFile = `/run/credentials/${webdavService}.service/users`;
+  const usersFile = `/run/credentials/${webdavUnit}.service/users`;
   return [
     `  AuthName "${realm}"`,
     // The file has htdigest entries, which also serve for Basic authentication.
@@ -92,7 +92,7 @@ function authenticationLines(login: 'basic' | 'digest'): readonly string[] {
 }
 
 function tlsLines(port: number): readonly string[] {
-  const shown = `/run/credentials/${webdavService}.service`;
+  const shown = `/run/credentials/${webdavUnit}.service`;
   return [
     `Listen ${port} https`,
     'SSLSessionCache shmcb:sessions(512000)',
@@ -134,7 +134,7 @@ export function usersFile({ webdav_password: password }: WebdavSettings): string
 }
 
 /** The systemd unit. Apache runs entirely under the account; a capability allows ports below 1024. */
-export function webdavServiceFile({ webdav_protocol: protocol }: WebdavSettings): string {
+export function webdavUnitFile({ webdav_protocol: protocol }: WebdavSettings): string {
   const shown = Object.entries(secretFiles).filter(([name]) => name === 'users' || protocol !== 'http');
   const command = (what: string) => `/usr/sbin/apache2 -f ${httpdFile} -k ${what}`;
   return lines(
@@ -145,11 +145,11 @@ export function webdavServiceFile({ webdav_protocol: protocol }: WebdavSettings)
     '',
     '[Service]',
     'Type=forking',
-    `PIDFile=/run/${webdavService}/httpd.pid`,
+    `PIDFile=/run/${webdavUnit}/httpd.pid`,
     `User=${webdavAccount}`,
     `Group=${webdavAccount}`,
-    `RuntimeDirectory=${webdavService}`,
-    `StateDirectory=${webdavService}`,
+    `RuntimeDirectory=${webdavUnit}`,
+    `StateDirectory=${webdavUnit}`,
     shown.map(([name, path]) => `LoadCredential=${name}:${path}`),
     'AmbientCapabilities=CAP_NET_BIND_SERVICE',
     'CapabilityBoundingSet=CAP_NET_BIND_SERVICE',

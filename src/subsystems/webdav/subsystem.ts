@@ -1,5 +1,5 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import { type WebdavSettings, webdavPair, webdavSettings } from '../../areas/services/webdav.ts';
+import { type WebdavSettings, webdavPair, webdavService, webdavSettings } from '../../areas/services/webdav.ts';
 import { type WebdavShare, webdavShare } from '../../areas/sharing/webdav.ts';
 import { certificate } from '../../areas/system/certificate.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
@@ -14,15 +14,15 @@ import {
   sharePart,
   stagedDefine,
   usersFile,
-  webdavService,
-  webdavServiceFile,
+  webdavUnit,
+  webdavUnitFile,
 } from './httpd-conf.ts';
 
 export const webdavSubsystem: Subsystem = {
   name: 'webdav',
   description: 'A separate Apache instance serves the WebDAV shares.',
   reads: [webdavShare, webdavSettings, serviceSwitch, certificate, certificateAuthority],
-  services: [webdavService],
+  services: webdavService.programs,
   uses: ['storage'],
   after: ['accounts'],
   render(view, facts) {
@@ -34,7 +34,7 @@ export const webdavSubsystem: Subsystem = {
     const users = usersFile(settings);
     const pair = webdavPair(view, settings);
     const tls = typeof pair === 'object' ? pair : undefined;
-    const service = webdavServiceFile(settings);
+    const unit = webdavUnitFile(settings);
     return {
       files: [
         { path: secretFiles.users, mode: 0o600, content: users },
@@ -46,15 +46,15 @@ export const webdavSubsystem: Subsystem = {
             head + served.map((share) => partOf(share, addresses.get(share) ?? '', settings.webdav_htauth)).join(''),
           verify: apache,
         },
-        { path: `/etc/systemd/system/${webdavService}.service`, content: service, forServiceManager: true },
+        { path: `/etc/systemd/system/${webdavUnit}.service`, content: unit, forServiceManager: true },
       ],
       // Apache reads ports and credentials only when it starts.
       services: [
         {
-          name: webdavService,
-          running: isOn(view, 'webdav'),
+          name: webdavUnit,
+          running: isOn(view, webdavService),
           onChange: 'reload',
-          readAtStart: [head, users, tls?.chain, tls?.key, service].join(''),
+          readAtStart: [head, users, tls?.chain, tls?.key, unit].join(''),
         },
       ],
       omissions: shares.flatMap((share) => reason(share, facts) ?? []),

@@ -24,6 +24,7 @@ import { check } from '../../../src/engine/plan/steps.ts';
 import { type Host, HostError } from '../../../src/host/ports/index.ts';
 import { openVirtualHost } from '../../../src/host/virtual/index.ts';
 import { Store } from '../../../src/store/store.ts';
+import { programs } from '../../../src/subsystems/index.ts';
 
 const name = required(text({ description: 'Name.' }));
 const number = required(integer({ description: 'Number.', min: 0, max: 100 }));
@@ -260,7 +261,7 @@ test('whatever changes run beside each other, the outcome is that of one after t
   await fc.assert(
     fc.asyncProperty(fc.array(wish, { minLength: 2, maxLength: 7 }), async (wishes) => {
       const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
-      const machine = await openVirtualHost({ folder: join(folder, 'virtual'), disks: [], now: Date.now });
+      const machine = await openVirtualHost({ programs, folder: join(folder, 'virtual'), disks: [], now: Date.now });
       const locks = new Locks();
       const passwords = new Passwords();
       const store = Store.open(folder);

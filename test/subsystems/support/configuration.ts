@@ -1,50 +1,9 @@
-import { group } from '../../../src/areas/account/groups.ts';
-import { user } from '../../../src/areas/account/users.ts';
-import { domainSettings } from '../../../src/areas/directoryservice/activedirectory.ts';
-import { idmapCollections } from '../../../src/areas/directoryservice/idmap.ts';
-import { kerberosKeytab } from '../../../src/areas/directoryservice/kerberoskeytab.ts';
-import { kerberosPrincipal } from '../../../src/areas/directoryservice/kerberosprincipal.ts';
-import { kerberosRealm } from '../../../src/areas/directoryservice/kerberosrealm.ts';
-import { kerberosSettings } from '../../../src/areas/directoryservice/kerberossettings.ts';
-import { ldapSettings } from '../../../src/areas/directoryservice/ldap.ts';
-import { afpSettings } from '../../../src/areas/services/afp.ts';
-import { cifsSettings } from '../../../src/areas/services/cifs.ts';
-import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
-import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
-import { ftpSettings } from '../../../src/areas/services/ftp.ts';
-import { iscsiCredential } from '../../../src/areas/services/iscsi/authcredential.ts';
-import { iscsiInitiators } from '../../../src/areas/services/iscsi/authorizedinitiator.ts';
-import { iscsiExtent } from '../../../src/areas/services/iscsi/extent.ts';
-import { iscsiSettings } from '../../../src/areas/services/iscsi/globalconfiguration.ts';
-import { iscsiPortal } from '../../../src/areas/services/iscsi/portal.ts';
-import { iscsiTarget } from '../../../src/areas/services/iscsi/target.ts';
-import { iscsiTargetGroup } from '../../../src/areas/services/iscsi/targetgroup.ts';
-import { iscsiTargetToExtent } from '../../../src/areas/services/iscsi/targettoextent.ts';
-import { lldpSettings } from '../../../src/areas/services/lldp.ts';
-import { nfsSettings } from '../../../src/areas/services/nfs.ts';
-import { rsyncdSettings } from '../../../src/areas/services/rsyncd.ts';
-import { rsyncModule } from '../../../src/areas/services/rsyncmod.ts';
+import { catalogue } from '../../../src/areas/index.ts';
 import { serviceSwitch } from '../../../src/areas/services/services.ts';
-import { smartSettings } from '../../../src/areas/services/smart.ts';
-import { snmpSettings } from '../../../src/areas/services/snmp.ts';
-import { sshSettings } from '../../../src/areas/services/ssh.ts';
-import { tftpSettings } from '../../../src/areas/services/tftp.ts';
-import { upsSettings } from '../../../src/areas/services/ups.ts';
-import { webdavSettings } from '../../../src/areas/services/webdav.ts';
-import { afpShare } from '../../../src/areas/sharing/afp.ts';
-import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
-import { nfsShare } from '../../../src/areas/sharing/nfs.ts';
-import { webdavShare } from '../../../src/areas/sharing/webdav.ts';
-import { diskRecord } from '../../../src/areas/storage/disks.ts';
-import { snapshotTask } from '../../../src/areas/storage/task.ts';
-import { cronJob } from '../../../src/areas/tasks/cronjob.ts';
-import { startScript } from '../../../src/areas/tasks/initshutdown.ts';
-import { rsyncTask } from '../../../src/areas/tasks/rsync.ts';
-import { smartTest } from '../../../src/areas/tasks/smarttest.ts';
 import { LayeredDraft } from '../../../src/engine/configuration/draft.ts';
 import { Tables } from '../../../src/engine/configuration/tables.ts';
-import type { Collection, Singleton } from '../../../src/engine/declare/resource.ts';
 import type { Desired } from '../../../src/engine/declare/subsystem.ts';
+import { isKeptResource } from '../../../src/engine/engine.ts';
 import type { Facts } from '../../../src/engine/facts/facts.ts';
 import { SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
 import type { Dataset, Pool } from '../../../src/host/ports/zfs.ts';
@@ -124,58 +83,12 @@ export const machine: Facts = Object.freeze<Facts>({
   targets: { engine: 'lio', serving: false, firstLun: 0 },
 });
 
-const collections: readonly Collection[] = [
-  group,
-  user,
-  afpShare,
-  cifsShare,
-  nfsShare,
-  webdavShare,
-  rsyncModule,
-  serviceSwitch,
-  cronJob,
-  startScript,
-  rsyncTask,
-  smartTest,
-  diskRecord,
-  snapshotTask,
-  ...Object.values(idmapCollections),
-  kerberosRealm,
-  kerberosKeytab,
-  kerberosPrincipal,
-  iscsiCredential,
-  iscsiInitiators,
-  iscsiExtent,
-  iscsiPortal,
-  iscsiTarget,
-  iscsiTargetGroup,
-  iscsiTargetToExtent,
-];
-const settings: readonly Singleton[] = [
-  domainSettings,
-  kerberosSettings,
-  ldapSettings,
-  afpSettings,
-  cifsSettings,
-  domainControllerSettings,
-  dynamicDnsSettings,
-  ftpSettings,
-  iscsiSettings,
-  lldpSettings,
-  nfsSettings,
-  rsyncdSettings,
-  smartSettings,
-  snmpSettings,
-  sshSettings,
-  tftpSettings,
-  upsSettings,
-  webdavSettings,
-];
+const kept = catalogue.filter(isKeptResource);
 
 /** The configuration of a fresh system, to be changed. */
 export function freshConfiguration(facts = machine): LayeredDraft {
-  const draft = new LayeredDraft(new Tables([...collections, ...settings]), facts, new Map());
-  for (const one of settings) draft.plant(one, one.seed(facts));
+  const draft = new LayeredDraft(new Tables(kept), facts, new Map());
+  for (const one of kept) if (one.kind === 'singleton') draft.plant(one, one.seed(facts));
   for (const first of serviceSwitch.seed(facts)) draft.plant(serviceSwitch, first);
   return draft;
 }
