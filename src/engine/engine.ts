@@ -94,6 +94,8 @@ export function openEngine(parts: EngineParts) {
     backups: () => configuration.backups(),
     backup: (number: number) => configuration.backup(number),
     revisions: (limit: number, before?: number) => configuration.revisions(limit, before),
+    /** Identifies the content of a stored record; the same after a restart. */
+    digestOf: (record: object) => configuration.digestOf(record),
 
     /** The next run of each scheduled record; the earliest first. */
     schedules: () => schedules.reports(),

@@ -1,7 +1,7 @@
 import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
 import { failed, invalid, missing } from '../engine/declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/declare/fields.ts';
-import { answered, readSent, type SentReading } from '../engine/declare/record.ts';
+import { answered, maySend, readSent, type SentReading } from '../engine/declare/record.ts';
 import {
   type Action,
   ActionAnswer,
@@ -17,9 +17,11 @@ import type { Engine, RequestContext } from '../engine/engine.ts';
 import { DryRun } from '../engine/plan/dry-run.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
+import { Turns } from '../lib/turns.ts';
 import { type Answer, json, jsonList, jsonText, nothing, sentence } from './answer.ts';
 import { type Page, readPage, slice, sorted } from './lists.ts';
 import type { Match, Operation } from './routes.ts';
+import { assertMatch, ChangedMeanwhile, digestOf, recordTag } from './tags.ts';
 
 /** One authenticated request for the document's API. */
 export interface Call {
@@ -27,6 +29,8 @@ export interface Call {
   readonly operation: Operation;
   readonly query: string;
   readonly range: string | undefined;
+  /** The tags of the header If-Match. */
+  readonly ifMatch: string | undefined;
   /** Reads and parses the body; `{}` when it is empty and not needed. */
   body(options: { readonly needed: boolean }): unknown;
   /** Receives the keys of the body that no field reads. */
@@ -53,6 +57,8 @@ export class ResourceController {
   readonly #engine: Engine;
   readonly #profile: Profile;
   readonly #root: string;
+  /** Changes of the same record of the host, so that nothing comes between the check of a tag and the change. */
+  readonly #turns = new Turns();
 
   constructor(engine: Engine, options: { profile: Profile; root: string }) {
     this.#engine = engine;
@@ -90,7 +96,7 @@ export class ResourceController {
       case 'list':
         return this.#list(call, of);
       case 'read':
-        return jsonText(200, this.#text(of, this.#find(call, of)));
+        return this.#answer(200, of, this.#find(call, of));
       case 'create':
       case 'update':
       case 'remove':
@@ -102,17 +108,29 @@ export class ResourceController {
 
   async #changeKept(call: Call, of: Kept, verb: string): Promise<Answer> {
     if (verb === 'remove' && this.#isRemovedTwice(call, of)) return nothing(204);
-    const { title, make, around } = await this.#changeOf(call, of, verb);
-    const id = await (around?.() ?? this.#engine.change(title, call.context, make));
+    const id = await this.#carryOut(call, of, verb);
+    if (id instanceof ChangedMeanwhile) return this.#answer(412, of, this.#find(call, of));
     const waits = this.#engine.provisional;
     const headers: Readonly<Record<string, string>> =
       waits?.request === call.context.request
         ? { 'x-holdfast-confirm-until': new Date(waits.until).toISOString() }
         : {};
     if (id === undefined) return nothing(204, headers);
-    const text = this.#text(of, this.#engine.table(of).get(id) ?? gone(of, String(id)));
-    if (verb === 'update') return jsonText(of.quirks.updated ?? 200, text, headers);
-    return jsonText(of.quirks.created ?? 201, text, { ...headers, location: `${this.#root}/${of.path}/${id}/` });
+    const record = this.#engine.table(of).get(id) ?? gone(of, String(id));
+    if (verb === 'update') return this.#answer(of.quirks.updated ?? 200, of, record, headers);
+    const location = `${this.#root}/${of.path}/${id}/`;
+    return this.#answer(of.quirks.created ?? 201, of, record, { ...headers, location });
+  }
+
+  async #carryOut(call: Call, of: Kept, verb: string): Promise<number | undefined | ChangedMeanwhile> {
+    try {
+      const { title, make, around } = await this.#changeOf(call, of, verb);
+      return await (around?.() ?? this.#engine.change(title, call.context, make));
+    } catch (error) {
+      // Without one record there is nothing to answer: the request was for the list.
+      if (error instanceof ChangedMeanwhile && verb !== 'clear') return error;
+      throw error;
+    }
   }
 
   #isRemovedTwice(call: Call, of: Kept): boolean {
@@ -133,7 +151,12 @@ export class ResourceController {
       const { id } = before;
       const { sent, issues, fill } = await this.#read(call, of, before);
       const title = `change the ${of.title}${of.kind === 'collection' ? ` ${id}` : ''}`;
+      assertMatch(call.ifMatch, () => this.#engine.digestOf(before));
       const make = (draft: Draft, more: Partial<RecordOf<Fields>> = {}) => {
+        assertMatch(call.ifMatch, () => {
+          const present = of.kind === 'singleton' ? draft.only(of) : draft.get(of, id);
+          return this.#engine.digestOf(present ?? gone(of, String(id)));
+        });
         draft.note(issues);
         return draft.update(of, id, sent, { ...fill, ...more }).id;
       };
@@ -164,6 +187,11 @@ export class ResourceController {
     return {
       title: ids ? `remove the ${of.title} ${ids[0]}` : `remove every ${of.title}`,
       make: (draft) => {
+        assertMatch(call.ifMatch, () =>
+          ids === undefined
+            ? this.#listVersion(draft.all(of), { offset: 0, of: draft.all(of).length })
+            : this.#engine.digestOf(draft.get(of, ids[0] ?? 0) ?? gone(of, String(ids[0]))),
+        );
         // Removing one record may already have removed another that depends on it.
         for (const id of ids ?? draft.all(of).map((record) => record.id))
           if (ids || draft.get(of, id)) draft.remove(of, id, sent);
@@ -196,7 +224,27 @@ export class ResourceController {
       table.all(),
     );
     const { items, range } = slice(sorted(matching, page.sort, fieldValue), page);
-    return jsonText(200, `[${items.map((record) => this.#text(of, record)).join(',')}]`, { 'content-range': range });
+    const etag = recordTag(this.#listVersion(items, { offset: page.offset, of: matching.length }));
+    return jsonText(200, `[${items.map((record) => this.#text(of, record)).join(',')}]`, {
+      'content-range': range,
+      // What the machine shows in these records can change without them.
+      ...(of.present === undefined ? { etag } : {}),
+    });
+  }
+
+  #listVersion(records: readonly object[], { offset, of }: { readonly offset: number; readonly of: number }): string {
+    return digestOf(`${offset}/${of} ${records.map((record) => this.#engine.digestOf(record)).join(' ')}`);
+  }
+
+  #answer(
+    status: number,
+    of: Kept,
+    record: Parameters<NonNullable<Kept['present']>>[0],
+    headers: Readonly<Record<string, string>> = {},
+  ): Answer {
+    const text = this.#text(of, record);
+    const etag = recordTag(this.#engine.digestOf(record), of.present && digestOf(text));
+    return jsonText(status, text, { ...headers, etag });
   }
 
   #find(call: Call, of: Kept) {
@@ -224,13 +272,13 @@ export class ResourceController {
       case 'list':
         return this.#listHosted(call, of);
       case 'read':
-        return json(200, of.present(this.#item(call, of), this.#scope(call, of)));
+        return this.#answerHosted(200, of, of.present(this.#item(call, of), this.#scope(call, of)));
       case 'create':
         return this.#createHosted(call, of);
       case 'update':
-        return this.#updateHosted(call, of);
+        return this.#inTurn(call, of, () => this.#updateHosted(call, of));
       case 'remove':
-        return this.#removeHosted(call, of);
+        return this.#inTurn(call, of, () => this.#removeHosted(call, of));
     }
     throw new Error(`${of.path} has no verb ${verb}`);
   }
@@ -261,8 +309,9 @@ export class ResourceController {
       throw failed(`The change succeeded, but the host does not list the ${of.title} ${quote(key)}.`);
     const answer = of.present(item, scope);
     const id = fieldValue(answer, of.key.name);
-    return json(
+    return this.#answerHosted(
       of.quirks.created ?? 201,
+      of,
       answer,
       typeof id === 'number' ? { location: `${this.#root}/${of.path}/${id}/` } : {},
     );
@@ -281,7 +330,7 @@ export class ResourceController {
     const { sent, issues } = readOf(call, of.fields, 'update');
     throwIssues(issues);
     const item = await of.update(before, sent, this.#scope(call, of), operationsOf(call, this.#engine));
-    return json(of.quirks.updated ?? 200, of.present(item, this.#scope(call, of)));
+    return this.#answerHosted(of.quirks.updated ?? 200, of, of.present(item, this.#scope(call, of)));
   }
 
   async #removeHosted(call: Call, of: Hosted): Promise<Answer> {
@@ -294,6 +343,32 @@ export class ResourceController {
     throwIssues(issues);
     await of.remove(item, sent, this.#scope(call, of), operationsOf(call, this.#engine));
     return nothing(204);
+  }
+
+  /** Runs a change of a record after the changes of the same record, and only if `If-Match` names its present state. */
+  #inTurn(call: Call, of: Hosted, change: () => Promise<Answer>): Promise<Answer> {
+    const { params } = call.match;
+    return this.#turns.take(`${of.path} ${sortedJson(params)}`, async () => {
+      if (call.ifMatch === undefined) return await change();
+      const present = of.present(this.#item(call, of), this.#scope(call, of));
+      try {
+        assertMatch(call.ifMatch, () => settingsVersion(of, present));
+      } catch (error) {
+        if (error instanceof ChangedMeanwhile) return this.#answerHosted(412, of, present);
+        throw error;
+      }
+      return await change();
+    });
+  }
+
+  #answerHosted(
+    status: number,
+    of: Hosted,
+    shown: Readonly<Record<string, unknown>>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Answer {
+    const text = sortedJson(shown);
+    return jsonText(status, text, { ...headers, etag: recordTag(settingsVersion(of, shown), digestOf(text)) });
   }
 
   #item(call: Call, of: Hosted): unknown {
@@ -345,6 +420,15 @@ export class ResourceController {
     if (action.answers === 'nothing') return nothing(action.status);
     return action.answers === 'text' ? sentence(action.status, String(result)) : json(action.status, result);
   }
+}
+
+/** Identifies what clients can set in a record of the host. */
+function settingsVersion({ fields, key }: Hosted, shown: Readonly<Record<string, unknown>>): string {
+  const settings = Object.entries(shown).filter(([name]) => {
+    const field = fields[name];
+    return name === key.name || (field !== undefined && maySend(field));
+  });
+  return digestOf(sortedJson(Object.fromEntries(settings)));
 }
 
 const noBody = readSent({}, {}, 'create');

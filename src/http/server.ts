@@ -41,6 +41,7 @@ import {
 } from './routes.ts';
 import { type ServedText, servedText } from './served-text.ts';
 import { heldChange, heldRead, readiness } from './starting.ts';
+import { ChangedMeanwhile, tagged } from './tags.ts';
 
 export interface ServerParts {
   readonly engine: Engine;
@@ -234,7 +235,14 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       reply,
       (ignored) =>
         held(match, operation) ??
-        controller.perform({ ...partsOf(request, query), ignored, match, operation, range: request.headers.range }),
+        controller.perform({
+          ...partsOf(request, query),
+          ignored,
+          match,
+          operation,
+          range: request.headers.range,
+          ifMatch: request.headers['if-match'],
+        }),
       { match, operation },
     );
   };
@@ -272,6 +280,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     target?: Target,
   ): void | Promise<void> {
     const ignored = new Set<string>();
+    const isRead = methodOf(request) === 'GET' && (target === undefined || 'verb' in target.operation);
     const answered = (answer: Answer) => {
       if (ignored.size > 0) {
         const names = ignoredNames(ignored);
@@ -281,10 +290,11 @@ export function buildServer(parts: ServerParts): FastifyInstance {
           `${request.method} ${split(request.url).path}: unknown fields`,
         );
       }
-      write(reply, answer);
+      write(reply, isRead ? tagged(answer, request.headers['if-none-match']) : answer);
     };
     const failed = (error: unknown) => {
       if (error instanceof AnswerError) return write(reply, error.answer);
+      if (error instanceof ChangedMeanwhile) return write(reply, json(412, { error: error.message }));
       if (error instanceof QueryError) return write(reply, json(400, { error: error.message }));
       const known = faultAnswer(error, {
         method: request.method,
@@ -389,6 +399,7 @@ function plannedCall({ method, path, body }: PlannedRequest, context: RequestCon
     operation,
     query: '',
     range: undefined,
+    ifMatch: undefined,
     body: () => body ?? {},
     ignored: new Set(),
     // Without the connection: a dry run cannot interrupt a client.

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { isObject } from '../lib/json.ts';
 
@@ -17,6 +17,11 @@ export class Seal {
   static at(file: string): Seal {
     if (!existsSync(file)) writeFileSync(file, randomBytes(32), { mode: 0o600, flag: 'wx' });
     return new Seal(readFileSync(file));
+  }
+
+  /** Identifies a text that may contain secrets: without the key, they cannot be guessed from it. */
+  digest(text: string): string {
+    return createHmac('sha256', this.#key).update('digest').update(text).digest('base64url').slice(0, 22);
   }
 
   close(value: unknown): Sealed {

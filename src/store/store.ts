@@ -463,6 +463,10 @@ export class Store implements ConfigurationStore {
    * Deletes the oldest revisions and jobs, which limits the size of the file. Runs at start, for jobs also after every
    * 100.
    */
+  digest(text: string): string {
+    return this.#seal.digest(text);
+  }
+
   prune(): void {
     const prune = this.#connection.prepare(
       'DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?',

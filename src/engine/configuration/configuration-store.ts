@@ -96,6 +96,8 @@ export interface ConfigurationStore extends JobStore, PlanStore {
   provisional(resources: readonly Kept[]): Provisional | undefined;
   /** Revisions with a number below `before`, the newest first. */
   revisions(limit: number, before?: number): readonly KeptRevision[];
+  /** Identifies a text without revealing the secrets in it; the same after a restart. */
+  digest(text: string): string;
   prune(): void;
   /** Called at the end of the start; writes the stored data back to the main file. */
   settle(): void;

@@ -1,3 +1,5 @@
+import { sortedJson } from '../../lib/json.ts';
+import { memo } from '../../lib/memo.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Configuration, Resource } from '../declare/resource.ts';
 import type { Facts } from '../facts/facts.ts';
@@ -78,6 +80,9 @@ export class StoredConfiguration {
   revisions(limit: number, before?: number): readonly KeptRevision[] {
     return this.#store.revisions(limit, before);
   }
+
+  /** Identifies the content of a record, with the fields that are never answered; the same after a restart. */
+  readonly digestOf = memo((record: object): string => this.#store.digest(sortedJson(record)));
 
   #recordsOf(resources: readonly Kept[]): Configuration {
     return new Map(resources.map((resource) => [resource, [...this.tables.table(resource).all()]]));

@@ -134,13 +134,17 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...common,
         summary: `Lists every ${resource.title}.`,
         parameters: listParameters(resource),
-        responses: { '200': jsonAnswer('A page of records.', { type: 'array', items: record }), ...faults },
+        responses: {
+          '200': jsonAnswer('A page of records.', { type: 'array', items: record }),
+          ...unchanged,
+          ...faults,
+        },
       };
     case 'read':
       return {
         ...common,
         summary: `Reads the ${resource.title}.`,
-        responses: { '200': jsonAnswer('The record.', record), ...faults },
+        responses: { '200': jsonAnswer('The record.', record), ...unchanged, ...faults },
       };
     case 'create':
       return {
@@ -156,7 +160,11 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...confirming,
         summary: `Changes the ${resource.title}. Fields that are not sent keep their values.`,
         requestBody: body('Update'),
-        responses: { [String(resource.quirks.updated ?? 200)]: jsonAnswer('The record.', record), ...writing },
+        responses: {
+          [String(resource.quirks.updated ?? 200)]: jsonAnswer('The record.', record),
+          ...writing,
+          ...changed,
+        },
       };
     case 'remove': {
       const removal = resource.kind === 'hosted' ? resource.removal : undefined;
@@ -165,7 +173,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...confirming,
         summary: `Removes the ${resource.title}.`,
         ...(removal ? { requestBody: jsonBody(requestSchema(removal, 'create'), false) } : {}),
-        responses: { '204': { description: 'The record was removed.' }, ...writing },
+        responses: { '204': { description: 'The record was removed.' }, ...writing, ...changed },
       };
     }
     case 'clear':
@@ -173,10 +181,14 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         ...common,
         ...confirming,
         summary: `Removes every ${resource.title}.`,
-        responses: { '204': { description: 'All records were removed.' }, ...writing },
+        responses: { '204': { description: 'All records were removed.' }, ...writing, ...changed },
       };
   }
 }
+
+/** If-Match and If-None-Match are no parameters: generated functions would get one more argument each. */
+const changed = { '412': { $ref: '#/components/responses/Changed' } };
+const unchanged = { '304': { $ref: '#/components/responses/Unchanged' } };
 
 /** Every change of records accepts a time within which it must be confirmed. */
 const confirmParameters: readonly JsonObject[] = [

@@ -114,5 +114,10 @@ export const responses: JsonObject = {
   Starting: {
     description: 'The daemon is starting. Nothing was changed; send the request again in a few seconds.',
   },
+  Changed: {
+    description:
+      'The record was changed since the answer that If-Match names; the answer is the record as it is. Nothing was changed.',
+  },
+  Unchanged: { description: 'Nothing has changed since the answer that If-None-Match names.' },
   NotFound: { description: 'The record does not exist.' },
 };
