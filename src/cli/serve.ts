@@ -117,7 +117,13 @@ async function openHost(settings: Settings): Promise<Host> {
       targetEngine: targetEngine === 'auto' ? undefined : targetEngine,
     });
   return (await import('../host/virtual/index.ts'))
-    .openVirtualHost({ folder: join(settings.state, 'virtual'), disks: settings.disks, programs, now: Date.now })
+    .openVirtualHost({
+      folder: join(settings.state, 'virtual'),
+      disks: settings.disks,
+      programs,
+      now: Date.now,
+      exposure: { address: settings.listen.address, offset: settings.portOffset, own: settings.listen.port },
+    })
     .catch((error: unknown) => {
       throw new StoreError(`The virtual machine in ${settings.state} cannot be used: ${messageOf(error)}`);
     });

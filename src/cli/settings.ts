@@ -23,6 +23,8 @@ export interface Settings {
   readonly rootPassword: string | undefined;
   /** Further host names, such as those of a proxy, in lower case, optionally with a port. */
   readonly names: readonly string[];
+  /** Is added to ports below 1024 of the virtual host's endpoints. */
+  readonly portOffset: number;
   /** Whether the virtual host sends mail over the network. */
   readonly sendMail: boolean;
   /** Mail servers whose certificate is not verified, in lower case. */
@@ -44,6 +46,7 @@ export interface Options {
   readonly logLevel?: string;
   readonly config?: string;
   readonly names?: string;
+  readonly portOffset?: string;
   readonly sendMail?: boolean;
   readonly unverifiedMail?: string;
 }
@@ -79,6 +82,7 @@ export function readSettings(options: Options, environment: Environment, isRoot:
     ] as const),
     rootPassword: readPassword(environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD']),
     names: readNames(setting(options.names, 'HOLDFAST_NAMES') ?? ''),
+    portOffset: readPortOffset(setting(options.portOffset, 'HOLDFAST_PORT_OFFSET') ?? '9000'),
     sendMail:
       options.sendMail ??
       oneOf('HOLDFAST_SEND_MAIL', setting(undefined, 'HOLDFAST_SEND_MAIL') ?? 'no', ['yes', 'no'] as const) === 'yes',
@@ -154,6 +158,13 @@ function readNames(text: string): readonly string[] {
       `Expected --names as host names, such as nas.example.org,files.example.org:8443, got "${invalid}".`,
     );
   return names.map((name) => name.toLowerCase());
+}
+
+function readPortOffset(text: string): number {
+  const offset = /^\d{4,5}$/.test(text) ? Number(text) : 0;
+  if (offset < 1024 || offset > 64_512)
+    throw new SettingsError(`Expected --port-offset as a number from 1024 to 64512, got "${text}".`);
+  return offset;
 }
 
 /** `mail.example.org,192.0.2.1`, as in `em_outgoingserver`. */

@@ -14,6 +14,13 @@ test('mail settings come from options and the environment; without them mail is 
   assert.equal(readSettings({}, named, false).sendMail, true);
 });
 
+test('the offset of ports is one that leads from the privileged ports to others', () => {
+  assert.equal(readSettings({}, none, false).portOffset, 9000);
+  assert.equal(readSettings({ portOffset: '20000' }, none, false).portOffset, 20_000);
+  for (const portOffset of ['0', '443', '1e4', '65000', '-1'])
+    assert.throws(() => readSettings({ portOffset }, none, false), /Expected --port-offset as a number from 1024/);
+});
+
 test('a mail setting that means nothing is refused by name', () => {
   for (const [environment, message] of [
     [{ HOLDFAST_SEND_MAIL: '1' }, /HOLDFAST_SEND_MAIL to be yes or no, got "1"/],

@@ -49,8 +49,9 @@ const imports = files.flatMap(importsOf);
 const borders: readonly { readonly part: string; readonly knows: readonly string[]; readonly packages: boolean }[] = [
   { part: 'lib/', knows: [], packages: false },
   { part: 'host/ports/', knows: ['lib/'], packages: false },
-  { part: 'host/virtual/', knows: ['lib/', 'host/ports/'], packages: true },
-  { part: 'host/linux/', knows: ['lib/', 'host/ports/'], packages: true },
+  { part: 'host/shared/', knows: ['lib/', 'host/ports/'], packages: true },
+  { part: 'host/virtual/', knows: ['lib/', 'host/ports/', 'host/shared/'], packages: true },
+  { part: 'host/linux/', knows: ['lib/', 'host/ports/', 'host/shared/'], packages: true },
   { part: 'engine/', knows: ['lib/', 'host/ports/'], packages: true },
   { part: 'areas/', knows: ['lib/', 'engine/', 'host/ports/'], packages: true },
   { part: 'subsystems/', knows: ['lib/', 'engine/', 'areas/', 'host/ports/'], packages: true },

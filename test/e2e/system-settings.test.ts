@@ -9,6 +9,7 @@ import { appliance, rootPassword } from '../support/appliance.ts';
 import { certificateRequest, exampleCertificate, exampleKey } from '../support/certificates.ts';
 import { standingClock } from '../support/hosts.ts';
 import { mail, mailServer, trustMailServer } from '../support/mail-server.ts';
+import { freePort, getByTls } from '../support/tls-client.ts';
 
 const asked = { ...certificateRequest, cert_key_length: 1024, cert_lifetime: 20 };
 
@@ -226,6 +227,44 @@ test('the doors follow the settings, and a door that cannot be opened is refused
   );
   await api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Europe/Berlin' });
   assert.equal(await host.machine.zone(), 'Europe/Berlin');
+});
+
+test('the virtual host opens the endpoints in the settings, and opens them again after a restart', async () => {
+  const [plain, secure] = [await freePort(), await freePort()];
+  // The port 443 of the virtual machine.
+  const offset = secure - 443;
+  const health = { path: '/healthz', auth: `root:${rootPassword}` };
+  const exposure = { address: '127.0.0.1', offset, own: 0 };
+  let one = await appliance({ exposure });
+  try {
+    await one.api.expect(201, 'POST', 'system/certificate/import/', {
+      cert_name: 'mine',
+      cert_certificate: exampleCertificate,
+      cert_privatekey: exampleKey,
+    });
+    await one.api.expect(200, 'PUT', 'system/settings/', { stg_guicertificate: 1 });
+    await assert.rejects(getByTls(secure), /ECONNREFUSED/, 'a certificate alone opens nothing');
+    await one.api.expect(200, 'PUT', 'system/settings/', {
+      stg_guiprotocol: 'https',
+      stg_guiaddress: '192.0.2.7',
+      stg_guiport: plain,
+    });
+    one = await one.restart();
+    assert.match(await getByTls(secure, health), /alive/);
+    const sent = await fetch(`http://127.0.0.1:${plain}/healthz`, { redirect: 'manual' });
+    assert.deepEqual([sent.status, sent.headers.get('location')], [308, `https://127.0.0.1:${secure}/healthz`]);
+    const occupied = await freePort();
+    await using occupant = await mailServer({ secure: false, port: occupied });
+    const refused = await one.api.put('system/settings/', { stg_guihttpsport: occupied });
+    assert.deepEqual([refused.status, occupant.connections], [400, 0]);
+    assert.match(refused.text, /another program has this port/);
+    assert.match(await getByTls(secure, health), /alive/);
+    await one.api.expect(200, 'PUT', 'system/settings/', { stg_guiprotocol: 'http' });
+    await assert.rejects(getByTls(secure), /ECONNREFUSED/);
+    assert.equal((await fetch(`http://127.0.0.1:${plain}/healthz`)).status, 401);
+  } finally {
+    await one[Symbol.asyncDispose]();
+  }
 });
 
 test('a restart and a shutdown are answered first and done then', async () => {

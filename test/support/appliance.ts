@@ -6,7 +6,7 @@ import type { Profile } from '../../src/engine/declare/resource.ts';
 import type { Engine, Log } from '../../src/engine/engine.ts';
 import type { Host } from '../../src/host/ports/index.ts';
 import { backlog } from '../../src/host/ports/web.ts';
-import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
+import { openVirtualHost, type VirtualHost, type VirtualHostOptions } from '../../src/host/virtual/index.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { Store } from '../../src/store/store.ts';
 import { programs } from '../../src/subsystems/index.ts';
@@ -41,6 +41,8 @@ export interface ApplianceOptions {
   readonly folder?: string;
   readonly disks?: readonly number[];
   readonly nics?: number;
+  /** Where the endpoints in system/settings are opened; without it they are not. */
+  readonly exposure?: VirtualHostOptions['exposure'];
   /**
    * Milliseconds since 1970, the real time by default. With a clock that stands still, facts are never renewed in the
    * background.
@@ -71,6 +73,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     disks: options.disks ?? Array<number>(8).fill(2 * GiB),
     now,
     ...(options.nics === undefined ? {} : { nics: options.nics }),
+    ...(options.exposure && { exposure: options.exposure }),
   });
   await options.before?.(virtual);
   const host = options.around?.(virtual) ?? virtual;

@@ -39,9 +39,12 @@ export interface Post extends AsyncDisposable {
 export async function mailServer({
   secure,
   address = '127.0.0.1',
+  port = 0,
 }: {
   readonly secure: boolean;
   readonly address?: string;
+  /** A free one by default. */
+  readonly port?: number;
 }): Promise<Post> {
   const letters: string[] = [];
   const counts = { connections: 0, logins: 0 };
@@ -72,7 +75,7 @@ export async function mailServer({
   });
   // A client that does not trust the certificate closes the connection.
   server.on('error', () => {});
-  await new Promise<void>((resolve) => void server.listen(0, address, resolve));
+  await new Promise<void>((resolve) => void server.listen(port, address, resolve));
   const bound: AddressInfo | string | null = server.server.address();
   if (bound === null || typeof bound === 'string') throw new Error('no port');
   return {

@@ -1,5 +1,6 @@
 import type { Host } from '../ports/index.ts';
 import type { Zfs } from '../ports/zfs.ts';
+import { HttpListeners } from '../shared/http-listeners.ts';
 import { LinuxAccounts } from './accounts.ts';
 import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
@@ -15,7 +16,6 @@ import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
 import { type EngineName, LinuxTargets } from './targets.ts';
 import { Tree } from './tree.ts';
-import { LinuxWeb } from './web.ts';
 import { linuxZfs } from './zfs/index.ts';
 
 export interface LinuxHostOptions {
@@ -34,7 +34,7 @@ export async function openLinuxHost({
   targetEngine,
 }: LinuxHostOptions = {}): Promise<Host> {
   const runner = new HelperRunner();
-  const web = new LinuxWeb();
+  const web = new HttpListeners();
   const tree = new Tree({ root, runner });
   // The two depend on one another: a disk is in use by a pool, and a pool may take only disks that are free.
   const zfs: Zfs = linuxZfs({ runner, tree, disks: () => disks.list(), labels: () => disks.labels() });

@@ -18,10 +18,10 @@ import {
   readDescription,
   withheldCalls,
 } from '../ports/plugins.ts';
+import { http } from '../shared/node-http.ts';
 import { fetchArchive, longOutput, longWork } from './archives.ts';
 import { hostError, isAbsence } from './failure.ts';
 import { lastWords } from './journal.ts';
-import { http } from './node-http.ts';
 import { expectSuccess, messageOfProgram, type Runner, type RunOptions } from './runner.ts';
 
 /**

@@ -14,7 +14,7 @@ import type {
   Replication,
   Transfer,
 } from '../ports/replication.ts';
-import { http } from './node-http.ts';
+import { http } from '../shared/node-http.ts';
 import { expectSuccess, helperEntry, messageOfProgram, type Runner } from './runner.ts';
 import { type TransferOrder, transferWord } from './transfer.ts';
 

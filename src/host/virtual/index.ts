@@ -17,7 +17,7 @@ import { VirtualReplication } from './replication.ts';
 import { VirtualServices } from './services.ts';
 import { VirtualTargets } from './targets.ts';
 import { lookAt, Tree } from './tree.ts';
-import { VirtualWeb } from './web.ts';
+import { type Exposure, VirtualWeb } from './web.ts';
 import { type VirtualZfs, virtualZfs } from './zfs/index.ts';
 
 export type { VirtualDisks } from './disks.ts';
@@ -47,6 +47,8 @@ export interface VirtualHostOptions {
   readonly nics?: number;
   /** The systemd units of installed programs, in addition to what every machine runs. */
   readonly programs?: readonly string[];
+  /** Where the endpoints in system/settings are opened; without it they are not. */
+  readonly exposure?: Exposure;
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -81,6 +83,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const jails = new VirtualJails(join(folder, 'jails.json'), tree);
   const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
   const network = new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4);
+  const web = new VirtualWeb(join(folder, 'web.json'), network, options.exposure);
   return Object.freeze({
     kind: 'virtual',
     accounts,
@@ -107,8 +110,8 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     }),
     services: new VirtualServices(join(folder, 'services.json'), tree, options.programs ?? []),
     targets,
-    web: new VirtualWeb(join(folder, 'web.json'), network),
+    web,
     zfs,
-    close: async () => {},
+    close: async () => web.close(),
   });
 }

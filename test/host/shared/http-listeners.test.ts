@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:https';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { LinuxWeb } from '../../../src/host/linux/web.ts';
+import { HttpListeners } from '../../../src/host/shared/http-listeners.ts';
 import { exampleCertificate, exampleKey } from '../../support/certificates.ts';
+import { freePort, getByTls } from '../../support/tls-client.ts';
 import { refused } from '../contract/support.ts';
 
-/** A free port of the loopback. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
-
-function opened(): LinuxWeb {
-  const web = new LinuxWeb();
+function opened(): HttpListeners {
+  const web = new HttpListeners();
   web.attach(
     (_request, response) => response.end('here'),
     () => {},
@@ -26,21 +16,6 @@ function opened(): LinuxWeb {
 }
 
 const get = async (port: number) => (await fetch(`http://127.0.0.1:${port}/`)).text();
-
-/** The answer over TLS to a client that trusts only the certificate of the example. */
-function getByTls(port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    request(
-      { host: '127.0.0.1', port, ca: exampleCertificate, servername: 'imported.example.com', agent: false },
-      (answer) => {
-        answer.setEncoding('utf8');
-        answer.on('data', (text: string) => resolve(text));
-      },
-    )
-      .on('error', reject)
-      .end();
-  });
-}
 
 test('endpoints open and close as requested, by HTTP and by HTTPS', async () => {
   const web = opened();

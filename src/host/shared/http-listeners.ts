@@ -11,7 +11,7 @@ interface Listener {
   readonly server: Server;
 }
 
-export class LinuxWeb implements Web {
+export class HttpListeners implements Web {
   #handler: Handler | undefined;
   #connected: (socket: Socket) => void = () => {};
   #listeners: readonly Listener[] = [];
